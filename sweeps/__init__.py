@@ -1,0 +1,1 @@
+"""Machines, plans, building, engine adapters, running and resuming."""

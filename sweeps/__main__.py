@@ -1,0 +1,7 @@
+"""`python -m sweeps`: the command line behind ./lockcross."""
+
+import sys
+
+from sweeps.cli import main
+
+sys.exit(main())

@@ -1,0 +1,53 @@
+"""Instruction sets: their flavours, their full fence, and which fence kinds they allow."""
+
+from dataclasses import dataclass
+
+FENCE_KINDS = ("full", "rmw", "store_forward")
+
+
+@dataclass(frozen=True)
+class Isa:
+    """One instruction set. `fences` names the latencies a machine must give for it."""
+
+    name: str
+    title: str
+    flavours: tuple[str, ...]  # the first is the default
+    full_fence: str
+    fences: tuple[str, ...]
+    refused_fence_kinds: dict[str, str]  # fence kind -> why it is not on offer
+
+
+_NOT_A_FENCE = (
+    "only x86-64's locked instructions order an earlier store before a later load; "
+    "{isa}'s atomics do not promise that"
+)
+_NOT_ORDERED = (
+    "{isa}'s memory model does not promise that a wide load which covers a narrow store "
+    "is performed after it"
+)
+
+
+def _weak(title: str) -> dict[str, str]:
+    return {
+        "rmw": _NOT_A_FENCE.format(isa=title),
+        "store_forward": _NOT_ORDERED.format(isa=title),
+    }
+
+
+ISAS: dict[str, Isa] = {
+    isa.name: isa
+    for isa in (
+        Isa("x86_64", "x86-64", ("lock",), "fence_mfence",
+            ("fence_mfence", "fence_lfence", "fence_sfence"), {}),
+        Isa("ppc64le", "POWER", ("larx",), "fence_hwsync",
+            ("fence_hwsync", "fence_lwsync", "fence_isync"), _weak("POWER")),
+        Isa("aarch64", "AArch64", ("lse", "llsc"), "fence_dmb",
+            ("fence_dmb", "fence_dmb_ld", "fence_dmb_st", "fence_dsb", "fence_isb"),
+            _weak("AArch64")),
+    )
+}  # fmt: skip
+
+
+def isa_of_flavour(flavour: str) -> Isa | None:
+    """The instruction set a flavour belongs to, or None for an unknown flavour."""
+    return next((isa for isa in ISAS.values() if flavour in isa.flavours), None)
