@@ -1,0 +1,102 @@
+#include "block.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace lockcross {
+
+namespace {
+template <typename Each> void for_each_bit(uint64_t mask, Each each) {
+    for (; mask; mask &= mask - 1) each(std::countr_zero(mask));
+}
+} // namespace
+
+uint32_t Block::wait_of(const Block &next) const {
+    if (last_next == &next) return last_wait;
+    uint32_t wait = 0;
+    for (const RegisterTime &result : late) {
+        for (const RegisterTime &use : next.first_use) {
+            if (use.reg == result.reg && result.cycle > use.cycle) {
+                wait = std::max(wait, result.cycle - use.cycle);
+            }
+        }
+    }
+    last_next = &next;
+    last_wait = wait;
+    return wait;
+}
+
+BlockBuilder::BlockBuilder(const Options &options, uint64_t pc)
+    : options_(options), block_(std::make_unique<Block>()) {
+    block_->pc = pc;
+}
+
+uint32_t BlockBuilder::latency_of(Latency latency) const {
+    switch (latency) {
+    case Latency::Mul:
+        return options_.lat_mul;
+    case Latency::Div:
+        return options_.lat_div;
+    case Latency::Load:
+        // A blocking core has waited for the access before the next instruction issues.
+        return options_.blocking ? 1 : std::max<uint32_t>(options_.lat_l1, 1);
+    default:
+        return options_.lat_alu;
+    }
+}
+
+uint32_t BlockBuilder::slot_for(const Insn &insn, uint32_t earliest) {
+    bool memory = insn.effect != Effect::None;
+    bool branch = insn.branch != Branch::None;
+    bool first = block_->instructions == 0;
+    bool full = used_ == options_.width || (memory && memory_used_) || (branch && branch_used_);
+    uint32_t cycle = first ? earliest : std::max(earliest, full ? cycle_ + 1 : cycle_);
+    if (first || cycle != cycle_) {
+        cycle_ = cycle;
+        used_ = 0;
+        memory_used_ = branch_used_ = false;
+        block_->issue_cycles++;
+    }
+    used_++;
+    memory_used_ |= memory;
+    branch_used_ |= branch;
+    return cycle;
+}
+
+Step *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) {
+    uint32_t earliest = 0;
+    for_each_bit(insn.reads, [&](int reg) { earliest = std::max(earliest, ready_[reg]); });
+    uint32_t cycle = slot_for(insn, earliest);
+    for_each_bit(insn.reads, [&](int reg) {
+        if (written_[reg] || needed_[reg]) return;
+        needed_[reg] = true;
+        block_->first_use.push_back({uint8_t(reg), cycle});
+    });
+    for_each_bit(insn.writes, [&](int reg) {
+        ready_[reg] = cycle + latency_of(insn.latency);
+        written_[reg] = true;
+    });
+    for_each_bit(insn.address_write, [&](int reg) {
+        ready_[reg] = cycle + options_.lat_alu;
+        written_[reg] = true;
+    });
+    block_->instructions++;
+    block_->fallthrough = address + size;
+    block_->branch = insn.branch;
+    block_->branch_pc = address;
+    if (insn.effect == Effect::None) return nullptr;
+    block_->steps.push_back({cycle, insn});
+    return &block_->steps.back();
+}
+
+std::unique_ptr<Block> BlockBuilder::finish() {
+    block_->length = cycle_ + 1;
+    for (int reg = 0; reg < kRegisters; reg++) {
+        if (written_[reg] && ready_[reg] > block_->length) {
+            block_->late.push_back({uint8_t(reg), ready_[reg] - block_->length});
+        }
+    }
+    return std::move(block_);
+}
+
+} // namespace lockcross

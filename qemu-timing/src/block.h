@@ -1,0 +1,68 @@
+// A translated block, scheduled once for an in-order core.
+#pragma once
+
+#include "insn.h"
+#include "options.h"
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace lockcross {
+
+// An instruction with an effect beyond its registers, at its place in the block's schedule.
+struct Step {
+    uint32_t offset; // issue cycle, counted from the block's first cycle
+    Insn insn;
+};
+
+struct Block {
+    uint64_t pc = 0, fallthrough = 0; // first address, and the one behind the last instruction
+    uint64_t branch_pc = 0;
+    Branch branch = Branch::None; // of the last instruction
+    uint32_t instructions = 0;
+    uint32_t length = 0;       // cycles from the first issue to the last, both counted
+    uint32_t issue_cycles = 0; // those in which something issues
+    std::deque<Step> steps;    // stable addresses: callbacks keep pointers to them
+
+    struct RegisterTime {
+        uint8_t reg;
+        uint32_t cycle;
+    };
+    std::vector<RegisterTime> first_use; // offset at which a register from outside is needed
+    std::vector<RegisterTime> late;      // cycles past the block's end until a result is ready
+
+    // Cycles that next waits for results of this block.
+    uint32_t wait_of(const Block &next) const;
+
+    // The last successor and its wait, so that a loop computes it once.
+    mutable const Block *last_next = nullptr;
+    mutable uint32_t last_wait = 0;
+};
+
+// Schedules instructions one after another: in order, at most `width` a cycle, of them at most one
+// memory access and one branch, none before its operands are ready. Loads are taken to hit the L1.
+class BlockBuilder {
+  public:
+    BlockBuilder(const Options &options, uint64_t pc);
+
+    // Returns the step of an instruction with an effect, else null. The pointer lives as long as the
+    // block.
+    Step *add(const Insn &insn, uint64_t address, uint32_t size);
+
+    std::unique_ptr<Block> finish();
+
+  private:
+    uint32_t latency_of(Latency latency) const;
+    uint32_t slot_for(const Insn &insn, uint32_t earliest);
+
+    static constexpr int kRegisters = 64;
+    const Options &options_;
+    std::unique_ptr<Block> block_;
+    uint32_t cycle_ = 0, used_ = 0; // cycle of the last issue, and how many issued in it
+    bool memory_used_ = false, branch_used_ = false;
+    uint32_t ready_[kRegisters] = {};
+    bool written_[kRegisters] = {}, needed_[kRegisters] = {};
+};
+
+} // namespace lockcross

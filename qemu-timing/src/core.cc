@@ -1,0 +1,152 @@
+#include "core.h"
+
+#include <numeric>
+
+namespace lockcross {
+
+Core::Core(const Options &options, uint32_t id, Memory &memory, Counts &counts)
+    : options_(options), id_(id), memory_(memory), counts_(counts), buffer_(options.store_buffer),
+      predictor_(options.predictor_entries) {}
+
+void Core::enter(const Block &next) {
+    if (block_) {
+        const Block &last = *block_;
+        leave();
+        if (uint32_t wait = last.wait_of(next)) stall(Stall::Dependence, wait);
+        if (last.branch != Branch::None) {
+            bool right =
+                predictor_.predicted(last.branch, last.branch_pc, last.fallthrough, next.pc);
+            if (!right) {
+                stall(Stall::Mispredict, options_.mispredict);
+            } else if (next.pc != last.fallthrough) {
+                stall(Stall::TakenBranch, options_.taken_branch);
+            }
+        }
+    }
+    block_ = &next;
+    counts_.instructions += next.instructions;
+}
+
+void Core::leave() {
+    stall(Stall::Issue, block_->issue_cycles);
+    stall(Stall::Dependence, block_->length - block_->issue_cycles);
+    block_ = nullptr;
+}
+
+Cycle Core::stall_sum() const {
+    return std::accumulate(counts_.stalls.begin(), counts_.stalls.end(), Cycle(0));
+}
+
+void Core::wait_for(const Fill &fill) {
+    stall(Stall::Hold, fill.hold);
+    stall(fill.cause, fill.latency);
+    if (options_.blocking) stall(Stall::Hit, options_.lat_l1);
+}
+
+void Core::read(const Step &step, LineId line) {
+    wait_for(memory_.read(id_, line, at(step)));
+}
+
+void Core::load(const Step &step, uint64_t address, uint32_t size) {
+    buffer_.retire(at(step));
+    if (!buffer_.empty()) {
+        if (step.insn.acquire) wait_until(Stall::Drain, at(step), buffer_.released_at(at(step)));
+        StoreBuffer::Lookup found = buffer_.lookup(address, size);
+        if (found.match == StoreBuffer::Match::Forward) return;
+        if (found.match == StoreBuffer::Match::Wait) {
+            wait_until(Stall::Forward, at(step), found.until);
+        }
+    }
+    LineId first = line_of(address), last = line_of(address + size - 1);
+    read(step, first);
+    if (last != first) read(step, last);
+}
+
+void Core::store(const Step &step, uint64_t address, uint32_t size) {
+    LineId first = line_of(address), last = line_of(address + size - 1);
+    for (LineId line = first; line <= last; line++) {
+        if (options_.store_buffer == 0 || options_.blocking) {
+            wait_for(memory_.own(id_, line, at(step), Event::Store));
+            memory_.write_until(id_, line, at(step));
+        } else {
+            buffered_store(step, address, size, line);
+        }
+    }
+}
+
+void Core::buffered_store(const Step &step, uint64_t address, uint32_t size, LineId line) {
+    buffer_.retire(at(step));
+    wait_until(Stall::StoreBuffer, at(step), buffer_.room_at(at(step)));
+    bool owned = memory_.state(id_, line) >= Mesi::E;
+    Cycle start = buffer_.start_of(at(step), owned);
+    Fill fill = memory_.own(id_, line, start, Event::Store);
+    Cycle latency = fill.hold + fill.latency + options_.lat_l1;
+    Cycle done = buffer_.push(address, size, start, latency, step.insn.release);
+    memory_.write_until(id_, line, done);
+}
+
+void Core::load_linked(const Step &step, uint64_t address, uint32_t size) {
+    load(step, address, size);
+    memory_.reserve(id_, line_of(address));
+    reserving_ = true;
+}
+
+void Core::exclusive(const Step &step, uint64_t address, uint32_t size, uint32_t latency) {
+    // Its own core's stores to the place come first.
+    buffer_.retire(at(step));
+    StoreBuffer::Lookup found = buffer_.lookup(address, size);
+    if (found.match != StoreBuffer::Match::None) wait_until(Stall::Drain, at(step), found.until);
+    LineId line = line_of(address);
+    wait_for(memory_.own(id_, line, at(step), Event::Atomic));
+    stall(Stall::Atomic, latency);
+    memory_.write_until(id_, line, at(step));
+}
+
+void Core::cas(const Step &step, uint64_t address, uint32_t size, bool won) {
+    (won ? counts_.cas_won : counts_.cas_lost)++;
+    exclusive(step, address, size, won ? options_.cas_success : options_.cas_failure);
+}
+
+void Core::rmw(const Step &step, uint64_t address, uint32_t size) {
+    counts_.rmw++;
+    exclusive(step, address, size, options_.rmw);
+}
+
+void Core::store_conditional(const Step &step, uint64_t address, uint32_t size, bool accessed,
+                             bool won) {
+    if (reservation_lost()) counts_.reservations_lost++;
+    (won ? counts_.cas_won : counts_.cas_lost)++;
+    if (accessed && won) {
+        exclusive(step, address, size, options_.cas_success);
+    } else {
+        stall(Stall::Atomic, options_.cas_failure);
+    }
+    memory_.unreserve(id_);
+    reserving_ = false;
+}
+
+Cycle Core::fence_latency(Fence kind) const {
+    const Options &o = options_;
+    const uint32_t latencies[] = {o.fence_mfence, o.fence_lfence, o.fence_sfence, o.fence_hwsync,
+                                  o.fence_lwsync, o.fence_isync,  o.fence_dmb,    o.fence_dmb_ld,
+                                  o.fence_dmb_st, o.fence_dsb,    o.fence_isb};
+    return latencies[size_t(kind)];
+}
+
+void Core::fence(const Step &step) {
+    Fence kind = step.insn.fence;
+    counts_.fences[size_t(kind)]++;
+    bool drains = kind == Fence::Mfence || kind == Fence::Hwsync || kind == Fence::Dmb ||
+                  kind == Fence::Dsb;
+    if (drains) wait_until(Stall::Drain, at(step), buffer_.empty_at(at(step)));
+    stall(Stall::Fence, fence_latency(kind));
+}
+
+void Core::charge(const Step &step) {
+    const Options &o = options_;
+    const uint32_t costs[] = {o.charge_stop, o.charge_park, o.charge_unpark, o.charge_wake};
+    counts_.charges[size_t(step.insn.charge)]++;
+    stall(Stall::Charge, costs[size_t(step.insn.charge)]);
+}
+
+} // namespace lockcross

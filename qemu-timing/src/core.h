@@ -1,0 +1,81 @@
+// One simulated in-order core.
+//
+// Clock, by phase: base_ is the cycle at which the current block began, all stalls so far counted.
+// An instruction of the block happens at base_ + its offset in the static schedule. Whatever it waits
+// for beyond that moves base_, and with it all that follows. Leaving a block moves base_ by the
+// block's length, the branch and the wait for results.
+//
+// Invariant: base_ equals the sum of the stall counters whenever the core is between blocks.
+#pragma once
+
+#include "block.h"
+#include "memory.h"
+#include "predictor.h"
+#include "store_buffer.h"
+
+namespace lockcross {
+
+class Core {
+  public:
+    Core(const Options &options, uint32_t id, Memory &memory, Counts &counts);
+
+    // Ends the block before, if there is one, and begins next.
+    void enter(const Block &next);
+    // Ends the current block without a successor.
+    void leave();
+
+    Cycle at(const Step &step) const { return base_ + step.offset; }
+    // The cycle behind the current block.
+    Cycle end_of_block() const { return base_ + (block_ ? block_->length : 0); }
+
+    // Accesses: the address counts from the image's start, size in bytes.
+    void load(const Step &step, uint64_t address, uint32_t size);
+    void store(const Step &step, uint64_t address, uint32_t size);
+    void load_linked(const Step &step, uint64_t address, uint32_t size);
+    // Before an atomic that is also a release makes its access: earlier stores drain first, and only
+    // then does it compete for its line.
+    void drain_for(const Step &step) {
+        if (step.insn.release) wait_until(Stall::Drain, at(step), buffer_.empty_at(at(step)));
+    }
+    // won: the functional outcome.
+    void cas(const Step &step, uint64_t address, uint32_t size, bool won);
+    void rmw(const Step &step, uint64_t address, uint32_t size);
+    // accessed: false when it failed before it came to the memory.
+    void store_conditional(const Step &step, uint64_t address, uint32_t size, bool accessed, bool won);
+    void fence(const Step &step);
+    void charge(const Step &step);
+    // Waits from cycle 0 for the core's start offset.
+    void start_at(Cycle offset) { stall(Stall::Start, offset); }
+
+    bool reservation_lost() const { return reserving_ && !memory_.reserved(id_); }
+    Cycle stall_sum() const;
+    const Counts &counts() const { return counts_; }
+
+  private:
+    void stall(Stall cause, Cycle cycles) {
+        base_ += cycles;
+        counts_.stalls[size_t(cause)] += cycles;
+    }
+    void wait_until(Stall cause, Cycle now, Cycle until) {
+        if (until > now) stall(cause, until - now);
+    }
+    void wait_for(const Fill &fill);
+    void branch(const Block &next);
+    void read(const Step &step, LineId line);
+    void exclusive(const Step &step, uint64_t address, uint32_t size, uint32_t latency);
+    void buffered_store(const Step &step, uint64_t address, uint32_t size, LineId line);
+    LineId line_of(uint64_t address) const { return LineId(address / options_.line); }
+    Cycle fence_latency(Fence kind) const;
+
+    const Options &options_;
+    uint32_t id_;
+    Memory &memory_;
+    Counts &counts_;
+    StoreBuffer buffer_;
+    Predictor predictor_;
+    const Block *block_ = nullptr;
+    Cycle base_ = 0;
+    bool reserving_ = false; // between a load-linked and its store-conditional
+};
+
+} // namespace lockcross

@@ -1,0 +1,55 @@
+// What the timing model knows of an instruction.
+#pragma once
+
+#include "predictor.h"
+#include "stats.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace lockcross {
+
+enum class Latency : uint8_t { Alu, Mul, Div, Load };
+
+enum class Effect : uint8_t {
+    None,
+    Memory,           // plain loads and stores
+    LoadLinked,       // lwarx, ldxr, ldaxr
+    StoreConditional, // stwcx., stxr, stlxr
+    Cas,              // lock cmpxchg, casa
+    Rmw,              // any other atomic
+    Fence,
+    Charge
+};
+
+// Registers are bits: 0 to 31 general, 32 condition flags (POWER: 32 to 39, a field each), 40
+// upwards the other special ones. A register that the model does not follow has no bit.
+struct Insn {
+    uint64_t reads = 0;
+    uint64_t writes = 0;        // ready after `latency`
+    uint64_t address_write = 0; // base register of an update form: ready after one simple operation
+    Latency latency = Latency::Alu;
+    Effect effect = Effect::None;
+    Branch branch = Branch::None;
+    Fence fence = Fence::Count;
+    Charge charge = Charge::Count;
+    bool acquire = false, release = false; // of a memory access
+};
+
+class Decoder {
+  public:
+    virtual ~Decoder() = default;
+    // bytes: size bytes of the instruction at address.
+    virtual Insn decode(const uint8_t *bytes, size_t size, uint64_t address) = 0;
+};
+
+// isa: "x86_64", "ppc64le" or "aarch64"; null for any other.
+std::unique_ptr<Decoder> make_decoder(const std::string &isa);
+
+std::unique_ptr<Decoder> make_x86_decoder();
+std::unique_ptr<Decoder> make_ppc_decoder();
+std::unique_ptr<Decoder> make_arm_decoder();
+
+} // namespace lockcross

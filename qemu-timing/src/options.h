@@ -1,0 +1,48 @@
+// The options of a run: one table of names, defaults, bounds and descriptions.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockcross {
+
+// Latencies are in cycles, sizes in bytes; docs/interfaces.md, section 6, describes each.
+struct Options {
+    uint32_t width, lat_alu, lat_mul, lat_div, taken_branch, mispredict, predictor_entries, blocking;
+    uint32_t line, l1_size, l1_ways, lat_l1, l2_size, l2_ways, lat_l2, lat_memory;
+    uint32_t lat_dirty, lat_upgrade, lat_invalidate, store_buffer;
+    uint32_t cas_success, cas_failure, rmw;
+    uint32_t fence_mfence, fence_lfence, fence_sfence, fence_hwsync, fence_lwsync, fence_isync;
+    uint32_t fence_dmb, fence_dmb_ld, fence_dmb_st, fence_dsb, fence_isb;
+    uint32_t charge_stop, charge_park, charge_unpark, charge_wake;
+    uint32_t seed, offset_max;
+    uint64_t max_instructions;
+    std::string out;
+
+    Options();
+};
+
+// What is wrong with the options, by name, and what is allowed.
+struct OptionError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct OptionSpec {
+    const char *name;
+    uint32_t Options::*field;
+    uint32_t value, low, high; // default and bounds, inclusive
+    const char *description;
+};
+
+// Every numeric option but max_instructions, which is wider than the rest.
+const std::vector<OptionSpec> &option_specs();
+
+// Reads "name=value" strings over the defaults.
+// Throws OptionError for an unknown name, a value that is no number or out of bounds, and for
+// sizes that do not make a cache.
+Options parse_options(const std::vector<std::string_view> &arguments);
+
+} // namespace lockcross

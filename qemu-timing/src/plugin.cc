@@ -1,0 +1,223 @@
+// The plugin: QEMU's callbacks on one side, the region of interest on the other.
+#include "qemu_plugin_api.h"
+#include "region.h"
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+
+using namespace lockcross;
+
+namespace {
+
+constexpr int64_t kMarker = 0x4c58; // system call number; docs/interfaces.md, section 5
+enum MarkerOp : uint64_t { kMeet = 1, kBegin = 2, kPhase = 3, kEnd = 4 };
+constexpr uint32_t kMaxCores = 64;
+constexpr uint32_t kMaxVcpus = 4096;
+
+struct Engine {
+    Options options;
+    std::string isa;
+    std::unique_ptr<Decoder> decoder;
+    std::mutex mutex; // of all below; never held while a guest thread runs inside the region
+    std::condition_variable changed;
+    std::vector<std::unique_ptr<Block>> blocks;
+    int64_t host_offset = 0; // host address minus guest address
+    uint32_t meeting = 0;    // threads that wait in MEET or BEGIN
+    uint64_t meetings = 0;   // how often all came
+    std::unique_ptr<Region> region;
+    bool region_over = false;
+};
+
+Engine *engine;
+// Of the vCPUs inside the region; null outside, where nothing is counted.
+std::array<Runner *, kMaxVcpus> running;
+
+Runner *runner_of(unsigned vcpu) { return running[vcpu]; }
+
+void on_block(unsigned vcpu, void *data) {
+    if (Runner *runner = runner_of(vcpu)) runner->enter_block(*static_cast<Block *>(data));
+}
+
+void before_access(unsigned vcpu, void *data) {
+    if (Runner *runner = runner_of(vcpu)) runner->gate(*static_cast<Step *>(data));
+}
+
+void before_atomic(unsigned vcpu, void *data) {
+    if (Runner *runner = runner_of(vcpu)) runner->gate_atomic(*static_cast<Step *>(data));
+}
+
+void before_store_conditional(unsigned vcpu, void *data) {
+    Runner *runner = runner_of(vcpu);
+    if (!runner) return;
+    runner->gate_atomic(*static_cast<Step *>(data));
+    runner->before_store_conditional(*static_cast<Step *>(data));
+}
+
+void on_fence(unsigned vcpu, void *data) {
+    Runner *runner = runner_of(vcpu);
+    if (!runner) return;
+    runner->resolve();
+    runner->core.fence(*static_cast<Step *>(data));
+}
+
+void on_charge(unsigned vcpu, void *data) {
+    Runner *runner = runner_of(vcpu);
+    if (!runner) return;
+    runner->resolve();
+    runner->core.charge(*static_cast<Step *>(data));
+}
+
+void after_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
+    Runner *runner = runner_of(vcpu);
+    if (!runner) return;
+    const Image &image = engine->region->image;
+    uint32_t size = 1u << qemu_plugin_mem_size_shift(info);
+    if (address < image.begin || address + size > image.end) {
+        fail(4, "an access at " + std::to_string(address) + " lies outside of the program's image");
+    }
+    runner->access(*static_cast<Step *>(data), address - image.begin, size,
+                   qemu_plugin_mem_is_store(info));
+}
+
+// An instruction that the decoder took for one without a memory access.
+void after_unknown_access(unsigned vcpu, qemu_plugin_meminfo_t, uint64_t, void *data) {
+    if (!runner_of(vcpu)) return;
+    fail(4, "the instruction at " + std::to_string(reinterpret_cast<uint64_t>(data)) +
+                " accesses memory, but its decoding does not say so");
+}
+
+void watch(qemu_plugin_insn *insn, Step *step) {
+    auto before = [&](qemu_plugin_vcpu_udata_cb_t callback) {
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, QEMU_PLUGIN_CB_NO_REGS, step);
+    };
+    if (!step) {
+        void *address = reinterpret_cast<void *>(qemu_plugin_insn_vaddr(insn));
+        qemu_plugin_register_vcpu_mem_cb(insn, after_unknown_access, QEMU_PLUGIN_CB_NO_REGS,
+                                         QEMU_PLUGIN_MEM_RW, address);
+        return;
+    }
+    switch (step->insn.effect) {
+    case Effect::Fence:
+        return before(on_fence);
+    case Effect::Charge:
+        return before(on_charge);
+    case Effect::StoreConditional:
+        before(before_store_conditional);
+        break;
+    case Effect::Cas:
+    case Effect::Rmw:
+        before(before_atomic);
+        break;
+    default:
+        before(before_access);
+    }
+    qemu_plugin_register_vcpu_mem_cb(insn, after_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+                                     step);
+}
+
+void on_translation(qemu_plugin_id_t, qemu_plugin_tb *tb) {
+    std::lock_guard lock(engine->mutex);
+    BlockBuilder builder(engine->options, qemu_plugin_tb_vaddr(tb));
+    for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
+        qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+        uint64_t address = qemu_plugin_insn_vaddr(insn);
+        size_t size = qemu_plugin_insn_size(insn);
+        auto bytes = static_cast<const uint8_t *>(qemu_plugin_insn_data(insn));
+        Insn decoded = engine->decoder->decode(bytes, size, address);
+        watch(insn, builder.add(decoded, address, uint32_t(size)));
+        engine->host_offset =
+            int64_t(reinterpret_cast<uint64_t>(qemu_plugin_insn_haddr(insn)) - address);
+    }
+    engine->blocks.push_back(builder.finish());
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS,
+                                         engine->blocks.back().get());
+}
+
+// Waits until `threads` threads are here; runs last in the one that comes last.
+template <typename Last>
+void meet(std::unique_lock<std::mutex> &lock, uint32_t threads, Last last) {
+    uint64_t meeting = engine->meetings;
+    if (++engine->meeting == threads) {
+        engine->meeting = 0;
+        engine->meetings++;
+        last();
+        engine->changed.notify_all();
+    }
+    engine->changed.wait(lock, [&] { return engine->meetings != meeting; });
+}
+
+void begin(unsigned vcpu, uint64_t thread, uint64_t threads, uint64_t from, uint64_t to) {
+    if (threads < 1 || threads > kMaxCores || thread >= threads || from >= to) {
+        fail(4, "a BEGIN marker has impossible arguments");
+    }
+    std::unique_lock lock(engine->mutex);
+    if (engine->region) fail(4, "the program began a second region of interest");
+    meet(lock, uint32_t(threads), [&] {
+        Image image{from, to, reinterpret_cast<uint8_t *>(from + uint64_t(engine->host_offset))};
+        engine->region =
+            std::make_unique<Region>(engine->options, image, uint32_t(threads), engine->isa);
+        engine->region->start();
+    });
+    lock.unlock();
+    Runner &runner = engine->region->runner(uint32_t(thread));
+    runner.sleep();
+    running[vcpu] = &runner;
+}
+
+void end(unsigned vcpu, uint32_t thread) {
+    running[vcpu] = nullptr;
+    bool over = engine->region->finish(thread);
+    std::unique_lock lock(engine->mutex);
+    engine->region_over |= over;
+    engine->changed.notify_all();
+    engine->changed.wait(lock, [] { return engine->region_over; });
+}
+
+void on_syscall(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t op, uint64_t thread,
+                uint64_t a2, uint64_t a3, uint64_t a4, uint64_t, uint64_t, uint64_t) {
+    if (number != kMarker) return;
+    if (vcpu >= kMaxVcpus) fail(4, "too many threads");
+    bool inside = running[vcpu] != nullptr;
+    if (inside != (op == kPhase || op == kEnd)) fail(4, "a marker is out of place");
+    switch (op) {
+    case kMeet: {
+        std::unique_lock lock(engine->mutex);
+        return meet(lock, uint32_t(a2), [] {});
+    }
+    case kBegin:
+        return begin(vcpu, thread, a2, a3, a4);
+    case kPhase:
+        return engine->region->mark(uint32_t(thread), a2);
+    case kEnd:
+        return end(vcpu, uint32_t(thread));
+    default:
+        fail(4, "unknown marker " + std::to_string(op));
+    }
+}
+
+} // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) int qemu_plugin_version = 1;
+
+__attribute__((visibility("default"))) int
+qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv) {
+    engine = new Engine;
+    try {
+        engine->options = parse_options({argv, argv + argc});
+    } catch (const OptionError &error) {
+        fail(2, error.what());
+    }
+    std::string target = info->target_name;
+    engine->isa = target;
+    engine->decoder = make_decoder(target);
+    if (!engine->decoder) {
+        fail(2, "QEMU for " + target + " is not supported; x86_64, ppc64le and aarch64 are");
+    }
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+    qemu_plugin_register_vcpu_syscall_cb(id, on_syscall);
+    return 0;
+}
+}

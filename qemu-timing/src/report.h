@@ -1,0 +1,30 @@
+// The JSON document of a run; docs/interfaces.md, section 6.
+#pragma once
+
+#include "options.h"
+#include "stats.h"
+
+#include <string>
+#include <vector>
+
+namespace lockcross {
+
+constexpr const char *kVersion = "0.1.0";
+
+struct PhaseMark {
+    uint32_t core;
+    uint64_t phase;
+    Cycle cycle;
+};
+
+struct Report {
+    std::string isa;
+    bool complete = false;
+    uint64_t handovers = 0;
+    std::vector<Cycle> cycles; // of each core
+    std::vector<PhaseMark> phases;
+};
+
+std::string to_json(const Report &report, const Options &options, const std::vector<Counts> &counts);
+
+} // namespace lockcross

@@ -1,0 +1,71 @@
+// What a core counts. Names are those of the output; see docs/interfaces.md, section 6.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace lockcross {
+
+using Cycle = uint64_t;
+
+// Each simulated cycle of a core has exactly one cause.
+enum class Stall : uint8_t {
+    Issue,       // at least one instruction issues
+    Dependence,  // waits for the result of an earlier instruction
+    TakenBranch, // redirects the fetch
+    Mispredict,  // refetches after a wrong prediction
+    Hit,         // blocking core only: the L1 access itself
+    L2,          // fill from the shared L2
+    Memory,      // fill from memory
+    Transfer,    // line comes from another core's cache
+    Upgrade,     // shared copy becomes exclusive, other copies are invalidated
+    Hold,        // an earlier conflicting access of another core is in flight
+    Forward,     // a load waits for a narrower buffered store to drain
+    StoreBuffer, // the store buffer is full
+    Drain,       // a fence or an atomic waits for the store buffer
+    Fence,       // own latency of a fence
+    Atomic,      // own latency of an atomic operation
+    Charge,      // an operating-system cost
+    Start,       // before the core's start offset
+    Count
+};
+constexpr std::array<const char *, size_t(Stall::Count)> kStallNames = {
+    "issue",   "dependence", "taken_branch", "mispredict",   "hit",   "l2",
+    "memory",  "transfer",   "upgrade",      "hold",         "forward", "store_buffer",
+    "drain",   "fence",      "atomic",       "charge",       "start"};
+
+enum class Mesi : uint8_t { I, S, E, M, Count };
+constexpr std::array<const char *, size_t(Mesi::Count)> kMesiNames = {"I", "S", "E", "M"};
+
+// Event by state: for an access the state of the line in the core that makes it, before it; for
+// the rest the state of the copy that is lost.
+enum class Event : uint8_t { Load, Store, Atomic, Invalidated, Downgraded, Evicted, Count };
+constexpr std::array<const char *, size_t(Event::Count)> kEventNames = {
+    "load", "store", "atomic", "invalidated", "downgraded", "evicted"};
+
+enum class Fence : uint8_t {
+    Mfence, Lfence, Sfence, Hwsync, Lwsync, Isync, Dmb, DmbLd, DmbSt, Dsb, Isb, Count
+};
+constexpr std::array<const char *, size_t(Fence::Count)> kFenceNames = {
+    "mfence", "lfence", "sfence", "hwsync", "lwsync", "isync",
+    "dmb",    "dmb_ld", "dmb_st", "dsb",    "isb"};
+
+enum class Charge : uint8_t { Stop, Park, Unpark, Wake, Count };
+constexpr std::array<const char *, size_t(Charge::Count)> kChargeNames = {"stop", "park", "unpark",
+                                                                          "wake"};
+
+template <typename Key> using CountsBy = std::array<uint64_t, size_t(Key::Count)>;
+
+struct Counts {
+    uint64_t instructions = 0;
+    uint64_t cas_won = 0, cas_lost = 0, rmw = 0;
+    uint64_t reservations_lost = 0; // store-conditionals that failed since another core took the line
+    uint64_t holds = 0;
+    CountsBy<Fence> fences{};
+    CountsBy<Charge> charges{};
+    CountsBy<Stall> stalls{};
+    std::array<CountsBy<Mesi>, size_t(Event::Count)> coherence{};
+};
+
+} // namespace lockcross
