@@ -7,12 +7,14 @@ namespace lockcross {
 
 namespace {
 template <typename Each> void for_each_bit(uint64_t mask, Each each) {
-    for (; mask; mask &= mask - 1) each(std::countr_zero(mask));
+    for (; mask; mask &= mask - 1)
+        each(std::countr_zero(mask));
 }
 } // namespace
 
 uint32_t Block::wait_of(const Block &next) const {
-    if (last_next == &next) return last_wait;
+    if (last_next == &next)
+        return last_wait;
     uint32_t wait = 0;
     for (const RegisterTime &result : late) {
         for (const RegisterTime &use : next.first_use) {
@@ -68,7 +70,8 @@ Step *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) {
     for_each_bit(insn.reads, [&](int reg) { earliest = std::max(earliest, ready_[reg]); });
     uint32_t cycle = slot_for(insn, earliest);
     for_each_bit(insn.reads, [&](int reg) {
-        if (written_[reg] || needed_[reg]) return;
+        if (written_[reg] || needed_[reg])
+            return;
         needed_[reg] = true;
         block_->first_use.push_back({uint8_t(reg), cycle});
     });
@@ -84,7 +87,8 @@ Step *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) {
     block_->fallthrough = address + size;
     block_->branch = insn.branch;
     block_->branch_pc = address;
-    if (insn.effect == Effect::None) return nullptr;
+    if (insn.effect == Effect::None)
+        return nullptr;
     block_->steps.push_back({cycle, insn});
     return &block_->steps.back();
 }

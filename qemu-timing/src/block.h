@@ -46,8 +46,8 @@ class BlockBuilder {
   public:
     BlockBuilder(const Options &options, uint64_t pc);
 
-    // Returns the step of an instruction with an effect, else null. The pointer lives as long as the
-    // block.
+    // Returns the step of an instruction with an effect, else null. The pointer lives as long as
+    // the block.
     Step *add(const Insn &insn, uint64_t address, uint32_t size);
 
     std::unique_ptr<Block> finish();

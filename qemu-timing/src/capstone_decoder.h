@@ -34,8 +34,10 @@ class CapstoneHandle {
         cs_regs read, written;
         uint8_t read_count = 0, written_count = 0;
         cs_regs_access(handle_, insn, read, &read_count, written, &written_count);
-        for (uint8_t i = 0; i < read_count; i++) reads |= bit_of(read[i]);
-        for (uint8_t i = 0; i < written_count; i++) writes |= bit_of(written[i]);
+        for (uint8_t i = 0; i < read_count; i++)
+            reads |= bit_of(read[i]);
+        for (uint8_t i = 0; i < written_count; i++)
+            writes |= bit_of(written[i]);
     }
 
   private:

@@ -12,7 +12,8 @@ void Core::enter(const Block &next) {
     if (block_) {
         const Block &last = *block_;
         leave();
-        if (uint32_t wait = last.wait_of(next)) stall(Stall::Dependence, wait);
+        if (uint32_t wait = last.wait_of(next))
+            stall(Stall::Dependence, wait);
         if (last.branch != Branch::None) {
             bool right =
                 predictor_.predicted(last.branch, last.branch_pc, last.fallthrough, next.pc);
@@ -40,26 +41,28 @@ Cycle Core::stall_sum() const {
 void Core::wait_for(const Fill &fill) {
     stall(Stall::Hold, fill.hold);
     stall(fill.cause, fill.latency);
-    if (options_.blocking) stall(Stall::Hit, options_.lat_l1);
+    if (options_.blocking)
+        stall(Stall::Hit, options_.lat_l1);
 }
 
-void Core::read(const Step &step, LineId line) {
-    wait_for(memory_.read(id_, line, at(step)));
-}
+void Core::read(const Step &step, LineId line) { wait_for(memory_.read(id_, line, at(step))); }
 
 void Core::load(const Step &step, uint64_t address, uint32_t size) {
     buffer_.retire(at(step));
     if (!buffer_.empty()) {
-        if (step.insn.acquire) wait_until(Stall::Drain, at(step), buffer_.released_at(at(step)));
+        if (step.insn.acquire)
+            wait_until(Stall::Drain, at(step), buffer_.released_at(at(step)));
         StoreBuffer::Lookup found = buffer_.lookup(address, size);
-        if (found.match == StoreBuffer::Match::Forward) return;
+        if (found.match == StoreBuffer::Match::Forward)
+            return;
         if (found.match == StoreBuffer::Match::Wait) {
             wait_until(Stall::Forward, at(step), found.until);
         }
     }
     LineId first = line_of(address), last = line_of(address + size - 1);
     read(step, first);
-    if (last != first) read(step, last);
+    if (last != first)
+        read(step, last);
 }
 
 void Core::store(const Step &step, uint64_t address, uint32_t size) {
@@ -95,7 +98,8 @@ void Core::exclusive(const Step &step, uint64_t address, uint32_t size, uint32_t
     // Its own core's stores to the place come first.
     buffer_.retire(at(step));
     StoreBuffer::Lookup found = buffer_.lookup(address, size);
-    if (found.match != StoreBuffer::Match::None) wait_until(Stall::Drain, at(step), found.until);
+    if (found.match != StoreBuffer::Match::None)
+        wait_until(Stall::Drain, at(step), found.until);
     LineId line = line_of(address);
     wait_for(memory_.own(id_, line, at(step), Event::Atomic));
     stall(Stall::Atomic, latency);
@@ -114,7 +118,8 @@ void Core::rmw(const Step &step, uint64_t address, uint32_t size) {
 
 void Core::store_conditional(const Step &step, uint64_t address, uint32_t size, bool accessed,
                              bool won) {
-    if (reservation_lost()) counts_.reservations_lost++;
+    if (reservation_lost())
+        counts_.reservations_lost++;
     (won ? counts_.cas_won : counts_.cas_lost)++;
     if (accessed && won) {
         exclusive(step, address, size, options_.cas_success);
@@ -136,9 +141,10 @@ Cycle Core::fence_latency(Fence kind) const {
 void Core::fence(const Step &step) {
     Fence kind = step.insn.fence;
     counts_.fences[size_t(kind)]++;
-    bool drains = kind == Fence::Mfence || kind == Fence::Hwsync || kind == Fence::Dmb ||
-                  kind == Fence::Dsb;
-    if (drains) wait_until(Stall::Drain, at(step), buffer_.empty_at(at(step)));
+    bool drains =
+        kind == Fence::Mfence || kind == Fence::Hwsync || kind == Fence::Dmb || kind == Fence::Dsb;
+    if (drains)
+        wait_until(Stall::Drain, at(step), buffer_.empty_at(at(step)));
     stall(Stall::Fence, fence_latency(kind));
 }
 

@@ -1,9 +1,9 @@
 // One simulated in-order core.
 //
 // Clock, by phase: base_ is the cycle at which the current block began, all stalls so far counted.
-// An instruction of the block happens at base_ + its offset in the static schedule. Whatever it waits
-// for beyond that moves base_, and with it all that follows. Leaving a block moves base_ by the
-// block's length, the branch and the wait for results.
+// An instruction of the block happens at base_ + its offset in the static schedule. Whatever it
+// waits for beyond that moves base_, and with it all that follows. Leaving a block moves base_ by
+// the block's length, the branch and the wait for results.
 //
 // Invariant: base_ equals the sum of the stall counters whenever the core is between blocks.
 #pragma once
@@ -32,16 +32,18 @@ class Core {
     void load(const Step &step, uint64_t address, uint32_t size);
     void store(const Step &step, uint64_t address, uint32_t size);
     void load_linked(const Step &step, uint64_t address, uint32_t size);
-    // Before an atomic that is also a release makes its access: earlier stores drain first, and only
-    // then does it compete for its line.
+    // Before an atomic that is also a release makes its access: earlier stores drain first, and
+    // only then does it compete for its line.
     void drain_for(const Step &step) {
-        if (step.insn.release) wait_until(Stall::Drain, at(step), buffer_.empty_at(at(step)));
+        if (step.insn.release)
+            wait_until(Stall::Drain, at(step), buffer_.empty_at(at(step)));
     }
     // won: the functional outcome.
     void cas(const Step &step, uint64_t address, uint32_t size, bool won);
     void rmw(const Step &step, uint64_t address, uint32_t size);
     // accessed: false when it failed before it came to the memory.
-    void store_conditional(const Step &step, uint64_t address, uint32_t size, bool accessed, bool won);
+    void store_conditional(const Step &step, uint64_t address, uint32_t size, bool accessed,
+                           bool won);
     void fence(const Step &step);
     void charge(const Step &step);
     // Waits from cycle 0 for the core's start offset.
@@ -57,7 +59,8 @@ class Core {
         counts_.stalls[size_t(cause)] += cycles;
     }
     void wait_until(Stall cause, Cycle now, Cycle until) {
-        if (until > now) stall(cause, until - now);
+        if (until > now)
+            stall(cause, until - now);
     }
     void wait_for(const Fill &fill);
     void branch(const Block &next);

@@ -17,8 +17,10 @@ uint64_t field_bit(uint32_t word, unsigned shift) {
 uint64_t base_bit(uint32_t word) { return reg_bit((word >> 5) & 31); } // 31 is the stack pointer
 
 uint64_t bit_of(uint16_t reg) {
-    if (reg >= ARM64_REG_W0 && reg <= ARM64_REG_W30) return reg_bit(reg - ARM64_REG_W0);
-    if (reg >= ARM64_REG_X0 && reg <= ARM64_REG_X28) return reg_bit(reg - ARM64_REG_X0);
+    if (reg >= ARM64_REG_W0 && reg <= ARM64_REG_W30)
+        return reg_bit(reg - ARM64_REG_W0);
+    if (reg >= ARM64_REG_X0 && reg <= ARM64_REG_X28)
+        return reg_bit(reg - ARM64_REG_X0);
     switch (reg) {
     case ARM64_REG_X29:
         return reg_bit(29);
@@ -35,14 +37,22 @@ uint64_t bit_of(uint16_t reg) {
 }
 
 Branch branch_of(uint32_t w) {
-    if ((w & 0xfc000000) == 0x14000000) return Branch::Direct;
-    if ((w & 0xfc000000) == 0x94000000) return Branch::Call;
-    if ((w & 0xff000010) == 0x54000000) return Branch::Conditional; // b.cond
-    if ((w & 0x7e000000) == 0x34000000) return Branch::Conditional; // cbz, cbnz
-    if ((w & 0x7e000000) == 0x36000000) return Branch::Conditional; // tbz, tbnz
-    if ((w & 0xfffffc1f) == 0xd61f0000) return Branch::Indirect;
-    if ((w & 0xfffffc1f) == 0xd63f0000) return Branch::IndirectCall;
-    if ((w & 0xfffffc1f) == 0xd65f0000) return Branch::Return;
+    if ((w & 0xfc000000) == 0x14000000)
+        return Branch::Direct;
+    if ((w & 0xfc000000) == 0x94000000)
+        return Branch::Call;
+    if ((w & 0xff000010) == 0x54000000)
+        return Branch::Conditional; // b.cond
+    if ((w & 0x7e000000) == 0x34000000)
+        return Branch::Conditional; // cbz, cbnz
+    if ((w & 0x7e000000) == 0x36000000)
+        return Branch::Conditional; // tbz, tbnz
+    if ((w & 0xfffffc1f) == 0xd61f0000)
+        return Branch::Indirect;
+    if ((w & 0xfffffc1f) == 0xd63f0000)
+        return Branch::IndirectCall;
+    if ((w & 0xfffffc1f) == 0xd65f0000)
+        return Branch::Return;
     return Branch::None;
 }
 
@@ -51,8 +61,10 @@ Fence fence_of(uint32_t w) {
     if ((w & 0xfffff0ff) == 0xd50330bf) {
         return domain == 1 ? Fence::DmbLd : domain == 2 ? Fence::DmbSt : Fence::Dmb;
     }
-    if ((w & 0xfffff0ff) == 0xd503309f) return Fence::Dsb;
-    if ((w & 0xfffff0ff) == 0xd50330df) return Fence::Isb;
+    if ((w & 0xfffff0ff) == 0xd503309f)
+        return Fence::Dsb;
+    if ((w & 0xfffff0ff) == 0xd50330df)
+        return Fence::Isb;
     return Fence::Count;
 }
 
@@ -63,7 +75,8 @@ bool decode_system(uint32_t w, Insn &insn) {
         insn.effect = Effect::Fence;
         return true;
     }
-    if ((w & 0xfffff01f) != 0xd503201f) return false;
+    if ((w & 0xfffff01f) != 0xd503201f)
+        return false;
     uint32_t hint = (w >> 5) & 127;
     if (hint >= kFirstCharge && hint < kFirstCharge + uint32_t(Charge::Count)) {
         insn.effect = Effect::Charge;
@@ -75,7 +88,8 @@ bool decode_system(uint32_t w, Insn &insn) {
 // Load-acquire, store-release, exclusives and compare-and-swap: "load/store exclusive" in the Arm
 // architecture's encoding index. Returns true when the instruction is one.
 bool decode_ordered(uint32_t w, Insn &insn) {
-    if ((w & 0x3f000000) != 0x08000000) return false;
+    if ((w & 0x3f000000) != 0x08000000)
+        return false;
     bool o2 = w >> 23 & 1, load = w >> 22 & 1, o1 = w >> 21 & 1, o0 = w >> 15 & 1;
     insn.latency = Latency::Load;
     insn.reads = base_bit(w);
@@ -95,14 +109,16 @@ bool decode_ordered(uint32_t w, Insn &insn) {
         insn.effect = o2 ? Effect::Memory : Effect::StoreConditional;
         insn.release = o0;
         insn.reads |= field_bit(w, 0);
-        if (!o2) insn.writes = field_bit(w, 16);
+        if (!o2)
+            insn.writes = field_bit(w, 16);
     }
     return true;
 }
 
 // Atomic memory operations of ARMv8.1 and LDAPR. Returns true when the instruction is one.
 bool decode_atomic(uint32_t w, Insn &insn) {
-    if ((w & 0x3b200c00) != 0x38200000) return false;
+    if ((w & 0x3b200c00) != 0x38200000)
+        return false;
     insn.latency = Latency::Load;
     insn.reads = base_bit(w);
     insn.writes = field_bit(w, 0);
@@ -124,13 +140,18 @@ class ArmDecoder : public Decoder {
         Insn insn;
         uint32_t w = uint32_t(bytes[0]) | uint32_t(bytes[1]) << 8 | uint32_t(bytes[2]) << 16 |
                      uint32_t(bytes[3]) << 24;
-        if (decode_system(w, insn) || decode_ordered(w, insn) || decode_atomic(w, insn)) return insn;
+        if (decode_system(w, insn) || decode_ordered(w, insn) || decode_atomic(w, insn))
+            return insn;
         insn.branch = branch_of(w);
-        if (insn.branch == Branch::Return) insn.reads |= base_bit(w);
-        if ((w & 0x1f000000) == 0x1b000000) insn.latency = Latency::Mul;
-        if ((w & 0x7fe0f800) == 0x1ac00800) insn.latency = Latency::Div;
+        if (insn.branch == Branch::Return)
+            insn.reads |= base_bit(w);
+        if ((w & 0x1f000000) == 0x1b000000)
+            insn.latency = Latency::Mul;
+        if ((w & 0x7fe0f800) == 0x1ac00800)
+            insn.latency = Latency::Div;
         const cs_insn *c = capstone_.disassemble(bytes, size, address);
-        if (c) capstone_.registers(c, insn.reads, insn.writes, bit_of);
+        if (c)
+            capstone_.registers(c, insn.reads, insn.writes, bit_of);
         if ((w & 0x0a000000) == 0x08000000) {
             insn.effect = Effect::Memory;
             insn.latency = Latency::Load;

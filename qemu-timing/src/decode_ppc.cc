@@ -1,5 +1,5 @@
-// 64-bit POWER, little-endian, from the fields of the instruction (Power ISA 3.0B, book I): Capstone 4
-// gives no register access for it, and the fields are fixed.
+// 64-bit POWER, little-endian, from the fields of the instruction (Power ISA 3.0B, book I):
+// Capstone 4 gives no register access for it, and the fields are fixed.
 #include "insn.h"
 
 #include <algorithm>
@@ -38,31 +38,36 @@ void load(Insn &insn, const Fields &f, uint64_t address, bool update) {
     insn.latency = Latency::Load;
     insn.reads = address;
     insn.writes = bit(f.rt());
-    if (update) insn.address_write = bit(f.ra());
+    if (update)
+        insn.address_write = bit(f.ra());
 }
 
 void store(Insn &insn, const Fields &f, uint64_t address, bool update) {
     insn.effect = Effect::Memory;
     insn.reads = address | bit(f.rt());
-    if (update) insn.address_write = bit(f.ra());
+    if (update)
+        insn.address_write = bit(f.ra());
 }
 
 void conditional_branch(Insn &insn, const Fields &f, Branch always, Branch otherwise) {
     unsigned bo = f.rt();
     bool tests_condition = !(bo & 16), counts = !(bo & 4);
-    if (tests_condition) insn.reads |= cr_field(f.ra() / 4);
+    if (tests_condition)
+        insn.reads |= cr_field(f.ra() / 4);
     if (counts) {
         insn.reads |= bit(kCount);
         insn.writes |= bit(kCount);
     }
     insn.branch = tests_condition || counts ? otherwise : always;
-    if (f.low()) insn.writes |= bit(kLink);
+    if (f.low())
+        insn.writes |= bit(kLink);
 }
 
 void logical(Insn &insn, const Fields &f, uint64_t reads, bool record) {
     insn.reads = reads;
     insn.writes = bit(f.ra());
-    if (record) insn.writes |= cr_field(0);
+    if (record)
+        insn.writes |= cr_field(0);
 }
 
 void decode_19(Insn &insn, const Fields &f) {
@@ -70,7 +75,8 @@ void decode_19(Insn &insn, const Fields &f) {
     case 16: // bclr
         insn.reads |= bit(kLink);
         conditional_branch(insn, f, Branch::Return, Branch::ConditionalReturn);
-        if (f.low()) insn.branch = Branch::IndirectCall;
+        if (f.low())
+            insn.branch = Branch::IndirectCall;
         return;
     case 528: // bcctr
         insn.reads |= bit(kCount);
@@ -151,27 +157,32 @@ bool decode_31_arithmetic(Insn &insn, const Fields &f) {
     unsigned xo = f.xo9();
     bool product = one_of(xo, products);
     bool quotient = one_of(xo, quotients) || one_of(f.xo10(), remainders);
-    if (!one_of(xo, sums) && !product && !quotient) return false;
+    if (!one_of(xo, sums) && !product && !quotient)
+        return false;
     insn.latency = product ? Latency::Mul : quotient ? Latency::Div : Latency::Alu;
     insn.reads = bit(f.ra()) | bit(f.rb());
     insn.writes = bit(f.rt());
-    if (f.low()) insn.writes |= cr_field(0);
+    if (f.low())
+        insn.writes |= cr_field(0);
     return true;
 }
 
 bool decode_31_logical(Insn &insn, const Fields &f) {
-    static const unsigned two[] = {24, 27, 28, 60, 124, 284, 316, 412, 444, 476, 536, 539, 792, 794};
+    static const unsigned two[] = {24,  27,  28,  60,  124, 284, 316,
+                                   412, 444, 476, 536, 539, 792, 794};
     static const unsigned one[] = {26,  58,  122, 154, 186, 378, 506, 538, 570,
                                    824, 826, 827, 890, 891, 922, 954, 986};
     unsigned xo = f.xo10();
     if (xo == 444 && f.rt() == f.ra() && f.rt() == f.rb()) { // or rX,rX,rX: a hint
         unsigned kind = f.rt() - kFirstCharge;
-        if (f.rt() < kFirstCharge || kind >= unsigned(Charge::Count)) return true;
+        if (f.rt() < kFirstCharge || kind >= unsigned(Charge::Count))
+            return true;
         insn.effect = Effect::Charge;
         insn.charge = Charge(kind);
         return true;
     }
-    if (!one_of(xo, two) && !one_of(xo, one)) return false;
+    if (!one_of(xo, two) && !one_of(xo, one))
+        return false;
     logical(insn, f, bit(f.rt()) | (one_of(xo, two) ? bit(f.rb()) : 0), f.low());
     return true;
 }
@@ -200,17 +211,21 @@ void decode_immediate(Insn &insn, const Fields &f) {
     insn.latency = opcode == 7 ? Latency::Mul : Latency::Alu;
     insn.reads = opcode >= 14 ? f.ra_or_zero() : bit(f.ra());
     insn.writes = bit(f.rt());
-    if (opcode == 13) insn.writes |= cr_field(0);
+    if (opcode == 13)
+        insn.writes |= cr_field(0);
 }
 
 // Opcodes 20 to 30: rotations and logic with an immediate.
 void decode_rotate(Insn &insn, const Fields &f) {
     unsigned opcode = f.opcode();
     bool immediate_logic = opcode >= 24 && opcode <= 29;
-    if (immediate_logic && f.rt() == f.ra() && (f.word & 0xffff) == 0 && opcode < 28) return; // nop
+    if (immediate_logic && f.rt() == f.ra() && (f.word & 0xffff) == 0 && opcode < 28)
+        return; // nop
     uint64_t reads = bit(f.rt());
-    if (opcode == 20) reads |= bit(f.ra());
-    if (opcode == 23 || (opcode == 30 && (f.word >> 1 & 15) >= 8)) reads |= bit(f.rb());
+    if (opcode == 20)
+        reads |= bit(f.ra());
+    if (opcode == 23 || (opcode == 30 && (f.word >> 1 & 15) >= 8))
+        reads |= bit(f.rb());
     bool record = immediate_logic ? opcode >= 28 : f.low();
     logical(insn, f, reads, record);
 }
@@ -228,7 +243,8 @@ class PpcDecoder : public Decoder {
             conditional_branch(insn, f, Branch::Direct, Branch::Conditional);
         } else if (opcode == 18) {
             insn.branch = f.low() ? Branch::Call : Branch::Direct;
-            if (f.low()) insn.writes = bit(kLink);
+            if (f.low())
+                insn.writes = bit(kLink);
         } else if (opcode == 19) {
             decode_19(insn, f);
         } else if (opcode >= 20 && opcode <= 30) {
@@ -236,7 +252,8 @@ class PpcDecoder : public Decoder {
         } else if (opcode == 31) {
             decode_31(insn, f);
         } else if (opcode >= 32 && opcode <= 47) {
-            bool stores = (opcode >= 36 && opcode <= 39) || opcode == 44 || opcode == 45 || opcode == 47;
+            bool stores =
+                (opcode >= 36 && opcode <= 39) || opcode == 44 || opcode == 45 || opcode == 47;
             bool update = (opcode & 1) && opcode < 46;
             (stores ? store : load)(insn, f, f.ra_or_zero(), update);
         } else if (opcode == 58 || opcode == 62) {

@@ -31,14 +31,16 @@ int general_register(uint16_t reg) {
         {X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B, X86_REG_INVALID}};
     for (int number = 0; number < 16; number++) {
         for (uint16_t name : families[number]) {
-            if (name == reg && reg != X86_REG_INVALID) return number;
+            if (name == reg && reg != X86_REG_INVALID)
+                return number;
         }
     }
     return -1;
 }
 
 uint64_t bit_of(uint16_t reg) {
-    if (reg == X86_REG_EFLAGS) return kFlags;
+    if (reg == X86_REG_EFLAGS)
+        return kFlags;
     int number = general_register(reg);
     return number < 0 ? 0 : reg_bit(unsigned(number));
 }
@@ -56,7 +58,8 @@ Branch branch_of(const cs_insn *c) {
         break;
     }
     for (uint8_t i = 0; i < c->detail->groups_count; i++) {
-        if (c->detail->groups[i] == X86_GRP_JUMP) return Branch::Conditional;
+        if (c->detail->groups[i] == X86_GRP_JUMP)
+            return Branch::Conditional;
     }
     return Branch::None;
 }
@@ -82,7 +85,8 @@ bool uses_stack(unsigned id) {
 const cs_x86_op *memory_operand(const cs_insn *c) {
     const cs_x86 &x86 = c->detail->x86;
     for (uint8_t i = 0; i < x86.op_count; i++) {
-        if (x86.operands[i].type == X86_OP_MEM) return &x86.operands[i];
+        if (x86.operands[i].type == X86_OP_MEM)
+            return &x86.operands[i];
     }
     return nullptr;
 }
@@ -95,7 +99,8 @@ void decode_memory(const cs_insn *c, Insn &insn) {
         insn.writes &= ~insn.address_write;
         insn.latency = Latency::Load;
     }
-    if (!memory || c->id == X86_INS_LEA) return;
+    if (!memory || c->id == X86_INS_LEA)
+        return;
     insn.effect = Effect::Memory;
     insn.latency = Latency::Load;
     bool locked = c->detail->x86.prefix[0] == X86_PREFIX_LOCK;
@@ -103,7 +108,8 @@ void decode_memory(const cs_insn *c, Insn &insn) {
         insn.effect = c->id == X86_INS_CMPXCHG ? Effect::Cas : Effect::Rmw;
         insn.acquire = insn.release = true;
         insn.writes |= kFlags;
-        if (c->id == X86_INS_CMPXCHG) insn.writes |= reg_bit(0);
+        if (c->id == X86_INS_CMPXCHG)
+            insn.writes |= reg_bit(0);
     }
 }
 
@@ -112,7 +118,8 @@ class X86Decoder : public Decoder {
     Insn decode(const uint8_t *bytes, size_t size, uint64_t address) override {
         Insn insn;
         const cs_insn *c = capstone_.disassemble(bytes, size, address);
-        if (!c) return insn;
+        if (!c)
+            return insn;
         if (c->id == X86_INS_NOP) {
             decode_charge(c, insn);
             return insn;
@@ -124,8 +131,10 @@ class X86Decoder : public Decoder {
             insn.effect = Effect::Fence;
             return insn;
         }
-        if (c->id == X86_INS_IMUL || c->id == X86_INS_MUL) insn.latency = Latency::Mul;
-        if (c->id == X86_INS_IDIV || c->id == X86_INS_DIV) insn.latency = Latency::Div;
+        if (c->id == X86_INS_IMUL || c->id == X86_INS_MUL)
+            insn.latency = Latency::Mul;
+        if (c->id == X86_INS_IDIV || c->id == X86_INS_DIV)
+            insn.latency = Latency::Div;
         decode_memory(c, insn);
         return insn;
     }
@@ -133,9 +142,11 @@ class X86Decoder : public Decoder {
   private:
     static void decode_charge(const cs_insn *c, Insn &insn) {
         const cs_x86_op *memory = memory_operand(c);
-        if (!memory) return;
+        if (!memory)
+            return;
         int64_t kind = memory->mem.disp - kChargeMarker;
-        if (kind < 0 || kind >= int64_t(Charge::Count)) return;
+        if (kind < 0 || kind >= int64_t(Charge::Count))
+            return;
         insn.effect = Effect::Charge;
         insn.charge = Charge(kind);
     }

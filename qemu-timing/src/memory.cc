@@ -70,7 +70,8 @@ Fill Memory::own(uint32_t core, LineId id, Cycle now, Event event) {
         fill = {0, options_.lat_dirty, Stall::Transfer};
     } else {
         fill = fetch(line, id);
-        if (others) fill.latency += options_.lat_invalidate;
+        if (others)
+            fill.latency += options_.lat_invalidate;
     }
     fill.hold = hold;
     invalidate_others(core, line, id);
@@ -92,44 +93,55 @@ void Memory::write_until(uint32_t core, LineId id, Cycle until) {
 Fill Memory::fetch(Line &line, LineId id) {
     bool present = line.in_l2;
     enter_l2(id);
-    return present ? Fill{0, options_.lat_l2, Stall::L2} : Fill{0, options_.lat_memory, Stall::Memory};
+    return present ? Fill{0, options_.lat_l2, Stall::L2}
+                   : Fill{0, options_.lat_memory, Stall::Memory};
 }
 
 Cycle Memory::held(uint32_t core, const Line &line, Cycle now, bool write) {
     Cycle free = now;
-    if (line.writer != core) free = std::max(free, line.write_until);
-    if (write && line.reader != core) free = std::max(free, line.read_until);
-    if (free > now) counts_[core].holds++;
+    if (line.writer != core)
+        free = std::max(free, line.write_until);
+    if (write && line.reader != core)
+        free = std::max(free, line.read_until);
+    if (free > now)
+        counts_[core].holds++;
     return free - now;
 }
 
 void Memory::invalidate_others(uint32_t core, Line &line, LineId id) {
     for (uint32_t other = 0; other < counts_.size(); other++) {
-        if (other == core) continue;
-        if (line.sharers & bit_of(other)) drop(other, line, id, Event::Invalidated);
-        if (reservations_[other] == id) reservations_[other] = kNoLine;
+        if (other == core)
+            continue;
+        if (line.sharers & bit_of(other))
+            drop(other, line, id, Event::Invalidated);
+        if (reservations_[other] == id)
+            reservations_[other] = kNoLine;
     }
 }
 
 void Memory::drop(uint32_t core, Line &line, LineId id, Event event) {
     count(core, event, line.state)++;
     line.sharers &= ~bit_of(core);
-    if (!line.sharers) line.state = Mesi::I;
+    if (!line.sharers)
+        line.state = Mesi::I;
     l1_[core].remove(id);
 }
 
 void Memory::install(uint32_t core, LineId id) {
     LineId victim = l1_[core].touch(id);
-    if (victim != kNoLine) drop(core, lines_[victim], victim, Event::Evicted);
+    if (victim != kNoLine)
+        drop(core, lines_[victim], victim, Event::Evicted);
 }
 
 void Memory::enter_l2(LineId id) {
     lines_[id].in_l2 = true;
     LineId victim = l2_.touch(id);
-    if (victim == kNoLine) return;
+    if (victim == kNoLine)
+        return;
     Line &line = lines_[victim];
     for (uint32_t core = 0; core < counts_.size(); core++) {
-        if (line.sharers & bit_of(core)) drop(core, line, victim, Event::Evicted);
+        if (line.sharers & bit_of(core))
+            drop(core, line, victim, Event::Evicted);
     }
     line.in_l2 = false;
 }

@@ -8,8 +8,8 @@
 // the two a write) waits for its end before its own latency begins. A reader can thus never hit a
 // copy that a buffered store of another core has made stale.
 //
-// Invariants: a line in E or M has exactly one sharer; a line in I has none; whatever is in an L1 is
-// in the L2.
+// Invariants: a line in E or M has exactly one sharer; a line in I has none; whatever is in an L1
+// is in the L2.
 #pragma once
 
 #include "options.h"

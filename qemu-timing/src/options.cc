@@ -23,8 +23,8 @@ void require_cache(const char *name, uint32_t size, uint32_t ways, uint32_t line
     uint64_t set_bytes = uint64_t(ways) * line;
     if (size % set_bytes != 0 || !std::has_single_bit(size / set_bytes)) {
         throw OptionError(std::string("option ") + name + ": " + std::to_string(size) +
-                          " bytes in " + std::to_string(ways) + " ways of " +
-                          std::to_string(line) + "-byte lines is not a power of two of sets");
+                          " bytes in " + std::to_string(ways) + " ways of " + std::to_string(line) +
+                          "-byte lines is not a power of two of sets");
     }
 }
 
@@ -94,7 +94,8 @@ const std::vector<OptionSpec> &option_specs() {
 }
 
 Options::Options() : max_instructions(0) {
-    for (const OptionSpec &spec : option_specs()) this->*spec.field = spec.value;
+    for (const OptionSpec &spec : option_specs())
+        this->*spec.field = spec.value;
 }
 
 Options parse_options(const std::vector<std::string_view> &arguments) {
@@ -117,9 +118,11 @@ Options parse_options(const std::vector<std::string_view> &arguments) {
         }
         const OptionSpec *found = nullptr;
         for (const OptionSpec &spec : option_specs()) {
-            if (name == spec.name) found = &spec;
+            if (name == spec.name)
+                found = &spec;
         }
-        if (!found) throw OptionError("option " + std::string(name) + " is unknown");
+        if (!found)
+            throw OptionError("option " + std::string(name) + " is unknown");
         if (value < found->low || value > found->high) {
             throw OptionError("option " + std::string(name) + ": " + std::string(text) +
                               " is not between " + std::to_string(found->low) + " and " +

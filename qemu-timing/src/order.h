@@ -20,8 +20,10 @@ class Order {
     std::optional<uint32_t> first() const {
         std::optional<uint32_t> best;
         for (uint32_t core = 0; core < waiting_.size(); core++) {
-            if (waiting_[core] == kGone) continue;
-            if (!best || waiting_[core] < waiting_[*best]) best = core;
+            if (waiting_[core] == kGone)
+                continue;
+            if (!best || waiting_[core] < waiting_[*best])
+                best = core;
         }
         return best;
     }
@@ -31,9 +33,11 @@ class Order {
     int64_t limit(uint32_t core) const {
         int64_t limit = std::numeric_limits<int64_t>::max();
         for (uint32_t other = 0; other < waiting_.size(); other++) {
-            if (other == core || waiting_[other] == kGone) continue;
+            if (other == core || waiting_[other] == kGone)
+                continue;
             int64_t last = int64_t(waiting_[other]) - (other < core ? 1 : 0);
-            if (last < limit) limit = last;
+            if (last < limit)
+                limit = last;
         }
         return limit;
     }

@@ -36,41 +36,48 @@ std::array<Runner *, kMaxVcpus> running;
 Runner *runner_of(unsigned vcpu) { return running[vcpu]; }
 
 void on_block(unsigned vcpu, void *data) {
-    if (Runner *runner = runner_of(vcpu)) runner->enter_block(*static_cast<Block *>(data));
+    if (Runner *runner = runner_of(vcpu))
+        runner->enter_block(*static_cast<Block *>(data));
 }
 
 void before_access(unsigned vcpu, void *data) {
-    if (Runner *runner = runner_of(vcpu)) runner->gate(*static_cast<Step *>(data));
+    if (Runner *runner = runner_of(vcpu))
+        runner->gate(*static_cast<Step *>(data));
 }
 
 void before_atomic(unsigned vcpu, void *data) {
-    if (Runner *runner = runner_of(vcpu)) runner->gate_atomic(*static_cast<Step *>(data));
+    if (Runner *runner = runner_of(vcpu))
+        runner->gate_atomic(*static_cast<Step *>(data));
 }
 
 void before_store_conditional(unsigned vcpu, void *data) {
     Runner *runner = runner_of(vcpu);
-    if (!runner) return;
+    if (!runner)
+        return;
     runner->gate_atomic(*static_cast<Step *>(data));
     runner->before_store_conditional(*static_cast<Step *>(data));
 }
 
 void on_fence(unsigned vcpu, void *data) {
     Runner *runner = runner_of(vcpu);
-    if (!runner) return;
+    if (!runner)
+        return;
     runner->resolve();
     runner->core.fence(*static_cast<Step *>(data));
 }
 
 void on_charge(unsigned vcpu, void *data) {
     Runner *runner = runner_of(vcpu);
-    if (!runner) return;
+    if (!runner)
+        return;
     runner->resolve();
     runner->core.charge(*static_cast<Step *>(data));
 }
 
 void after_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
     Runner *runner = runner_of(vcpu);
-    if (!runner) return;
+    if (!runner)
+        return;
     const Image &image = engine->region->image;
     uint32_t size = 1u << qemu_plugin_mem_size_shift(info);
     if (address < image.begin || address + size > image.end) {
@@ -82,7 +89,8 @@ void after_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, v
 
 // An instruction that the decoder took for one without a memory access.
 void after_unknown_access(unsigned vcpu, qemu_plugin_meminfo_t, uint64_t, void *data) {
-    if (!runner_of(vcpu)) return;
+    if (!runner_of(vcpu))
+        return;
     fail(4, "the instruction at " + std::to_string(reinterpret_cast<uint64_t>(data)) +
                 " accesses memory, but its decoding does not say so");
 }
@@ -152,7 +160,8 @@ void begin(unsigned vcpu, uint64_t thread, uint64_t threads, uint64_t from, uint
         fail(4, "a BEGIN marker has impossible arguments");
     }
     std::unique_lock lock(engine->mutex);
-    if (engine->region) fail(4, "the program began a second region of interest");
+    if (engine->region)
+        fail(4, "the program began a second region of interest");
     meet(lock, uint32_t(threads), [&] {
         Image image{from, to, reinterpret_cast<uint8_t *>(from + uint64_t(engine->host_offset))};
         engine->region =
@@ -176,10 +185,13 @@ void end(unsigned vcpu, uint32_t thread) {
 
 void on_syscall(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t op, uint64_t thread,
                 uint64_t a2, uint64_t a3, uint64_t a4, uint64_t, uint64_t, uint64_t) {
-    if (number != kMarker) return;
-    if (vcpu >= kMaxVcpus) fail(4, "too many threads");
+    if (number != kMarker)
+        return;
+    if (vcpu >= kMaxVcpus)
+        fail(4, "too many threads");
     bool inside = running[vcpu] != nullptr;
-    if (inside != (op == kPhase || op == kEnd)) fail(4, "a marker is out of place");
+    if (inside != (op == kPhase || op == kEnd))
+        fail(4, "a marker is out of place");
     switch (op) {
     case kMeet: {
         std::unique_lock lock(engine->mutex);

@@ -9,11 +9,21 @@
 
 namespace lockcross {
 
-enum class Branch : uint8_t { None, Direct, Conditional, Indirect, Call, IndirectCall, Return, ConditionalReturn };
+enum class Branch : uint8_t {
+    None,
+    Direct,
+    Conditional,
+    Indirect,
+    Call,
+    IndirectCall,
+    Return,
+    ConditionalReturn
+};
 
 class Predictor {
   public:
-    explicit Predictor(uint32_t entries) : mask_(entries - 1), counters_(entries, 1), targets_(entries) {}
+    explicit Predictor(uint32_t entries)
+        : mask_(entries - 1), counters_(entries, 1), targets_(entries) {}
 
     // Was the way from the branch at pc to target predicted? Learns it. fallthrough is the address
     // behind the branch.
@@ -47,8 +57,10 @@ class Predictor {
     bool conditional(size_t i, bool taken) {
         uint8_t &counter = counters_[i];
         bool right = (counter >= 2) == taken;
-        if (taken && counter < 3) counter++;
-        if (!taken && counter > 0) counter--;
+        if (taken && counter < 3)
+            counter++;
+        if (!taken && counter > 0)
+            counter--;
         return right;
     }
 

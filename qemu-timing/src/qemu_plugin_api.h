@@ -1,5 +1,5 @@
-// The part of QEMU's TCG plugin interface, version 1 (QEMU 6.0 and later), that is used here. Debian
-// does not package the header; names and types are those of QEMU's documentation
+// The part of QEMU's TCG plugin interface, version 1 (QEMU 6.0 and later), that is used here.
+// Debian does not package the header; names and types are those of QEMU's documentation
 // (docs/devel/tcg-plugins).
 #pragma once
 
@@ -44,7 +44,8 @@ void qemu_plugin_register_vcpu_tb_exec_cb(qemu_plugin_tb *tb, qemu_plugin_vcpu_u
 void qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t cb,
                                             qemu_plugin_cb_flags flags, void *data);
 void qemu_plugin_register_vcpu_mem_cb(qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
-                                      qemu_plugin_cb_flags flags, qemu_plugin_mem_rw rw, void *data);
+                                      qemu_plugin_cb_flags flags, qemu_plugin_mem_rw rw,
+                                      void *data);
 void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_syscall_cb_t cb);
 
 size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb *tb);

@@ -62,9 +62,9 @@ void Runner::check_limit() {
 }
 
 // QEMU lets a store-conditional succeed when the value is what the load-linked saw, even if another
-// core has written the line in between. The model's reservation decides instead: when it is lost, the
-// value is changed for the moment of the store-conditional, which then fails as on a real core. No
-// other thread runs in that moment.
+// core has written the line in between. The model's reservation decides instead: when it is lost,
+// the value is changed for the moment of the store-conditional, which then fails as on a real core.
+// No other thread runs in that moment.
 void Runner::before_store_conditional(const Step &step) {
     pending_ = &step;
     accessed_ = false;
@@ -75,7 +75,8 @@ void Runner::before_store_conditional(const Step &step) {
 }
 
 void Runner::restore() {
-    if (perturbed_) region_.image.host[linked_] ^= 0xff;
+    if (perturbed_)
+        region_.image.host[linked_] ^= 0xff;
     perturbed_ = false;
 }
 
@@ -130,8 +131,7 @@ Region::Region(const Options &options, Image image, uint32_t cores, std::string 
       ends_(cores) {
     report_.isa = std::move(isa);
     for (uint32_t core = 0; core < cores; core++) {
-        runners_.push_back(
-            std::make_unique<Runner>(*this, core, options, memory_, counts_[core]));
+        runners_.push_back(std::make_unique<Runner>(*this, core, options, memory_, counts_[core]));
     }
 }
 
@@ -181,7 +181,8 @@ void Region::mark(uint32_t core, uint64_t phase) {
 
 uint64_t Region::instructions() const {
     uint64_t sum = 0;
-    for (const Counts &counts : counts_) sum += counts.instructions;
+    for (const Counts &counts : counts_)
+        sum += counts.instructions;
     return sum;
 }
 
@@ -193,12 +194,15 @@ void Region::write_report(bool complete) {
             fail(4, "the stalls of core " + std::to_string(core) + " do not add up to its cycles");
         }
     }
-    if (options.out.empty()) return;
+    if (options.out.empty())
+        return;
     std::string text = to_json(report_, options, counts_);
     std::FILE *file = std::fopen(options.out.c_str(), "w");
     bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    if (file && std::fclose(file) != 0) written = false;
-    if (!written) fail(4, "cannot write " + options.out + ": " + std::strerror(errno));
+    if (file && std::fclose(file) != 0)
+        written = false;
+    if (!written)
+        fail(4, "cannot write " + options.out + ": " + std::strerror(errno));
 }
 
 } // namespace lockcross

@@ -1,9 +1,10 @@
-// A region of interest while it runs: the simulated cores, whose turn it is, and the guest's memory.
+// A region of interest while it runs: the simulated cores, whose turn it is, and the guest's
+// memory.
 //
 // Every guest thread is a host thread, and exactly one of them runs at a time: the one whose next
 // memory access has the smallest (cycle, core number). A thread stops before an access that lies
-// beyond its limit, hands the turn over, and sleeps until its own comes. So QEMU performs the accesses
-// in simulated-time order whatever the host does.
+// beyond its limit, hands the turn over, and sleeps until its own comes. So QEMU performs the
+// accesses in simulated-time order whatever the host does.
 #pragma once
 
 #include "core.h"
@@ -32,12 +33,14 @@ class Runner {
     void enter_block(const Block &block) {
         resolve();
         core.enter(block);
-        if (core.counts().instructions > next_check) check_limit();
+        if (core.counts().instructions > next_check)
+            check_limit();
     }
     // Before an access: waits for the turn.
     void gate(const Step &step) {
         resolve();
-        if (int64_t(core.at(step)) > limit) hand_over(core.at(step));
+        if (int64_t(core.at(step)) > limit)
+            hand_over(core.at(step));
     }
     void gate_atomic(const Step &step) {
         resolve();
@@ -49,7 +52,8 @@ class Runner {
     void access(const Step &step, uint64_t address, uint32_t size, bool is_store);
     // Accounts for the atomic operation whose outcome could not be seen when it was made.
     void resolve() {
-        if (pending_) resolve_pending();
+        if (pending_)
+            resolve_pending();
     }
 
     void wake();
@@ -86,8 +90,8 @@ class Region {
     bool finish(uint32_t core);
     void mark(uint32_t core, uint64_t phase);
     void hand_over(uint32_t core, Cycle cycle);
-    // Writes the document to options.out. Fails (exit code 4) when it cannot, or when the stalls of a
-    // core do not add up to its cycles.
+    // Writes the document to options.out. Fails (exit code 4) when it cannot, or when the stalls of
+    // a core do not add up to its cycles.
     void write_report(bool complete);
 
     const Options &options;

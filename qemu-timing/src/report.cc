@@ -7,10 +7,12 @@ namespace lockcross {
 namespace {
 
 template <size_t N>
-std::string object(const std::array<const char *, N> &names, const std::array<uint64_t, N> &values) {
+std::string object(const std::array<const char *, N> &names,
+                   const std::array<uint64_t, N> &values) {
     std::string text = "{";
     for (size_t i = 0; i < N; i++) {
-        if (i) text += ",";
+        if (i)
+            text += ",";
         text += "\"" + std::string(names[i]) + "\":" + std::to_string(values[i]);
     }
     return text + "}";
@@ -23,15 +25,16 @@ std::string member(const char *name, uint64_t value) {
 std::string core_json(size_t core, Cycle cycles, const Counts &counts) {
     std::string text = "{" + member("core", core) + "," + member("cycles", cycles) + "," +
                        member("instructions", counts.instructions) + ",\"cas\":{" +
-                       member("won", counts.cas_won) + "," + member("lost", counts.cas_lost) + "}," +
-                       member("rmw", counts.rmw) +
+                       member("won", counts.cas_won) + "," + member("lost", counts.cas_lost) +
+                       "}," + member("rmw", counts.rmw) +
                        ",\"fences\":" + object(kFenceNames, counts.fences) + "," +
                        member("reservations_lost", counts.reservations_lost) +
                        ",\"charges\":" + object(kChargeNames, counts.charges) + "," +
                        member("holds", counts.holds) +
                        ",\"stalls\":" + object(kStallNames, counts.stalls) + ",\"coherence\":{";
     for (size_t event = 0; event < kEventNames.size(); event++) {
-        if (event) text += ",";
+        if (event)
+            text += ",";
         text += "\"" + std::string(kEventNames[event]) + "\":";
         text += object(kMesiNames, counts.coherence[event]);
     }
@@ -40,7 +43,8 @@ std::string core_json(size_t core, Cycle cycles, const Counts &counts) {
 
 std::string options_json(const Options &options) {
     std::string text = "{";
-    for (const OptionSpec &spec : option_specs()) text += member(spec.name, options.*spec.field) + ",";
+    for (const OptionSpec &spec : option_specs())
+        text += member(spec.name, options.*spec.field) + ",";
     return text + member("max_instructions", options.max_instructions) + "}";
 }
 
@@ -54,13 +58,15 @@ std::string to_json(const Report &report, const Options &options,
                        ",\"options\":" + options_json(options) + "," +
                        member("handovers", report.handovers) + ",\"cores\":[";
     for (size_t core = 0; core < counts.size(); core++) {
-        if (core) text += ",";
+        if (core)
+            text += ",";
         text += core_json(core, report.cycles[core], counts[core]);
     }
     text += "],\"phases\":[";
     for (size_t i = 0; i < report.phases.size(); i++) {
         const PhaseMark &mark = report.phases[i];
-        if (i) text += ",";
+        if (i)
+            text += ",";
         text += "{" + member("core", mark.core) + "," + member("phase", mark.phase) + "," +
                 member("cycle", mark.cycle) + "}";
     }

@@ -25,6 +25,7 @@ struct Report {
     std::vector<PhaseMark> phases;
 };
 
-std::string to_json(const Report &report, const Options &options, const std::vector<Counts> &counts);
+std::string to_json(const Report &report, const Options &options,
+                    const std::vector<Counts> &counts);
 
 } // namespace lockcross

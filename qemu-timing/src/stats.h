@@ -31,9 +31,9 @@ enum class Stall : uint8_t {
     Count
 };
 constexpr std::array<const char *, size_t(Stall::Count)> kStallNames = {
-    "issue",   "dependence", "taken_branch", "mispredict",   "hit",   "l2",
-    "memory",  "transfer",   "upgrade",      "hold",         "forward", "store_buffer",
-    "drain",   "fence",      "atomic",       "charge",       "start"};
+    "issue",  "dependence", "taken_branch", "mispredict", "hit",     "l2",
+    "memory", "transfer",   "upgrade",      "hold",       "forward", "store_buffer",
+    "drain",  "fence",      "atomic",       "charge",     "start"};
 
 enum class Mesi : uint8_t { I, S, E, M, Count };
 constexpr std::array<const char *, size_t(Mesi::Count)> kMesiNames = {"I", "S", "E", "M"};
@@ -45,7 +45,18 @@ constexpr std::array<const char *, size_t(Event::Count)> kEventNames = {
     "load", "store", "atomic", "invalidated", "downgraded", "evicted"};
 
 enum class Fence : uint8_t {
-    Mfence, Lfence, Sfence, Hwsync, Lwsync, Isync, Dmb, DmbLd, DmbSt, Dsb, Isb, Count
+    Mfence,
+    Lfence,
+    Sfence,
+    Hwsync,
+    Lwsync,
+    Isync,
+    Dmb,
+    DmbLd,
+    DmbSt,
+    Dsb,
+    Isb,
+    Count
 };
 constexpr std::array<const char *, size_t(Fence::Count)> kFenceNames = {
     "mfence", "lfence", "sfence", "hwsync", "lwsync", "isync",
@@ -60,7 +71,8 @@ template <typename Key> using CountsBy = std::array<uint64_t, size_t(Key::Count)
 struct Counts {
     uint64_t instructions = 0;
     uint64_t cas_won = 0, cas_lost = 0, rmw = 0;
-    uint64_t reservations_lost = 0; // store-conditionals that failed since another core took the line
+    uint64_t reservations_lost =
+        0; // store-conditionals that failed since another core took the line
     uint64_t holds = 0;
     CountsBy<Fence> fences{};
     CountsBy<Charge> charges{};

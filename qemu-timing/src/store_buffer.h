@@ -22,12 +22,14 @@ class StoreBuffer {
 
     // Drops the stores that are done at now.
     void retire(Cycle now) {
-        while (!stores_.empty() && stores_.front().done <= now) stores_.pop_front();
+        while (!stores_.empty() && stores_.front().done <= now)
+            stores_.pop_front();
     }
 
     // When a new store can enter, seen at now: now, or later if the buffer is full.
     Cycle room_at(Cycle now) const {
-        if (stores_.size() < depth_) return now;
+        if (stores_.size() < depth_)
+            return now;
         return std::max(now, stores_[stores_.size() - depth_].done);
     }
 
@@ -53,7 +55,8 @@ class StoreBuffer {
     // When all release stores are done, seen at now.
     Cycle released_at(Cycle now) const {
         for (auto store = stores_.rbegin(); store != stores_.rend(); ++store) {
-            if (store->release) return std::max(now, store->done);
+            if (store->release)
+                return std::max(now, store->done);
         }
         return now;
     }
@@ -68,7 +71,8 @@ class StoreBuffer {
     // else the load waits for its drain.
     Lookup lookup(uint64_t address, uint32_t size) const {
         for (auto store = stores_.rbegin(); store != stores_.rend(); ++store) {
-            if (store->address >= address + size || address >= store->address + store->size) continue;
+            if (store->address >= address + size || address >= store->address + store->size)
+                continue;
             bool covers =
                 store->address <= address && address + size <= store->address + store->size;
             return {covers ? Match::Forward : Match::Wait, store->done};

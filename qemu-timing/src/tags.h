@@ -15,13 +15,14 @@ class Tags {
   public:
     // size and line in bytes; size is a power of two of sets times ways times line.
     Tags(uint32_t size, uint32_t ways, uint32_t line)
-        : ways_(ways), set_mask_(size / (ways * line) - 1),
-          entries_(size_t(set_mask_ + 1) * ways) {}
+        : ways_(ways), set_mask_(size / (ways * line) - 1), entries_(size_t(set_mask_ + 1) * ways) {
+    }
 
     bool contains(LineId line) const {
         const Entry *set = set_of(line);
         for (uint32_t way = 0; way < ways_; way++) {
-            if (set[way].line == line) return true;
+            if (set[way].line == line)
+                return true;
         }
         return false;
     }
@@ -29,7 +30,8 @@ class Tags {
     // Makes line the most recently used; brings it in if it is absent.
     // Returns the line that had to leave, or kNoLine.
     LineId touch(LineId line) {
-        if (line == last_) return kNoLine;
+        if (line == last_)
+            return kNoLine;
         last_ = line;
         Entry *set = set_of(line);
         Entry *victim = set;
@@ -39,7 +41,8 @@ class Tags {
                 entry.used = ++clock_;
                 return kNoLine;
             }
-            if (entry.used < victim->used) victim = &entry;
+            if (entry.used < victim->used)
+                victim = &entry;
         }
         LineId evicted = victim->line;
         *victim = {line, ++clock_};
@@ -47,10 +50,12 @@ class Tags {
     }
 
     void remove(LineId line) {
-        if (line == last_) last_ = kNoLine;
+        if (line == last_)
+            last_ = kNoLine;
         Entry *set = set_of(line);
         for (uint32_t way = 0; way < ways_; way++) {
-            if (set[way].line == line) set[way] = Entry{};
+            if (set[way].line == line)
+                set[way] = Entry{};
         }
     }
 

@@ -42,7 +42,8 @@ Options with_width(uint32_t width) {
 } // namespace
 
 TEST_CASE("block: width 1 and unit latencies cost a cycle an instruction") {
-    auto block = block_of(with_width(1), {alu(0, reg(1)), alu(reg(1), reg(2)), alu(reg(2), reg(3))});
+    auto block =
+        block_of(with_width(1), {alu(0, reg(1)), alu(reg(1), reg(2)), alu(reg(2), reg(3))});
     CHECK(block->length == 3);
     CHECK(block->issue_cycles == 3);
     CHECK(block->instructions == 3);
@@ -64,7 +65,8 @@ TEST_CASE("block: a use waits for its load") {
 
 TEST_CASE("block: multiplication and division have their own latencies") {
     Options options = with_width(1);
-    for (auto [latency, cycles] : {std::pair{Latency::Mul, options.lat_mul}, {Latency::Div, options.lat_div}}) {
+    for (auto [latency, cycles] :
+         {std::pair{Latency::Mul, options.lat_mul}, {Latency::Div, options.lat_div}}) {
         Insn slow = alu(0, reg(1));
         slow.latency = latency;
         CHECK(block_of(options, {slow, alu(reg(1), reg(2))})->length == cycles + 1);

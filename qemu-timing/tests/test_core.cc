@@ -60,7 +60,8 @@ TEST_CASE("core: each fence has its own latency") {
                              &options.fence_hwsync, &options.fence_lwsync, &options.fence_isync,
                              &options.fence_dmb,    &options.fence_dmb_ld, &options.fence_dmb_st,
                              &options.fence_dsb,    &options.fence_isb};
-    for (uint32_t kind = 0; kind < uint32_t(Fence::Count); kind++) *latencies[kind] = 100 + kind;
+    for (uint32_t kind = 0; kind < uint32_t(Fence::Count); kind++)
+        *latencies[kind] = 100 + kind;
     for (uint32_t kind = 0; kind < uint32_t(Fence::Count); kind++) {
         Bench bench(options);
         bench.core.fence(bench.fence(Fence(kind)));
@@ -95,7 +96,8 @@ TEST_CASE("core: a store beyond the buffer's depth waits for the oldest") {
     options.store_buffer = 2;
     options.lat_l1 = 10;
     Bench bench(options);
-    for (uint64_t i = 0; i < 2; i++) bench.core.store(bench.step(Effect::Memory), 8 * i, 8);
+    for (uint64_t i = 0; i < 2; i++)
+        bench.core.store(bench.step(Effect::Memory), 8 * i, 8);
     CHECK(bench.stalled(Stall::StoreBuffer) == 0);
     bench.core.store(bench.step(Effect::Memory), 16, 8);
     CHECK(bench.stalled(Stall::StoreBuffer) == 10);
@@ -148,7 +150,8 @@ TEST_CASE("core: every charge costs what its option says") {
     Options options;
     uint32_t *costs[] = {&options.charge_stop, &options.charge_park, &options.charge_unpark,
                          &options.charge_wake};
-    for (uint32_t kind = 0; kind < uint32_t(Charge::Count); kind++) *costs[kind] = 50 + kind;
+    for (uint32_t kind = 0; kind < uint32_t(Charge::Count); kind++)
+        *costs[kind] = 50 + kind;
     for (uint32_t kind = 0; kind < uint32_t(Charge::Count); kind++) {
         Bench bench(options);
         Step step = bench.step(Effect::Charge);
@@ -172,7 +175,8 @@ TEST_CASE("core: branches cost what the predictor says, and stalls add up to the
     loop.length = loop.issue_cycles = loop.instructions = 1;
     bench.counts[0] = Counts{};
     Cycle before = bench.core.end_of_block();
-    for (int turn = 0; turn < 5; turn++) bench.core.enter(loop);
+    for (int turn = 0; turn < 5; turn++)
+        bench.core.enter(loop);
     bench.core.leave();
     CHECK(bench.stalled(Stall::Mispredict) == 9); // the first time only
     CHECK(bench.stalled(Stall::TakenBranch) == 3 * 2);

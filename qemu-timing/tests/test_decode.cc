@@ -26,9 +26,7 @@ uint64_t reg(unsigned n) { return uint64_t(1) << n; }
 
 } // namespace
 
-TEST_CASE("decode: only the three instruction sets") {
-    CHECK(make_decoder("riscv64") == nullptr);
-}
+TEST_CASE("decode: only the three instruction sets") { CHECK(make_decoder("riscv64") == nullptr); }
 
 TEST_CASE("decode x86: atomics") {
     Insn cas = x86({0xf0, 0x0f, 0xb1, 0x0f}); // lock cmpxchg %ecx,(%rdi)
@@ -52,9 +50,9 @@ TEST_CASE("decode x86: fences and charges") {
 }
 
 TEST_CASE("decode x86: memory, arithmetic, branches") {
-    CHECK(x86({0x8b, 0x47, 0x08}).effect == Effect::Memory);       // mov 8(%rdi),%eax
+    CHECK(x86({0x8b, 0x47, 0x08}).effect == Effect::Memory); // mov 8(%rdi),%eax
     CHECK(x86({0x8b, 0x47, 0x08}).latency == Latency::Load);
-    CHECK(x86({0x48, 0x8d, 0x47, 0x03}).effect == Effect::None);   // lea
+    CHECK(x86({0x48, 0x8d, 0x47, 0x03}).effect == Effect::None); // lea
     Insn push = x86({0x53});
     CHECK(push.effect == Effect::Memory);
     CHECK(push.address_write == reg(4));
@@ -84,12 +82,12 @@ TEST_CASE("decode arm: atomics, exclusives, ordered accesses") {
     CHECK(arm(0x885ffc20).acquire);
     CHECK(arm(0x88037c20).effect == Effect::StoreConditional);
     CHECK_FALSE(arm(0x88037c20).release);
-    CHECK(arm(0x8803fc20).release);               // stlxr
+    CHECK(arm(0x8803fc20).release); // stlxr
     CHECK(arm(0x88037c20).writes == reg(3));
     CHECK(arm(0x88dffc20).effect == Effect::Memory);
-    CHECK(arm(0x88dffc20).acquire);               // ldar
-    CHECK(arm(0x889ffc20).release);               // stlr
-    CHECK(arm(0xb8bfc020).acquire);               // ldapr
+    CHECK(arm(0x88dffc20).acquire); // ldar
+    CHECK(arm(0x889ffc20).release); // stlr
+    CHECK(arm(0xb8bfc020).acquire); // ldapr
     CHECK(arm(0xb8bfc020).effect == Effect::Memory);
 }
 
@@ -142,16 +140,16 @@ TEST_CASE("decode ppc: memory and arithmetic") {
     Insn update = ppc(0x9421ffe0); // stwu r1,-32(r1)
     CHECK(update.address_write == reg(1));
     CHECK(update.effect == Effect::Memory);
-    CHECK(ppc(0x98830000).reads == (reg(4) | reg(3)));   // stb
-    CHECK(ppc(0x7ca6382a).reads == (reg(6) | reg(7)));   // ldx
-    CHECK(ppc(0x7c642a14).reads == (reg(4) | reg(5)));   // add
+    CHECK(ppc(0x98830000).reads == (reg(4) | reg(3))); // stb
+    CHECK(ppc(0x7ca6382a).reads == (reg(6) | reg(7))); // ldx
+    CHECK(ppc(0x7c642a14).reads == (reg(4) | reg(5))); // add
     CHECK(ppc(0x7c642a14).writes == reg(3));
-    CHECK(ppc(0x5529063e).reads == reg(9));              // rlwinm
-    CHECK(ppc(0x2f890000).writes == reg(32 + 7));        // cmpwi cr7
-    CHECK(ppc(0x7c6429d2).latency == Latency::Mul);      // mulld
-    CHECK(ppc(0x7c642bd2).latency == Latency::Div);      // divd
-    CHECK(ppc(0x7c832378).writes == reg(3));             // mr r3,r4
-    CHECK(ppc(0x60000000).writes == 0);                  // nop
+    CHECK(ppc(0x5529063e).reads == reg(9));         // rlwinm
+    CHECK(ppc(0x2f890000).writes == reg(32 + 7));   // cmpwi cr7
+    CHECK(ppc(0x7c6429d2).latency == Latency::Mul); // mulld
+    CHECK(ppc(0x7c642bd2).latency == Latency::Div); // divd
+    CHECK(ppc(0x7c832378).writes == reg(3));        // mr r3,r4
+    CHECK(ppc(0x60000000).writes == 0);             // nop
 }
 
 TEST_CASE("decode ppc: branches") {

@@ -96,7 +96,8 @@ TEST_CASE("memory: a reservation is lost when another core takes the line, not w
     CHECK_FALSE(s.memory.reserved(0));
 }
 
-TEST_CASE("memory: an evicted line is fetched again from the L2, and from memory if it left that too") {
+TEST_CASE(
+    "memory: an evicted line is fetched again from the L2, and from memory if it left that too") {
     Options o;
     o.l1_size = 64;
     o.l1_ways = 1;
@@ -128,7 +129,8 @@ TEST_CASE("memory: random accesses keep a single writer and count every access o
         accesses++;
         write ? s.own(core, line, now) : s.read(core, line, now);
         REQUIRE(s.memory.state(core, line) != Mesi::I);
-        if (write) REQUIRE(s.memory.state(core, line) == Mesi::M);
+        if (write)
+            REQUIRE(s.memory.state(core, line) == Mesi::M);
         uint32_t exclusive = 0, valid = 0;
         for (uint32_t other = 0; other < kCores; other++) {
             Mesi state = s.memory.state(other, line);
@@ -140,7 +142,8 @@ TEST_CASE("memory: random accesses keep a single writer and count every access o
     uint64_t counted = 0;
     for (uint32_t core = 0; core < kCores; core++) {
         for (Event event : {Event::Load, Event::Store}) {
-            for (uint64_t n : s.counts[core].coherence[size_t(event)]) counted += n;
+            for (uint64_t n : s.counts[core].coherence[size_t(event)])
+                counted += n;
         }
     }
     CHECK(counted == accesses);

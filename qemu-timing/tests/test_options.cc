@@ -14,7 +14,8 @@ static std::string error_of(std::vector<std::string_view> arguments) {
 }
 
 TEST_CASE("options: defaults stand, given values replace them") {
-    Options options = parse_options({"cas_success=77", "out=/tmp/x", "max_instructions=5000000000"});
+    Options options =
+        parse_options({"cas_success=77", "out=/tmp/x", "max_instructions=5000000000"});
     CHECK(options.cas_success == 77);
     CHECK(options.cas_failure == Options().cas_failure);
     CHECK(options.out == "/tmp/x");
