@@ -1,10 +1,12 @@
 #include "region.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace lockcross {
@@ -21,6 +23,19 @@ uint64_t mix(uint64_t seed, uint64_t core) {
 
 uint32_t line_count(const Image &image, uint32_t line) {
     return uint32_t((image.end - image.begin + line - 1) / line);
+}
+
+// The image's bytes. Its segments may have unmapped pages between them, which stay zero: the kernel
+// copies, and refuses what is not there instead of raising a signal.
+std::vector<uint8_t> copy_of(const Image &image) {
+    constexpr size_t kPage = 4096;
+    std::vector<uint8_t> copy(image.end - image.begin);
+    for (size_t from = 0; from < copy.size(); from += kPage) {
+        size_t size = std::min(kPage, copy.size() - from);
+        iovec to{&copy[from], size}, source{image.host + from, size};
+        process_vm_readv(getpid(), &to, 1, &source, 1, 0);
+    }
+    return copy;
 }
 
 } // namespace
@@ -126,9 +141,8 @@ void Runner::resolve_pending() {
 }
 
 Region::Region(const Options &options, Image image, uint32_t cores, std::string isa)
-    : options(options), image(image), shadow(image.host, image.host + (image.end - image.begin)),
-      counts_(cores), memory_(options, line_count(image, options.line), counts_), order_(cores),
-      ends_(cores) {
+    : options(options), image(image), shadow(copy_of(image)), counts_(cores),
+      memory_(options, line_count(image, options.line), counts_), order_(cores), ends_(cores) {
     report_.isa = std::move(isa);
     for (uint32_t core = 0; core < cores; core++) {
         runners_.push_back(std::make_unique<Runner>(*this, core, options, memory_, counts_[core]));
