@@ -5,7 +5,7 @@
 // waits for beyond that moves base_, and with it all that follows. Leaving a block moves base_ by
 // the block's length, the branch and the wait for results.
 //
-// Invariant: base_ equals the sum of the stall counters whenever the core is between blocks.
+// Invariant: between blocks, base_ is the core's start plus the sum of its stall counters.
 #pragma once
 
 #include "block.h"
@@ -46,8 +46,10 @@ class Core {
                            bool won);
     void fence(const Step &step);
     void charge(const Step &step);
-    // Waits from cycle 0 for the core's start offset.
-    void start_at(Cycle offset) { stall(Stall::Start, offset); }
+    // The core begins its work at that cycle; its own cycles count from there.
+    void start_at(Cycle offset) { start_ = base_ = offset; }
+    // Cycles from the core's start to the end of the current block.
+    Cycle cycles() const { return end_of_block() - start_; }
 
     bool reservation_lost() const { return reserving_ && !memory_.reserved(id_); }
     Cycle stall_sum() const;
@@ -77,7 +79,7 @@ class Core {
     StoreBuffer buffer_;
     Predictor predictor_;
     const Block *block_ = nullptr;
-    Cycle base_ = 0;
+    Cycle base_ = 0, start_ = 0;
     bool reserving_ = false; // between a load-linked and its store-conditional
 };
 

@@ -142,7 +142,7 @@ void Runner::resolve_pending() {
 
 Region::Region(const Options &options, Image image, uint32_t cores, std::string isa)
     : options(options), image(image), shadow(copy_of(image)), counts_(cores),
-      memory_(options, line_count(image, options.line), counts_), order_(cores), ends_(cores) {
+      memory_(options, line_count(image, options.line), counts_), order_(cores), cycles_(cores) {
     report_.isa = std::move(isa);
     for (uint32_t core = 0; core < cores; core++) {
         runners_.push_back(std::make_unique<Runner>(*this, core, options, memory_, counts_[core]));
@@ -178,7 +178,7 @@ void Region::hand_over(uint32_t core, Cycle cycle) {
 bool Region::finish(uint32_t core) {
     runners_[core]->resolve();
     runners_[core]->core.leave();
-    ends_[core] = runners_[core]->core.end_of_block();
+    cycles_[core] = runners_[core]->core.cycles();
     order_.leave(core);
     if (order_.first()) {
         pass_turn();
@@ -202,9 +202,9 @@ uint64_t Region::instructions() const {
 
 void Region::write_report(bool complete) {
     report_.complete = complete;
-    report_.cycles = ends_;
+    report_.cycles = cycles_;
     for (uint32_t core = 0; complete && core < runners_.size(); core++) {
-        if (runners_[core]->core.stall_sum() != ends_[core]) {
+        if (runners_[core]->core.stall_sum() != cycles_[core]) {
             fail(4, "the stalls of core " + std::to_string(core) + " do not add up to its cycles");
         }
     }

@@ -108,7 +108,7 @@ class Region {
     Memory memory_;
     Order order_;
     std::vector<std::unique_ptr<Runner>> runners_;
-    std::vector<Cycle> ends_;
+    std::vector<Cycle> cycles_; // of each core
     Report report_;
 };
 

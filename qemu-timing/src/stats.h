@@ -27,13 +27,11 @@ enum class Stall : uint8_t {
     Fence,       // own latency of a fence
     Atomic,      // own latency of an atomic operation
     Charge,      // an operating-system cost
-    Start,       // before the core's start offset
     Count
 };
 constexpr std::array<const char *, size_t(Stall::Count)> kStallNames = {
-    "issue",  "dependence", "taken_branch", "mispredict", "hit",     "l2",
-    "memory", "transfer",   "upgrade",      "hold",       "forward", "store_buffer",
-    "drain",  "fence",      "atomic",       "charge",     "start"};
+    "issue",   "dependence", "taken_branch", "mispredict",   "hit",   "l2",    "memory", "transfer",
+    "upgrade", "hold",       "forward",      "store_buffer", "drain", "fence", "atomic", "charge"};
 
 enum class Mesi : uint8_t { I, S, E, M, Count };
 constexpr std::array<const char *, size_t(Mesi::Count)> kMesiNames = {"I", "S", "E", "M"};
