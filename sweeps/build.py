@@ -1,0 +1,199 @@
+"""Cross-compiles workload programs on demand into build/bin/, cached by content."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from results.errors import LockcrossError
+from sweeps.cells import Cell
+from sweeps.paths import BINARIES, ROOT
+
+COMMON_FLAGS = (
+    "-std=gnu17 -O2 -Wall -Wextra -Werror -ffreestanding -nostdlib -static -fno-pie -no-pie "
+    "-fno-stack-protector -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns "
+    "-Wl,--build-id=none -Wl,-z,noexecstack -Ilockimpl -Iworkloads"
+).split()
+
+
+@dataclass(frozen=True)
+class Target:
+    """How programs of one atomic flavour are compiled."""
+
+    isa: str
+    compiler: str
+    package: str  # Debian's, on a host of another ISA
+    flags: tuple[str, ...]
+
+
+def _target(isa: str, triple: str, package: str, flags: str) -> Target:
+    return Target(isa, f"{triple}-linux-gnu-gcc", package, tuple(flags.split()))
+
+
+TARGETS = {
+    "lock": _target("x86_64", "x86_64", "gcc-x86-64-linux-gnu",
+                    "-mgeneral-regs-only -mno-red-zone -fcf-protection=none"),
+    "larx": _target("ppc64le", "powerpc64le", "gcc-powerpc64le-linux-gnu",
+                    "-mcpu=power8 -mno-altivec -mno-vsx -msoft-float"),
+    "lse": _target("aarch64", "aarch64", "gcc-aarch64-linux-gnu",
+                   "-march=armv8.1-a -mno-outline-atomics -mgeneral-regs-only"),
+    "llsc": _target("aarch64", "aarch64", "gcc-aarch64-linux-gnu",
+                    "-march=armv8-a -mno-outline-atomics -mgeneral-regs-only -DLOCKCROSS_LLSC=1"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to build: everything of a cell that is fixed at compile time."""
+
+    workload: str
+    lock: str
+    fence: str
+    flavour: str
+
+    @classmethod
+    def of(cls, cell: Cell) -> "Program":
+        """The program that runs a cell."""
+        return cls(cell.workload, cell.lock, cell.fence, cell.flavour)
+
+    def command(self, compiler: str, output: str) -> list[str]:
+        """The compile command, to be run in the root of the tree: its paths are relative, so
+        that the same sources give the same bytes wherever the tree lies."""
+        target = TARGETS[self.flavour]
+        return [
+            compiler,
+            *COMMON_FLAGS,
+            *target.flags,
+            f"-DLOCKCROSS_LOCK={self.lock}",
+            f"-DLOCKCROSS_FENCE=FENCE_{self.fence.upper()}",
+            f"workloads/kernels/{self.workload}.c",
+            "workloads/runtime/runtime.c",
+            f"workloads/runtime/start_{target.isa}.S",
+            "-o",
+            output,
+        ]
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A built program: where it is, the SHA-256 of its bytes, what built it."""
+
+    path: Path
+    digest: str
+    compiler: str
+
+
+def find_compiler(flavour: str) -> str:
+    """The path of a flavour's compiler. Raises LockcrossError when it is missing."""
+    target = TARGETS[flavour]
+    found = shutil.which(target.compiler)
+    if found is None:
+        raise LockcrossError(
+            f"compiler {target.compiler} (for {target.isa}) is missing; on Debian: "
+            f"apt-get install {target.package} (on a host that is {target.isa} itself: gcc)",
+            exit_code=1,
+        )
+    return found
+
+
+@cache
+def compiler_version(path: str) -> str:
+    """The first line a compiler says of itself. Raises LockcrossError when it cannot be run."""
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
+        )
+        return done.stdout.splitlines()[0]
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        raise LockcrossError(
+            f"compiler {path} does not run ('{path} --version' failed); install it again",
+            exit_code=1,
+        ) from None
+
+
+def _sources_digest(root: Path) -> str:
+    """One hash over all that a program may include."""
+    total = hashlib.sha256()
+    for folder in ("lockimpl", "workloads"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".h", ".c", ".S", ".def", ".inc"):
+                total.update(f"{path.relative_to(root)}\0".encode())
+                total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+class Builder:
+    """Builds programs once each. Sources are read once, when the builder is made."""
+
+    def __init__(self, root: Path = ROOT, folder: Path = BINARIES) -> None:
+        self._root = root
+        self._folder = folder
+        self._sources = _sources_digest(root)
+        self._built: dict[Program, Binary] = {}
+
+    def build(self, programs: Iterable[Program], jobs: int | None = None) -> dict[Program, Binary]:
+        """Builds what is not yet built, `jobs` at a time (default: one a CPU).
+
+        Raises LockcrossError for a missing compiler or sources that do not compile.
+        """
+        wanted = list(dict.fromkeys(programs))
+        missing = [program for program in wanted if program not in self._built]
+        if missing:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+                self._built.update(zip(missing, pool.map(self._build_one, missing), strict=True))
+        return {program: self._built[program] for program in wanted}
+
+    def _build_one(self, program: Program) -> Binary:
+        compiler = find_compiler(program.flavour)
+        version = compiler_version(compiler)
+        flags = program.command(TARGETS[program.flavour].compiler, "")
+        key = hashlib.sha256("\0".join([self._sources, version, *flags]).encode()).hexdigest()
+        stem = f"{program.workload}-{program.lock}-{program.fence}-{program.flavour}"
+        path = self._folder / f"{stem}-{key[:16]}"
+        if not path.exists():
+            self._compile(program, compiler, path)
+        return Binary(path, hashlib.sha256(path.read_bytes()).hexdigest(), version)
+
+    def _compile(self, program: Program, compiler: str, path: Path) -> None:
+        # Built beside its place and renamed into it: a program is there whole or not at all,
+        # also when several drivers build it at once.
+        handle, name = tempfile.mkstemp(dir=self._folder, prefix=".building-")
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            done = self._run(program.command(compiler, name))
+            if done.returncode != 0:
+                raise LockcrossError(_complaint(program, done.stderr), exit_code=1)
+            temporary.chmod(0o755)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            cwd=self._root,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+
+def _complaint(program: Program, output: str) -> str:
+    lines = output.strip().splitlines()
+    errors = [line for line in lines if "error" in line or "undefined" in line] or lines
+    command = " ".join(program.command(TARGETS[program.flavour].compiler, "/dev/null"))
+    return (
+        f"workload {program.workload} with lock {program.lock} ({program.flavour}, fence "
+        f"{program.fence}) does not compile:\n  " + "\n  ".join(errors[:5]) + "\n"
+        f"the whole output, in the root of the tree: {command}"
+    )

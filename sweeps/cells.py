@@ -1,0 +1,95 @@
+"""Cells: one run each, and when two of them are the same."""
+
+import hashlib
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sweeps import workloads
+from sweeps.isa import ISAS
+from sweeps.locks import load_locks
+from sweeps.machine import load_machine
+from sweeps.workloads import WORKLOADS
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run (docs/interfaces.md, section 7).
+
+    `parameters` are the workload's keys. `cas`, `fence_latency` and `cancel` are cycles that
+    take the place of the machine's atomics, full fence and stopping cost; None leaves them.
+    """
+
+    engine: str
+    machine: str
+    isa: str
+    flavour: str
+    lock: str
+    fence: str
+    workload: str
+    parameters: Mapping[str, int | str]
+    threads: int = 1
+    cas: int | None = None
+    fence_latency: int | None = None
+    cancel: int | None = None
+    seed: int = 1
+
+    def arguments(self) -> list[str]:
+        """What the workload's program is told."""
+        pairs = {**self.parameters, "threads": self.threads, "seed": self.seed}
+        return [f"{key}={value}" for key, value in sorted(pairs.items())]
+
+    def command(self) -> str:
+        """The command line that repeats this run."""
+        words = ["./lockcross", "run", self.machine, self.isa, self.lock, self.workload]
+        words += [f"{key}={value}" for key, value in sorted(self.parameters.items())]
+        words += ["--threads", str(self.threads), "--seed", str(self.seed)]
+        words += ["--flavour", self.flavour, "--fence", self.fence]
+        for option in ("cas", "fence_latency", "cancel"):
+            value = getattr(self, option)
+            if value is not None:
+                words += ["--" + option.replace("_", "-"), str(value)]
+        words += ["--engine", self.engine]
+        return shlex.join(words)
+
+
+def digest(document: object) -> str:
+    """SHA-256, in hex, of a document's canonical JSON."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def wrong(cell: Cell) -> str:
+    """What in a cell is no allowed value at all ("key: value: what is allowed"), or nothing."""
+    for key, value, known in (
+        ("isa", cell.isa, list(ISAS)),
+        ("lock", cell.lock, list(load_locks())),
+        ("workload", cell.workload, list(WORKLOADS)),
+    ):
+        if value not in known:
+            return f"{key}: {value!r} is unknown; known are {', '.join(known)}"
+    keys = WORKLOADS[cell.workload].keys
+    for name, given in cell.parameters.items():
+        if name not in keys:
+            allowed = ", ".join(keys)
+            return f"parameters.{name}: workload {cell.workload} has no such key; allowed are {allowed}"
+        if why := keys[name].wrong(given):
+            return f"parameters.{name}: {given!r}: {why}"
+    if not 1 <= cell.threads <= workloads.MAX_THREADS:
+        return f"threads: {cell.threads}: allowed is a whole number from 1 to {workloads.MAX_THREADS}"
+    return ""
+
+
+def impossible(cell: Cell) -> str:
+    """Why a cell of allowed values cannot be run ("key: value: reason"), or nothing."""
+    isa, lock, machine = ISAS[cell.isa], load_locks()[cell.lock], load_machine(cell.machine)
+    if cell.isa not in machine.isas:
+        return f"isa: {cell.isa}: machine {cell.machine} is {', '.join(machine.isas)} only"
+    if cell.flavour not in isa.flavours:
+        return f"flavour: {cell.flavour}: {cell.isa} has {', '.join(isa.flavours)} only"
+    if cell.fence in isa.refused_fence_kinds:
+        return f"fence: {cell.fence} on {cell.isa}: {isa.refused_fence_kinds[cell.fence]}"
+    if cell.fence not in lock.fence_kinds:
+        return f"fence: {cell.fence}: lock {lock.name} is built with {', '.join(lock.fence_kinds)} only"
+    return workloads.impossible(cell.workload, cell.lock, cell.threads, cell.parameters)
