@@ -1,0 +1,22 @@
+/* What both atomic flavours of AArch64 share: weakly ordered, multi-copy atomic; ldar and stlr
+ * acquire and release, dmb ish orders all. */
+#ifndef LOCKCROSS_ARCH_FILE
+#error "include arch/arch.h"
+#endif
+
+#define LOCKCROSS_ISA "aarch64"
+
+static inline void arch_fence_full(void) { __asm__ volatile("dmb ish" ::: "memory"); }
+
+static inline void cpu_relax(void) { __asm__ volatile("yield" ::: "memory"); }
+
+static inline __attribute__((always_inline)) void charge(charge_t kind) {
+    __asm__ volatile("hint #%c[hint]" ::[hint] "i"(112 + kind) : "memory");
+}
+
+/* The virtual counter, in its own ticks. */
+static inline uint64_t read_ticks(void) {
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+}

@@ -1,0 +1,50 @@
+/* AArch64 with load-exclusive and store-exclusive, as ARMv8.0 has them. */
+#ifndef LOCKCROSS_ARCH_FILE
+#error "include arch/arch.h"
+#endif
+#include "arch/aarch64_common.h"
+
+#define LOCKCROSS_FLAVOUR "llsc"
+
+/* If *p is `expected`, it becomes `desired`; says whether it did. */
+static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    uint32_t seen, lost;
+    __asm__ volatile("1: ldaxr %w[seen], %[word]\n\t"
+                     "cmp %w[seen], %w[expected]\n\t"
+                     "b.ne 2f\n\t"
+                     "stxr %w[lost], %w[desired], %[word]\n\t"
+                     "cbnz %w[lost], 1b\n"
+                     "2:"
+                     : [seen] "=&r"(seen), [lost] "=&r"(lost), [word] "+Q"(*p)
+                     : [expected] "r"(expected), [desired] "r"(desired)
+                     : "cc", "memory");
+    return seen == expected;
+}
+
+/* As cas_acq_u32, and earlier accesses stay before it. */
+static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    uint32_t seen, lost;
+    __asm__ volatile("1: ldaxr %w[seen], %[word]\n\t"
+                     "cmp %w[seen], %w[expected]\n\t"
+                     "b.ne 2f\n\t"
+                     "stlxr %w[lost], %w[desired], %[word]\n\t"
+                     "cbnz %w[lost], 1b\n"
+                     "2:"
+                     : [seen] "=&r"(seen), [lost] "=&r"(lost), [word] "+Q"(*p)
+                     : [expected] "r"(expected), [desired] "r"(desired)
+                     : "cc", "memory");
+    return seen == expected;
+}
+
+/* Adds to *p; returns what it was. */
+static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
+    uint32_t seen, sum, lost;
+    __asm__ volatile("1: ldaxr %w[seen], %[word]\n\t"
+                     "add %w[sum], %w[seen], %w[add]\n\t"
+                     "stlxr %w[lost], %w[sum], %[word]\n\t"
+                     "cbnz %w[lost], 1b"
+                     : [seen] "=&r"(seen), [sum] "=&r"(sum), [lost] "=&r"(lost), [word] "+Q"(*p)
+                     : [add] "r"(add)
+                     : "memory");
+    return seen;
+}

@@ -1,0 +1,37 @@
+/* AArch64 with the single-instruction atomics of ARMv8.1 (LSE). */
+#ifndef LOCKCROSS_ARCH_FILE
+#error "include arch/arch.h"
+#endif
+#include "arch/aarch64_common.h"
+
+#define LOCKCROSS_FLAVOUR "lse"
+
+/* If *p is `expected`, it becomes `desired`; says whether it did. */
+static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    uint32_t seen = expected;
+    __asm__ volatile("casa %w[seen], %w[desired], %[word]"
+                     : [seen] "+r"(seen), [word] "+Q"(*p)
+                     : [desired] "r"(desired)
+                     : "memory");
+    return seen == expected;
+}
+
+/* As cas_acq_u32, and earlier accesses stay before it. */
+static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    uint32_t seen = expected;
+    __asm__ volatile("casal %w[seen], %w[desired], %[word]"
+                     : [seen] "+r"(seen), [word] "+Q"(*p)
+                     : [desired] "r"(desired)
+                     : "memory");
+    return seen == expected;
+}
+
+/* Adds to *p; returns what it was. */
+static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
+    uint32_t seen;
+    __asm__ volatile("ldaddal %w[add], %w[seen], %[word]"
+                     : [seen] "=r"(seen), [word] "+Q"(*p)
+                     : [add] "r"(add)
+                     : "memory");
+    return seen;
+}

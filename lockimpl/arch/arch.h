@@ -1,0 +1,103 @@
+/*
+ * Memory primitives of the lock algorithms, with their ordering in their names.
+ *
+ *   rlx   no ordering          acq  later accesses stay behind it
+ *   rel   earlier accesses stay before it
+ *   a_then_b  a, then b, in program order for every observer, store before load included
+ *
+ * Algorithms include this file alone; it picks the one file of the ISA and atomic flavour. Each of
+ * those gives the atomics (`cas_acq_u32`, `fetch_add_acq_rel_u32`), the full fence, `cpu_relax`,
+ * `charge`, `read_ticks`, and names itself (LOCKCROSS_ISA, LOCKCROSS_FLAVOUR). Loads and stores of
+ * one to eight bytes are the compiler's own atomics, which are single instructions here and never
+ * calls:
+ *
+ *            load_acq                  store_rel       full fence
+ *   x86_64   mov                       mov             mfence
+ *   ppc64le  load, cmp, bne-, isync    lwsync, store   hwsync
+ *   aarch64  ldar                      stlr            dmb ish
+ */
+#ifndef LOCKCROSS_ARCH_H
+#define LOCKCROSS_ARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Fence kinds (docs/interfaces.md, section 1): how `..._then_load...` keeps its order. */
+#define FENCE_FULL 1
+#define FENCE_RMW 2
+#define FENCE_STORE_FORWARD 4
+
+#ifndef LOCKCROSS_FENCE
+#error "LOCKCROSS_FENCE must be FENCE_FULL, FENCE_RMW or FENCE_STORE_FORWARD"
+#endif
+
+/* Costs that need an operating system; each is one reserved no-op (docs/interfaces.md, 5). */
+typedef enum { CHARGE_STOP = 0, CHARGE_PARK = 1, CHARGE_UNPARK = 2, CHARGE_WAKE = 3 } charge_t;
+
+/* Keeps the compiler, and nobody else, from moving memory accesses across this point. */
+static inline void order_compiler(void) { __asm__ volatile("" ::: "memory"); }
+
+#define LOCKCROSS_ACCESSORS(bits)                                                                  \
+    static inline uint##bits##_t load_rlx_u##bits(const volatile uint##bits##_t *p) {              \
+        return __atomic_load_n(p, __ATOMIC_RELAXED);                                               \
+    }                                                                                              \
+    static inline uint##bits##_t load_acq_u##bits(const volatile uint##bits##_t *p) {              \
+        return __atomic_load_n(p, __ATOMIC_ACQUIRE);                                               \
+    }                                                                                              \
+    static inline void store_rlx_u##bits(volatile uint##bits##_t *p, uint##bits##_t value) {       \
+        __atomic_store_n(p, value, __ATOMIC_RELAXED);                                              \
+    }                                                                                              \
+    static inline void store_rel_u##bits(volatile uint##bits##_t *p, uint##bits##_t value) {       \
+        __atomic_store_n(p, value, __ATOMIC_RELEASE);                                              \
+    }
+LOCKCROSS_ACCESSORS(8)
+LOCKCROSS_ACCESSORS(16)
+LOCKCROSS_ACCESSORS(32)
+LOCKCROSS_ACCESSORS(64)
+#undef LOCKCROSS_ACCESSORS
+
+#define LOCKCROSS_ARCH_FILE
+#if defined(__x86_64__)
+#include "arch/x86_64.h"
+#elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
+#include "arch/ppc64le.h"
+#elif defined(__aarch64__) && defined(LOCKCROSS_LLSC)
+#include "arch/aarch64_llsc.h"
+#elif defined(__aarch64__)
+#include "arch/aarch64_lse.h"
+#else
+#error "ISA without an arch file; there are x86_64, ppc64le and aarch64"
+#endif
+#undef LOCKCROSS_ARCH_FILE
+
+#if LOCKCROSS_FENCE == FENCE_FULL
+#include "arch/order_full.h"
+#elif !defined(__x86_64__)
+/* Mixed-size store-to-load order is not guaranteed by the POWER and ARM memory models: a wide load
+ * may take its bytes from the store buffer and from memory at different times. And there an atomic
+ * read-modify-write orders nothing by itself, so it cannot be a cheaper fence. */
+#error "fence kinds rmw and store_forward need x86-64's memory model; this ISA has only full"
+#elif LOCKCROSS_FENCE == FENCE_RMW
+#include "arch/x86_64_order_rmw.h"
+#elif LOCKCROSS_FENCE == FENCE_STORE_FORWARD
+#include "arch/x86_64_order_store_forward.h"
+#else
+#error "LOCKCROSS_FENCE must be one of FENCE_FULL, FENCE_RMW, FENCE_STORE_FORWARD"
+#endif
+
+/* Store, then the full fence whatever the fence kind: the store is performed before every later
+ * access of this thread. For slow paths. */
+static inline void store_before_all_u32(volatile uint32_t *p, uint32_t value) {
+    store_rlx_u32(p, value);
+    arch_fence_full();
+}
+
+/* Store to `p`, then load `q` with acquire, with the full fence between whatever the fence kind.
+ * For slow paths. */
+static inline uint32_t store_then_load_acq_u32(volatile uint32_t *p, uint32_t value,
+                                               const volatile uint32_t *q) {
+    store_before_all_u32(p, value);
+    return load_acq_u32(q);
+}
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * Fence kind `full`: the store, the ISA's full fence, the load.
+ *
+ * All four work on a pair of words, p[0] and p[1], aligned to 8 bytes: the fence kind
+ * store_forward needs that. `at` counts bytes, or half-words, from the least significant one.
+ */
+#ifndef LOCKCROSS_ARCH_H
+#error "include arch/arch.h"
+#endif
+
+/* Stores byte `at` of p[0], then loads the whole of p[0] with acquire. */
+static inline uint32_t store_u8_then_load_acq_u32(volatile uint32_t *p, unsigned at,
+                                                  uint8_t value) {
+    store_rlx_u8((volatile uint8_t *)p + at, value);
+    arch_fence_full();
+    return load_acq_u32(p);
+}
+
+/* Stores byte `at` of p[0] with release, then loads p[1]. */
+static inline uint32_t store_rel_u8_then_load_next(volatile uint32_t *p, unsigned at,
+                                                   uint8_t value) {
+    store_rel_u8((volatile uint8_t *)p + at, value);
+    arch_fence_full();
+    return load_rlx_u32(p + 1);
+}
+
+/* Stores half-word `at` of p[0] with release, then loads p[1]. */
+static inline uint32_t store_rel_u16_then_load_next(volatile uint32_t *p, unsigned at,
+                                                    uint16_t value) {
+    store_rel_u16((volatile uint16_t *)p + at, value);
+    arch_fence_full();
+    return load_rlx_u32(p + 1);
+}
+
+/* Stores p[0] with release, then loads p[1]. */
+static inline uint32_t store_rel_u32_then_load_next(volatile uint32_t *p, uint32_t value) {
+    store_rel_u32(p, value);
+    arch_fence_full();
+    return load_rlx_u32(p + 1);
+}

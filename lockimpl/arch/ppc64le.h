@@ -1,0 +1,61 @@
+/* POWER, little-endian ELFv2: weakly ordered. lwarx and stwcx. make atomics, isync behind the
+ * branch on their outcome makes them acquire, lwsync before a store releases, hwsync orders all. */
+#ifndef LOCKCROSS_ARCH_FILE
+#error "include arch/arch.h"
+#endif
+
+#define LOCKCROSS_ISA "ppc64le"
+#define LOCKCROSS_FLAVOUR "larx"
+
+/* If *p is `expected`, it becomes `desired`; says whether it did. Acquires only if it did. */
+static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    uint32_t seen;
+    __asm__ volatile("1: lwarx %[seen], 0, %[p]\n\t"
+                     "cmpw %[seen], %[expected]\n\t"
+                     "bne- 2f\n\t"
+                     "stwcx. %[desired], 0, %[p]\n\t"
+                     "bne- 1b\n\t"
+                     "isync\n"
+                     "2:"
+                     : [seen] "=&r"(seen)
+                     : [p] "r"(p), [expected] "r"(expected), [desired] "r"(desired)
+                     : "cc", "memory");
+    return seen == expected;
+}
+
+/* As cas_acq_u32, and earlier accesses stay before it. */
+static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    __asm__ volatile("lwsync" ::: "memory");
+    return cas_acq_u32(p, expected, desired);
+}
+
+/* Adds to *p; returns what it was. */
+static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
+    uint32_t seen, sum;
+    __asm__ volatile("lwsync\n"
+                     "1: lwarx %[seen], 0, %[p]\n\t"
+                     "add %[sum], %[seen], %[add]\n\t"
+                     "stwcx. %[sum], 0, %[p]\n\t"
+                     "bne- 1b\n\t"
+                     "isync"
+                     : [seen] "=&r"(seen), [sum] "=&r"(sum)
+                     : [p] "r"(p), [add] "r"(add)
+                     : "cc", "memory");
+    return seen;
+}
+
+static inline void arch_fence_full(void) { __asm__ volatile("hwsync" ::: "memory"); }
+
+/* The hint of a low-priority thread. */
+static inline void cpu_relax(void) { __asm__ volatile("or 27, 27, 27" ::: "memory"); }
+
+static inline __attribute__((always_inline)) void charge(charge_t kind) {
+    __asm__ volatile("or %c[reg], %c[reg], %c[reg]" ::[reg] "i"(20 + kind) : "memory");
+}
+
+/* The time base, in its own ticks. */
+static inline uint64_t read_ticks(void) {
+    uint64_t ticks;
+    __asm__ volatile("mftb %0" : "=r"(ticks));
+    return ticks;
+}

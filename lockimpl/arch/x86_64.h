@@ -1,0 +1,46 @@
+/* x86-64: total store order; only a store followed by a load of another place may be reordered.
+ * Loads acquire and stores release as they are; every locked instruction is a full fence. */
+#ifndef LOCKCROSS_ARCH_FILE
+#error "include arch/arch.h"
+#endif
+
+#define LOCKCROSS_ISA "x86_64"
+#define LOCKCROSS_FLAVOUR "lock"
+
+/* If *p is `expected`, it becomes `desired`; says whether it did. */
+static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    bool won;
+    __asm__ volatile("lock cmpxchgl %[desired], %[word]"
+                     : "=@ccz"(won), [word] "+m"(*p), "+a"(expected)
+                     : [desired] "r"(desired)
+                     : "memory");
+    return won;
+}
+
+/* A locked instruction orders both ways. */
+static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    return cas_acq_u32(p, expected, desired);
+}
+
+/* Adds to *p; returns what it was. */
+static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
+    __asm__ volatile("lock xaddl %[add], %[word]" : [add] "+r"(add), [word] "+m"(*p) : : "memory");
+    return add;
+}
+
+static inline void arch_fence_full(void) { __asm__ volatile("mfence" ::: "memory"); }
+
+static inline void cpu_relax(void) { __asm__ volatile("pause" ::: "memory"); }
+
+/* nopl disp32(%rax) with the kind in the displacement. */
+static inline __attribute__((always_inline)) void charge(charge_t kind) {
+    __asm__ volatile(".byte 0x0f, 0x1f, 0x80\n\t.long 0x4c580000 + %c[kind]" ::[kind] "i"(kind)
+                     : "memory");
+}
+
+/* The time-stamp counter, in its own ticks. */
+static inline uint64_t read_ticks(void) {
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}

@@ -1,0 +1,43 @@
+/*
+ * Fence kind `rmw`, x86-64: the store itself is the locked read-modify-write (xchg locks without a
+ * prefix), also where it is a byte or a half-word. That is one instruction instead of a store and a
+ * `lock addl $0, (%rsp)`, and touches no other line. For the operations see arch/order_full.h.
+ */
+#ifndef LOCKCROSS_ARCH_H
+#error "include arch/arch.h"
+#endif
+
+#define LOCKCROSS_XCHG(bits, suffix)                                                               \
+    static inline void arch_xchg_u##bits(volatile uint##bits##_t *p, uint##bits##_t value) {       \
+        __asm__ volatile("xchg" suffix " %[value], %[place]"                                       \
+                         : [value] "+q"(value), [place] "+m"(*p)                                   \
+                         :                                                                         \
+                         : "memory");                                                              \
+    }
+LOCKCROSS_XCHG(8, "b")
+LOCKCROSS_XCHG(16, "w")
+LOCKCROSS_XCHG(32, "l")
+#undef LOCKCROSS_XCHG
+
+static inline uint32_t store_u8_then_load_acq_u32(volatile uint32_t *p, unsigned at,
+                                                  uint8_t value) {
+    arch_xchg_u8((volatile uint8_t *)p + at, value);
+    return load_acq_u32(p);
+}
+
+static inline uint32_t store_rel_u8_then_load_next(volatile uint32_t *p, unsigned at,
+                                                   uint8_t value) {
+    arch_xchg_u8((volatile uint8_t *)p + at, value);
+    return load_rlx_u32(p + 1);
+}
+
+static inline uint32_t store_rel_u16_then_load_next(volatile uint32_t *p, unsigned at,
+                                                    uint16_t value) {
+    arch_xchg_u16((volatile uint16_t *)p + at, value);
+    return load_rlx_u32(p + 1);
+}
+
+static inline uint32_t store_rel_u32_then_load_next(volatile uint32_t *p, uint32_t value) {
+    arch_xchg_u32(p, value);
+    return load_rlx_u32(p + 1);
+}

@@ -1,0 +1,57 @@
+/*
+ * cas_spin: the CAS-based spin lock of Kawachiya 2005, section 6.3.1, Figure 6.2.
+ *
+ * A thread acquires the lock by changing the lock word from zero to its identifier with one CAS,
+ * and releases it by storing zero.
+ *
+ *    31                              0     31                 0
+ *   +---------------------------------+   +--------------------+
+ *   |   tid of the holder, or 0       |   | recursions (holder)|
+ *   +---------------------------------+   +--------------------+
+ *             lock word                         flag word
+ *
+ * Where the figure is silent: it has no recursion; the flag word counts the acquisitions behind the
+ * first, read and written by the holder alone. After a lost CAS the thread spins on loads until the
+ * word is zero (the "spin-on-read" that 6.3.1 names) with cpu_relax.
+ */
+#ifndef LOCKCROSS_CAS_SPIN_H
+#define LOCKCROSS_CAS_SPIN_H
+
+enum { cas_spin_initial_word = 0, cas_spin_tid_shift = 0 };
+
+LOCK_SLOW lock_result_t cas_spin_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
+    if (load_rlx_u32(&obj->lock_word) == self->tid_field) {
+        store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) + 1);
+        return SUCCESS;
+    }
+    do {
+        while (load_rlx_u32(&obj->lock_word) != 0)
+            cpu_relax();
+    } while (!cas_acq_u32(&obj->lock_word, 0, self->tid_field));
+    return SUCCESS;
+}
+
+static inline lock_result_t cas_spin_acquire(lock_object_t *obj, lock_thread_t *self) {
+    if (LOCK_LIKELY(cas_acq_u32(&obj->lock_word, 0, self->tid_field)))
+        return SUCCESS;
+    return cas_spin_acquire_slow(obj, self);
+}
+
+static inline lock_result_t cas_spin_release(lock_object_t *obj, lock_thread_t *self) {
+    if (!LOCK_LIKELY(load_rlx_u32(&obj->lock_word) == self->tid_field))
+        return ILLEGAL_STATE;
+    uint32_t recursions = load_rlx_u32(&obj->flag);
+    if (LOCK_LIKELY(recursions == 0))
+        store_rel_u32(&obj->lock_word, 0);
+    else
+        store_rlx_u32(&obj->flag, recursions - 1);
+    return SUCCESS;
+}
+
+LOCK_WITHOUT_WAIT(cas_spin)
+
+static inline bool cas_spin_is_idle(lock_object_t *obj) {
+    return obj->lock_word == 0 && obj->flag == 0;
+}
+
+#endif

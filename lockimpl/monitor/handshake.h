@@ -1,0 +1,66 @@
+/*
+ * Handshake: how one thread keeps another out of its unsafe regions (Kawachiya 2005, 5.3.2; here
+ * by safepoints instead of thread_suspend and thread contexts, see 5.4.4).
+ *
+ * A thread is RUNNING, or SAFE: parked, in a barrier, waiting for a handshake, not started or
+ * finished. It changes its own state only. A requester sets `request` and waits until the thread is
+ * SAFE; a thread leaves SAFE only while nothing is requested. Both sides store first and load
+ * second, in that order (Dekker): the requester `request`, then `state`; the thread `state`, then
+ * `request`. So they cannot both go on. Unsafe regions hold no safepoint, so a SAFE thread is in
+ * none of them.
+ *
+ * A requester is itself SAFE until it resumes the other: two threads that stop each other both get
+ * what they want. Between stop and resume it must therefore do nothing that relies on being
+ * RUNNING, which means: no fast path of its own reserved locks.
+ */
+#ifndef LOCKCROSS_HANDSHAKE_H
+#define LOCKCROSS_HANDSHAKE_H
+
+enum { HANDSHAKE_RUNNING = 0, HANDSHAKE_SAFE = 1 };
+
+/* From here on other threads may act on locks reserved for `self`. */
+static inline void handshake_enter_safe(lock_thread_t *self) {
+    store_rel_u32(&self->state, HANDSHAKE_SAFE);
+}
+
+/* Back to RUNNING; waits while another thread has stopped this one. */
+static inline void handshake_leave_safe(lock_thread_t *self) {
+    while (store_then_load_acq_u32(&self->state, HANDSHAKE_RUNNING, &self->request)) {
+        store_rel_u32(&self->state, HANDSHAKE_SAFE);
+        while (load_acq_u32(&self->request))
+            cpu_relax();
+    }
+}
+
+LOCK_SLOW void handshake_answer(lock_thread_t *self) {
+    handshake_enter_safe(self);
+    handshake_leave_safe(self);
+}
+
+/* A safepoint. */
+static inline void handshake_poll(lock_thread_t *self) {
+    if (!LOCK_LIKELY(load_rlx_u32(&self->request) == 0))
+        handshake_answer(self);
+}
+
+/* Waits until `other`, not `self`, is SAFE and keeps it so until handshake_resume. */
+static inline void handshake_stop(lock_thread_t *self, lock_thread_t *other) {
+    handshake_enter_safe(self);
+    while (!cas_acq_u32(&other->requester, 0, self->tid)) {
+        while (load_rlx_u32(&other->requester) != 0)
+            cpu_relax();
+    }
+    charge(CHARGE_STOP);
+    store_before_all_u32(&other->request, 1);
+    while (load_acq_u32(&other->state) != HANDSHAKE_SAFE)
+        cpu_relax();
+}
+
+/* Ends what handshake_stop began. */
+static inline void handshake_resume(lock_thread_t *self, lock_thread_t *other) {
+    store_rel_u32(&other->request, 0);
+    store_rel_u32(&other->requester, 0);
+    handshake_leave_safe(self);
+}
+
+#endif

@@ -1,0 +1,260 @@
+/* Arguments, threads, the region of interest, the result line. See runtime.h. */
+#define LOCKCROSS_STORAGE
+#include "runtime/runtime.h"
+#include "runtime/layout.h"
+
+/* In start_<isa>.S */
+long runtime_clone(unsigned long flags, void *stack_top, unsigned thread);
+long runtime_syscall(long number, long a0, long a1, long a2, long a3, long a4);
+/* Called from there */
+_Noreturn void runtime_main(long *stack);
+_Noreturn void runtime_thread(unsigned thread);
+
+extern char __executable_start[], _end[];
+
+#if defined(__x86_64__)
+enum { SYS_WRITE = 1, SYS_EXIT = 60, SYS_EXIT_GROUP = 231 };
+#elif defined(__powerpc64__)
+enum { SYS_WRITE = 4, SYS_EXIT = 1, SYS_EXIT_GROUP = 234 };
+#else
+enum { SYS_WRITE = 64, SYS_EXIT = 93, SYS_EXIT_GROUP = 94 };
+#endif
+enum { SYS_MARKER = 19544 };
+enum { MARKER_MEET = 1, MARKER_BEGIN = 2, MARKER_PHASE = 3, MARKER_END = 4 };
+
+/* CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM: what QEMU's user mode takes for a thread. */
+#define CLONE_FLAGS 0x50f00
+
+char runtime_stacks[LOCK_MAX_THREADS][RUNTIME_STACK_SIZE] __attribute__((aligned(LOCK_LINE)));
+unsigned runtime_threads;
+uint64_t runtime_seed;
+
+static bool markers;
+static struct {
+    uint64_t pairs;
+} __attribute__((aligned(LOCK_LINE))) done[LOCK_MAX_THREADS];
+static uint64_t ticks; /* of thread 0 in the region of interest */
+
+/* Text output -------------------------------------------------------------------------------- */
+
+static struct {
+    char bytes[512];
+    unsigned length;
+} text;
+
+static void put(const char *s) {
+    while (*s && text.length < sizeof text.bytes)
+        text.bytes[text.length++] = *s++;
+}
+
+static void put_number(uint64_t value) {
+    char digits[21];
+    char *p = digits + sizeof digits - 1;
+    *p = 0;
+    do
+        *--p = '0' + value % 10;
+    while (value /= 10);
+    put(p);
+}
+
+static void flush(int file) {
+    runtime_syscall(SYS_WRITE, file, (long)text.bytes, text.length, 0, 0);
+    text.length = 0;
+}
+
+static _Noreturn void leave(int code) {
+    for (;;)
+        runtime_syscall(SYS_EXIT_GROUP, code, 0, 0, 0, 0);
+}
+
+/* `{"workload":...}`, with the error "" for a run that verified. */
+static void put_result(uint64_t pairs, const char *error) {
+    static const char *const fences[] = {
+        [FENCE_FULL] = "full", [FENCE_RMW] = "rmw", [FENCE_STORE_FORWARD] = "store_forward"};
+    put("{\"workload\":\""), put(workload.name);
+    put("\",\"lock\":\"" LOCK_TEXT(LOCKCROSS_LOCK) "\",\"isa\":\"" LOCKCROSS_ISA
+        "\",\"flavour\":\"" LOCKCROSS_FLAVOUR "\",\"fence\":\"");
+    put(fences[LOCKCROSS_FENCE]);
+    put("\",\"threads\":"), put_number(runtime_threads);
+    put(",\"pairs\":"), put_number(pairs);
+    put(error ? ",\"ok\":false,\"error\":\"" : ",\"ok\":true,\"error\":\"");
+    put(error ? error : "");
+    put("\",\"ticks\":"), put_number(ticks), put("}\n");
+    flush(1);
+}
+
+/* Exit code 1: a failed run. The first thread to come here ends the program. */
+_Noreturn void lock_fatal(const char *message) {
+    static volatile uint32_t taken;
+    if (fetch_add_acq_rel_u32(&taken, 1) == 0) {
+        put_result(0, message);
+        leave(1);
+    }
+    for (;;)
+        cpu_relax();
+}
+
+/* Arguments ---------------------------------------------------------------------------------- */
+
+static _Noreturn void bad_argument(const char *argument, const char *why) {
+    put(workload.name), put(": "), put(argument), put(": "), put(why), put("\n");
+    flush(2);
+    leave(2);
+}
+
+/* If `argument` is "name=...", what follows the equals sign. */
+static const char *value_of(const char *argument, const char *name) {
+    while (*name && *argument == *name)
+        argument++, name++;
+    return *name == 0 && *argument == '=' ? argument + 1 : 0;
+}
+
+static bool equal(const char *a, const char *b) {
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+static uint64_t choice(const char *argument, const char *s, const char *const *choices) {
+    for (unsigned i = 0; choices[i]; i++) {
+        if (equal(s, choices[i]))
+            return i;
+    }
+    bad_argument(argument, "not one of the allowed words");
+}
+
+static uint64_t number(const char *argument, const char *s, uint64_t low, uint64_t high) {
+    uint64_t value = 0;
+    if (*s == 0)
+        bad_argument(argument, "the value is missing");
+    for (; *s; s++) {
+        if (*s < '0' || *s > '9')
+            bad_argument(argument, "not a whole number");
+        if (value > (UINT64_MAX - 9) / 10)
+            bad_argument(argument, "too large");
+        value = value * 10 + (uint64_t)(*s - '0');
+    }
+    if (value < low)
+        bad_argument(argument, "too small");
+    if (value > high)
+        bad_argument(argument, "too large");
+    return value;
+}
+
+static void parse(char **arguments) {
+    static const char *const marker_choices[] = {"none", "syscall", 0};
+    static runtime_key_t common[] = {
+        {"threads", 1, LOCK_MAX_THREADS, 0, true, 1},
+        {"seed", 0, UINT64_MAX, 0, true, 1},
+        {"marker", 0, 0, marker_choices, true, 0},
+        RUNTIME_KEYS_END,
+    };
+    runtime_key_t *const lists[] = {common, workload.keys};
+    for (; *arguments; arguments++) {
+        bool known = false;
+        for (unsigned list = 0; list < 2; list++) {
+            for (runtime_key_t *key = lists[list]; key->name; key++) {
+                const char *s = value_of(*arguments, key->name);
+                if (!s)
+                    continue;
+                key->value = key->choices ? choice(*arguments, s, key->choices)
+                                          : number(*arguments, s, key->low, key->high);
+                key->optional = known = true;
+            }
+        }
+        if (!known)
+            bad_argument(*arguments, "unknown key");
+    }
+    for (runtime_key_t *key = workload.keys; key->name; key++) {
+        if (!key->optional)
+            bad_argument(key->name, "must be given");
+    }
+    runtime_threads = (unsigned)common[0].value;
+    runtime_seed = common[1].value;
+    markers = common[2].value == 1;
+    if (runtime_threads < workload.min_threads || runtime_threads > workload.max_threads)
+        bad_argument("threads", "this workload does not run with that many");
+}
+
+/* Threads ------------------------------------------------------------------------------------ */
+
+static void marker(const lock_thread_t *self, int op, long a2, long a3, long a4) {
+    if (markers)
+        runtime_syscall(SYS_MARKER, op, runtime_index(self), a2, a3, a4);
+}
+
+void runtime_phase(lock_thread_t *self, uint64_t phase) {
+    marker(self, MARKER_PHASE, (long)phase, 0, 0);
+}
+
+void runtime_barrier(lock_thread_t *self) {
+    static struct {
+        __attribute__((aligned(LOCK_LINE))) volatile uint32_t arrived;
+        __attribute__((aligned(LOCK_LINE))) volatile uint32_t round;
+    } barrier;
+    handshake_enter_safe(self);
+    uint32_t round = load_rlx_u32(&barrier.round);
+    if (fetch_add_acq_rel_u32(&barrier.arrived, 1) == runtime_threads - 1) {
+        store_rlx_u32(&barrier.arrived, 0);
+        store_rel_u32(&barrier.round, round + 1);
+    } else {
+        while (load_acq_u32(&barrier.round) == round)
+            cpu_relax();
+    }
+    handshake_leave_safe(self);
+}
+
+/* Outside the region of interest: the engine's barrier if there is one, it costs nothing. */
+static void meet(lock_thread_t *self) {
+    if (!markers) {
+        runtime_barrier(self);
+        return;
+    }
+    handshake_enter_safe(self);
+    marker(self, MARKER_MEET, runtime_threads, 0, 0);
+    handshake_leave_safe(self);
+}
+
+/* What every thread does. It ends SAFE: others may still cancel what is reserved for it. */
+static void participate(lock_thread_t *self) {
+    handshake_leave_safe(self);
+    workload.prepare(self);
+    meet(self);
+    marker(self, MARKER_BEGIN, runtime_threads, (long)__executable_start, (long)_end);
+    uint64_t start = read_ticks();
+    uint64_t pairs = workload.run(self);
+    handshake_enter_safe(self);
+    marker(self, MARKER_END, 0, 0, 0);
+    if (runtime_index(self) == 0)
+        ticks = read_ticks() - start;
+    done[runtime_index(self)].pairs = pairs;
+    handshake_leave_safe(self);
+    meet(self);
+    handshake_enter_safe(self);
+}
+
+_Noreturn void runtime_thread(unsigned thread) {
+    participate(&lock_threads[thread]);
+    for (;;)
+        runtime_syscall(SYS_EXIT, 0, 0, 0, 0, 0);
+}
+
+_Noreturn void runtime_main(long *stack) {
+    parse((char **)stack + 2); /* behind argc and the program's name */
+    const char *impossible = workload.setup();
+    if (impossible)
+        bad_argument("arguments", impossible);
+    for (unsigned i = 0; i < runtime_threads; i++)
+        lock_thread_init(&lock_threads[i], i);
+    for (unsigned i = 1; i < runtime_threads; i++) {
+        if (runtime_clone(CLONE_FLAGS, runtime_stacks[i] + RUNTIME_STACK_SIZE, i) < 0)
+            lock_fatal("a thread could not be created");
+    }
+    participate(&lock_threads[0]);
+    uint64_t pairs = 0;
+    for (unsigned i = 0; i < runtime_threads; i++)
+        pairs += done[i].pairs;
+    const char *error = workload.verify(pairs);
+    put_result(pairs, error);
+    leave(error ? 1 : 0);
+}

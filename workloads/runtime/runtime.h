@@ -1,0 +1,61 @@
+/*
+ * Runtime of the workload programs: no libc, no loader. It starts the threads on stacks inside the
+ * image, reads the arguments, brackets the region of interest, and prints the result line. System
+ * calls: write, clone, exit, exit_group and the marker (docs/interfaces.md, sections 4 and 5).
+ *
+ * A kernel is one file that defines `workload`.
+ */
+#ifndef RUNTIME_RUNTIME_H
+#define RUNTIME_RUNTIME_H
+
+#include "lock.h"
+
+/* One argument of a kernel. Whole numbers from `low` to `high`; with `choices`, one of those words
+ * (the list ends with NULL) and `value` its index. Without `optional` it must be given. */
+typedef struct {
+    const char *name;
+    uint64_t low, high;
+    const char *const *choices;
+    bool optional;
+    uint64_t value;
+} runtime_key_t;
+
+typedef struct {
+    const char *name;
+    runtime_key_t *keys; /* ends with a key without a name */
+    unsigned min_threads, max_threads;
+    /* Once, before the other threads exist. NULL, or why the arguments are impossible. */
+    const char *(*setup)(void);
+    /* Each thread, before the region of interest. */
+    void (*prepare)(lock_thread_t *self);
+    /* Each thread, in the region of interest. The acquire-release pairs (or turns) it did. */
+    uint64_t (*run)(lock_thread_t *self);
+    /* Once, after all threads are done; `pairs` is the sum of what run() returned. NULL, or which
+     * check failed. */
+    const char *(*verify)(uint64_t pairs);
+} workload_t;
+
+extern const workload_t workload;
+
+#define RUNTIME_KEYS_END {.name = 0}
+
+/* Threads of this run, and the argument `seed`. */
+extern unsigned runtime_threads;
+extern uint64_t runtime_seed;
+
+/* A spin barrier of all threads, in the region of interest too; safe for handshakes. */
+void runtime_barrier(lock_thread_t *self);
+
+/* A time stamp for the engine: phase `number` begins on this thread's core. */
+void runtime_phase(lock_thread_t *self, uint64_t number);
+
+/* The number of this thread, from 0. */
+static inline unsigned runtime_index(const lock_thread_t *self) { return self->tid - 1; }
+
+/* `turns` turns of an empty loop. */
+static inline void runtime_delay(uint64_t turns) {
+    for (; turns != 0; turns--)
+        __asm__ volatile("" : "+r"(turns));
+}
+
+#endif
