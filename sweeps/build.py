@@ -107,7 +107,11 @@ def compiler_version(path: str) -> str:
     """The first line a compiler says of itself. Raises LockcrossError when it cannot be run."""
     try:
         done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            check=True,
+            stdin=subprocess.DEVNULL,
         )
         return done.stdout.splitlines()[0]
     except (OSError, subprocess.CalledProcessError, IndexError):

@@ -72,12 +72,16 @@ def wrong(cell: Cell) -> str:
     keys = WORKLOADS[cell.workload].keys
     for name, given in cell.parameters.items():
         if name not in keys:
-            allowed = ", ".join(keys)
-            return f"parameters.{name}: workload {cell.workload} has no such key; allowed are {allowed}"
+            return (
+                f"parameters.{name}: workload {cell.workload} has no such key; "
+                f"allowed are {', '.join(keys)}"
+            )
         if why := keys[name].wrong(given):
             return f"parameters.{name}: {given!r}: {why}"
     if not 1 <= cell.threads <= workloads.MAX_THREADS:
-        return f"threads: {cell.threads}: allowed is a whole number from 1 to {workloads.MAX_THREADS}"
+        return (
+            f"threads: {cell.threads}: allowed is a whole number from 1 to {workloads.MAX_THREADS}"
+        )
     return ""
 
 
@@ -91,5 +95,6 @@ def impossible(cell: Cell) -> str:
     if cell.fence in isa.refused_fence_kinds:
         return f"fence: {cell.fence} on {cell.isa}: {isa.refused_fence_kinds[cell.fence]}"
     if cell.fence not in lock.fence_kinds:
-        return f"fence: {cell.fence}: lock {lock.name} is built with {', '.join(lock.fence_kinds)} only"
+        kinds = ", ".join(lock.fence_kinds)
+        return f"fence: {cell.fence}: lock {lock.name} is built with {kinds} only"
     return workloads.impossible(cell.workload, cell.lock, cell.threads, cell.parameters)

@@ -46,8 +46,3 @@ ISAS: dict[str, Isa] = {
             _weak("AArch64")),
     )
 }  # fmt: skip
-
-
-def isa_of_flavour(flavour: str) -> Isa | None:
-    """The instruction set a flavour belongs to, or None for an unknown flavour."""
-    return next((isa for isa in ISAS.values() if flavour in isa.flavours), None)

@@ -54,7 +54,7 @@ def parse_locks(text: str) -> dict[str, Lock]:
 
 @cache
 def load_locks() -> dict[str, Lock]:
-    """All locks by name, in the order of the registry. Raises LockcrossError if it is unreadable."""
+    """All locks by name, in the registry's order. Raises LockcrossError if it cannot be read."""
     try:
         return parse_locks(LOCKS_DEF.read_text(encoding="utf-8"))
     except OSError as error:

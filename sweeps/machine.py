@@ -1,4 +1,4 @@
-"""Machine descriptions: sweeps/machines/*.toml, each figure with its source or marked assumption."""
+"""Machine descriptions: sweeps/machines/*.toml, each figure with a source or marked as assumed."""
 
 import tomllib
 from functools import cache
@@ -28,7 +28,8 @@ class Figure(BaseModel):
         assumed = (self.assumption is not None, self.why is not None)
         if sorted((known, assumed)) != [(False, False), (True, True)]:
             raise ValueError(
-                "either { value = N, source = '...' } or { assumption = N, why = '...' } is expected"
+                "either { value = N, source = '...' } or "
+                "{ assumption = N, why = '...' } is expected"
             )
         return self
 

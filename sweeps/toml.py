@@ -8,7 +8,7 @@ _MAX_VALUE = 60  # characters of a wrong value that are shown
 def explain(error: ValidationError, model: type[BaseModel] | None = None) -> str:
     """One line a mistake: the key, the value, what is wrong; unknown keys list what is allowed.
 
-    `model` is the table whose keys are allowed at the top of the place the error lies in.
+    `model` is the table whose keys are allowed where an unknown one was found.
     """
     lines = []
     for detail in error.errors(include_url=False):
@@ -17,7 +17,7 @@ def explain(error: ValidationError, model: type[BaseModel] | None = None) -> str
         kind = detail["type"]
         if kind == "extra_forbidden":
             message = "unknown key"
-            if model is not None and len(detail["loc"]) == 1:
+            if model is not None:
                 message += f"; allowed are {', '.join(model.model_fields)}"
         elif kind == "missing":
             message = "missing"

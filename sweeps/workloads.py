@@ -79,5 +79,8 @@ def impossible(workload: str, lock: str, threads: int, parameters: Mapping[str, 
         return f"threads: {threads}: workload {workload} runs with {allowed}"
     share = parameters.get("owner_share", PARTS)
     if workload == "lock_sequence" and threads == 1 and isinstance(share, int) and share < PARTS:
-        return f"owner_share: {share}: below {PARTS} some acquisitions are another thread's, so threads must be 2 or more"
+        return (
+            f"owner_share: {share}: below {PARTS} some acquisitions are another thread's, "
+            "so threads must be 2 or more"
+        )
     return ""

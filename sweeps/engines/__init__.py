@@ -1,0 +1,18 @@
+"""Engines by name. An engine is imported when it is asked for."""
+
+from functools import cache
+
+from results.errors import LockcrossError
+from sweeps.engines.base import Engine
+
+ENGINES = ("qemu",)
+
+
+@cache
+def load_engine(name: str) -> Engine:
+    """The adapter of an engine. Raises LockcrossError for an unknown name."""
+    if name == "qemu":
+        from sweeps.engines.qemu import QemuEngine
+
+        return QemuEngine()
+    raise LockcrossError(f"engine {name!r} is unknown; known are {', '.join(ENGINES)}")

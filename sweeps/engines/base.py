@@ -1,0 +1,86 @@
+"""What the driver asks of an engine."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from sweeps.cells import Cell
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one run may take: wall time in seconds, instructions over all cores."""
+
+    time_s: float = 120.0
+    instructions: int = 4_000_000_000
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a run's process ended. A negative code is the number of the signal that killed it."""
+
+    code: int
+    stdout: str
+    stderr: str
+    timed_out: bool
+    duration_s: float
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a run said. `cause` is empty when it is valid, else why it failed.
+
+    `metrics` are name -> (value, unit), `resolved` the options as the engine reported them.
+    """
+
+    cause: str
+    metrics: dict[str, tuple[float, str]] = field(default_factory=dict)
+    resolved: dict[str, int | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What an engine can simulate."""
+
+    isas: tuple[str, ...]
+    max_cores: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the doctor: a part, its version or what is missing, and what to do then."""
+
+    part: str
+    ok: bool
+    detail: str
+    remedy: str = ""
+
+
+class Engine(Protocol):
+    """One engine. The driver starts and ends the processes; the engine knows what they say."""
+
+    name: str
+
+    def version(self, isa: str) -> str:
+        """Everything of the engine that can change an answer for `isa`.
+
+        Raises LockcrossError, saying what to install, when the engine cannot be used.
+        """
+
+    def capabilities(self) -> Capabilities:
+        """What it can simulate."""
+
+    def refuses(self, cell: Cell) -> str:
+        """Why it cannot answer a cell honestly, or nothing."""
+
+    def options(self, cell: Cell) -> dict[str, int]:
+        """The resolved machine of a cell, in the engine's own terms."""
+
+    def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
+        """The command that runs a cell; its working directory is a folder of its own."""
+
+    def read(self, cell: Cell, limits: Limits, end: Exit, folder: Path) -> Reading:
+        """What a run said, from how it ended and what it left in its folder. Never raises."""
+
+    def doctor(self) -> list[Finding]:
+        """What is there and what is missing."""

@@ -1,0 +1,132 @@
+"""The embedded engine: QEMU's user mode with the plugin of qemu-timing/."""
+
+import hashlib
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from results.errors import LockcrossError
+from sweeps.cells import Cell
+from sweeps.engines import qemu_output
+from sweeps.engines.base import Capabilities, Exit, Finding, Limits, Reading
+from sweeps.isa import ISAS
+from sweeps.machine import load_machine
+from sweeps.paths import ENGINE_PLUGIN, ENGINE_SOURCES
+from sweeps.workloads import MAX_THREADS
+
+REPORT = "engine.json"  # the plugin's report, in the run's own folder
+
+
+class QemuEngine:
+    """Runs cells under qemu-<isa> with the timing plugin."""
+
+    name = "qemu"
+
+    def version(self, isa: str) -> str:
+        """The plugin's version, a digest of its sources, and QEMU's version."""
+        return f"{_plugin_version()}, QEMU {_qemu_version(_find_qemu(isa))}"
+
+    def capabilities(self) -> Capabilities:
+        """Every ISA, one simulated core a thread."""
+        return Capabilities(tuple(ISAS), MAX_THREADS)
+
+    def refuses(self, cell: Cell) -> str:
+        """Why it cannot answer a cell honestly, or nothing."""
+        can = self.capabilities()
+        if cell.isa not in can.isas:
+            return f"isa: {cell.isa}: engine {self.name} simulates {', '.join(can.isas)} only"
+        if cell.threads > can.max_cores:
+            return f"threads: {cell.threads}: engine {self.name} has {can.max_cores} cores at most"
+        return ""
+
+    def options(self, cell: Cell) -> dict[str, int]:
+        """The plugin's options (interfaces, 6): the machine's figures under the cell's own."""
+        figures = load_machine(cell.machine).figures(cell.isa)
+        options = {name: figure.number for name, figure in figures.items()}
+        if cell.cas is not None:
+            options |= {"cas_success": cell.cas, "cas_failure": cell.cas, "rmw": cell.cas}
+        if cell.fence_latency is not None:
+            options[ISAS[cell.isa].full_fence] = cell.fence_latency
+        if cell.cancel is not None:
+            options["charge_stop"] = cell.cancel
+        return options | {"seed": cell.seed}
+
+    def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
+        """The QEMU command. The guest's argv[0] is fixed, so that no path reaches it."""
+        options = self.options(cell) | {"max_instructions": limits.instructions}
+        # QEMU ends an option at a comma, and takes a doubled one as a comma of the path.
+        plugin = str(ENGINE_PLUGIN).replace(",", ",,")
+        settings = ",".join(f"{name}={value}" for name, value in sorted(options.items()))
+        return [
+            _find_qemu(cell.isa), "-0", "lockcross", "-plugin", f"{plugin},out={REPORT},{settings}",
+            str(binary), *cell.arguments(), "marker=syscall",
+        ]  # fmt: skip
+
+    def read(self, cell: Cell, limits: Limits, end: Exit, folder: Path) -> Reading:
+        """What a run said, from its exit, the guest's line and the plugin's report."""
+        return qemu_output.read(cell, limits, end, folder / REPORT)
+
+    def doctor(self) -> list[Finding]:
+        """QEMU of each ISA, and the plugin."""
+        findings = []
+        for isa in ISAS:
+            try:
+                findings.append(Finding(f"qemu-{isa}", True, _qemu_version(_find_qemu(isa))))
+            except LockcrossError as error:
+                findings.append(Finding(f"qemu-{isa}", False, error.message))
+        try:
+            findings.append(Finding("engine plugin", True, _plugin_version()))
+        except LockcrossError as error:
+            findings.append(Finding("engine plugin", False, error.message))
+        return findings
+
+
+@cache
+def _find_qemu(isa: str) -> str:
+    """The path of an ISA's QEMU, which can load plugins. Raises LockcrossError."""
+    program = f"qemu-{isa}"
+    path = shutil.which(program)
+    if path is None:
+        raise LockcrossError(f"{program} is missing; on Debian: apt-get install qemu-user", 1)
+    if "-plugin" not in _ask(path, "--help"):
+        raise LockcrossError(
+            f"{program} ({path}) was built without plugins, which the engine needs; "
+            "install QEMU 7.2 or later built with them (Debian 12's qemu-user is)",
+            exit_code=1,
+        )
+    return path
+
+
+@cache
+def _qemu_version(path: str) -> str:
+    found = re.search(r"version (\d\S*)", _ask(path, "--version"))
+    if found is None:
+        raise LockcrossError(f"{path} --version tells no version; install qemu-user again", 1)
+    return found[1]
+
+
+def _ask(path: str, option: str) -> str:
+    try:
+        done = subprocess.run(
+            [path, option], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+            check=False, timeout=30, errors="replace",
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LockcrossError(f"{path} does not run ({error}); install qemu-user again", 1) from None
+    return done.stdout
+
+
+@cache
+def _plugin_version() -> str:
+    """The plugin's version and a digest of its sources, which stands for the model itself: a change
+    of it must never be answered with stored results of the one before."""
+    if not ENGINE_PLUGIN.exists():
+        raise LockcrossError("the engine plugin is not built; run: make -C qemu-timing", 1)
+    sources = sorted(p for p in ENGINE_SOURCES.iterdir() if p.suffix in (".cc", ".h"))
+    total = hashlib.sha256()
+    for path in sources:
+        total.update(path.name.encode() + b"\0" + path.read_bytes())
+    found = re.search(r'kVersion = "([^"]+)"', (ENGINE_SOURCES / "report.h").read_text("utf-8"))
+    return f"qemu-timing {found[1] if found else 'unknown'}+{total.hexdigest()[:12]}"

@@ -1,0 +1,208 @@
+"""Reads what a run under the qemu engine left, and says why it failed when it did."""
+
+import signal
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sweeps.cells import Cell
+from sweeps.engines.base import Exit, Limits, Reading
+from sweeps.toml import explain
+
+PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class GuestLine(_Document):
+    """The one line of the workload (interfaces, 4)."""
+
+    workload: str
+    lock: str
+    isa: str
+    flavour: str
+    fence: str
+    threads: int
+    pairs: int
+    ok: bool
+    error: str
+    ticks: int
+
+
+class CasCounts(_Document):
+    """Compare-and-swaps that changed memory, and those that did not."""
+
+    won: int
+    lost: int
+
+
+class CoreReport(_Document):
+    """One core: its counts and the causes of its cycles."""
+
+    core: int
+    cycles: int
+    instructions: int
+    cas: CasCounts
+    rmw: int
+    fences: dict[str, int]
+    reservations_lost: int
+    charges: dict[str, int]
+    holds: int
+    stalls: dict[str, int]
+    coherence: dict[str, dict[str, int]]
+
+
+class PhaseMark(_Document):
+    """A time stamp: phase `phase` begins on core `core` at `cycle`."""
+
+    core: int
+    phase: int
+    cycle: int
+
+
+class EngineReport(_Document):
+    """The plugin's document (interfaces, 6)."""
+
+    engine: str
+    version: str
+    isa: str
+    complete: bool
+    options: dict[str, int]
+    handovers: int
+    cores: list[CoreReport]
+    phases: list[PhaseMark]
+
+
+Model = TypeVar("Model", bound=_Document)
+
+
+class _BadRunError(Exception):
+    """The run is no good; the text is its cause."""
+
+
+def read(cell: Cell, limits: Limits, end: Exit, report: Path) -> Reading:
+    """What a run said. Whatever went wrong becomes the reading's cause."""
+    try:
+        _check_end(limits, end)
+        guest = _check_guest(cell, end)
+        engine = _check_engine(cell, report)
+    except _BadRunError as bad:
+        return Reading(str(bad))
+    resolved: dict[str, int | str] = dict(engine.options)
+    return Reading("", metrics(guest.pairs, engine), resolved)
+
+
+def _check_end(limits: Limits, end: Exit) -> None:
+    """Ends that say all by themselves."""
+    if end.timed_out:
+        raise _BadRunError(f"time limit: {limits.time_s:g} s")
+    if end.code < 0:
+        raise _BadRunError(f"killed by {signal.Signals(-end.code).name}")
+    said = [line for line in end.stderr.splitlines() if line.strip()]
+    last = said[-1] if said else "it did not say why"
+    ours = any(line.startswith(PREFIX) for line in said)
+    if end.code == 3:
+        raise _BadRunError(f"instruction limit: {limits.instructions}")
+    if end.code == 4:
+        raise _BadRunError(f"engine failure: {last}")
+    if end.code == 2:
+        raise _BadRunError(f"{'options' if ours else 'arguments'} refused: {last}")
+    if end.code not in (0, 1):
+        raise _BadRunError(f"exit code {end.code}: {last}")
+    if end.code == 1 and not end.stdout.strip():
+        raise _BadRunError(f"QEMU failed: {last}")
+
+
+def _check_guest(cell: Cell, end: Exit) -> GuestLine:
+    guest = _parse(GuestLine, end.stdout.encode(), "workload output")
+    if not guest.ok:
+        raise _BadRunError(f"check failed: {guest.error or 'the workload did not say which'}")
+    if end.code != 0:
+        raise _BadRunError(f"exit code {end.code}, although the workload reports success")
+    for key in ("workload", "lock", "isa", "flavour", "fence", "threads"):
+        if getattr(guest, key) != getattr(cell, key):
+            raise _BadRunError(
+                f"workload output is of another run: {key} {getattr(guest, key)!r}, "
+                f"not {getattr(cell, key)!r}"
+            )
+    if guest.pairs < 1:
+        raise _BadRunError("workload output: no pairs were measured")
+    return guest
+
+
+def _check_engine(cell: Cell, path: Path) -> EngineReport:
+    try:
+        text = path.read_bytes()
+    except OSError:
+        raise _BadRunError("engine output is missing") from None
+    engine = _parse(EngineReport, text, "engine output")
+    if not engine.complete:
+        raise _BadRunError(
+            "engine output is incomplete: not every thread reached the end of the region"
+        )
+    if len(engine.cores) != cell.threads or engine.isa != cell.isa:
+        raise _BadRunError(
+            f"engine output is of another run: {engine.isa}, {len(engine.cores)} cores"
+        )
+    for core in engine.cores:
+        if sum(core.stalls.values()) != core.cycles:
+            raise _BadRunError(
+                f"engine output: the causes of core {core.core} do not add up to its cycles"
+            )
+    return engine
+
+
+def _parse(model: type[Model], text: bytes, what: str) -> Model:
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        if error.errors()[0]["type"] == "json_invalid":
+            raise _BadRunError(f"{what} is not JSON") from None
+        raise _BadRunError(f"{what} is not what was agreed: {explain(error)}") from None
+
+
+def metrics(pairs: int, engine: EngineReport) -> dict[str, tuple[float, str]]:
+    """The metrics of a run (interfaces, 7): name -> (value, unit)."""
+    cores = engine.cores
+    core_cycles = sum(core.cycles for core in cores)
+    found: dict[str, tuple[float, str]] = {
+        "cycles": (max(core.cycles for core in cores), "cycles"),
+        "core_cycles": (core_cycles, "cycles"),
+        "pairs": (pairs, "pairs"),
+        "cycles_per_pair": (core_cycles / pairs, "cycles/pair"),
+        "instructions": (sum(core.instructions for core in cores), "instructions"),
+        "cas_won": (sum(core.cas.won for core in cores), "count"),
+        "cas_lost": (sum(core.cas.lost for core in cores), "count"),
+        "handovers": (engine.handovers, "count"),
+    }
+    for name in ("rmw", "reservations_lost", "holds"):
+        found[name] = (sum(getattr(core, name) for core in cores), "count")
+    for table, prefix, unit in (
+        ("fences", "fences", "count"),
+        ("charges", "charges", "count"),
+        ("stalls", "stall", "cycles"),
+    ):
+        for name in getattr(cores[0], table):
+            total = sum(getattr(core, table).get(name, 0) for core in cores)
+            found[f"{prefix}_{name}"] = (total, unit)
+    for event, states in cores[0].coherence.items():
+        for state in states:
+            total = sum(core.coherence.get(event, {}).get(state, 0) for core in cores)
+            found[f"coherence_{event}_{state}"] = (total, "count")
+    return found | _phase_times(engine)
+
+
+def _phase_times(engine: EngineReport) -> dict[str, tuple[float, str]]:
+    """From the first core's entry into a phase to that into the next one, or the end."""
+    begins: dict[int, int] = {}
+    for mark in engine.phases:
+        begins[mark.phase] = min(mark.cycle, begins.get(mark.phase, mark.cycle))
+    order = sorted(begins)
+    ends = [begins[phase] for phase in order[1:]] + [max(core.cycles for core in engine.cores)]
+    return {
+        f"phase_{phase}_cycles": (end - begins[phase], "cycles")
+        for phase, end in zip(order, ends, strict=True)
+    }

@@ -1,0 +1,211 @@
+"""Plans: sweeps/plans/*.toml, products of axes that become cells."""
+
+import itertools
+import math
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from results.errors import LockcrossError
+from sweeps.cells import Cell, impossible, wrong
+from sweeps.engines import ENGINES
+from sweeps.isa import FENCE_KINDS, ISAS
+from sweeps.locks import load_locks
+from sweeps.machine import load_machine, machine_names
+from sweeps.paths import PLANS
+from sweeps.toml import explain
+from sweeps.workloads import WORKLOADS
+
+MAX_CELLS = 1_000_000  # a plan with more is a slip of a range
+_RANGE = {"from", "to", "step"}
+
+Value = TypeVar("Value")
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _as_list(value: Any) -> Any:
+    """A value is an axis of one point; { from, to, step } one of whole numbers, with `to`."""
+    if isinstance(value, dict):
+        if set(value) != _RANGE or not all(type(number) is int for number in value.values()):
+            raise ValueError("a range is { from = N, to = N, step = N }, all whole numbers")
+        if value["step"] < 1 or value["to"] < value["from"]:
+            raise ValueError("a range needs step >= 1 and to >= from")
+        if (value["to"] - value["from"]) // value["step"] >= MAX_CELLS:
+            raise ValueError(f"more than {MAX_CELLS} points")
+        value = list(range(value["from"], value["to"] + 1, value["step"]))
+    elif not isinstance(value, list):
+        value = [value]
+    if not value:
+        raise ValueError("an empty axis; give a value, a list of them, or a range")
+    if len({(type(point), str(point)) for point in value}) != len(value):
+        raise ValueError("a value stands twice")
+    return value
+
+
+Axis = Annotated[list[Value], BeforeValidator(_as_list)]
+Cycles = Annotated[int, Field(ge=0, le=10_000_000)]
+Threads = Annotated[int, Field(ge=1, le=64)]
+Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
+_AXES = (
+    "engine", "machine", "isa", "flavour", "lock", "fence", "workload", "threads",
+    "cas", "fence_latency", "cancel", "seed",
+)  # fmt: skip
+
+
+class Sweep(_Table):
+    """One product of axes. Latencies are in cycles; None leaves the machine's own."""
+
+    engine: Axis[str] = ["qemu"]
+    machine: Axis[str]
+    isa: Axis[str] | None = None  # None: every ISA of the machine
+    flavour: Axis[str] | None = None  # None: the ISA's first; "all": each of the ISA's
+    lock: Axis[str]
+    fence: Axis[str] = ["full"]
+    workload: Axis[str]
+    parameters: dict[str, Axis[int | str]] = {}
+    threads: Axis[Threads] = [1]
+    cas: Axis[Cycles] | None = None
+    fence_latency: Axis[Cycles] | None = None
+    cancel: Axis[Cycles] | None = None
+    seed: Axis[Seed] = [1]
+    skip_impossible: bool = False
+
+    @model_validator(mode="after")
+    def _known_names(self) -> Self:
+        for key, known in (
+            ("engine", ENGINES),
+            ("machine", machine_names()),
+            ("isa", list(ISAS)),
+            ("flavour", ["all", *itertools.chain(*(isa.flavours for isa in ISAS.values()))]),
+            ("lock", list(load_locks())),
+            ("fence", FENCE_KINDS),
+            ("workload", list(WORKLOADS)),
+        ):
+            for value in getattr(self, key) or []:
+                if value not in known:
+                    raise ValueError(f"{key}: {value!r} is unknown; allowed are {', '.join(known)}")
+        if self.flavour and "all" in self.flavour and len(self.flavour) > 1:
+            raise ValueError("flavour: 'all' stands for every flavour and must stand alone")
+        return self
+
+    def cells(self) -> Iterator[Cell]:
+        """Every cell of the product, possible or not, in the order of the axes."""
+        names = list(self.parameters)
+        for engine, machine in itertools.product(self.engine, self.machine):
+            for isa in self.isa or load_machine(machine).isas:
+                for flavour, lock, fence, workload, threads, cas, fence_latency, cancel, seed in (
+                    itertools.product(
+                        self._flavours(isa), self.lock, self.fence, self.workload, self.threads,
+                        _or_own(self.cas), _or_own(self.fence_latency), _or_own(self.cancel),
+                        self.seed,
+                    )
+                ):  # fmt: skip
+                    for point in itertools.product(*self.parameters.values()):
+                        yield Cell(
+                            engine, machine, isa, flavour, lock, fence, workload,
+                            dict(zip(names, point, strict=True)), threads, cas, fence_latency,
+                            cancel, seed,
+                        )  # fmt: skip
+
+    def _flavours(self, isa: str) -> list[str]:
+        if self.flavour is None:
+            return [ISAS[isa].flavours[0]]
+        return list(ISAS[isa].flavours) if self.flavour == ["all"] else self.flavour
+
+
+def _or_own(axis: list[int] | None) -> Sequence[int | None]:
+    return [None] if axis is None else axis
+
+
+class Plan(_Table):
+    """A file of sweeps."""
+
+    title: str = Field(min_length=1)
+    sweep: list[Sweep] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class LoadedPlan:
+    """A plan's name (its file's), title and cells, refused ones included."""
+
+    name: str
+    title: str
+    cells: list[Cell]
+
+
+def plan_names() -> list[str]:
+    """The names of the plans in sweeps/plans, sorted."""
+    return sorted(path.stem for path in PLANS.glob("*.toml"))
+
+
+def load_plan(name: str) -> LoadedPlan:
+    """Reads a plan by its name in sweeps/plans or by its path.
+
+    Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
+    """
+    path = PLANS / f"{name}.toml" if name in plan_names() else Path(name)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise LockcrossError(
+            f"plan {name!r}: there is no such file, and the plans in sweeps/plans are "
+            f"{', '.join(plan_names())}"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise LockcrossError(f"plan {name!r} cannot be read: {error}") from None
+    try:
+        plan = parse_plan(text)
+        return LoadedPlan(path.stem, plan.title, expand(plan))
+    except ValueError as error:
+        raise LockcrossError(f"{path.name}: {error}") from None
+
+
+def parse_plan(text: str) -> Plan:
+    """Reads a plan from TOML. Raises ValueError that names the key, the value, what is allowed."""
+    try:
+        return Plan.model_validate(tomllib.loads(text))
+    except ValidationError as error:
+        top = all(len(detail["loc"]) < 2 for detail in error.errors())
+        raise ValueError(explain(error, Plan if top else Sweep)) from None
+
+
+def expand(plan: Plan) -> list[Cell]:
+    """The cells of a plan. Raises ValueError for those that are impossible and not to be skipped,
+    and for sweeps of which nothing is possible."""
+    cells: list[Cell] = []
+    for number, sweep in enumerate(plan.sweep):
+        where = f"sweep.{number}"
+        if (size := _size(sweep)) > MAX_CELLS:
+            raise ValueError(f"{where}: {size} cells; a plan has {MAX_CELLS} at most")
+        product = list(sweep.cells())
+        if why := next(filter(None, map(wrong, product)), ""):
+            raise ValueError(f"{where}.{why}")
+        reasons = [why for why in map(impossible, product) if why]
+        if reasons and not sweep.skip_impossible:
+            raise ValueError(
+                f"{where}.{reasons[0]}\n  ({len(reasons)} of {len(product)} cells are impossible; "
+                "with skip_impossible = true they are stored as refused and the others run)"
+            )
+        if len(reasons) == len(product):
+            raise ValueError(f"{where}.{reasons[0]}\n  (no cell of this sweep is possible)")
+        cells += product
+    return cells
+
+
+def _size(sweep: Sweep) -> int:
+    axes = [getattr(sweep, name) for name in _AXES] + list(sweep.parameters.values())
+    return math.prod(len(axis) for axis in axes if axis)

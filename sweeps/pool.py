@@ -1,0 +1,159 @@
+"""Runs processes side by side, each tied to one CPU, to a time limit and to this process."""
+
+import ctypes
+import os
+import resource
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from sweeps.engines.base import Exit
+
+MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: rubbish must not fill the disk
+_KEPT = 1024 * 1024  # bytes of standard output and error that are read back
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class Task(Generic[Key]):
+    """A command to run in a folder of its own. `key` is handed back with its end."""
+
+    key: Key
+    argv: list[str]
+    time_limit_s: float
+
+
+@dataclass
+class _Running(Generic[Key]):
+    task: Task[Key]
+    process: subprocess.Popen[bytes]
+    folder: Path
+    slot: int
+    pidfd: int
+    began: float
+    timed_out: bool = False
+
+    @property
+    def deadline(self) -> float:
+        return self.began + self.task.time_limit_s
+
+    def kill(self) -> None:
+        # The child leads its own group; it is not reaped yet, so its number is still its own.
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+
+def _tie_to(parent: int, cpu: int) -> Callable[[], None]:
+    def in_child() -> None:
+        # The kernel kills the child when the driver dies, however it dies.
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(127)
+        # All threads of a simulation on one CPU: they take turns, and hand over faster there.
+        os.sched_setaffinity(0, {cpu})
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_OUTPUT, MAX_OUTPUT))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    return in_child
+
+
+class Pool(Generic[Key]):
+    """At most `jobs` processes at a time. Use as a context manager: leaving it kills the rest."""
+
+    def __init__(self, jobs: int) -> None:
+        self._cpus = sorted(os.sched_getaffinity(0))
+        self._free = list(range(jobs))[::-1]
+        self._running: dict[int, _Running[Key]] = {}
+        self._selector = selectors.DefaultSelector()
+
+    def __enter__(self) -> "Pool[Key]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for running in list(self._running.values()):
+            running.kill()
+            self._end(running)
+        self._selector.close()
+
+    def run(self, tasks: Iterable[Task[Key]]) -> Iterator[tuple[Key, Exit, Path]]:
+        """Yields each task's key, how it ended and its folder, in the order in which they end.
+
+        The folder is removed when the next result is asked for. Raises OSError when a process
+        cannot be started.
+        """
+        waiting = iter(tasks)
+        while True:
+            while self._free and (task := next(waiting, None)) is not None:
+                self._start(task)
+            if not self._running:
+                return
+            for running in self._wait():
+                end = self._end(running, remove=False)
+                try:
+                    yield running.task.key, end, running.folder
+                finally:
+                    shutil.rmtree(running.folder, ignore_errors=True)
+
+    def _start(self, task: Task[Key]) -> None:
+        slot = self._free[-1]
+        folder = Path(tempfile.mkdtemp(prefix="lockcross-"))
+        try:
+            with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+                process = subprocess.Popen(
+                    task.argv,
+                    cwd=folder,
+                    env={},
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                    preexec_fn=_tie_to(os.getpid(), self._cpus[slot % len(self._cpus)]),  # noqa: PLW1509
+                )
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        pidfd = os.pidfd_open(process.pid)
+        self._running[pidfd] = _Running(task, process, folder, slot, pidfd, time.monotonic())
+        self._free.pop()
+        self._selector.register(pidfd, selectors.EVENT_READ)
+
+    def _wait(self) -> list[_Running[Key]]:
+        """Those that have ended, after killing those past their time."""
+        while True:
+            now = time.monotonic()
+            for running in self._running.values():
+                if not running.timed_out and running.deadline <= now:
+                    running.timed_out = True
+                    running.kill()
+            deadlines = [r.deadline for r in self._running.values() if not r.timed_out]
+            timeout = max(0.0, min(deadlines) - now) if deadlines else None
+            if events := self._selector.select(timeout):
+                return [self._running[key.fd] for key, _ in events]
+
+    def _end(self, running: _Running[Key], remove: bool = True) -> Exit:
+        code = running.process.wait()
+        duration = time.monotonic() - running.began
+        self._selector.unregister(running.pidfd)
+        os.close(running.pidfd)
+        del self._running[running.pidfd]
+        self._free.append(running.slot)
+        out, err = (_head(running.folder / name) for name in ("stdout", "stderr"))
+        if remove:
+            shutil.rmtree(running.folder, ignore_errors=True)
+        return Exit(code, out, err, running.timed_out, duration)
+
+
+def _head(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(_KEPT).decode(errors="replace")
