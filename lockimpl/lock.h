@@ -8,8 +8,9 @@
  * holds the thread contexts and the monitor pool. The program also gives lock_fatal().
  *
  * A lock header locks/<name>.h defines, with the prefix <name>_: acquire, release, wait, notify,
- * notify_all, is_idle, and the constants initial_word (lock word of a new object) and tid_shift
- * (where a thread's identifier stands in the lock word).
+ * notify_all, is_idle, and the constants initial_word (lock word of a new object), tid_shift (where
+ * a thread's identifier stands in the lock word) and misc_mask (bits of the word that belong to
+ * others: the lock preserves them).
  */
 #ifndef LOCKCROSS_LOCK_H
 #define LOCKCROSS_LOCK_H

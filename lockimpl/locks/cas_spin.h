@@ -17,7 +17,7 @@
 #ifndef LOCKCROSS_CAS_SPIN_H
 #define LOCKCROSS_CAS_SPIN_H
 
-enum { cas_spin_initial_word = 0, cas_spin_tid_shift = 0 };
+enum { cas_spin_initial_word = 0, cas_spin_tid_shift = 0, cas_spin_misc_mask = 0 };
 
 LOCK_SLOW lock_result_t cas_spin_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     if (load_rlx_u32(&obj->lock_word) == self->tid_field) {

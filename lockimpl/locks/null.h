@@ -12,7 +12,7 @@
 #ifndef LOCKCROSS_NULL_H
 #define LOCKCROSS_NULL_H
 
-enum { null_initial_word = 0, null_tid_shift = 0 };
+enum { null_initial_word = 0, null_tid_shift = 0, null_misc_mask = 0 };
 
 static inline lock_result_t null_acquire(lock_object_t *obj, lock_thread_t *self) {
     (void)obj, (void)self;

@@ -1,0 +1,95 @@
+/*
+ * asym_spin1: the asymmetric spin lock in one word, Kawachiya 2005, section 6.4.5, Figures 6.7 and
+ * 6.8.
+ *
+ * The first acquirer becomes the owner, for ever. The owner acquires by storing its status byte and
+ * then loading the whole word: if `other` is zero it has the lock. Any other thread acquires by one
+ * CAS on the whole word, from "owner, nobody inside" to "owner, other = me". Store then load on the
+ * owner's path is the fence kind.
+ *
+ *    31              20 19              8 7             0     31                 0
+ *   +------------------+-----------------+---------------+   +--------------------+
+ *   | other            | owner           | owner_status  |   | recursions (holder)|
+ *   +------------------+-----------------+---------------+   +--------------------+
+ *                        lock word                                 flag word
+ *
+ * Writers: owner_status by byte stores of the owner; other set by CAS, cleared by a half-word store
+ * of its holder (with the upper four bits of owner, which never change). Where the source is silent:
+ * the flag word counts the acquisitions behind the first, read and written by the holder alone;
+ * between attempts a thread spins on loads with cpu_relax.
+ */
+#ifndef LOCKCROSS_ASYM_SPIN1_H
+#define LOCKCROSS_ASYM_SPIN1_H
+
+#define ASYM_STATUS 0x000000ffu
+#define ASYM_OWNER 0x000fff00u
+#define ASYM_OTHER 0xfff00000u
+#define ASYM_OWNER_TO_OTHER(tid_field) ((tid_field) << 12)
+
+enum { asym_spin1_initial_word = 0, asym_spin1_tid_shift = 8, asym_spin1_misc_mask = 0 };
+
+/* One attempt of a thread that does not hold the lock; `word` as it was just loaded. */
+static inline bool asym_spin1_try_acquire(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
+    uint32_t owner = word & ASYM_OWNER;
+    if (owner == self->tid_field) {
+        if (LOCK_LIKELY(!(store_u8_then_load_acq_u32(&obj->lock_word, 0, 1) & ASYM_OTHER)))
+            return true;
+        store_rlx_u8((volatile uint8_t *)&obj->lock_word, 0);
+        return false;
+    }
+    if (owner == 0)
+        return cas_acq_u32(&obj->lock_word, 0, self->tid_field | 1);
+    return cas_acq_u32(&obj->lock_word, owner, owner | ASYM_OWNER_TO_OTHER(self->tid_field));
+}
+
+static inline bool asym_spin1_is_acquired(uint32_t word, const lock_thread_t *self) {
+    if ((word & ASYM_OWNER) == self->tid_field)
+        return (word & ASYM_STATUS) != 0;
+    return (word & ASYM_OTHER) == ASYM_OWNER_TO_OTHER(self->tid_field);
+}
+
+LOCK_SLOW lock_result_t asym_spin1_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    while (!asym_spin1_try_acquire(obj, self, word)) {
+        /* What stands in this thread's way: `other` for the owner, both for the rest. */
+        uint32_t obstacle = (word & ASYM_OWNER) == self->tid_field ? ASYM_OTHER
+                                                                   : ASYM_OTHER | ASYM_STATUS;
+        while ((word = load_rlx_u32(&obj->lock_word)) & obstacle)
+            cpu_relax();
+    }
+    return SUCCESS;
+}
+
+static inline lock_result_t asym_spin1_acquire(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (asym_spin1_is_acquired(word, self)) {
+        store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) + 1);
+        return SUCCESS;
+    }
+    if (LOCK_LIKELY(asym_spin1_try_acquire(obj, self, word)))
+        return SUCCESS;
+    return asym_spin1_acquire_slow(obj, self);
+}
+
+static inline lock_result_t asym_spin1_release(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (!LOCK_LIKELY(asym_spin1_is_acquired(word, self)))
+        return ILLEGAL_STATE;
+    uint32_t recursions = load_rlx_u32(&obj->flag);
+    if (!LOCK_LIKELY(recursions == 0))
+        store_rlx_u32(&obj->flag, recursions - 1);
+    else if ((word & ASYM_OWNER) == self->tid_field)
+        store_rel_u8((volatile uint8_t *)&obj->lock_word, 0);
+    else
+        store_rel_u16((volatile uint16_t *)&obj->lock_word + 1,
+                      (uint16_t)((word & ~ASYM_OTHER) >> 16));
+    return SUCCESS;
+}
+
+LOCK_WITHOUT_WAIT(asym_spin1)
+
+static inline bool asym_spin1_is_idle(lock_object_t *obj) {
+    return (obj->lock_word & (ASYM_STATUS | ASYM_OTHER)) == 0 && obj->flag == 0;
+}
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * reservation: the reservation lock of Kawachiya 2005, section 5.3, Figure 5.6, over the tasuki
+ * lock as in section 5.5.1, Figures 5.9 and 5.10.
+ *
+ * A new object is reserved anonymously; its first acquirer makes the reservation specific with one
+ * CAS and is its owner. The owner acquires and releases by plain loads and stores of the word: no
+ * atomic, no fence. Another thread stops the owner, clears the LRV (lock reserved) bit, and resumes
+ * it; from then on, for ever, the lock is a tasuki lock.
+ *
+ *    31 30           16 15      9  8  7        0
+ *   +--+---------------+---------+---+----------+
+ *   |0 | tid, or 0     | rcnt    | 1 | misc     |   reserved (tid 0: anonymously); LRV = 1
+ *   +--+---------------+---------+---+----------+
+ *   |0 | tid, or 0     | rcnt    | 0 | misc     |   base, flat; rcnt = acquisitions in both
+ *   +--+---------------+---------+---+----------+
+ *   |1 | monitor index (22 bits) | 0 | misc     |   base, inflated
+ *   +--+-------------------------+---+----------+
+ *   shape                         LRV
+ *
+ * From a load of the word to the store that rests on it is an unsafe region: the owner must not be
+ * stopped inside it. Here threads stop at safepoints (monitor/handshake.h), unsafe regions hold
+ * none, and so there is no context to repair (Figure 5.6, lines 85 to 91; variations in 5.4.4).
+ * An equal word of the base mode is the word without the LRV bit (footnote 10), so the base's rcnt
+ * is 1 when the lock is held once. Wait and a full rcnt cancel one's own reservation, without a
+ * stop. Policy: initial locker (5.3.1).
+ */
+#ifndef LOCKCROSS_RESERVATION_H
+#define LOCKCROSS_RESERVATION_H
+
+#define SPIN_SHAPE 0x80000000u
+#define SPIN_MONITOR_SHIFT 9
+#define SPIN_COUNT 0x0000fe00u
+#define SPIN_COUNT_ONE 0x00000200u
+#define SPIN_COUNT_FIRST SPIN_COUNT_ONE
+#define RESERVATION_LRV 0x00000100u
+#define RESERVATION_TID 0x7fff0000u
+
+#include "locks/tasuki_spin.h"
+
+enum {
+    reservation_initial_word = RESERVATION_LRV,
+    reservation_tid_shift = 16,
+    reservation_misc_mask = SPIN_MISC
+};
+
+/* Whether the lock is reserved for `self`, held or not. */
+static inline bool reservation_is_mine(uint32_t word, const lock_thread_t *self) {
+    return ((word ^ (self->tid_field | RESERVATION_LRV)) & ~(SPIN_COUNT | SPIN_MISC)) == 0;
+}
+
+/* Cancels the reservation, which was for the thread of `word`. The lock may have been taken out of
+ * the reserve mode by another thread meanwhile. */
+LOCK_SLOW void reservation_unreserve(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
+    lock_thread_t *owner = &lock_threads[(word & RESERVATION_TID) / (1u << 16) - 1];
+    if (owner != self)
+        handshake_stop(self, owner);
+    do
+        word = load_rlx_u32(&obj->lock_word);
+    while ((word & RESERVATION_LRV) &&
+           /* release: what the owner did under the lock goes to the base lock's next holder */
+           !cas_acq_rel_u32(&obj->lock_word, word, word & ~RESERVATION_LRV));
+    if (owner != self)
+        handshake_resume(self, owner);
+}
+
+LOCK_SLOW lock_result_t reservation_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    while ((word & RESERVATION_LRV) && (word & RESERVATION_TID) == 0) {
+        if (cas_acq_u32(&obj->lock_word, word, word | self->tid_field | SPIN_COUNT_FIRST))
+            return SUCCESS;
+        word = load_rlx_u32(&obj->lock_word);
+    }
+    if (word & RESERVATION_LRV) /* another thread's, or mine with a full rcnt */
+        reservation_unreserve(obj, self, word);
+    return spin_or_core_acquire(obj, self, load_rlx_u32(&obj->lock_word));
+}
+
+static inline lock_result_t reservation_acquire(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word); /* the unsafe region begins */
+    if (LOCK_LIKELY(reservation_is_mine(word, self) && (word & SPIN_COUNT) != SPIN_COUNT)) {
+        store_rlx_u32(&obj->lock_word, word + SPIN_COUNT_ONE); /* and ends */
+        order_compiler();
+        return SUCCESS;
+    }
+    if (word & RESERVATION_LRV)
+        return reservation_acquire_slow(obj, self);
+    return spin_or_core_acquire(obj, self, word);
+}
+
+static inline lock_result_t reservation_release(lock_object_t *obj, lock_thread_t *self) {
+    order_compiler();
+    uint32_t word = load_rlx_u32(&obj->lock_word); /* the unsafe region begins */
+    if (!LOCK_LIKELY(reservation_is_mine(word, self)))
+        return core_release(obj, self); /* no base lock is held, if another's reservation */
+    if (!LOCK_LIKELY((word & SPIN_COUNT) != 0))
+        return ILLEGAL_STATE;
+    store_rlx_u32(&obj->lock_word, word - SPIN_COUNT_ONE); /* and ends */
+    return SUCCESS;
+}
+
+/* In the reserve mode nobody can be waiting, and there is no monitor. */
+static inline lock_result_t reservation_state(uint32_t word, const lock_thread_t *self) {
+    return reservation_is_mine(word, self) && (word & SPIN_COUNT) ? SUCCESS : ILLEGAL_STATE;
+}
+
+LOCK_SLOW lock_result_t reservation_wait(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (word & RESERVATION_LRV) {
+        if (reservation_state(word, self) != SUCCESS)
+            return ILLEGAL_STATE;
+        reservation_unreserve(obj, self, word);
+    }
+    return core_wait(obj, self);
+}
+
+static inline lock_result_t reservation_notify(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    return word & RESERVATION_LRV ? reservation_state(word, self) : core_notify(obj, self, 1);
+}
+
+static inline lock_result_t reservation_notify_all(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    return word & RESERVATION_LRV ? reservation_state(word, self)
+                                  : core_notify(obj, self, MONITOR_NOTIFY_ALL);
+}
+
+static inline bool reservation_is_idle(lock_object_t *obj) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    return word & RESERVATION_LRV ? (word & SPIN_COUNT) == 0 : core_is_idle(obj);
+}
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * tasuki: the tasuki lock of Kawachiya 2005, section 4.5, Figure 4.7.
+ *
+ * Flat as the thin lock: one CAS to acquire, one store to release, and then one test of the FLC
+ * bit, which contenders set instead of busy-waiting. Inflated the lock is a monitor, and it is
+ * deflated when the contention is over. The algorithm is in tasuki_core.h, the flat lock in
+ * tasuki_spin.h.
+ *
+ *    31 30           16 15        8 7        0         31             1  0
+ *   +--+---------------+-----------+----------+       +----------------+--+
+ *   |0 | tid           | count     | misc     | flat  |                |F |
+ *   +--+---------------+-----------+----------+       +----------------+--+
+ *   |1 | monitor index (23 bits)   | misc     | infl.  flag word; F = FLC
+ *   +--+---------------------------+----------+
+ *   shape                    count = acquisitions - 1
+ *
+ * Where the source is silent: the word is loaded once and tested, free or held by me, before the
+ * CAS is tried, so that a nested acquisition has no atomic: Table 5.4 gives it the cost of an
+ * acquisition without one. Deflation policy: nowait objects only (4.6).
+ */
+#ifndef LOCKCROSS_TASUKI_H
+#define LOCKCROSS_TASUKI_H
+
+#define SPIN_SHAPE 0x80000000u
+#define SPIN_MONITOR_SHIFT 8
+#define SPIN_COUNT 0x0000ff00u
+#define SPIN_COUNT_ONE 0x00000100u
+#define SPIN_COUNT_FIRST 0u
+
+#include "locks/tasuki_spin.h"
+
+enum { tasuki_initial_word = 0, tasuki_tid_shift = 16, tasuki_misc_mask = SPIN_MISC };
+
+static inline lock_result_t tasuki_acquire(lock_object_t *obj, lock_thread_t *self) {
+    return spin_or_core_acquire(obj, self, load_rlx_u32(&obj->lock_word));
+}
+
+static inline lock_result_t tasuki_release(lock_object_t *obj, lock_thread_t *self) {
+    return core_release(obj, self);
+}
+
+static inline lock_result_t tasuki_wait(lock_object_t *obj, lock_thread_t *self) {
+    return core_wait(obj, self);
+}
+
+static inline lock_result_t tasuki_notify(lock_object_t *obj, lock_thread_t *self) {
+    return core_notify(obj, self, 1);
+}
+
+static inline lock_result_t tasuki_notify_all(lock_object_t *obj, lock_thread_t *self) {
+    return core_notify(obj, self, MONITOR_NOTIFY_ALL);
+}
+
+static inline bool tasuki_is_idle(lock_object_t *obj) { return core_is_idle(obj); }
+
+#endif

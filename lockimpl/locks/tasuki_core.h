@@ -1,0 +1,143 @@
+/*
+ * The tasuki lock around a replaceable spin lock: Kawachiya 2005, section 6.5.2, Figure 6.10 (the
+ * algorithm of section 4.5, Figure 4.7). Part of tasuki.h, reservation.h and asym_tasuki.h.
+ *
+ * Flat, the Java lock is the spin lock. A contender enters the object's monitor, sets the FLC (flat
+ * lock contention) bit in the flag word and tries the spin lock again: if it gets it, it inflates;
+ * else it waits on the monitor. The holder tests the FLC bit after it has released the spin lock
+ * and wakes a waiter. FLC and shape bit change only within the monitor.
+ *
+ *   contender                    holder
+ *   t0  set FLC                  t2  release the spin lock
+ *   t1  try the spin lock: lost  t3  test FLC
+ *
+ * t1 before t2 must give t0 before t3, so both sides keep store before load (4.5.5). The contender
+ * needs it on x86-64 too: a replaceable spin lock may load the lock word and decide from that,
+ * which no CAS orders. It is the slow path, so it has the full fence; the holder's side is the
+ * fence kind.
+ *
+ * Deflation (4.6): on the last release, if nobody ever waited on the object (the nowait group) and
+ * the monitor has empty queues. The check takes no latch: whoever comes later tests the shape bit
+ * again once it is in the monitor (4.5.3).
+ *
+ * The including header defines before it includes this one, in terms of its lock word:
+ *   SPIN_SHAPE, SPIN_MONITOR_SHIFT   shape bit; place of the monitor index
+ *   spin_try_acquire(obj, self)      one attempt at the outermost acquisition
+ *   spin_is_acquired(word, self)     flat and held by self
+ *   spin_is_free(word)               flat and held by nobody
+ *   spin_holds(word)                 how often the holder has acquired it
+ *   spin_unnest(obj, word, self)     undoes a nested acquisition
+ *   spin_release_then_load_flag(obj, word, self)   the outermost release, t2 and t3
+ *   spin_inflate(obj, monitor, self), spin_deflate(obj, monitor, self)
+ */
+#ifndef LOCKCROSS_TASUKI_CORE_H
+#define LOCKCROSS_TASUKI_CORE_H
+
+#include "monitor/monitor_table.h"
+
+#define FLAG_FLC 1u
+
+static inline monitor_t *core_monitor(uint32_t word) {
+    return monitor_at((word & ~SPIN_SHAPE) >> SPIN_MONITOR_SHIFT);
+}
+
+static inline monitor_t *core_obtain_monitor(lock_object_t *obj) {
+    uint32_t word = load_acq_u32(&obj->lock_word);
+    return word & SPIN_SHAPE ? core_monitor(word) : lookup_monitor(obj);
+}
+
+/* In the monitor, with the spin lock held by `self`: the lock is held `holds` times. */
+LOCK_SLOW void core_inflate(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self,
+                            uint32_t holds) {
+    store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) & ~FLAG_FLC);
+    monitor_notify(monitor, self, MONITOR_NOTIFY_ALL);
+    monitor->recursion = holds;
+    spin_inflate(obj, monitor, self);
+}
+
+LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
+    monitor_t *monitor = core_obtain_monitor(obj);
+    monitor_enter(monitor, self);
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (spin_is_acquired(word, self)) { /* the nest count is full */
+        core_inflate(obj, monitor, self, spin_holds(word) + 1);
+        return SUCCESS;
+    }
+    while (!(load_rlx_u32(&obj->lock_word) & SPIN_SHAPE)) {
+        store_before_all_u32(&obj->flag, load_rlx_u32(&obj->flag) | FLAG_FLC);
+        if (spin_try_acquire(obj, self))
+            core_inflate(obj, monitor, self, 1);
+        else
+            monitor_wait(monitor, self);
+    }
+    return SUCCESS;
+}
+
+/* The FLC bit was seen after a release: wakes one contender, if they are not awake by now. */
+LOCK_SLOW void core_wake_contender(lock_object_t *obj, lock_thread_t *self) {
+    monitor_t *monitor = core_obtain_monitor(obj);
+    monitor_enter(monitor, self);
+    if (load_rlx_u32(&obj->flag) & FLAG_FLC)
+        monitor_notify(monitor, self, 1);
+    monitor_exit(monitor, self);
+}
+
+LOCK_SLOW lock_result_t core_release_slow(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (!(word & SPIN_SHAPE))
+        return ILLEGAL_STATE;
+    monitor_t *monitor = core_monitor(word);
+    if (!monitor_held_by(monitor, self))
+        return ILLEGAL_STATE;
+    if (monitor->recursion == 1 && monitor->waited == 0 && !monitor_has_queue(monitor))
+        spin_deflate(obj, monitor, self);
+    return monitor_exit(monitor, self);
+}
+
+static inline lock_result_t core_release(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (!LOCK_LIKELY(spin_is_acquired(word, self)))
+        return core_release_slow(obj, self);
+    if (!LOCK_LIKELY(spin_holds(word) == 1)) {
+        spin_unnest(obj, word, self);
+        return SUCCESS;
+    }
+    if (!LOCK_LIKELY((spin_release_then_load_flag(obj, word, self) & FLAG_FLC) == 0))
+        core_wake_contender(obj, self);
+    return SUCCESS;
+}
+
+LOCK_SLOW lock_result_t core_wait(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    monitor_t *monitor;
+    if (word & SPIN_SHAPE) {
+        monitor = core_monitor(word);
+        if (!monitor_held_by(monitor, self))
+            return ILLEGAL_STATE;
+    } else {
+        if (!spin_is_acquired(word, self))
+            return ILLEGAL_STATE;
+        monitor = lookup_monitor(obj);
+        monitor_enter(monitor, self);
+        core_inflate(obj, monitor, self, spin_holds(word));
+    }
+    monitor->waited++;
+    return monitor_wait(monitor, self);
+}
+
+/* Flat, nobody can be waiting for a notification. */
+static inline lock_result_t core_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (word & SPIN_SHAPE)
+        return monitor_notify(core_monitor(word), self, limit);
+    return spin_is_acquired(word, self) ? SUCCESS : ILLEGAL_STATE;
+}
+
+static inline bool core_is_idle(lock_object_t *obj) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (load_rlx_u32(&obj->flag) & FLAG_FLC)
+        return false;
+    return word & SPIN_SHAPE ? monitor_is_idle(core_monitor(word)) : spin_is_free(word);
+}
+
+#endif

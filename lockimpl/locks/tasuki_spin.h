@@ -1,0 +1,75 @@
+/*
+ * The flat lock of tasuki.h and of reservation.h's base mode: the CAS-based spin lock of Kawachiya
+ * 2005, Figure 6.2, in a 24-bit field with a nest count (Figure 4.2), with the operations that
+ * tasuki_core.h asks for. The misc bits belong to others and are preserved.
+ *
+ * The including header defines:
+ *   SPIN_SHAPE, SPIN_MONITOR_SHIFT   see tasuki_core.h
+ *   SPIN_COUNT, SPIN_COUNT_ONE       mask of the nest count, and its lowest bit
+ *   SPIN_COUNT_FIRST                 the count, in place, of a lock held once
+ */
+#ifndef LOCKCROSS_TASUKI_SPIN_H
+#define LOCKCROSS_TASUKI_SPIN_H
+
+#define SPIN_MISC 0x000000ffu
+
+static inline bool spin_is_acquired(uint32_t word, const lock_thread_t *self) {
+    return ((word ^ self->tid_field) & ~(SPIN_COUNT | SPIN_MISC)) == 0;
+}
+
+static inline bool spin_is_free(uint32_t word) { return (word & ~SPIN_MISC) == 0; }
+
+static inline uint32_t spin_holds(uint32_t word) {
+    return ((word & SPIN_COUNT) - SPIN_COUNT_FIRST) / SPIN_COUNT_ONE + 1;
+}
+
+static inline bool spin_cas(lock_object_t *obj, lock_thread_t *self, uint32_t free_word) {
+    return cas_acq_u32(&obj->lock_word, free_word, free_word | self->tid_field | SPIN_COUNT_FIRST);
+}
+
+static inline bool spin_try_acquire(lock_object_t *obj, lock_thread_t *self) {
+    return spin_cas(obj, self, load_rlx_u32(&obj->lock_word) & SPIN_MISC);
+}
+
+static inline void spin_unnest(lock_object_t *obj, uint32_t word, lock_thread_t *self) {
+    (void)self;
+    store_rlx_u32(&obj->lock_word, word - SPIN_COUNT_ONE);
+}
+
+static inline uint32_t spin_release_then_load_flag(lock_object_t *obj, uint32_t word,
+                                                   lock_thread_t *self) {
+    (void)self;
+    return store_rel_u32_then_load_next(&obj->lock_word, word & SPIN_MISC);
+}
+
+struct monitor;
+static inline void spin_inflate(lock_object_t *obj, struct monitor *monitor, lock_thread_t *self);
+static inline void spin_deflate(lock_object_t *obj, struct monitor *monitor, lock_thread_t *self);
+
+#include "locks/tasuki_core.h"
+
+static inline void spin_inflate(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self) {
+    (void)self;
+    uint32_t misc = load_rlx_u32(&obj->lock_word) & SPIN_MISC;
+    store_rel_u32(&obj->lock_word, SPIN_SHAPE | monitor->index << SPIN_MONITOR_SHIFT | misc);
+}
+
+static inline void spin_deflate(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self) {
+    (void)monitor, (void)self;
+    store_rel_u32(&obj->lock_word, load_rlx_u32(&obj->lock_word) & SPIN_MISC);
+}
+
+/* Acquires, given the lock word as it was just loaded. */
+static inline lock_result_t spin_or_core_acquire(lock_object_t *obj, lock_thread_t *self,
+                                                 uint32_t word) {
+    if (LOCK_LIKELY(spin_is_free(word))) {
+        if (LOCK_LIKELY(spin_cas(obj, self, word)))
+            return SUCCESS;
+    } else if (spin_is_acquired(word, self) && (word & SPIN_COUNT) != SPIN_COUNT) {
+        store_rlx_u32(&obj->lock_word, word + SPIN_COUNT_ONE);
+        return SUCCESS;
+    }
+    return core_acquire_slow(obj, self);
+}
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * The suspend monitor under every bimodal lock: mutual exclusion with recursion, wait and notify
+ * (Kawachiya 2005, 2.3.1, Figure 2.3, where an operating system's mutex and condition are under
+ * it).
+ *
+ * A latch, a spin lock held for a few instructions, guards the fields. Threads that find the
+ * monitor taken queue in the entry queue, first come first served, and park. Exit wakes the head of
+ * the queue, which competes again with whoever comes (Mesa); if it loses it goes back to the head.
+ * Wait puts a thread into the wait set; notify moves it to the end of the entry queue.
+ */
+#ifndef LOCKCROSS_MONITOR_H
+#define LOCKCROSS_MONITOR_H
+
+#include "monitor/park.h"
+
+typedef struct {
+    lock_thread_t *head, *tail;
+} thread_queue_t;
+
+typedef struct monitor {
+    volatile uint32_t latch;
+    volatile uint32_t holder; /* tid, or 0; written under the latch */
+    uint32_t recursion;       /* acquisitions of the holder, the holder's own */
+    uint32_t waited;          /* Java waits so far, written by the holder */
+    uint32_t spin_owner;      /* asym_tasuki: owner of the spin lock, written by the holder */
+    uint32_t index;           /* 1.. ; what lock words refer to it by */
+    thread_queue_t entry;     /* waiting to enter */
+    thread_queue_t waiting;   /* waiting for a notification */
+    const lock_object_t *object;
+    struct monitor *hash_next; /* monitor_table.h */
+} __attribute__((aligned(LOCK_LINE))) monitor_t;
+
+static inline void latch_acquire(volatile uint32_t *latch) {
+    while (!cas_acq_u32(latch, 0, 1)) {
+        while (load_rlx_u32(latch) != 0)
+            cpu_relax();
+    }
+}
+
+static inline void latch_release(volatile uint32_t *latch) { store_rel_u32(latch, 0); }
+
+static inline void queue_append(thread_queue_t *queue, lock_thread_t *thread) {
+    thread->next = 0;
+    if (queue->head)
+        queue->tail->next = thread;
+    else
+        queue->head = thread;
+    queue->tail = thread;
+}
+
+static inline void queue_prepend(thread_queue_t *queue, lock_thread_t *thread) {
+    thread->next = queue->head;
+    if (!queue->head)
+        queue->tail = thread;
+    queue->head = thread;
+}
+
+/* The head, or NULL. */
+static inline lock_thread_t *queue_take(thread_queue_t *queue) {
+    lock_thread_t *thread = queue->head;
+    if (thread)
+        queue->head = thread->next;
+    return thread;
+}
+
+static inline bool monitor_held_by(const monitor_t *monitor, const lock_thread_t *self) {
+    return load_rlx_u32(&monitor->holder) == self->tid;
+}
+
+/* With the latch held and `self` taken from the entry queue or never in it: takes the monitor,
+ * parking while another thread holds it. Comes back without the latch. */
+static inline void monitor_compete(monitor_t *monitor, lock_thread_t *self, bool was_queued) {
+    while (monitor->holder != 0) {
+        if (was_queued)
+            queue_prepend(&monitor->entry, self);
+        else
+            queue_append(&monitor->entry, self);
+        latch_release(&monitor->latch);
+        park(self);
+        latch_acquire(&monitor->latch);
+        was_queued = true;
+    }
+    store_rlx_u32(&monitor->holder, self->tid);
+    latch_release(&monitor->latch);
+}
+
+/* Enters, recursively if `self` is in it already. */
+LOCK_SLOW void monitor_enter(monitor_t *monitor, lock_thread_t *self) {
+    if (monitor_held_by(monitor, self)) {
+        monitor->recursion++;
+        return;
+    }
+    latch_acquire(&monitor->latch);
+    monitor_compete(monitor, self, false);
+    monitor->recursion = 1;
+}
+
+/* Leaves the monitor for good: with the latch held, which it releases. */
+static inline void monitor_vacate(monitor_t *monitor) {
+    store_rlx_u32(&monitor->holder, 0);
+    lock_thread_t *next = queue_take(&monitor->entry);
+    latch_release(&monitor->latch);
+    if (next)
+        unpark(next);
+}
+
+/* Undoes one enter. ILLEGAL_STATE if `self` is not in the monitor. */
+LOCK_SLOW lock_result_t monitor_exit(monitor_t *monitor, lock_thread_t *self) {
+    if (!monitor_held_by(monitor, self))
+        return ILLEGAL_STATE;
+    if (--monitor->recursion > 0)
+        return SUCCESS;
+    latch_acquire(&monitor->latch);
+    monitor_vacate(monitor);
+    return SUCCESS;
+}
+
+/* Leaves the monitor, however deep, until notified and in it again. ILLEGAL_STATE if not in it. */
+LOCK_SLOW lock_result_t monitor_wait(monitor_t *monitor, lock_thread_t *self) {
+    if (!monitor_held_by(monitor, self))
+        return ILLEGAL_STATE;
+    uint32_t recursion = monitor->recursion;
+    latch_acquire(&monitor->latch);
+    queue_append(&monitor->waiting, self);
+    monitor_vacate(monitor);
+    park(self); /* notify put it into the entry queue, an exit took it out */
+    latch_acquire(&monitor->latch);
+    monitor_compete(monitor, self, true);
+    monitor->recursion = recursion;
+    return SUCCESS;
+}
+
+/* Ends up to `limit` waits, longest first; the threads go on when the monitor is free.
+ * ILLEGAL_STATE if `self` is not in the monitor. */
+LOCK_SLOW lock_result_t monitor_notify(monitor_t *monitor, lock_thread_t *self, uint32_t limit) {
+    if (!monitor_held_by(monitor, self))
+        return ILLEGAL_STATE;
+    latch_acquire(&monitor->latch);
+    for (; limit > 0; limit--) {
+        lock_thread_t *thread = queue_take(&monitor->waiting);
+        if (!thread)
+            break;
+        queue_append(&monitor->entry, thread);
+    }
+    latch_release(&monitor->latch);
+    return SUCCESS;
+}
+
+#define MONITOR_NOTIFY_ALL LOCK_MAX_THREADS
+
+/* Whether some thread waits to enter or for a notification. The answer may be old at once. */
+static inline bool monitor_has_queue(const monitor_t *monitor) {
+    return __atomic_load_n(&monitor->entry.head, __ATOMIC_RELAXED) ||
+           __atomic_load_n(&monitor->waiting.head, __ATOMIC_RELAXED);
+}
+
+static inline bool monitor_is_idle(const monitor_t *monitor) {
+    return load_rlx_u32(&monitor->holder) == 0 && load_rlx_u32(&monitor->latch) == 0 &&
+           !monitor_has_queue(monitor);
+}
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * Where monitors come from: a static pool, and a table from objects to monitors (Kawachiya 2005,
+ * 2.4.1, Figure 2.7) under one global latch. An association is never removed: deflation is a
+ * transition of the lock word only (4.5.1). Lock words refer to a monitor by its index, 1 to
+ * MONITOR_POOL_SIZE, which fits the 22 bits that the narrowest lock word has for it.
+ */
+#ifndef LOCKCROSS_MONITOR_TABLE_H
+#define LOCKCROSS_MONITOR_TABLE_H
+
+#include "monitor/monitor.h"
+
+#define MONITOR_POOL_SIZE 4096
+#define MONITOR_BUCKETS 1024
+
+typedef struct {
+    monitor_t pool[MONITOR_POOL_SIZE];
+    volatile uint32_t latch;
+    uint32_t used; /* monitors of the pool */
+    monitor_t *buckets[MONITOR_BUCKETS];
+} monitor_table_t;
+
+extern monitor_table_t monitor_table;
+#ifdef LOCKCROSS_STORAGE
+monitor_table_t monitor_table;
+#endif
+
+static inline monitor_t *monitor_at(uint32_t index) { return &monitor_table.pool[index - 1]; }
+
+/* The monitor of an object, made if it has none. Fatal when the pool is exhausted. */
+LOCK_SLOW monitor_t *lookup_monitor(const lock_object_t *object) {
+    monitor_t **bucket =
+        &monitor_table.buckets[((uintptr_t)object / LOCK_LINE) % MONITOR_BUCKETS];
+    latch_acquire(&monitor_table.latch);
+    monitor_t *monitor = *bucket;
+    while (monitor && monitor->object != object)
+        monitor = monitor->hash_next;
+    if (!monitor) {
+        if (monitor_table.used == MONITOR_POOL_SIZE)
+            lock_fatal("the monitor pool is exhausted");
+        monitor = &monitor_table.pool[monitor_table.used++];
+        monitor->index = monitor_table.used;
+        monitor->object = object;
+        monitor->hash_next = *bucket;
+        *bucket = monitor;
+    }
+    latch_release(&monitor_table.latch);
+    return monitor;
+}
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * Parking: a thread suspends itself until another wakes it. There is no kernel to sleep in, so the
+ * thread spins on its own line and the cost is charged (docs/design.md, decision 8).
+ *
+ * A permit is given by unpark and taken by park, once each: a thread parks only behind putting
+ * itself into a queue, and only who takes it from there unparks it.
+ */
+#ifndef LOCKCROSS_PARK_H
+#define LOCKCROSS_PARK_H
+
+/* Waits for the permit; safe for handshakes while it waits. Never with a latch held. */
+static inline void park(lock_thread_t *self) {
+    charge(CHARGE_PARK);
+    handshake_enter_safe(self);
+    while (load_acq_u32(&self->permit) == 0)
+        cpu_relax();
+    store_rlx_u32(&self->permit, 0);
+    charge(CHARGE_WAKE);
+    handshake_leave_safe(self);
+}
+
+/* Gives `thread` its permit. */
+static inline void unpark(lock_thread_t *thread) {
+    charge(CHARGE_UNPARK);
+    store_rel_u32(&thread->permit, 1);
+}
+
+#endif
