@@ -31,7 +31,7 @@ enum { asym_spin1_initial_word = 0, asym_spin1_tid_shift = 8, asym_spin1_misc_ma
 /* One attempt of a thread that does not hold the lock; `word` as it was just loaded. */
 static inline bool asym_spin1_try_acquire(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
     uint32_t owner = word & ASYM_OWNER;
-    if (owner == self->tid_field) {
+    if (LOCK_LIKELY(owner == self->tid_field)) {
         if (LOCK_LIKELY(!(store_u8_then_load_acq_u32(&obj->lock_word, 0, 1) & ASYM_OTHER)))
             return true;
         store_rlx_u8((volatile uint8_t *)&obj->lock_word, 0);
@@ -43,7 +43,7 @@ static inline bool asym_spin1_try_acquire(lock_object_t *obj, lock_thread_t *sel
 }
 
 static inline bool asym_spin1_is_acquired(uint32_t word, const lock_thread_t *self) {
-    if ((word & ASYM_OWNER) == self->tid_field)
+    if (LOCK_LIKELY((word & ASYM_OWNER) == self->tid_field))
         return (word & ASYM_STATUS) != 0;
     return (word & ASYM_OTHER) == ASYM_OWNER_TO_OTHER(self->tid_field);
 }
@@ -62,7 +62,7 @@ LOCK_SLOW lock_result_t asym_spin1_acquire_slow(lock_object_t *obj, lock_thread_
 
 static inline lock_result_t asym_spin1_acquire(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
-    if (asym_spin1_is_acquired(word, self)) {
+    if (!LOCK_LIKELY(!asym_spin1_is_acquired(word, self))) {
         store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) + 1);
         return SUCCESS;
     }
@@ -78,7 +78,7 @@ static inline lock_result_t asym_spin1_release(lock_object_t *obj, lock_thread_t
     uint32_t recursions = load_rlx_u32(&obj->flag);
     if (!LOCK_LIKELY(recursions == 0))
         store_rlx_u32(&obj->flag, recursions - 1);
-    else if ((word & ASYM_OWNER) == self->tid_field)
+    else if (LOCK_LIKELY((word & ASYM_OWNER) == self->tid_field))
         store_rel_u8((volatile uint8_t *)&obj->lock_word, 0);
     else
         store_rel_u16((volatile uint16_t *)&obj->lock_word + 1,

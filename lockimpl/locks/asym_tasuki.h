@@ -43,7 +43,7 @@ static inline bool spin_is_owner(uint32_t word, const lock_thread_t *self) {
 }
 
 static inline bool spin_is_acquired(uint32_t word, const lock_thread_t *self) {
-    if (spin_is_owner(word, self))
+    if (LOCK_LIKELY(spin_is_owner(word, self)))
         return (word & ASYM_STATUS) != 0;
     return (word & (SPIN_SHAPE | ASYM_OTHER)) == ASYM_OWNER_TO_OTHER(self->tid_field);
 }
@@ -126,18 +126,29 @@ static inline void spin_deflate(lock_object_t *obj, monitor_t *monitor, lock_thr
     spin_transition(obj, self, monitor->spin_owner, monitor->spin_owner);
 }
 
+/* Another acquisition by the thread that holds the flat lock. */
+static inline lock_result_t asym_tasuki_nest(lock_object_t *obj, lock_thread_t *self,
+                                             uint32_t word) {
+    if (!LOCK_LIKELY((word & ASYM_RCNT) != ASYM_RCNT))
+        return core_acquire_slow(obj, self);
+    spin_store_leftmost(obj, word + ASYM_RCNT_ONE);
+    return SUCCESS;
+}
+
+/* The owner's path comes first in the code: it is what the lock is for. */
 static inline lock_result_t asym_tasuki_acquire(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
-    if (spin_is_acquired(word, self)) {
-        if (!LOCK_LIKELY((word & ASYM_RCNT) != ASYM_RCNT))
-            return core_acquire_slow(obj, self);
-        spin_store_leftmost(obj, word + ASYM_RCNT_ONE);
-        return SUCCESS;
+    bool acquired;
+    if (LOCK_LIKELY(spin_is_owner(word, self))) {
+        if (!LOCK_LIKELY((word & ASYM_STATUS) == 0))
+            return asym_tasuki_nest(obj, self, word);
+        acquired = spin_try_acquire_as_owner(obj);
+    } else {
+        if (spin_is_acquired(word, self))
+            return asym_tasuki_nest(obj, self, word);
+        acquired = spin_try_acquire_by_cas(obj, self, word);
     }
-    if (LOCK_LIKELY(spin_is_owner(word, self) ? spin_try_acquire_as_owner(obj)
-                                              : spin_try_acquire_by_cas(obj, self, word)))
-        return SUCCESS;
-    return core_acquire_slow(obj, self);
+    return LOCK_LIKELY(acquired) ? SUCCESS : core_acquire_slow(obj, self);
 }
 
 static inline lock_result_t asym_tasuki_release(lock_object_t *obj, lock_thread_t *self) {

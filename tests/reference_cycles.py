@@ -1,0 +1,58 @@
+"""Cycles that must not move unnoticed: every lock on every flavour, alone and contended.
+
+`python -m tests.reference_cycles` measures them anew and writes reference_cycles.json.
+"""
+
+import json
+import tempfile
+from pathlib import Path
+
+from sweeps.build import TARGETS
+from sweeps.locks import load_locks
+from tests.test_engine import Options, Program, run
+
+REFERENCE = Path(__file__).with_name("reference_cycles.json")
+OPTIONS: Options = {"seed": 1, "offset_max": 20}
+CASES: dict[str, tuple[str, Options]] = {
+    "sync": ("sync", {"threads": 1, "iterations": 100}),
+    "contended": ("threads", {"threads": 3, "iterations": 40, "critical": 4, "think": 10}),
+    "sequence": (
+        "lock_sequence",
+        {"threads": 2, "objects": 8, "runs": 4, "run_length": 10, "owner_share": 500000,
+         "critical": 2, "think": 3},
+    ),
+}
+
+
+def programs(workload: str) -> list[Program]:
+    """Every lock, flavour and fence kind that the workload can be built with."""
+    return [
+        Program(workload, lock.name, fence, flavour)
+        for lock in load_locks().values()
+        for flavour in TARGETS
+        for fence in (lock.fence_kinds if flavour == "lock" else ("full",))
+        if not (lock.name == "null" and workload == "threads")
+    ]
+
+
+def measure(case: str, program: Program, folder: Path) -> list[int]:
+    """Cycles of each core."""
+    document = run(program, CASES[case][1], OPTIONS, folder)
+    return [core["cycles"] for core in document["cores"]]
+
+
+def key(program: Program) -> str:
+    return f"{program.lock} {program.fence} {program.flavour}"
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        cycles = {
+            case: {key(p): measure(case, p, Path(folder)) for p in programs(workload)}
+            for case, (workload, _) in CASES.items()
+        }
+    REFERENCE.write_text(json.dumps(cycles, indent=0) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""The embedded engine on real programs: exact, deterministic, and strict about its options."""
+
+import json
+import os
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sweeps.build import TARGETS, Builder, Program
+from sweeps.isa import ISAS
+from sweeps.locks import load_locks
+from sweeps.paths import ENGINE_PLUGIN
+
+BUILDER = Builder()
+FLAVOURS = list(TARGETS)
+FULL_FENCE = {"lock": "fence_mfence", "larx": "fence_hwsync", "lse": "fence_dmb", "llsc": "fence_dmb"}
+# A core whose cycles can be counted by hand.
+PLAIN = {"width": 1, "taken_branch": 0, "mispredict": 0, "blocking": 1, "lat_mul": 1, "lat_div": 1}
+
+Options = dict[str, int | str]
+
+
+def invoke(
+    program: Program, arguments: Options, options: Options, report: Path
+) -> subprocess.CompletedProcess[str]:
+    binary = BUILDER.build([program])[program].path
+    plugin = ",".join([f"file={ENGINE_PLUGIN},out={report}"] + [f"{k}={v}" for k, v in options.items()])
+    words = [f"{key}={value}" for key, value in arguments.items()]
+    return subprocess.run(
+        [f"qemu-{TARGETS[program.flavour].isa}", "-plugin", plugin, binary, *words, "marker=syscall"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def run(program: Program, arguments: Options, options: Options, folder: Path) -> dict[str, Any]:
+    report = folder / "report.json"
+    done = invoke(program, arguments, options, report)
+    assert done.returncode == 0, done.stdout + done.stderr
+    document: dict[str, Any] = json.loads(report.read_text())
+    assert document["complete"]
+    return document
+
+
+def calibrate(flavour: str, op: str, options: Options, folder: Path, iterations: int = 200) -> int:
+    program = Program("calibrate", "null", "full", flavour)
+    document = run(program, {"op": op, "iterations": iterations}, options, folder)
+    cycles: int = document["cores"][0]["cycles"]
+    return cycles
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("lock", [name for name in load_locks() if name != "null"])
+def test_same_run_same_cycles(lock: str, flavour: str, tmp_path: Path) -> None:
+    """Contended by four cores: the whole document is the same, bit for bit, also on a busy host
+    and on several host CPUs."""
+    program = Program("threads", lock, "full", flavour)
+    arguments: Options = {"threads": 4, "iterations": 60, "critical": 3, "think": 20}
+    first = run(program, arguments, {"seed": 3, "offset_max": 50}, tmp_path)
+    stop = threading.Event()
+    busy = threading.Thread(target=lambda: [os.getpid() for _ in iter(stop.is_set, True)])
+    busy.start()
+    try:
+        second = run(program, arguments, {"seed": 3, "offset_max": 50}, tmp_path)
+    finally:
+        stop.set()
+        busy.join()
+    assert first == second
+
+
+def test_a_seed_moves_the_start(tmp_path: Path) -> None:
+    program = Program("threads", "thin", "full", "lock")
+    arguments: Options = {"threads": 2, "iterations": 50, "critical": 3, "think": 20}
+    reports = [
+        json.dumps(run(program, arguments, {"seed": seed, "offset_max": 500}, tmp_path)["cores"])
+        for seed in (1, 2)
+    ]
+    assert reports[0] != reports[1]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_one_cycle_an_instruction_plus_memory(flavour: str, tmp_path: Path) -> None:
+    """Width 1, unit latencies and blocking accesses: gem5's TimingSimpleCPU accounting."""
+    program = Program("sync", "thin", "full", flavour)
+    options: Options = {**PLAIN, "lat_l1": 2, "cas_success": 0, "cas_failure": 0, "rmw": 0}
+    options |= {name: 0 for name in ISAS[TARGETS[flavour].isa].fences}
+    core = run(program, {"threads": 1, "iterations": 100}, options, tmp_path)["cores"][0]
+    accesses = sum(
+        count
+        for event in ("load", "store", "atomic")
+        for count in core["coherence"][event].values()
+    )
+    misses = core["stalls"]["memory"]
+    assert core["stalls"]["issue"] == core["instructions"]
+    assert core["cycles"] == core["instructions"] + 2 * accesses + misses
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize(
+    ("op", "option"), [("cas", "cas_success"), ("cas_fail", "cas_failure"), ("fence", "full fence")]
+)
+def test_a_set_latency_adds_exactly_itself(
+    op: str, option: str, flavour: str, tmp_path: Path
+) -> None:
+    name = FULL_FENCE[flavour] if option == "full fence" else option
+    base = calibrate(flavour, op, {name: 10}, tmp_path)
+    # 200 operations, and none outside of the loop. With load-linked and store-conditional, a CAS
+    # whose comparison fails never comes to its store-conditional.
+    operations = 0 if op == "cas_fail" and flavour in ("larx", "llsc") else 200
+    for latency in (11, 60, 200):
+        added = calibrate(flavour, op, {name: latency}, tmp_path) - base
+        assert added == operations * (latency - 10)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("kind", ["stop", "park", "unpark", "wake"])
+def test_charges_are_recognised(kind: str, flavour: str, tmp_path: Path) -> None:
+    costs = [calibrate(flavour, kind, {f"charge_{kind}": cost}, tmp_path) for cost in (0, 1000)]
+    assert costs[1] - costs[0] == 200 * 1000
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_stalls_add_up_and_counts_agree(flavour: str, tmp_path: Path) -> None:
+    program = Program("threads", "cas_spin", "full", flavour)
+    document = run(program, {"threads": 4, "iterations": 50, "critical": 2, "think": 0}, {}, tmp_path)
+    for core in document["cores"]:
+        assert sum(core["stalls"].values()) == core["cycles"]
+        assert core["cas"]["won"] >= 50
+    assert document["handovers"] > 0
+
+
+def test_reservations_are_lost_when_another_core_takes_the_line(tmp_path: Path) -> None:
+    for flavour in ("larx", "llsc"):
+        program = Program("threads", "cas_spin", "full", flavour)
+        cores = run(program, {"threads": 4, "iterations": 100, "critical": 0, "think": 0}, {}, tmp_path)["cores"]
+        lost = sum(core["reservations_lost"] for core in cores)
+        assert 0 < lost <= sum(core["cas"]["lost"] for core in cores)
+
+
+@pytest.mark.parametrize(
+    ("option", "complaint"),
+    [
+        ("casual=1", "option casual is unknown"),
+        ("width=9", "option width: 9 is not between 1 and 2"),
+        ("lat_l2=fast", "option lat_l2: 'fast' is not a whole number"),
+        ("l1_size=3000", "option l1_size"),
+    ],
+)
+def test_bad_options_are_refused_by_name(option: str, complaint: str, tmp_path: Path) -> None:
+    key, value = option.split("=")
+    program = Program("nosync", "null", "full", "lock")
+    done = invoke(program, {"iterations": 1}, {key: value}, tmp_path / "report.json")
+    assert done.returncode == 2
+    assert done.stderr.startswith("lockcross-timing: ")
+    assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "report.json").exists()
+
+
+def test_an_instruction_limit_ends_the_run(tmp_path: Path) -> None:
+    program = Program("nosync", "null", "full", "lock")
+    report = tmp_path / "report.json"
+    done = invoke(program, {"iterations": 10**9}, {"max_instructions": 10**6}, report)
+    assert done.returncode == 3
+    assert "instruction limit of 1000000 reached" in done.stderr
+    document = json.loads(report.read_text())
+    assert document["complete"] is False
+    assert 10**6 < document["cores"][0]["instructions"] < 2 * 10**6
+
+
+def test_a_report_that_cannot_be_written_fails_the_run(tmp_path: Path) -> None:
+    program = Program("nosync", "null", "full", "lock")
+    done = invoke(program, {"iterations": 10}, {}, tmp_path / "missing" / "report.json")
+    assert done.returncode == 4
+    assert "cannot write" in done.stderr
