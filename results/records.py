@@ -1,0 +1,112 @@
+"""What the store keeps, as plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run, as its driver saw it. Latencies are in cycles."""
+
+    identity: str  # SHA-256, hex
+    engine: str
+    engine_version: str
+    machine: str
+    isa: str
+    flavour: str
+    lock: str
+    fence: str
+    workload: str
+    parameters: dict[str, int | str]
+    threads: int
+    cas: int | None  # set latencies; None: the machine's own
+    fence_latency: int | None
+    cancel: int | None
+    seed: int
+    status: str  # "ok", "failed", "refused"
+    cause: str  # "" when ok; else e.g. "time limit", "check failed: ..."
+    output: str  # standard output and error of a run that failed, shortened
+    command: str  # what repeats it
+    started: str  # ISO 8601
+    duration_s: float
+    attempts: int
+    binary_digest: str
+    source_revision: str
+    compiler: str
+    resolved: dict[str, int | str]  # engine options as the engine reported them
+    metrics: dict[str, tuple[float, str]]  # name -> (value, unit)
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as the store returns it: metrics by name, without their units."""
+
+    id: int
+    identity: str
+    status: str
+    cause: str
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True)
+class CalibrationRecord:
+    """Measured cycles of one operation: (its loop - the comparison loop) / iterations."""
+
+    machine: str
+    isa: str
+    flavour: str
+    engine: str
+    cas: int | None  # set latencies; None: the machine's own
+    fence_latency: int | None
+    op: str
+    cycles: float
+    run_id: int
+    base_run_id: int  # the comparison loop
+
+
+@dataclass(frozen=True)
+class CrossoverRun:
+    """One run behind a crossover: a lock's cost (cycles per pair) at a value of the axis."""
+
+    run_id: int
+    lock: str
+    x: int
+    cost: float
+
+
+@dataclass(frozen=True)
+class CrossoverRecord:
+    """Where lock_a and lock_b cost the same along an axis, or that they never do.
+
+    `value` and the bracket are None unless the verdict is "crosses". `below` names the lock that
+    is cheaper just below the crossing, or everywhere when one wins throughout ("" for a tie).
+    """
+
+    machine: str
+    isa: str
+    flavour: str
+    engine: str
+    workload: str
+    setting: Mapping[str, int | str]  # what was held fixed: workload keys, threads, latencies
+    axis: str
+    unit: str
+    lock_a: str
+    lock_b: str
+    low: int
+    high: int
+    tolerance: int
+    verdict: str  # "crosses", "a_always", "b_always", "tie"
+    below: str
+    value: float | None
+    bracket_low: int | None
+    bracket_high: int | None
+    runs: tuple[CrossoverRun, ...]
+
+
+@dataclass(frozen=True)
+class MachineRecord:
+    """A machine as it was described when the runs were made (`description`: its whole file)."""
+
+    name: str
+    title: str
+    description: Mapping[str, object]
