@@ -78,6 +78,8 @@ def wrong(cell: Cell) -> str:
             )
         if why := keys[name].wrong(given):
             return f"parameters.{name}: {given!r}: {why}"
+    if missing := [name for name in keys if name not in cell.parameters]:
+        return f"parameters.{missing[0]}: missing; workload {cell.workload} must be told it"
     if not 1 <= cell.threads <= workloads.MAX_THREADS:
         return (
             f"threads: {cell.threads}: allowed is a whole number from 1 to {workloads.MAX_THREADS}"

@@ -29,6 +29,7 @@ class Key:
 
 _COUNT = Key(low=1)
 _LOOPS = Key()
+_OBJECTS = Key(low=1, high=16384)
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,10 @@ WORKLOADS: dict[str, Workload] = {
     "nested_sync": Workload(_ITERATIONS),
     "mixed_sync": Workload(_ITERATIONS),
     "threads": Workload({"iterations": _COUNT, "critical": _LOOPS, "think": _LOOPS}),
-    "rounds": Workload({"objects": _COUNT, "rounds": _COUNT}, min_threads=2, max_threads=2),
+    "rounds": Workload({"objects": _OBJECTS, "rounds": Key(low=1, high=1_000_000)}, min_threads=2, max_threads=2),
     "lock_sequence": Workload(
         {
-            "objects": _COUNT,
+            "objects": _OBJECTS,
             "runs": _COUNT,
             "run_length": _COUNT,
             "owner_share": Key(high=PARTS),
@@ -59,6 +60,7 @@ WORKLOADS: dict[str, Workload] = {
             "think": _LOOPS,
         }
     ),
+    "conformance": Workload({"iterations": Key(low=1, high=256)}),
     "calibrate": Workload(
         {"op": Key(choices=CALIBRATE_OPS), "iterations": _COUNT}, max_threads=1, locks=("null",)
     ),

@@ -201,7 +201,8 @@ def _phase_times(engine: EngineReport) -> dict[str, tuple[float, str]]:
     for mark in engine.phases:
         begins[mark.phase] = min(mark.cycle, begins.get(mark.phase, mark.cycle))
     order = sorted(begins)
-    ends = [begins[phase] for phase in order[1:]] + [max(core.cycles for core in engine.cores)]
+    last = max(core.cycles for core in engine.cores)
+    ends = [*(begins[phase] for phase in order), last][1:]
     return {
         f"phase_{phase}_cycles": (end - begins[phase], "cycles")
         for phase, end in zip(order, ends, strict=True)

@@ -1,0 +1,59 @@
+"""Commands for those who work on Lockcross: test, check."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sweeps.paths import ROOT
+
+_C_FOLDERS = ("lockimpl", "workloads", "qemu-timing")
+_C_SUFFIXES = (".c", ".h", ".cc")
+_ANY = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command(context_settings=_ANY)(test)
+    app.command()(check)
+
+
+def test(
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="Handed to pytest, e.g. -k plans.")
+    ] = None,
+) -> None:
+    """Run all tests: the engine's unit tests in C++, then pytest."""
+    _run("the engine's unit tests", ["make", "-C", "qemu-timing", "-j2", "test"])
+    sys.stdout.flush()
+    # In place of this process, so that pytest's closing line is the last one.
+    os.chdir(ROOT)
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "pytest", *(arguments or [])])
+
+
+def check() -> None:
+    """Run all linters: ruff, mypy, clang-format."""
+    python = [sys.executable, "-P", "-m"]
+    c_files = sorted(
+        str(path.relative_to(ROOT))
+        for folder in _C_FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in _C_SUFFIXES
+    )
+    clang_format = str(Path(sys.executable).with_name("clang-format"))
+    _run("ruff", [*python, "ruff", "check", "."])
+    _run("the format of Python", [*python, "ruff", "format", "--check", "."])
+    _run("mypy", [*python, "mypy"])
+    _run("the format of C and C++", [clang_format, "--dry-run", "-Werror", *c_files])
+
+
+def _run(what: str, command: Sequence[str]) -> None:
+    """Runs a command in the root of the tree. Exits with 1, saying which it was, if it fails."""
+    print(f"== {what}", flush=True)
+    if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
+        typer.echo(f"lockcross: {what}: failed", err=True)
+        raise typer.Exit(1)

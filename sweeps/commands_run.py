@@ -1,0 +1,265 @@
+"""Commands that run cells: sweep, run, calibrate, build."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from results.errors import LockcrossError
+from sweeps.paths import DATABASE
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from results.records import StoredRun
+    from results.store import Store
+    from sweeps.engines.base import Limits
+
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Cells at a time; 0: one a CPU.")]
+TimeLimit = Annotated[float, typer.Option(min=0.01, help="Seconds a cell may take.")]
+InstructionLimit = Annotated[
+    int, typer.Option(min=1, help="Instructions a cell may execute, over all cores.")
+]
+Database = Annotated[Path, typer.Option("--db", help="The database.")]
+DEFAULT_TIME_LIMIT = 120.0
+DEFAULT_INSTRUCTION_LIMIT = 4_000_000_000
+_SHOWN_FAILURES = 5  # causes
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command()(sweep)
+    app.command()(run)
+    app.command()(calibrate)
+    app.command()(build)
+
+
+def limits(time_limit: float, instruction_limit: int) -> "Limits":
+    """Limits from the options."""
+    from sweeps.engines.base import Limits
+
+    return Limits(time_limit, instruction_limit)
+
+
+@contextmanager
+def progress_bar() -> "Iterator[Progress]":
+    """A bar with the time left, on standard error."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    ) as progress:
+        yield progress
+
+
+def sweep(
+    plan: Annotated[str, typer.Argument(help="A plan's name (see `plans`) or file.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be run, and how long.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run failed cells once more.")
+    ] = False,
+    jobs: Jobs = 0,
+    time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
+    instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
+    db: Database = DATABASE,
+) -> None:
+    """Run the cells of a plan that are not in the database yet."""
+    from results.store import Store
+    from sweeps.plan import load_plan
+    from sweeps.runner import Runner
+
+    loaded = load_plan(plan)
+    bounds = limits(time_limit, instruction_limit)
+    if dry_run:
+        with _store_to_read(db) as store:
+            from sweeps.estimate import describe
+
+            known = Runner(store, jobs, None, bounds, retry_failed).look_up(loaded.cells)
+            print(f"{loaded.name}: {loaded.title}")
+            print(describe(store, known, jobs))
+        return
+    with Store(db) as store, progress_bar() as progress:
+        runs = Runner(store, jobs, progress, bounds, retry_failed).run(loaded.cells, loaded.name)
+    _summarize(runs)
+
+
+@contextmanager
+def _store_to_read(path: Path) -> "Iterator[Store]":
+    """The store at `path`, or an empty one where there is none yet: looking leaves no file."""
+    from results.store import Store
+
+    if path.exists():
+        with Store(path, read_only=True) as store:
+            yield store
+        return
+    with TemporaryDirectory(prefix="lockcross-") as folder, Store(Path(folder) / "no.db") as store:
+        yield store
+
+
+def _summarize(runs: "Sequence[StoredRun]") -> None:
+    """Says what came of a sweep. Exits with 1 when a cell failed."""
+    distinct = {run.identity: run for run in runs}.values()
+    by_status = Counter(run.status for run in distinct)
+    counts = ", ".join(f"{by_status[status]} {status}" for status in ("ok", "failed", "refused"))
+    print(f"{len(runs)} cells, {len(distinct)} distinct: {counts}")
+    causes = Counter(run.cause for run in distinct if run.status == "failed")
+    for cause, count in causes.most_common(_SHOWN_FAILURES):
+        print(f"  failed {count} times: {cause}")
+    if causes:
+        failed = next(run.id for run in distinct if run.status == "failed")
+        print(
+            f"`lockcross show {failed}` shows one of them, `lockcross sweep ... --retry-failed` "
+            "runs them again"
+        )
+        raise typer.Exit(1)
+
+
+def run(
+    machine: Annotated[str, typer.Argument(help="A machine's name (see `machines`).")],
+    isa: Annotated[str, typer.Argument(help="x86_64, ppc64le or aarch64.")],
+    lock: Annotated[str, typer.Argument(help="A lock's name (see `locks`).")],
+    workload: Annotated[str, typer.Argument(help="A workload's name.")],
+    parameters: Annotated[
+        list[str] | None, typer.Argument(help="The workload's keys, as key=value.")
+    ] = None,
+    threads: Annotated[int, typer.Option(help="Threads, each on a core of its own.")] = 1,
+    flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
+    fence: Annotated[str, typer.Option(help="full, rmw or store_forward.")] = "full",
+    cas: Annotated[int | None, typer.Option(min=0, help="Cycles of an atomic.")] = None,
+    fence_latency: Annotated[int | None, typer.Option(min=0, help="Cycles of a full fence.")] = None,
+    cancel: Annotated[int | None, typer.Option(min=0, help="Cycles to stop a thread.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of start offsets and random draws.")] = 1,
+    engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
+    time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
+    instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
+    db: Annotated[
+        Path | None, typer.Option(help="Store the run there; default: run it and store nothing.")
+    ] = None,
+) -> None:
+    """Run one cell and print its metrics. A run with --db is not repeated if it is stored."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from results.store import Store
+    from sweeps.cells import Cell, wrong
+    from sweeps.engines import load_engine
+    from sweeps.isa import ISAS
+    from sweeps.machine import load_machine
+    from sweeps.runner import Runner
+
+    load_machine(machine), load_engine(engine)  # unknown names are said before anything else
+    cell = Cell(
+        engine, machine, isa, flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock,
+        fence, workload, _parameters(parameters or []), threads, cas, fence_latency, cancel, seed,
+    )  # fmt: skip
+    if why := wrong(cell):
+        raise LockcrossError(why)
+    with TemporaryDirectory(prefix="lockcross-") as folder:
+        with Store(db or Path(folder) / "run.db") as store:
+            runner = Runner(store, 1, None, limits(time_limit, instruction_limit))
+            (done,) = runner.run([cell], "run")
+            units = dict(
+                store.connection.execute(
+                    "SELECT name, unit FROM metrics WHERE run_id = ?", (done.id,)
+                )
+            )
+            output = store.connection.execute(
+                "SELECT output FROM runs WHERE id = ?", (done.id,)
+            ).fetchone()[0]
+    if done.status != "ok":
+        raise LockcrossError(
+            f"{done.status}: {done.cause}" + (f"\n{output.strip()}" if output else ""),
+            exit_code=2 if done.status == "refused" else 1,
+        )
+    table = Table("metric", "value", "unit", box=None)
+    for name, value in sorted(done.metrics.items()):
+        table.add_row(name, f"{value:g}" if value % 1 else f"{value:.0f}", units[name])
+    Console().print(table)
+
+
+def _parameters(words: Sequence[str]) -> dict[str, int | str]:
+    found: dict[str, int | str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or key in found:
+            raise LockcrossError(f"parameter {word!r}: key=value is expected, each key once")
+        found[key] = int(value) if value.isascii() and value.isdigit() else value
+    return found
+
+
+def calibrate(
+    machine: Annotated[str, typer.Argument(help="A machine's name (see `machines`).")],
+    isa: Annotated[str | None, typer.Option(help="Only this one of its ISAs.")] = None,
+    flavour: Annotated[str | None, typer.Option(help="Only this atomic flavour.")] = None,
+    cas: Annotated[int | None, typer.Option(min=0, help="Cycles of an atomic.")] = None,
+    fence_latency: Annotated[int | None, typer.Option(min=0, help="Cycles of a full fence.")] = None,
+    engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
+    jobs: Jobs = 0,
+    db: Database = DATABASE,
+) -> None:
+    """Measure what atomics, fences and charges cost on a machine, and store it."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from results.store import Store
+    from sweeps.calibrate import Setting
+    from sweeps.calibrate import calibrate as measure
+    from sweeps.isa import ISAS
+    from sweeps.machine import load_machine
+    from sweeps.runner import Runner
+
+    isas = [name for name in load_machine(machine).isas if isa in (None, name)]
+    settings = [
+        Setting(machine, name, one, cas, fence_latency, engine)
+        for name in isas
+        for one in ISAS[name].flavours
+        if flavour in (None, one)
+    ]
+    if not settings:
+        known = [f"{n} {f}" for n in load_machine(machine).isas for f in ISAS[n].flavours]
+        raise LockcrossError(
+            f"machine {machine} has no ISA {isa or 'any'} with flavour {flavour or 'any'}; "
+            f"it has {', '.join(known)}"
+        )
+    with Store(db) as store, progress_bar() as progress:
+        found = measure(Runner(store, jobs, progress), store, settings)
+    table = Table("operation", *(f"{s.isa} {s.flavour}" for s in settings), box=None)
+    for op in found[0]:
+        table.add_row(op, *(f"{records[op].cycles:.2f}" for records in found))
+    Console().print(f"measured cycles on {machine}", table)
+
+
+def build(
+    plan: Annotated[str, typer.Argument(help="Build the programs of this plan.")],
+    jobs: Jobs = 0,
+) -> None:
+    """Build the programs that a plan runs."""
+    from sweeps.build import Builder, Program
+    from sweeps.cells import impossible
+    from sweeps.plan import load_plan
+
+    possible = [cell for cell in load_plan(plan).cells if not impossible(cell)]
+    built = Builder().build([Program.of(cell) for cell in possible], jobs)
+    for program, binary in built.items():
+        print(f"{binary.digest[:12]}  {program.workload} {program.lock} {program.fence} "
+              f"{program.flavour}")  # fmt: skip

@@ -1,0 +1,93 @@
+"""Commands that list what there is: plans, machines, locks, doctor."""
+
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command()(plans)
+    app.command()(machines)
+    app.command()(locks)
+    app.command()(doctor)
+
+
+def plans() -> None:
+    """List the plans with their number of cells."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from sweeps.plan import load_plan, plan_names
+
+    table = Table("plan", "cells", "title", box=None)
+    for name in plan_names():
+        plan = load_plan(name)
+        table.add_row(name, str(len(plan.cells)), plan.title)
+    Console().print(table)
+
+
+def machines(
+    name: Annotated[str | None, typer.Argument(help="Show every figure of this one.")] = None,
+) -> None:
+    """List the machines, or every figure of one with its source or the reason for assuming it."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from sweeps.machine import load_machine, machine_names
+
+    if name is None:
+        table = Table("machine", "ISAs", "title", box=None)
+        for one in machine_names():
+            machine = load_machine(one)
+            table.add_row(one, " ".join(machine.isas), machine.title)
+        Console().print(table)
+        return
+    machine = load_machine(name)
+    table = Table("figure", "value", "known from", box=None)
+    figures = {"clock_mhz": machine.clock_mhz}
+    for isa in machine.isas:
+        own = machine.latency[isa]
+        figures |= {k: v for k, v in machine.figures(isa).items() if k not in own}
+        figures |= {f"{isa} {k}": v for k, v in own.items()}
+    for key, figure in figures.items():
+        known = figure.source or f"[italic]assumed:[/italic] {figure.why}"
+        table.add_row(key, str(figure.number), known)
+    Console().print(f"{machine.name}: {machine.title}", table)
+
+
+def locks() -> None:
+    """List the locks with their fence kinds and sources."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from sweeps.locks import load_locks
+
+    table = Table("lock", "name in its source", "source", "fence kinds", "in a sentence", box=None)
+    for lock in load_locks().values():
+        fences = " ".join(lock.fence_kinds)
+        table.add_row(lock.name, lock.paper_name, lock.source, fences, lock.summary)
+    Console().print(table)
+
+
+def doctor() -> None:
+    """Say which engines and compilers there are, in which versions, and what is missing."""
+    from results.errors import LockcrossError
+    from sweeps.build import TARGETS, compiler_version, find_compiler
+    from sweeps.engines import ENGINES, load_engine
+    from sweeps.engines.base import Finding
+
+    findings = []
+    for flavour, target in TARGETS.items():
+        try:
+            version = compiler_version(find_compiler(flavour))
+            findings.append(Finding(f"{target.isa} {flavour}: compiler", True, version))
+        except LockcrossError as error:
+            findings.append(Finding(f"{target.isa} {flavour}: compiler", False, error.message))
+    for name in ENGINES:
+        for finding in load_engine(name).doctor():
+            findings.append(Finding(f"engine {name}: {finding.part}", finding.ok, finding.detail))
+    for finding in findings:
+        print(f"{'ok     ' if finding.ok else 'MISSING'} {finding.part}: {finding.detail}")
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
