@@ -20,8 +20,8 @@
  * From a load of the word to the store that rests on it is an unsafe region: the owner must not be
  * stopped inside it. Here threads stop at safepoints (monitor/handshake.h), unsafe regions hold
  * none, and so there is no context to repair (Figure 5.6, lines 85 to 91; variations in 5.4.4).
- * An equal word of the base mode is the word without the LRV bit (footnote 10), so the base's rcnt
- * is 1 when the lock is held once. Wait and a full rcnt cancel one's own reservation, without a
+ * A held lock's word in the base mode is the same word without the LRV bit (footnote 10), so the
+ * base's rcnt is 1 when the lock is held once. Wait and a full rcnt cancel one's own reservation, without a
  * stop. Policy: initial locker (5.3.1).
  */
 #ifndef LOCKCROSS_RESERVATION_H
@@ -48,6 +48,12 @@ static inline bool reservation_is_mine(uint32_t word, const lock_thread_t *self)
     return ((word ^ (self->tid_field | RESERVATION_LRV)) & ~(SPIN_COUNT | SPIN_MISC)) == 0;
 }
 
+/* The word of the base mode that says the same (Base_equivalent_lockword): held as often by the same
+ * thread, or free, which in the base mode is a word without a tid. */
+static inline uint32_t reservation_base_word(uint32_t word) {
+    return word & SPIN_COUNT ? word & ~RESERVATION_LRV : word & SPIN_MISC;
+}
+
 /* Cancels the reservation, which was for the thread of `word`. The lock may have been taken out of
  * the reserve mode by another thread meanwhile. */
 LOCK_SLOW void reservation_unreserve(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
@@ -58,7 +64,7 @@ LOCK_SLOW void reservation_unreserve(lock_object_t *obj, lock_thread_t *self, ui
         word = load_rlx_u32(&obj->lock_word);
     while ((word & RESERVATION_LRV) &&
            /* release: what the owner did under the lock goes to the base lock's next holder */
-           !cas_acq_rel_u32(&obj->lock_word, word, word & ~RESERVATION_LRV));
+           !cas_acq_rel_u32(&obj->lock_word, word, reservation_base_word(word)));
     if (owner != self)
         handshake_resume(self, owner);
 }
