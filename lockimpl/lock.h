@@ -77,7 +77,9 @@ _Noreturn void lock_fatal(const char *message);
 #endif
 #define LOCK_TEXT_(x) #x
 #define LOCK_TEXT(x) LOCK_TEXT_(x)
+/* clang-format off */
 #define LOCK_HEADER_(x) LOCK_TEXT_(locks/x.h)
+/* clang-format on */
 #define LOCK_HEADER(x) LOCK_HEADER_(x)
 #define LOCK_JOIN_(x, y) x##y
 #define LOCK_JOIN(x, y) LOCK_JOIN_(x, y)

@@ -14,9 +14,9 @@
  *                        lock word                                 flag word
  *
  * Writers: owner_status by byte stores of the owner; other set by CAS, cleared by a half-word store
- * of its holder (with the upper four bits of owner, which never change). Where the source is silent:
- * the flag word counts the acquisitions behind the first, read and written by the holder alone;
- * between attempts a thread spins on loads with cpu_relax.
+ * of its holder (with the upper four bits of owner, which never change). Where the source is
+ * silent: the flag word counts the acquisitions behind the first, read and written by the holder
+ * alone; between attempts a thread spins on loads with cpu_relax.
  */
 #ifndef LOCKCROSS_ASYM_SPIN1_H
 #define LOCKCROSS_ASYM_SPIN1_H
@@ -52,8 +52,8 @@ LOCK_SLOW lock_result_t asym_spin1_acquire_slow(lock_object_t *obj, lock_thread_
     uint32_t word = load_rlx_u32(&obj->lock_word);
     while (!asym_spin1_try_acquire(obj, self, word)) {
         /* What stands in this thread's way: `other` for the owner, both for the rest. */
-        uint32_t obstacle = (word & ASYM_OWNER) == self->tid_field ? ASYM_OTHER
-                                                                   : ASYM_OTHER | ASYM_STATUS;
+        uint32_t obstacle =
+            (word & ASYM_OWNER) == self->tid_field ? ASYM_OTHER : ASYM_OTHER | ASYM_STATUS;
         while ((word = load_rlx_u32(&obj->lock_word)) & obstacle)
             cpu_relax();
     }

@@ -21,8 +21,8 @@
  * stopped inside it. Here threads stop at safepoints (monitor/handshake.h), unsafe regions hold
  * none, and so there is no context to repair (Figure 5.6, lines 85 to 91; variations in 5.4.4).
  * A held lock's word in the base mode is the same word without the LRV bit (footnote 10), so the
- * base's rcnt is 1 when the lock is held once. Wait and a full rcnt cancel one's own reservation, without a
- * stop. Policy: initial locker (5.3.1).
+ * base's rcnt is 1 when the lock is held once. Wait and a full rcnt cancel one's own reservation,
+ * without a stop. Policy: initial locker (5.3.1).
  */
 #ifndef LOCKCROSS_RESERVATION_H
 #define LOCKCROSS_RESERVATION_H
@@ -48,8 +48,8 @@ static inline bool reservation_is_mine(uint32_t word, const lock_thread_t *self)
     return ((word ^ (self->tid_field | RESERVATION_LRV)) & ~(SPIN_COUNT | SPIN_MISC)) == 0;
 }
 
-/* The word of the base mode that says the same (Base_equivalent_lockword): held as often by the same
- * thread, or free, which in the base mode is a word without a tid. */
+/* The word of the base mode that says the same (Base_equivalent_lockword): held as often by the
+ * same thread, or free, which in the base mode is a word without a tid. */
 static inline uint32_t reservation_base_word(uint32_t word) {
     return word & SPIN_COUNT ? word & ~RESERVATION_LRV : word & SPIN_MISC;
 }

@@ -57,7 +57,8 @@ LOCK_SLOW lock_result_t thin_acquire_slow(lock_object_t *obj, lock_thread_t *sel
         return SUCCESS;
     }
     while (!(word & THIN_SHAPE)) {
-        if ((word & ~THIN_MISC) == 0 && cas_acq_u32(&obj->lock_word, word, word | self->tid_field)) {
+        if ((word & ~THIN_MISC) == 0 &&
+            cas_acq_u32(&obj->lock_word, word, word | self->tid_field)) {
             thin_inflate(obj, self, 1);
             return SUCCESS;
         }

@@ -28,8 +28,7 @@ static inline monitor_t *monitor_at(uint32_t index) { return &monitor_table.pool
 
 /* The monitor of an object, made if it has none. Fatal when the pool is exhausted. */
 LOCK_SLOW monitor_t *lookup_monitor(const lock_object_t *object) {
-    monitor_t **bucket =
-        &monitor_table.buckets[((uintptr_t)object / LOCK_LINE) % MONITOR_BUCKETS];
+    monitor_t **bucket = &monitor_table.buckets[((uintptr_t)object / LOCK_LINE) % MONITOR_BUCKETS];
     latch_acquire(&monitor_table.latch);
     monitor_t *monitor = *bucket;
     while (monitor && monitor->object != object)

@@ -11,7 +11,7 @@ static struct {
 } __attribute__((aligned(LOCK_LINE))) word;
 static uint64_t passed; /* turns whose operation did what it should */
 
-static const char *const ops[] = {"empty", "load",  "store", "cas",    "cas_fail", "rmw",
+static const char *const ops[] = {"empty", "load", "store", "cas",    "cas_fail", "rmw",
                                   "fence", "stop", "park",  "unpark", "wake",     0};
 static runtime_key_t keys[] = {
     [OP] = {.name = "op", .choices = ops},
@@ -40,9 +40,15 @@ static uint64_t run(lock_thread_t *self) {
     uint32_t iterations = (uint32_t)keys[ITERATIONS].value;
     uint64_t right = iterations;
     switch (keys[OP].value) {
-    case EMPTY: LOOP(order_compiler()); break;
-    case LOAD: LOOP((void)load_rlx_u32(&word.value)); break;
-    case STORE: LOOP(store_rlx_u32(&word.value, i + 1)); break;
+    case EMPTY:
+        LOOP(order_compiler());
+        break;
+    case LOAD:
+        LOOP((void)load_rlx_u32(&word.value));
+        break;
+    case STORE:
+        LOOP(store_rlx_u32(&word.value, i + 1));
+        break;
     case CAS:
         right = 0;
         LOOP(right += cas_acq_u32(&word.value, i, i + 1));
@@ -51,12 +57,24 @@ static uint64_t run(lock_thread_t *self) {
         right = 0;
         LOOP(right += !cas_acq_u32(&word.value, i + 1, i));
         break;
-    case RMW: LOOP((void)fetch_add_acq_rel_u32(&word.value, 1)); break;
-    case FENCE: LOOP(store_before_all_u32(&word.value, i + 1)); break;
-    case STOP: LOOP(charge(CHARGE_STOP)); break;
-    case PARK: LOOP(charge(CHARGE_PARK)); break;
-    case UNPARK: LOOP(charge(CHARGE_UNPARK)); break;
-    case WAKE: LOOP(charge(CHARGE_WAKE)); break;
+    case RMW:
+        LOOP((void)fetch_add_acq_rel_u32(&word.value, 1));
+        break;
+    case FENCE:
+        LOOP(store_before_all_u32(&word.value, i + 1));
+        break;
+    case STOP:
+        LOOP(charge(CHARGE_STOP));
+        break;
+    case PARK:
+        LOOP(charge(CHARGE_PARK));
+        break;
+    case UNPARK:
+        LOOP(charge(CHARGE_UNPARK));
+        break;
+    case WAKE:
+        LOOP(charge(CHARGE_WAKE));
+        break;
     }
     passed = right;
     return iterations;

@@ -25,7 +25,7 @@ static struct {
     uint32_t waiting, tokens, taken, generation;
 } __attribute__((aligned(LOCK_LINE))) mail;
 static volatile uint32_t storm_sections[2]; /* of this iteration, by fetch-and-add */
-static const char *volatile failure;         /* the first that was found */
+static const char *volatile failure;        /* the first that was found */
 
 static runtime_key_t keys[] = {
     [ITERATIONS] = {.name = "iterations", .low = 1, .high = ITERATIONS_MAX}, RUNTIME_KEYS_END};
@@ -73,7 +73,8 @@ static void nesting(objects_t *o, lock_thread_t *self) {
         for (unsigned depth = 1; depth <= DEEP; depth += depth < 16 ? 1 : DEEP - 16) {
             acquire_deep(lock, self, depth);
             expect(lock_notify(lock, self) == notified, "a notify by the holder went wrong");
-            expect(lock_notify_all(lock, self) == notified, "a notify_all by the holder went wrong");
+            expect(lock_notify_all(lock, self) == notified,
+                   "a notify_all by the holder went wrong");
             release_deep(lock, self, depth);
             expect_illegal(lock, self);
         }
@@ -200,5 +201,4 @@ static const char *verify(uint64_t pairs) {
     return pairs == keys[ITERATIONS].value * runtime_threads ? 0 : "an iteration was left out";
 }
 
-const workload_t workload = {"conformance", keys,    1,   LOCK_MAX_THREADS,
-                             setup,         prepare, run, verify};
+const workload_t workload = {"conformance", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};

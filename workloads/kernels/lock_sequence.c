@@ -18,8 +18,8 @@ static runtime_key_t keys[] = {
     [RUNS] = {.name = "runs", .low = 1, .high = UINT32_MAX},
     [RUN_LENGTH] = {.name = "run_length", .low = 1, .high = UINT32_MAX},
     [OWNER_SHARE] = {.name = "owner_share", .high = PARTS},
-    [CRITICAL] = {.name = "critical", .high = UINT32_MAX},
-    [THINK] = {.name = "think", .high = UINT32_MAX},
+    [CRITICAL] = {.name = "critical", .high = UINT32_MAX, .optional = true},
+    [THINK] = {.name = "think", .high = UINT32_MAX, .optional = true},
     RUNTIME_KEYS_END,
 };
 

@@ -10,8 +10,8 @@ static lock_result_t results[LOCK_MAX_THREADS];
 
 static runtime_key_t keys[] = {
     [ITERATIONS] = {.name = "iterations", .low = 1, .high = UINT32_MAX},
-    [CRITICAL] = {.name = "critical", .high = UINT32_MAX},
-    [THINK] = {.name = "think", .high = UINT32_MAX},
+    [CRITICAL] = {.name = "critical", .high = UINT32_MAX, .optional = true},
+    [THINK] = {.name = "think", .high = UINT32_MAX, .optional = true},
     RUNTIME_KEYS_END,
 };
 

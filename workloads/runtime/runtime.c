@@ -73,7 +73,8 @@ static void put_result(uint64_t pairs, const char *error) {
         [FENCE_FULL] = "full", [FENCE_RMW] = "rmw", [FENCE_STORE_FORWARD] = "store_forward"};
     put("{\"workload\":\""), put(workload.name);
     put("\",\"lock\":\"" LOCK_TEXT(LOCKCROSS_LOCK) "\",\"isa\":\"" LOCKCROSS_ISA
-        "\",\"flavour\":\"" LOCKCROSS_FLAVOUR "\",\"fence\":\"");
+                                                   "\",\"flavour\":\"" LOCKCROSS_FLAVOUR
+                                                   "\",\"fence\":\"");
     put(fences[LOCKCROSS_FENCE]);
     put("\",\"threads\":"), put_number(runtime_threads);
     put(",\"pairs\":"), put_number(pairs);
