@@ -1,0 +1,68 @@
+"""Who wins at each point of a grid of latencies, and the lines between the winners."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Surface = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Win:
+    """The cheapest lock, the next one, and how many cycles per pair lie between them."""
+
+    lock: str
+    runner_up: str
+    margin: float
+
+
+def winner(costs: Mapping[str, float]) -> Win:
+    """The winner among two locks or more (cycles per pair); of equal ones the first by name."""
+    first, second = sorted(costs, key=lambda lock: (costs[lock], lock))[:2]
+    return Win(first, second, costs[second] - costs[first])
+
+
+def interpolate(
+    xs: Sequence[float], ys: Sequence[float], costs: Surface, x: Surface, y: Surface
+) -> Surface:
+    """Costs of a grid (shape: len(ys) rows, len(xs) columns) at the points x, y: bilinear inside
+    each cell of the grid, the cells at the edge carried on outside."""
+    grid_x, grid_y = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
+    column = np.clip(np.searchsorted(grid_x, x) - 1, 0, len(grid_x) - 2)
+    row = np.clip(np.searchsorted(grid_y, y) - 1, 0, len(grid_y) - 2)
+    u = (x - grid_x[column]) / (grid_x[column + 1] - grid_x[column])
+    v = (y - grid_y[row]) / (grid_y[row + 1] - grid_y[row])
+    low = costs[row, column] * (1 - u) + costs[row, column + 1] * u
+    high = costs[row + 1, column] * (1 - u) + costs[row + 1, column + 1] * u
+    surface: Surface = low * (1 - v) + high * v
+    return surface
+
+
+def neighbours(
+    costs: Mapping[tuple[int, int], Mapping[str, float]],
+) -> list[tuple[str, str, tuple[int, int], tuple[int, int]]]:
+    """Pairs of neighbouring grid points with different winners: (lock, lock, point, point).
+
+    Points are (x, y); neighbours share one coordinate and have no grid point between them.
+    """
+    xs, ys = sorted({x for x, _ in costs}), sorted({y for _, y in costs})
+    rows = [[(x, y) for x in xs] for y in ys]
+    columns = [[(x, y) for y in ys] for x in xs]
+    found = []
+    for line in rows + columns:
+        for here, there in itertools.pairwise(line):
+            first, second = winner(costs[here]).lock, winner(costs[there]).lock
+            if first != second:
+                found.append((first, second, here, there))
+    return found
+
+
+def polyline(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points of one boundary in order, along the direction in which they spread most."""
+    spread_x = max(x for x, _ in points) - min(x for x, _ in points)
+    spread_y = max(y for _, y in points) - min(y for _, y in points)
+    along = 0 if spread_x >= spread_y else 1
+    return sorted(set(points), key=lambda point: (point[along], point[1 - along]))

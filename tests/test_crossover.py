@@ -1,0 +1,152 @@
+"""The crossover search against cost functions whose crossings are known."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from results.crossover import Crossover, Point, axis, find_all, find_crossover, search
+from results.winners import Win, winner
+
+Cost = Callable[[int], Fraction]
+
+
+def run(a: Cost, b: Cost, low: int, high: int, tolerance: int, **kwargs: bool) -> Crossover:
+    costs = {"a": a, "b": b}
+
+    def evaluate(wanted: Sequence[tuple[str, int]]) -> list[Point]:
+        assert wanted
+        return [Point(Fraction(costs[lock](x)), x) for lock, x in wanted]
+
+    return find_crossover(evaluate, "a", "b", low, high, tolerance, **kwargs)
+
+
+@given(
+    st.integers(1, 50), st.integers(1, 50), st.integers(1, 999), st.integers(1, 20),
+)  # fmt: skip
+def test_straight_lines_cross_where_algebra_says(
+    slope: int, other: int, crossing: int, tolerance: int
+) -> None:
+    found = run(
+        lambda x: Fraction((slope + other) * (x - crossing)),
+        lambda x: Fraction(other * (x - crossing)), 0, 1000, tolerance,
+    )  # fmt: skip
+    (only,) = found.crossings
+    assert only.value == crossing
+    assert only.low <= crossing <= only.high <= only.low + tolerance
+    assert only.below == "a"
+    assert found.verdict == "crosses"
+
+
+@given(st.integers(1, 100), st.integers(3, 97), st.integers(1, 10))
+def test_saturating_costs_are_bracketed(scale: int, percent: int, tolerance: int) -> None:
+    """a rises towards 100, b is flat at `percent`: equal where 100 x / (x + scale) = percent."""
+    exact = Fraction(percent * scale, 100 - percent)
+    found = run(
+        lambda x: Fraction(100 * x, x + scale), lambda _: Fraction(percent), 0, 4000, tolerance
+    )
+    (only,) = found.crossings
+    assert only.low <= exact <= only.high
+    assert only.high - only.low <= tolerance
+
+
+def test_both_crossings_of_a_valley_are_found() -> None:
+    found = run(lambda x: Fraction((x - 500) ** 2), lambda _: Fraction(90_000), 0, 1000, 3)
+    assert [c.below for c in found.crossings] == ["b", "a"]
+    for crossing, exact in zip(found.crossings, (200, 800), strict=True):
+        assert crossing.low <= exact <= crossing.high
+        assert abs(crossing.value - exact) < 1
+
+
+@pytest.mark.parametrize(("difference", "verdict"), [(-1, "a_always"), (1, "b_always"), (0, "tie")])
+def test_locks_that_never_cross(difference: int, verdict: str) -> None:
+    found = run(lambda x: Fraction(x + difference), Fraction, 0, 100, 2)
+    assert found.verdict == verdict
+    assert found.crossings == ()
+
+
+def test_touching_is_no_crossing() -> None:
+    assert run(Fraction, lambda _: Fraction(0), 0, 100, 2).verdict == "b_always"
+
+
+def test_a_jump_is_bracketed_to_one_step() -> None:
+    found = run(lambda x: Fraction(0 if x < 617 else 1000), lambda _: Fraction(1), 0, 4096, 1)
+    (only,) = found.crossings
+    assert (only.low, only.high) == (616, 617)
+
+
+def test_a_stretch_of_equal_costs_is_one_crossing() -> None:
+    found = run(
+        lambda x: Fraction(min(x - 30, 0) + max(x - 70, 0)), lambda _: Fraction(0), 0, 100, 2
+    )
+    (only,) = found.crossings
+    assert 30 <= only.low <= only.value <= only.high <= 70
+
+
+@given(st.integers(200, 50_000), st.integers(5, 200))
+def test_break_even_run_length_matches_the_closed_form(cancel: int, saved: int) -> None:
+    """The owner saves `saved` cycles in each of R acquisitions; one cancellation costs `cancel`;
+    then the other thread makes R more. Equal at R = cancel / saved."""
+    base = Fraction(100)
+    exact = Fraction(cancel, saved)
+    found = run(
+        lambda r: (r * (base - saved) + cancel + r * base) / (2 * r), lambda _: base,
+        1, 100_000, 1, geometric=True,
+    )  # fmt: skip
+    if exact <= 1:
+        assert found.verdict == "a_always"
+        return
+    (only,) = found.crossings
+    assert only.low <= exact <= only.high <= only.low + 1
+    assert only.below == "b"
+
+
+def test_searches_run_together_in_few_batches() -> None:
+    batches = []
+
+    def evaluate(wanted: Sequence[tuple[int, str, int]]) -> list[Point]:
+        batches.append(len(wanted))
+        return [Point(Fraction(x if lock == "a" else key), 0) for key, lock, x in wanted]
+
+    keys = [11, 37, 73]
+    found = find_all(evaluate, {key: search("a", "b", [0, 50, 100], 2) for key in keys})
+    assert [found[key].crossings[0].value for key in keys] == keys
+    assert batches[0] == 3 * 2 * 3
+    assert len(batches) <= 3
+
+
+def test_no_value_is_asked_for_twice() -> None:
+    asked: list[tuple[str, int]] = []
+
+    def evaluate(wanted: Sequence[tuple[str, int]]) -> list[Point]:
+        asked.extend(wanted)
+        return [Point(Fraction(x**2 if lock == "a" else 5000), 0) for lock, x in wanted]
+
+    find_crossover(evaluate, "a", "b", 0, 1000, 1)
+    assert len(asked) == len(set(asked))
+
+
+@given(st.integers(1, 50), st.integers(1, 5000), st.integers(2, 30), st.booleans())
+def test_axes_hold_their_ends_in_order(low: int, width: int, count: int, geometric: bool) -> None:
+    values = axis(low, low + width, count, geometric)
+    assert values[0] == low
+    assert values[-1] == low + width
+    assert values == sorted(set(values))
+    assert len(values) <= count
+
+
+@pytest.mark.parametrize("tolerance", [0, -1])
+def test_tolerance_below_one_is_refused(tolerance: int) -> None:
+    with pytest.raises(ValueError, match="tolerance"):
+        run(lambda _: Fraction(0), lambda _: Fraction(1), 0, 10, tolerance)
+
+
+def test_empty_range_is_refused() -> None:
+    with pytest.raises(ValueError, match="no axis"):
+        run(lambda _: Fraction(0), lambda _: Fraction(1), 10, 10, 1)
+
+
+def test_winner_names_the_runner_up_and_its_margin() -> None:
+    assert winner({"x": 10.0, "y": 12.0, "z": 30.0}) == Win("x", "y", 2.0)
