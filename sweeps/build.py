@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,8 @@ COMMON_FLAGS = (
     "-fno-stack-protector -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns "
     "-Wl,--build-id=none -Wl,-z,noexecstack -Ilockimpl -Iworkloads"
 ).split()
+
+_PT_LOAD = 1  # ELF: a segment that is loaded
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Binary:
-    """A built program: where it is, the SHA-256 of its bytes, what built it."""
+    """A built program: where it is, the SHA-256 of what of it is loaded, what built it."""
 
     path: Path
     digest: str
@@ -132,6 +135,24 @@ def _sources_digest(root: Path) -> str:
     return total.hexdigest()
 
 
+def loaded_digest(elf: bytes) -> str:
+    """SHA-256 of what a static 64-bit little-endian program puts into memory, and of its entry.
+
+    Its symbols are left out: the assembler's temporary files, named by chance, are among them.
+    """
+    entry, headers = struct.unpack_from("<QQ", elf, 24)
+    size, count = struct.unpack_from("<HH", elf, 54)
+    total = hashlib.sha256(str(entry).encode())
+    for number in range(count):
+        kind, _, offset, address, _, in_file, in_memory, _ = struct.unpack_from(
+            "<IIQQQQQQ", elf, headers + number * size
+        )
+        if kind == _PT_LOAD:
+            total.update(f"{address} {in_memory}\0".encode())
+            total.update(elf[offset : offset + in_file])
+    return total.hexdigest()
+
+
 class Builder:
     """Builds programs once each. Sources are read once, when the builder is made."""
 
@@ -163,7 +184,7 @@ class Builder:
         path = self._folder / f"{stem}-{key[:16]}"
         if not path.exists():
             self._compile(program, compiler, path)
-        return Binary(path, hashlib.sha256(path.read_bytes()).hexdigest(), version)
+        return Binary(path, loaded_digest(path.read_bytes()), version)
 
     def _compile(self, program: Program, compiler: str, path: Path) -> None:
         # Built beside its place and renamed into it: a program is there whole or not at all,

@@ -25,8 +25,8 @@ InstructionLimit = Annotated[
     int, typer.Option(min=1, help="Instructions a cell may execute, over all cores.")
 ]
 Database = Annotated[Path, typer.Option("--db", help="The database.")]
-DEFAULT_TIME_LIMIT = 120.0
-DEFAULT_INSTRUCTION_LIMIT = 4_000_000_000
+DEFAULT_TIME_LIMIT = 60.0
+DEFAULT_INSTRUCTION_LIMIT = 2_000_000_000
 _SHOWN_FAILURES = 5  # causes
 
 
@@ -146,7 +146,9 @@ def run(
     flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
     fence: Annotated[str, typer.Option(help="full, rmw or store_forward.")] = "full",
     cas: Annotated[int | None, typer.Option(min=0, help="Cycles of an atomic.")] = None,
-    fence_latency: Annotated[int | None, typer.Option(min=0, help="Cycles of a full fence.")] = None,
+    fence_latency: Annotated[
+        int | None, typer.Option(min=0, help="Cycles of a full fence.")
+    ] = None,
     cancel: Annotated[int | None, typer.Option(min=0, help="Cycles to stop a thread.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of start offsets and random draws.")] = 1,
     engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
@@ -212,7 +214,9 @@ def calibrate(
     isa: Annotated[str | None, typer.Option(help="Only this one of its ISAs.")] = None,
     flavour: Annotated[str | None, typer.Option(help="Only this atomic flavour.")] = None,
     cas: Annotated[int | None, typer.Option(min=0, help="Cycles of an atomic.")] = None,
-    fence_latency: Annotated[int | None, typer.Option(min=0, help="Cycles of a full fence.")] = None,
+    fence_latency: Annotated[
+        int | None, typer.Option(min=0, help="Cycles of a full fence.")
+    ] = None,
     engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
     jobs: Jobs = 0,
     db: Database = DATABASE,

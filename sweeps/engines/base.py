@@ -11,8 +11,8 @@ from sweeps.cells import Cell
 class Limits:
     """What one run may take: wall time in seconds, instructions over all cores."""
 
-    time_s: float = 120.0
-    instructions: int = 4_000_000_000
+    time_s: float = 60.0
+    instructions: int = 2_000_000_000
 
 
 @dataclass(frozen=True)

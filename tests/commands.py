@@ -1,0 +1,37 @@
+"""Runs the command line in a process of its own, as users do."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from sweeps.paths import ROOT
+
+SMALL = ["generic", "x86_64", "cas_spin", "sync", "iterations=50"]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **changes}
+
+
+def start(*arguments: str, **changes: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "sweeps", *arguments],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=environment(**changes),
+    )  # fmt: skip
+
+
+def lockcross(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    """The command's exit code, standard output and error. No command ever shows a traceback."""
+    process = start(*arguments, **changes)
+    out, err = process.communicate(timeout=120)
+    assert "Traceback" not in out + err, err
+    return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+
+def program(folder: Path, name: str, script: str) -> None:
+    """Puts a shell script into a folder as a program."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)

@@ -1,0 +1,98 @@
+"""Building: the cache, the registry, and what is said when it cannot be done."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from sweeps.build import Builder, Program
+from sweeps.isa import ISAS
+from sweeps.locks import load_locks, parse_locks
+from sweeps.paths import ROOT
+from sweeps.workloads import WORKLOADS
+
+THIN = Program("sync", "thin", "full", "lock")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the C sources."""
+    for folder in ("lockimpl", "workloads"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    return tmp_path
+
+
+def test_a_program_is_built_once_and_anew_when_a_source_changes(tree: Path) -> None:
+    folder = tree / "bin"
+    first = Builder(tree, folder).build([THIN, THIN])[THIN]
+    made = first.path.stat().st_mtime_ns
+    assert Builder(tree, folder).build([THIN])[THIN] == first
+    assert first.path.stat().st_mtime_ns == made
+    with (tree / "lockimpl" / "lock.h").open("a") as header:
+        header.write("/* one more line */\n")
+    again = Builder(tree, folder).build([THIN])[THIN]
+    assert again.path != first.path
+    assert again.digest == first.digest  # a comment changes no code, so results stay known
+    assert [path for path in folder.iterdir() if path.name.startswith(".")] == []
+
+
+def test_the_same_sources_give_the_same_program_anywhere(tree: Path) -> None:
+    programs = [Program("sync", "thin", "full", flavour)
+                for isa in ISAS.values() for flavour in isa.flavours]  # fmt: skip
+    here = Builder().build(programs)
+    there = Builder(tree, tree / "bin").build(programs)
+    assert [here[p].digest for p in programs] == [there[p].digest for p in programs]
+
+
+def test_a_compile_error_is_one_message(tree: Path) -> None:
+    with (tree / "workloads" / "kernels" / "sync.c").open("a") as kernel:
+        kernel.write("this is not C\n")
+    with pytest.raises(LockcrossError, match=r"workload sync with lock thin .*\n.*sync\.c:") as e:
+        Builder(tree, tree / "bin").build([THIN])
+    assert e.value.exit_code == 1
+    assert list((tree / "bin").iterdir()) == []
+
+
+def test_a_missing_compiler_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    program = Program("sync", "thin", "full", "larx")
+    with pytest.raises(LockcrossError, match="gcc-powerpc64le-linux-gnu") as error:
+        Builder().build([program])
+    assert error.value.exit_code == 1
+
+
+def test_a_broken_compiler_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "x86_64-linux-gnu-gcc"
+    fake.write_text("#!/bin/sh\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LockcrossError, match="does not run"):
+        Builder().build([THIN])
+
+
+def test_the_registry_is_read() -> None:
+    locks = load_locks()
+    assert {"null", "cas_spin", "thin", "tasuki", "reservation", "asym_tasuki"} <= set(locks)
+    assert locks["asym_tasuki"].fence_kinds == ("full", "rmw", "store_forward")
+    assert locks["thin"].java and not locks["cas_spin"].java
+
+
+def test_a_faulty_registry_names_the_line() -> None:
+    good = 'LOCK(a, "A", "b, 3", 1, FENCE_FULL | FENCE_RMW, "c (d)")\n'
+    assert parse_locks(good)["a"].source == "b, 3"
+    with pytest.raises(LockcrossError, match=r"not an entry: LOCK\(b"):
+        parse_locks(good + "LOCK(b)\n")
+    with pytest.raises(LockcrossError, match="'half' is unknown"):
+        parse_locks(good.replace("FENCE_RMW", "FENCE_HALF"))
+
+
+def test_the_table_of_workloads_is_that_of_the_kernels() -> None:
+    kernels = {path.stem: path.read_text() for path in (ROOT / "workloads/kernels").glob("*.c")}
+    shared = (ROOT / "workloads/kernels/uncontended.h").read_text()
+    assert set(kernels) == set(WORKLOADS)
+    for name, text in kernels.items():
+        if "uncontended.h" in text:
+            text += shared
+        assert set(re.findall(r'\.name = "(\w+)"', text)) == set(WORKLOADS[name].keys), name

@@ -1,0 +1,124 @@
+"""The command line: help, documentation, errors for people."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from sweeps.cli import make_app
+from sweeps.paths import ENGINE_PLUGIN, ROOT
+from tests.commands import SMALL, lockcross, program
+
+COMMANDS = sorted(typer.main.get_command(make_app()).commands)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_and_stands_in_the_readme(name: str) -> None:
+    done = lockcross(name, "--help")
+    assert done.returncode == 0
+    command = typer.main.get_command(make_app()).commands[name]  # type: ignore[attr-defined]
+    assert command.help
+    missing = [p.name for p in command.params if not getattr(p, "help", "x")]
+    assert not missing, f"no help for {missing}"
+    assert re.search(rf"lockcross {name}\b", (ROOT / "README.md").read_text())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sweep", "nonesuch"], "'nonesuch'"),
+        (["sweep", "smoke", "--jobs", "-1"], "--jobs"),
+        (["frobnicate"], "frobnicate"),
+        (["machines", "vax"], "'vax' is unknown"),
+        (["run", "vax", *SMALL[1:]], "'vax' is unknown"),
+        (["run", "generic", "mips", *SMALL[2:]], "'mips' is unknown"),
+        (["run", *SMALL, "--engine", "gem6"], "'gem6' is unknown"),
+        (["run", *SMALL[:4]], "parameters.iterations: missing"),
+        (["run", *SMALL, "iterations=1"], "each key once"),
+        (["run", *SMALL, "--flavour", "lse"], "x86_64 has lock only"),
+        (["calibrate", "p3", "--isa", "aarch64"], "it has x86_64 lock"),
+    ],
+)
+def test_a_users_mistake_is_one_message_and_exit_code_2(arguments: list[str], words: str) -> None:
+    done = lockcross(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr and done.stdout == ""
+
+
+def test_a_plan_names_its_file_and_key(tmp_path: Path) -> None:
+    plan = tmp_path / "mine.toml"
+    plan.write_text('title = "x"\n[[sweep]]\nlock = "thim"\n')
+    done = lockcross("sweep", str(plan), "--db", str(tmp_path / "a.db"))
+    assert done.returncode == 2
+    assert "mine.toml: sweep.0.machine: missing" in done.stderr
+    assert not (tmp_path / "a.db").exists()
+
+
+def test_dry_run_says_what_is_known_and_leaves_nothing(tmp_path: Path) -> None:
+    db = tmp_path / "a.db"
+    before = lockcross("sweep", "smoke", "--dry-run", "--db", str(db))
+    assert before.returncode == 0 and not db.exists()
+    assert "0 known" in before.stdout and "a guess for" in before.stdout
+    assert lockcross("sweep", "smoke", "--db", str(db)).returncode == 0
+    after = lockcross("sweep", "smoke", "--dry-run", "--db", str(db))
+    assert " 0 to run" in after.stdout and "guess" not in after.stdout
+
+
+def test_calibration_measures_what_was_set(tmp_path: Path) -> None:
+    db = str(tmp_path / "a.db")
+
+    def measured(*options: str) -> dict[str, list[float]]:
+        done = lockcross("calibrate", "generic", *options, "--db", db)
+        assert done.returncode == 0, done.stderr
+        lines = [line.split() for line in done.stdout.splitlines()[2:]]
+        return {line[0]: [float(cycles) for cycles in line[1:]] for line in lines}
+
+    low, high = measured("--cas", "10"), measured("--cas", "60", "--fence-latency", "130")
+    for op, more in (("cas", 50), ("rmw", 50), ("fence", 100)):
+        found = [b - a for a, b in zip(low[op], high[op], strict=True)]
+        assert found == pytest.approx([more] * 4, abs=0.02), op  # the table shows hundredths
+    assert low["load"] == high["load"] and low["stop"] == high["stop"]
+
+
+def path_with(folder: Path, *names: str) -> str:
+    """A PATH on which only `names` of QEMU and the compilers are found."""
+    for name in names:
+        for place in os.environ["PATH"].split(":"):
+            if (Path(place) / name).exists() and not (folder / name).exists():
+                (folder / name).symlink_to(Path(place) / name)
+    return str(folder)
+
+
+def test_missing_parts_are_one_message(tmp_path: Path) -> None:
+    compiler = "x86_64-linux-gnu-gcc"
+    path = path_with(tmp_path, compiler, "as", "ld", "x86_64-linux-gnu-as", "x86_64-linux-gnu-ld")
+    done = lockcross("run", *SMALL, PATH=path)
+    assert done.returncode == 1 and "apt-get install qemu-user" in done.stderr
+
+    program(tmp_path, "qemu-x86_64", 'echo "usage: qemu-x86_64 -g port"')
+    done = lockcross("run", *SMALL, PATH=path)
+    assert done.returncode == 1 and "built without plugins" in done.stderr
+
+    (tmp_path / compiler).unlink()
+    done = lockcross("run", *SMALL, PATH=path)
+    assert done.returncode == 1 and "gcc-x86-64-linux-gnu" in done.stderr
+
+
+def test_the_doctor_tells_what_is_there_and_what_is_missing(tmp_path: Path) -> None:
+    done = lockcross("doctor")
+    assert done.returncode == 0 and "MISSING" not in done.stdout and ENGINE_PLUGIN.exists()
+    done = lockcross("doctor", PATH=path_with(tmp_path, "qemu-x86_64"))
+    assert done.returncode == 1
+    assert re.search(r"ok +engine qemu: qemu-x86_64", done.stdout)
+    assert re.search(r"MISSING engine qemu: qemu-ppc64le", done.stdout)
+    assert re.search(r"MISSING aarch64 lse: compiler", done.stdout)
+
+
+def test_listings() -> None:
+    assert "kilo" in lockcross("plans").stdout
+    assert "asym_tasuki" in lockcross("locks").stdout
+    assert "power9" in lockcross("machines").stdout
+    shown = lockcross("machines", "p3").stdout
+    assert "assumed:" in shown and "InstLatx64" in shown

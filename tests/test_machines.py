@@ -1,0 +1,90 @@
+"""Machines: every figure has its source, and a faulty description says where."""
+
+import tomllib
+
+import pytest
+
+from results.errors import LockcrossError
+from sweeps.cells import Cell
+from sweeps.engines import load_engine
+from sweeps.isa import ISAS
+from sweeps.machine import load_machine, machine_names, parse_machine
+from sweeps.paths import MACHINES
+
+
+def description(name: str = "p3") -> str:
+    return (MACHINES / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def complaint(old: str, new: str) -> str:
+    text = description()
+    assert old in text
+    with pytest.raises(ValueError) as error:
+        parse_machine(text.replace(old, new, 1))
+    return str(error.value)
+
+
+def test_the_machines_of_the_study_are_there() -> None:
+    wanted = {"generic", "p3", "p4xeon", "skylake", "zen4", "neoverse_n1", "power9"}
+    assert wanted <= set(machine_names())
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_every_figure_is_sourced_or_assumed(name: str) -> None:
+    machine = load_machine(name)
+    for isa in machine.isas:
+        for figure in machine.figures(isa).values():
+            assert (figure.source is None) != (figure.why is None)
+
+
+def test_figures_of_the_sources() -> None:
+    assert load_machine("p4xeon").charges.stop.number == round(18.986 * 1700)
+    p3 = load_machine("p3").latency["x86_64"]
+    assert p3["fence_mfence"].number == p3["rmw"].number == 21  # it has no mfence
+    assert load_machine("zen4").latency["x86_64"]["fence_mfence"].number == 59
+
+
+def test_generic_is_the_same_on_every_isa() -> None:
+    latency = load_machine("generic").latency
+    assert set(latency) == set(ISAS)
+    for key in ("cas_success", "cas_failure", "rmw"):
+        assert len({figures[key].number for figures in latency.values()}) == 1
+    assert len({latency[isa.name][isa.full_fence].number for isa in ISAS.values()}) == 1
+
+
+def test_mistakes_are_named() -> None:
+    assert "core.speed: unknown key" in complaint("[core]\n", "[core]\nspeed = 1\n")
+    line = next(text for text in description().splitlines() if text.startswith("lat_mul"))
+    assert "core.lat_mul: missing" in complaint(line, "")
+    assert "core.lat_mul" in complaint(line, "lat_mul = { value = 3 }")
+    both = 'lat_mul = { value = 3, source = "x", assumption = 3, why = "y" }'
+    assert "either" in complaint(line, both)
+    assert "lat_mul.value" in complaint(line, 'lat_mul = { value = -1, source = "x" }')
+    assert "lat_mul.value" in complaint(line, 'lat_mul = { value = "3", source = "x" }')
+    line = next(text for text in description().splitlines() if text.startswith("line ="))
+    assert "not a power of two" in complaint(line, 'line = { value = 48, source = "x" }')
+    assert "fence_mfence missing" in complaint("fence_mfence", "fence_hwsync")
+    assert "'vax' is unknown" in complaint('isas = ["x86_64"]', 'isas = ["vax"]')
+
+
+def test_an_unknown_machine_lists_the_known_ones() -> None:
+    with pytest.raises(LockcrossError, match="'p5' is unknown; known are .*p3"):
+        load_machine("p5")
+
+
+def test_set_latencies_take_the_place_of_the_machines_own() -> None:
+    def options(**changes: int) -> dict[str, int]:
+        cell = Cell("qemu", "generic", "ppc64le", "larx", "thin", "full", "sync",
+                    {"iterations": 1}, **changes)  # fmt: skip
+        return load_engine("qemu").options(cell)
+
+    own = options()
+    changed = options(cas=7, fence_latency=8, cancel=9)
+    different = {key: changed[key] for key in own if own[key] != changed[key]}
+    assert different == {
+        "cas_success": 7, "cas_failure": 7, "rmw": 7, "fence_hwsync": 8, "charge_stop": 9,
+    }  # fmt: skip
+    assert set(own) == set(changed) and "fence_mfence" not in own
+    # All that the description gives reaches the engine.
+    tables = tomllib.loads(description("generic"))
+    assert own.keys() >= tables["core"].keys() | tables["memory"].keys()

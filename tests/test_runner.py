@@ -1,0 +1,198 @@
+"""The runner: results, identities, failures, and being killed in the middle."""
+
+import json
+import os
+import signal
+import sqlite3
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from results.store import Store
+from sweeps.cells import Cell
+from sweeps.runner import Runner
+from tests.commands import SMALL, lockcross, program, start
+
+CELL = Cell("qemu", "generic", "x86_64", "lock", "cas_spin", "full", "sync", {"iterations": 50})
+PLAN = """
+title = "Long enough to be killed in the middle"
+[[sweep]]
+machine = "generic"
+lock = "cas_spin"
+workload = "sync"
+parameters = { iterations = 20000 }
+cas = { from = 1, to = 30, step = 1 }
+"""
+
+
+def rows(db: Path, query: str) -> list[tuple[object, ...]]:
+    connection = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def test_cells_run_once_and_come_back_in_order(tmp_path: Path) -> None:
+    cells = [replace(CELL, cas=cas) for cas in (50, 0, 50)]
+    with Store(tmp_path / "a.db") as store:
+        runs = Runner(store).run(cells, "test")
+        again = Runner(store).run(cells[::-1], "test")
+    assert [run.status for run in runs] == ["ok"] * 3
+    assert runs[0] == runs[2] and runs == again[::-1]
+    assert runs[0].metrics["pairs"] == 50
+    # One CAS a pair, each 50 cycles dearer.
+    assert runs[0].metrics["cycles"] - runs[1].metrics["cycles"] == pytest.approx(2500, abs=100)
+    assert rows(tmp_path / "a.db", "SELECT count(*), max(attempts) FROM runs") == [(2, 1)]
+
+
+def test_an_identity_tells_what_can_change_the_answer(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.db") as store:
+
+        def identity(cell: Cell) -> str:
+            return Runner(store).prepare([cell])[0].identity
+
+        changed = [
+            replace(CELL, **change)  # type: ignore[arg-type]
+            for change in (
+                {"cas": 1}, {"fence_latency": 1}, {"cancel": 1}, {"seed": 2}, {"threads": 2},
+                {"parameters": {"iterations": 51}}, {"lock": "thin"}, {"workload": "nosync"},
+                {"isa": "ppc64le", "flavour": "larx"}, {"machine": "p3"},
+            )
+        ]  # fmt: skip
+        assert len({identity(cell) for cell in [CELL, *changed]}) == len(changed) + 1
+        # The machine's own figure, set by hand, is the same run.
+        assert identity(replace(CELL, cas=20)) == identity(CELL)
+
+
+def test_refused_cells_are_stored_with_the_reason(tmp_path: Path) -> None:
+    cells = [replace(CELL, lock="tasuki", fence="rmw", isa="ppc64le", flavour="larx"), CELL]
+    with Store(tmp_path / "a.db") as store:
+        refused, fine = Runner(store).run(cells, "test")
+    assert refused.status == "refused" and "POWER" in refused.cause
+    assert fine.status == "ok"
+
+
+def test_a_cell_of_unknown_values_is_an_error(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.db") as store, pytest.raises(LockcrossError, match="'thim'"):
+        Runner(store).run([replace(CELL, lock="thim")], "test")
+
+
+GUEST = {
+    "workload": "sync", "lock": "cas_spin", "isa": "x86_64", "flavour": "lock", "fence": "full",
+    "threads": 1, "pairs": 50, "ok": True, "error": "", "ticks": 0,
+}  # fmt: skip
+SAY_GUEST = f"echo '{json.dumps(GUEST)}'"
+SAY_WRONG = f"echo '{json.dumps(GUEST | {'ok': False, 'error': 'counter is 3, not 4'})}'; exit 1"
+SAY_OTHER = f"echo '{json.dumps(GUEST | {'lock': 'thin'})}'"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "cause"),
+    [
+        ("echo rubbish", "workload output is not JSON"),
+        ("echo '{}'", "workload output is not what was agreed: workload: missing"),
+        ("head -c 3000 /dev/urandom", "workload output is not JSON"),
+        (SAY_GUEST, "engine output is missing"),
+        (f"echo '{{' > engine.json; {SAY_GUEST}", "engine output is not JSON"),
+        (f"echo '{{}}' > engine.json; {SAY_GUEST}", "engine output is not what was agreed"),
+        (SAY_OTHER, "workload output is of another run: lock 'thin', not 'cas_spin'"),
+        (SAY_WRONG, "check failed: counter is 3, not 4"),
+        ("echo no such file >&2; exit 1", "QEMU failed: no such file"),
+        ("echo 'sync: x: unknown key' >&2; exit 2", "arguments refused: sync: x: unknown key"),
+        ("echo 'lockcross-timing: option x' >&2; exit 2", "options refused: lockcross-timing"),
+        ("exit 3", "instruction limit: 2000000000"),
+        ("echo 'lockcross-timing: broken' >&2; exit 4", "engine failure: lockcross-timing: broken"),
+        ("exit 77", "exit code 77: it did not say why"),
+        ("kill -SEGV $$", "killed by SIGSEGV"),
+        ("trap '' TERM INT; sleep 600 & wait", "time limit: 0.5 s"),
+    ],
+)
+def test_every_bad_end_of_an_engine_has_its_cause(
+    tmp_path: Path, behaviour: str, cause: str
+) -> None:
+    script = (
+        "PATH=/usr/bin:/bin\n"
+        'case "$1" in\n--help) echo " -plugin x";;\n--version) echo "qemu version 7.2.0";;\n'
+        f"*) {behaviour};;\nesac"
+    )
+    program(tmp_path, "qemu-x86_64", script)
+    db = tmp_path / "a.db"
+    done = lockcross(
+        "run", *SMALL, "--time-limit", "0.5" if "sleep" in behaviour else "30", "--db", str(db),
+        PATH=f"{tmp_path}:{os.environ['PATH']}",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert f"failed: {cause}" in done.stderr
+    ((status, stored),) = rows(db, "SELECT status, cause FROM runs")
+    assert status == "failed" and cause in str(stored)
+
+
+def test_a_run_past_its_limits_is_ended(tmp_path: Path) -> None:
+    endless = [*SMALL[:-1], "iterations=4000000000"]
+    done = lockcross("run", *endless, "--instruction-limit", "100000")
+    assert done.returncode == 1 and "instruction limit: 100000" in done.stderr
+    done = lockcross("run", *endless, "--time-limit", "0.5")
+    assert done.returncode == 1 and "time limit: 0.5 s" in done.stderr
+
+
+def children(pid: int) -> set[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return {int(child) for child in text.split()}
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition: object, seconds: float = 30.0) -> None:
+    assert callable(condition)
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, blow: signal.Signals) -> None:
+    plan, db = tmp_path / "long.toml", tmp_path / "a.db"
+    plan.write_text(PLAN)
+    sweep = ["sweep", str(plan), "--db", str(db), "--jobs", "2"]
+    query = "SELECT id, identity, started, attempts FROM runs ORDER BY id"
+
+    driver = start(*sweep)
+    wait_until(lambda: db.exists() and "runs" in str(rows(db, "SELECT name FROM sqlite_master")))
+    wait_until(lambda: len(rows(db, query)) >= 3 and len(children(driver.pid)) == 2)
+    engines = children(driver.pid)
+    driver.send_signal(blow)
+    _, said = driver.communicate(timeout=30)
+    if blow != signal.SIGKILL:
+        assert driver.returncode == 130 and "interrupted" in said and "Traceback" not in said
+    wait_until(lambda: not any(alive(engine) for engine in engines), 5)
+
+    kept = rows(db, query)
+    assert 3 <= len(kept) < 30 * 3
+    again = lockcross(*sweep)
+    assert again.returncode == 0 and "90 cells, 90 distinct: 90 ok" in again.stdout
+    after = rows(db, query)
+    assert after[: len(kept)] == kept and len(after) == 90
+    assert {row[3] for row in after} == {1}
+
+
+def test_failed_cells_are_retried_only_when_asked(tmp_path: Path) -> None:
+    plan, db = tmp_path / "p.toml", tmp_path / "a.db"
+    plan.write_text(PLAN.replace("to = 30", "to = 1"))
+    query = "SELECT status, attempts, cause FROM runs"
+    sweep = ["sweep", str(plan), "--db", str(db)]
+    first = lockcross(*sweep, "--instruction-limit", "1000")
+    assert first.returncode == 1 and "failed 3 times: instruction limit: 1000" in first.stdout
+    assert lockcross(*sweep).returncode == 1
+    assert rows(db, query) == [("failed", 1, "instruction limit: 1000")] * 3
+    assert lockcross(*sweep, "--retry-failed").returncode == 0
+    assert rows(db, query) == [("ok", 2, "")] * 3
