@@ -42,15 +42,15 @@ class Cell:
 
     def command(self) -> str:
         """The command line that repeats this run."""
-        words = ["./lockcross", "run", self.machine, self.isa, self.lock, self.workload]
-        words += [f"{key}={value}" for key, value in sorted(self.parameters.items())]
-        words += ["--threads", str(self.threads), "--seed", str(self.seed)]
-        words += ["--flavour", self.flavour, "--fence", self.fence]
-        for option in ("cas", "fence_latency", "cancel"):
+        words = ["./lockcross", "run"]
+        for option in (
+            "engine", "machine", "isa", "flavour", "lock", "fence", "workload", "threads",
+            "cas", "fence_latency", "cancel", "seed",
+        ):  # fmt: skip
             value = getattr(self, option)
             if value is not None:
                 words += ["--" + option.replace("_", "-"), str(value)]
-        words += ["--engine", self.engine]
+        words += [f"{key}={value}" for key, value in sorted(self.parameters.items())]
         return shlex.join(words)
 
 

@@ -135,13 +135,14 @@ def _summarize(runs: "Sequence[StoredRun]") -> None:
 
 
 def run(
-    machine: Annotated[str, typer.Argument(help="A machine's name (see `machines`).")],
-    isa: Annotated[str, typer.Argument(help="x86_64, ppc64le or aarch64.")],
-    lock: Annotated[str, typer.Argument(help="A lock's name (see `locks`).")],
-    workload: Annotated[str, typer.Argument(help="A workload's name.")],
+    lock: Annotated[str, typer.Option(help="A lock's name (see `locks`).")],
+    workload: Annotated[str, typer.Option(help="A workload's name.")],
     parameters: Annotated[
-        list[str] | None, typer.Argument(help="The workload's keys, as key=value.")
+        list[str] | None,
+        typer.Argument(help="The workload's keys, as key=value; those left out have usual values."),
     ] = None,
+    machine: Annotated[str, typer.Option(help="A machine's name (see `machines`).")] = "generic",
+    isa: Annotated[str, typer.Option(help="x86_64, ppc64le or aarch64.")] = "x86_64",
     threads: Annotated[int, typer.Option(help="Threads, each on a core of its own.")] = 1,
     flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
     fence: Annotated[str, typer.Option(help="full, rmw or store_forward.")] = "full",
@@ -172,22 +173,23 @@ def run(
     load_machine(machine), load_engine(engine)  # unknown names are said before anything else
     cell = Cell(
         engine, machine, isa, flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock,
-        fence, workload, _parameters(parameters or []), threads, cas, fence_latency, cancel, seed,
+        fence, workload, _parameters(workload, parameters or []), threads, cas, fence_latency,
+        cancel, seed,
     )  # fmt: skip
     if why := wrong(cell):
         raise LockcrossError(why)
-    with TemporaryDirectory(prefix="lockcross-") as folder:
-        with Store(db or Path(folder) / "run.db") as store:
-            runner = Runner(store, 1, None, limits(time_limit, instruction_limit))
-            (done,) = runner.run([cell], "run")
-            units = dict(
-                store.connection.execute(
-                    "SELECT name, unit FROM metrics WHERE run_id = ?", (done.id,)
-                )
-            )
-            output = store.connection.execute(
-                "SELECT output FROM runs WHERE id = ?", (done.id,)
-            ).fetchone()[0]
+    with (
+        TemporaryDirectory(prefix="lockcross-") as folder,
+        Store(db or Path(folder) / "run.db") as store,
+    ):
+        runner = Runner(store, 1, None, limits(time_limit, instruction_limit))
+        (done,) = runner.run([cell], "run")
+        units = dict(
+            store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (done.id,))
+        )
+        (output,) = store.connection.execute(
+            "SELECT output FROM runs WHERE id = ?", (done.id,)
+        ).fetchone()
     if done.status != "ok":
         raise LockcrossError(
             f"{done.status}: {done.cause}" + (f"\n{output.strip()}" if output else ""),
@@ -199,14 +201,17 @@ def run(
     Console().print(table)
 
 
-def _parameters(words: Sequence[str]) -> dict[str, int | str]:
+def _parameters(workload: str, words: Sequence[str]) -> dict[str, int | str]:
+    from sweeps.workloads import WORKLOADS
+
     found: dict[str, int | str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key in found:
             raise LockcrossError(f"parameter {word!r}: key=value is expected, each key once")
         found[key] = int(value) if value.isascii() and value.isdigit() else value
-    return found
+    keys = WORKLOADS[workload].keys if workload in WORKLOADS else {}
+    return {name: key.usual for name, key in keys.items()} | found
 
 
 def calibrate(

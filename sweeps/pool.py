@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from types import FrameType
+from typing import Any, Generic, TypeVar
 
 from sweeps.engines.base import Exit
 
@@ -23,6 +24,7 @@ _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 Key = TypeVar("Key")
+_Handler = Callable[[int, FrameType | None], Any] | int | None  # as signal.signal returns it
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,23 @@ class Pool(Generic[Key]):
         self._free = list(range(jobs))[::-1]
         self._running: dict[int, _Running[Key]] = {}
         self._selector = selectors.DefaultSelector()
+        self._interrupted = False
+        self._handlers: dict[int, _Handler] = {}
 
     def __enter__(self) -> "Pool[Key]":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._handlers[number] = signal.signal(number, self._interrupt)
         return self
 
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        # Remembered, too: an exception raised while Python forks (in the hooks of its own
+        # library) is dropped, and the sweep would run on.
+        self._interrupted = True
+        raise KeyboardInterrupt
+
     def __exit__(self, *_: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
         for running in list(self._running.values()):
             running.kill()
             self._end(running)
@@ -96,6 +110,8 @@ class Pool(Generic[Key]):
         while True:
             while self._free and (task := next(waiting, None)) is not None:
                 self._start(task)
+                if self._interrupted:
+                    raise KeyboardInterrupt
             if not self._running:
                 return
             for running in self._wait():

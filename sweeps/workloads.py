@@ -12,8 +12,12 @@ CALIBRATE_OPS = (
 
 @dataclass(frozen=True)
 class Key:
-    """One parameter: whole numbers from `low` to `high`, or one of `choices`."""
+    """One parameter: whole numbers from `low` to `high`, or one of `choices`.
 
+    `usual` is what `lockcross run` takes when it is not told; plans say every value.
+    """
+
+    usual: int | str
     low: int = 0
     high: int = 2**32 - 1
     choices: tuple[str, ...] = ()
@@ -27,9 +31,9 @@ class Key:
         return f"allowed is a whole number from {self.low} to {self.high}"
 
 
-_COUNT = Key(low=1)
-_LOOPS = Key()
-_OBJECTS = Key(low=1, high=16384)
+_ITERATIONS = {"iterations": Key(1000, low=1)}
+_LENGTHS = {"critical": Key(20), "think": Key(100)}
+_OBJECTS = {"objects": Key(100, low=1, high=16384)}
 
 
 @dataclass(frozen=True)
@@ -42,27 +46,27 @@ class Workload:
     locks: tuple[str, ...] = field(default=())  # empty: any
 
 
-_ITERATIONS = {"iterations": _COUNT}
 WORKLOADS: dict[str, Workload] = {
     "nosync": Workload(_ITERATIONS),
     "sync": Workload(_ITERATIONS),
     "nested_sync": Workload(_ITERATIONS),
     "mixed_sync": Workload(_ITERATIONS),
-    "threads": Workload({"iterations": _COUNT, "critical": _LOOPS, "think": _LOOPS}),
-    "rounds": Workload({"objects": _OBJECTS, "rounds": Key(low=1, high=1_000_000)}, min_threads=2, max_threads=2),
-    "lock_sequence": Workload(
-        {
-            "objects": _OBJECTS,
-            "runs": _COUNT,
-            "run_length": _COUNT,
-            "owner_share": Key(high=PARTS),
-            "critical": _LOOPS,
-            "think": _LOOPS,
-        }
+    "threads": Workload(_ITERATIONS | _LENGTHS),
+    "rounds": Workload(
+        _OBJECTS | {"rounds": Key(12, low=1, high=1_000_000)}, min_threads=2, max_threads=2
     ),
-    "conformance": Workload({"iterations": Key(low=1, high=256)}),
+    "lock_sequence": Workload(
+        _OBJECTS
+        | {
+            "runs": Key(20, low=1),
+            "run_length": Key(50, low=1),
+            "owner_share": Key(PARTS, high=PARTS),
+        }
+        | _LENGTHS
+    ),
+    "conformance": Workload({"iterations": Key(10, low=1, high=256)}),
     "calibrate": Workload(
-        {"op": Key(choices=CALIBRATE_OPS), "iterations": _COUNT}, max_threads=1, locks=("null",)
+        {"op": Key("cas", choices=CALIBRATE_OPS)} | _ITERATIONS, max_threads=1, locks=("null",)
     ),
 }
 

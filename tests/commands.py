@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sweeps.paths import ROOT
 
-SMALL = ["generic", "x86_64", "cas_spin", "sync", "iterations=50"]
+SMALL = ["--lock", "cas_spin", "--workload", "sync", "iterations=50"]
 
 
 def environment(**changes: str) -> dict[str, str]:

@@ -93,6 +93,5 @@ def test_the_table_of_workloads_is_that_of_the_kernels() -> None:
     shared = (ROOT / "workloads/kernels/uncontended.h").read_text()
     assert set(kernels) == set(WORKLOADS)
     for name, text in kernels.items():
-        if "uncontended.h" in text:
-            text += shared
-        assert set(re.findall(r'\.name = "(\w+)"', text)) == set(WORKLOADS[name].keys), name
+        both = text + shared if "uncontended.h" in text else text
+        assert set(re.findall(r'\.name = "(\w+)"', both)) == set(WORKLOADS[name].keys), name

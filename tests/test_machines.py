@@ -68,7 +68,7 @@ def test_mistakes_are_named() -> None:
 
 
 def test_an_unknown_machine_lists_the_known_ones() -> None:
-    with pytest.raises(LockcrossError, match="'p5' is unknown; known are .*p3"):
+    with pytest.raises(LockcrossError, match=r"'p5' is unknown; known are .*p3"):
         load_machine("p5")
 
 

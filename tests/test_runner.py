@@ -196,3 +196,13 @@ def test_failed_cells_are_retried_only_when_asked(tmp_path: Path) -> None:
     assert rows(db, query) == [("failed", 1, "instruction limit: 1000")] * 3
     assert lockcross(*sweep, "--retry-failed").returncode == 0
     assert rows(db, query) == [("ok", 2, "")] * 3
+
+
+def test_the_command_of_a_run_repeats_it(tmp_path: Path) -> None:
+    cell = replace(CELL, machine="zen4", threads=2, cas=3, fence_latency=4, cancel=5, seed=6)
+    with Store(tmp_path / "a.db") as store:
+        (run,) = Runner(store).run([cell], "test")
+    words = cell.command().split()
+    assert words[:2] == ["./lockcross", "run"]
+    assert lockcross(*words[1:], "--db", str(tmp_path / "b.db")).returncode == 0
+    assert rows(tmp_path / "b.db", "SELECT identity FROM runs") == [(run.identity,)]
