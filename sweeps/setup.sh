@@ -48,6 +48,7 @@ missing_packages() {
     have g++ || echo g++
     have make || echo make
     [[ -e /usr/include/capstone/capstone.h ]] || echo libcapstone-dev
+    [[ -e /usr/include/doctest/doctest.h ]] || echo doctest-dev
     # Looking for a Python takes longest, and a virtual environment that works answers for it.
     venv_ready || find_python >/dev/null || echo python3-venv
 }

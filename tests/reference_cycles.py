@@ -18,8 +18,15 @@ CASES: dict[str, tuple[str, Options]] = {
     "contended": ("threads", {"threads": 3, "iterations": 40, "critical": 4, "think": 10}),
     "sequence": (
         "lock_sequence",
-        {"threads": 2, "objects": 8, "runs": 4, "run_length": 10, "owner_share": 500000,
-         "critical": 2, "think": 3},
+        {
+            "threads": 2,
+            "objects": 8,
+            "runs": 4,
+            "run_length": 10,
+            "owner_share": 500000,
+            "critical": 2,
+            "think": 3,
+        },
     ),
 }
 

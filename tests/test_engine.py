@@ -16,7 +16,12 @@ from sweeps.paths import ENGINE_PLUGIN
 
 BUILDER = Builder()
 FLAVOURS = list(TARGETS)
-FULL_FENCE = {"lock": "fence_mfence", "larx": "fence_hwsync", "lse": "fence_dmb", "llsc": "fence_dmb"}
+FULL_FENCE = {
+    "lock": "fence_mfence",
+    "larx": "fence_hwsync",
+    "lse": "fence_dmb",
+    "llsc": "fence_dmb",
+}
 # A core whose cycles can be counted by hand.
 PLAIN = {"width": 1, "taken_branch": 0, "mispredict": 0, "blocking": 1, "lat_mul": 1, "lat_div": 1}
 
@@ -27,10 +32,13 @@ def invoke(
     program: Program, arguments: Options, options: Options, report: Path
 ) -> subprocess.CompletedProcess[str]:
     binary = BUILDER.build([program])[program].path
-    plugin = ",".join([f"file={ENGINE_PLUGIN},out={report}"] + [f"{k}={v}" for k, v in options.items()])
+    plugin = ",".join(
+        [f"file={ENGINE_PLUGIN},out={report}"] + [f"{k}={v}" for k, v in options.items()]
+    )
     words = [f"{key}={value}" for key, value in arguments.items()]
     return subprocess.run(
-        [f"qemu-{TARGETS[program.flavour].isa}", "-plugin", plugin, binary, *words, "marker=syscall"],
+        [f"qemu-{TARGETS[program.flavour].isa}", "-plugin", plugin, binary, *words,
+         "marker=syscall"],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
 
@@ -85,7 +93,7 @@ def test_one_cycle_an_instruction_plus_memory(flavour: str, tmp_path: Path) -> N
     """Width 1, unit latencies and blocking accesses: gem5's TimingSimpleCPU accounting."""
     program = Program("sync", "thin", "full", flavour)
     options: Options = {**PLAIN, "lat_l1": 2, "cas_success": 0, "cas_failure": 0, "rmw": 0}
-    options |= {name: 0 for name in ISAS[TARGETS[flavour].isa].fences}
+    options |= dict.fromkeys(ISAS[TARGETS[flavour].isa].fences, 0)
     core = run(program, {"threads": 1, "iterations": 100}, options, tmp_path)["cores"][0]
     accesses = sum(
         count
@@ -124,7 +132,9 @@ def test_charges_are_recognised(kind: str, flavour: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_stalls_add_up_and_counts_agree(flavour: str, tmp_path: Path) -> None:
     program = Program("threads", "cas_spin", "full", flavour)
-    document = run(program, {"threads": 4, "iterations": 50, "critical": 2, "think": 0}, {}, tmp_path)
+    document = run(
+        program, {"threads": 4, "iterations": 50, "critical": 2, "think": 0}, {}, tmp_path
+    )
     for core in document["cores"]:
         assert sum(core["stalls"].values()) == core["cycles"]
         assert core["cas"]["won"] >= 50
@@ -134,7 +144,9 @@ def test_stalls_add_up_and_counts_agree(flavour: str, tmp_path: Path) -> None:
 def test_reservations_are_lost_when_another_core_takes_the_line(tmp_path: Path) -> None:
     for flavour in ("larx", "llsc"):
         program = Program("threads", "cas_spin", "full", flavour)
-        cores = run(program, {"threads": 4, "iterations": 100, "critical": 0, "think": 0}, {}, tmp_path)["cores"]
+        cores = run(
+            program, {"threads": 4, "iterations": 100, "critical": 0, "think": 0}, {}, tmp_path
+        )["cores"]
         lost = sum(core["reservations_lost"] for core in cores)
         assert 0 < lost <= sum(core["cas"]["lost"] for core in cores)
 

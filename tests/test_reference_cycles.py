@@ -12,8 +12,10 @@ KNOWN: dict[str, dict[str, list[int]]] = json.loads(REFERENCE.read_text(encoding
 RUNS = [(case, program) for case, (workload, _) in CASES.items() for program in programs(workload)]
 
 
-@pytest.mark.parametrize(("case", "program"), RUNS, ids=lambda part: part if isinstance(part, str) else key(part))
+@pytest.mark.parametrize(
+    ("case", "program"), RUNS, ids=lambda part: part if isinstance(part, str) else key(part)
+)
 def test_cycles_are_those_of_the_reference(case: str, program: Program, tmp_path: Path) -> None:
     assert measure(case, program, tmp_path) == KNOWN[case][key(program)], (
-        "simulated cycles moved; if that is meant, run: python -m tests.reference_cycles"
+        "simulated cycles moved; if that is meant, run: .venv/bin/python -m tests.reference_cycles"
     )
