@@ -97,7 +97,7 @@ static inline lock_result_t reservation_release(lock_object_t *obj, lock_thread_
     order_compiler();
     uint32_t word = load_rlx_u32(&obj->lock_word); /* the unsafe region begins */
     if (!LOCK_LIKELY(reservation_is_mine(word, self)))
-        return core_release(obj, self); /* no base lock is held, if another's reservation */
+        return core_release(obj, self, word); /* no base lock is held, if another's reservation */
     if (!LOCK_LIKELY((word & SPIN_COUNT) != 0))
         return ILLEGAL_STATE;
     store_rlx_u32(&obj->lock_word, word - SPIN_COUNT_ONE); /* and ends */

@@ -36,7 +36,7 @@ static inline lock_result_t tasuki_acquire(lock_object_t *obj, lock_thread_t *se
 }
 
 static inline lock_result_t tasuki_release(lock_object_t *obj, lock_thread_t *self) {
-    return core_release(obj, self);
+    return core_release(obj, self, load_rlx_u32(&obj->lock_word));
 }
 
 static inline lock_result_t tasuki_wait(lock_object_t *obj, lock_thread_t *self) {

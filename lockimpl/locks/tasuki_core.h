@@ -94,8 +94,8 @@ LOCK_SLOW lock_result_t core_release_slow(lock_object_t *obj, lock_thread_t *sel
     return monitor_exit(monitor, self);
 }
 
-static inline lock_result_t core_release(lock_object_t *obj, lock_thread_t *self) {
-    uint32_t word = load_rlx_u32(&obj->lock_word);
+/* Releases, given the lock word as it was just loaded. */
+static inline lock_result_t core_release(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
     if (!LOCK_LIKELY(spin_is_acquired(word, self)))
         return core_release_slow(obj, self);
     if (!LOCK_LIKELY(spin_holds(word) == 1)) {

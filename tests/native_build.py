@@ -1,0 +1,89 @@
+"""Builds guest programs for the tests of the C side and runs them under bare QEMU."""
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sweeps.build import TARGETS, Builder, Program
+from sweeps.isa import FENCE_KINDS, ISAS
+from sweeps.locks import load_locks
+from sweeps.paths import BINARIES, ROOT
+
+FLAVOURS = tuple(flavour for isa in ISAS.values() for flavour in isa.flavours)
+NATIVE = "tests/native/"
+
+
+def fence_kinds(lock: str, flavour: str) -> list[str]:
+    """The fence kinds a lock is built with on the ISA of a flavour."""
+    offered = load_locks()[lock].fence_kinds
+    refused = ISAS[TARGETS[flavour].isa].refused_fence_kinds
+    return [f for f in FENCE_KINDS if f in offered and f not in refused]
+
+
+def all_variants() -> list[tuple[str, str, str]]:
+    """Every (lock, flavour, fence kind) there is."""
+    return [
+        (lock, flavour, fence)
+        for lock in load_locks()
+        for flavour in FLAVOURS
+        for fence in fence_kinds(lock, flavour)
+    ]
+
+
+@cache
+def _builder() -> Builder:
+    return Builder()
+
+
+def build_kernel(workload: str, lock: str, flavour: str, fence: str) -> Path:
+    """A workload program, from the cache that the sweeps use too."""
+    program = Program(workload, lock, fence, flavour)
+    return _builder().build([program])[program].path
+
+
+def build_native(name: str, lock: str, flavour: str, fence: str, *options: str) -> Path:
+    """A program of tests/native; further compiler options at will. Cached by its content."""
+    target = TARGETS[flavour]
+    workload = Program(name, lock, fence, flavour).command(target.compiler, "")[:-2]
+    command = [arg.replace("workloads/kernels/", NATIVE) for arg in workload] + [*options]
+    key = hashlib.sha256("\0".join(command).encode())
+    for folder in ("lockimpl", "workloads", NATIVE):
+        for path in sorted((ROOT / folder).rglob("*.[chSd]*")):
+            key.update(path.read_bytes())
+    output = BINARIES / f"test-{name}-{lock}-{fence}-{flavour}-{key.hexdigest()[:16]}"
+    if not output.exists():
+        BINARIES.mkdir(parents=True, exist_ok=True)
+        temporary = output.with_suffix(f".{os.getpid()}")
+        subprocess.run([*command, "-o", str(temporary)], cwd=ROOT, check=True)
+        temporary.replace(output)
+    return output
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a guest program did: exit code, its result line, standard error."""
+
+    code: int
+    result: Mapping[str, Any]
+    stderr: str
+
+
+def run(
+    binary: Path, flavour: str, *, cpus: set[int] | None = None, **arguments: object
+) -> Outcome:
+    """Runs a program under bare QEMU, on all CPUs or on `cpus`. Fails if it does not end."""
+    done = subprocess.run(
+        [f"qemu-{TARGETS[flavour].isa}", str(binary), *(f"{k}={v}" for k, v in arguments.items())],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None,
+    )
+    return Outcome(done.returncode, json.loads(done.stdout or "{}"), done.stderr)

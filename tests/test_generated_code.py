@@ -1,0 +1,251 @@
+"""What the compiler made of the primitives and of the fast paths, read from the disassembly."""
+
+import re
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from sweeps.build import TARGETS
+from sweeps.locks import load_locks
+from tests.native_build import FLAVOURS, all_variants, build_kernel, build_native
+
+CONDITIONAL = {
+    "lock": re.compile(r"j(?!mp)\w+"),
+    "larx": re.compile(r"b(n?eq?|ne|lt|gt|le|ge|so|ns|dnz|dz)[+-]?"),
+    "lse": re.compile(r"b\.\w+|cbn?z|tbn?z"),
+}
+JUMP = {"lock": re.compile(r"jmp"), "larx": re.compile(r"b"), "lse": re.compile(r"b")}
+RETURN = {"lock": re.compile(r"ret"), "larx": re.compile(r"b\w*lr[+-]?"), "lse": re.compile(r"ret")}
+CALL = {"lock": re.compile(r"call"), "larx": re.compile(r"bl"), "lse": re.compile(r"bl")}
+# The first instruction of every atomic, and the full fences.
+ATOMIC = {
+    "lock": re.compile(r"lock .*|xchg .*\(.*"),
+    "larx": re.compile(r"l[wdbh]arx .*"),
+    "lse": re.compile(r"(cas|ldadd|swp|ldset|ldclr|ldeor)\w* .*"),
+    "llsc": re.compile(r"lda?xrh?b? .*"),
+}
+FULL_FENCE = {"lock": "mfence", "larx": "hwsync|sync|sync 0", "lse": "dmb ish"}
+
+
+def _like_lse(flavour: str) -> str:
+    return "lse" if flavour == "llsc" else flavour
+
+
+@dataclass(frozen=True)
+class Instruction:
+    address: int
+    code: bytes
+    text: str
+    target: int | None  # of a jump or call
+
+    @property
+    def mnemonic(self) -> str:
+        return self.text.split()[0]
+
+
+@cache
+def disassemble(binary: Path, flavour: str) -> dict[str, list[Instruction]]:
+    """All functions of a program."""
+    objdump = TARGETS[flavour].compiler.removesuffix("gcc") + "objdump"
+    done = subprocess.run(
+        [objdump, "-d", "-w", str(binary)], capture_output=True, text=True, check=True
+    )
+    functions: dict[str, list[Instruction]] = {}
+    current: list[Instruction] = []
+    for line in done.stdout.splitlines():
+        if head := re.fullmatch(r"[0-9a-f]+ <(.+)>:", line):
+            current = functions.setdefault(head[1], [])
+        elif found := re.fullmatch(r"\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*\t(.*)", line):
+            text = " ".join(re.sub(r"\s+(# |//).*", "", found[3]).split())
+            target = re.search(r"([0-9a-f]+) <[^>]+>$", text)
+            code = bytes.fromhex(found[2].replace(" ", ""))
+            if len(code) == 4 and flavour != "lock" and " " not in found[2].strip():
+                code = code[::-1]  # shown as a number
+            current.append(
+                Instruction(int(found[1], 16), code, text, int(target[1], 16) if target else None)
+            )
+    return functions
+
+
+def paths(function: list[Instruction], flavour: str) -> set[tuple[int, int]]:
+    """(atomics, full fences) of every way from the entry to a return that calls nothing and goes
+    through no instruction twice."""
+    isa = _like_lse(flavour)
+    index = {instruction.address: i for i, instruction in enumerate(function)}
+    found: set[tuple[int, int]] = set()
+    work: list[tuple[int, int, int, frozenset[int]]] = [(0, 0, 0, frozenset())]
+    while work:
+        at, atomics, fences, seen = work.pop()
+        if at in seen or at >= len(function):
+            continue
+        instruction = function[at]
+        seen |= {at}
+        atomics += bool(ATOMIC[flavour].fullmatch(instruction.text))
+        fences += bool(re.fullmatch(FULL_FENCE[isa], instruction.text))
+        name = instruction.mnemonic
+        target = index.get(instruction.target) if instruction.target is not None else None
+        if RETURN[isa].fullmatch(name):
+            found.add((atomics, fences))
+            if name not in ("ret", "blr"):
+                work.append((at + 1, atomics, fences, seen))
+        elif CALL[isa].fullmatch(name):
+            continue
+        elif JUMP[isa].fullmatch(name):
+            if target is not None:
+                work.append((target, atomics, fences, seen))
+        else:
+            work.append((at + 1, atomics, fences, seen))
+            if CONDITIONAL[isa].fullmatch(name) and target is not None:
+                work.append((target, atomics, fences, seen))
+    return found
+
+
+def probe(
+    name: str, flavour: str, lock: str = "asym_tasuki", fence: str = "full"
+) -> list[Instruction]:
+    """The code of one function of tests/native/probe.c."""
+    return disassemble(build_native("probe", lock, flavour, fence), flavour)[f"probe_{name}"]
+
+
+def code_of(name: str, flavour: str, fence: str = "full") -> str:
+    """One function's instructions, without the padding behind it."""
+    text = "; ".join(i.text for i in probe(name, flavour, fence=fence))
+    return re.sub(
+        r"(; (nop\w*|ori r2,r2,0|xchg %ax,%ax|cs nop\w*|data16 .*?)( [^;]*)?|; \.long 0x0)+$", "", text
+    )
+
+
+# Atomics and full fences of the ways through acquire and release; `s` is the owner's store-load.
+ACQUIRE = {
+    "null": {"free"},
+    "cas_spin": {"cas"},
+    "thin": {"cas"},  # the nested case is behind a CAS that fails
+    "tasuki": {"cas", "free"},  # outermost; nested
+    "reservation": {"cas", "free"},  # base; reserved, or nested
+    "asym_spin1": {"cas", "free", "s"},  # another thread; nested; owner
+    "asym_tasuki": {"cas", "free", "s"},
+}
+RELEASE = {
+    "null": {"free"},
+    "cas_spin": {"free"},
+    "thin": {"free"},
+    "tasuki": {"s", "free"},  # outermost; nested
+    "reservation": {"s", "free"},  # base; reserved, nested or not held
+    "asym_spin1": {"free"},
+    "asym_tasuki": {"s", "free"},
+}
+STORE_THEN_LOAD = {"full": (0, 1), "rmw": (1, 0), "store_forward": (0, 0)}
+
+
+@pytest.mark.parametrize(("lock", "flavour", "fence"), all_variants())
+def test_fast_paths(lock: str, flavour: str, fence: str) -> None:
+    cost = {"free": (0, 0), "cas": (1, 0), "s": STORE_THEN_LOAD[fence]}
+    for name, expected in (("acquire", ACQUIRE[lock]), ("release", RELEASE[lock])):
+        code = probe(name, flavour, lock, fence)
+        assert paths(code, flavour) == {cost[way] for way in expected}, name
+
+
+def test_every_lock_has_expectations() -> None:
+    assert set(ACQUIRE) == set(RELEASE) == set(load_locks())
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
+    code = probe("safepoint", flavour)
+    assert paths(code, flavour) == {(0, 0)}
+    assert len(code) <= 12
+
+
+@pytest.mark.parametrize(
+    ("flavour", "name", "pattern"),
+    [
+        ("lock", "cas_acq", r".*\block cmpxchg %\w+,\(%rdi\).*"),
+        ("lock", "fetch_add", r"[^;]*;? ?lock xadd %\w+,\(%rdi\).*"),
+        ("lock", "load_acq", r"mov \(%rdi\),%eax; ret"),
+        ("lock", "store_rel", r"mov %esi,\(%rdi\); ret"),
+        ("lock", "store_before_all", r"mov %esi,\(%rdi\); mfence; ret"),
+        ("lock", "store_u8_then_load", r".*mov %\w+,\(%rdi\); mfence; mov \(%rdi\),%eax; ret"),
+        ("larx", "cas_acq", r"lwarx .*?; cmpw .*?; bne- .*?; stwcx\. .*?; bne- .*?; isync; .*"),
+        ("larx", "cas_acq_rel", r"lwsync; lwarx .* stwcx\. .* isync; .*"),
+        ("larx", "load_acq", r"lwz [^;]*; cmpw [^;]*; bne- [^;]*; isync; .*"),
+        ("larx", "store_rel", r"lwsync; stw [^;]*; blr"),
+        ("larx", "store_before_all", r"stw [^;]*; (hw)?sync; blr"),
+        ("lse", "cas_acq", r".*\bcasa w\d+, w\d+, \[x\d+\].*"),
+        ("lse", "cas_acq_rel", r".*\bcasal w\d+, w\d+, \[x\d+\].*"),
+        ("lse", "fetch_add", r".*\bldaddal w\d+, w\d+, \[x\d+\].*"),
+        ("lse", "load_acq", r"ldar w0, \[x0\]; ret"),
+        ("lse", "store_rel", r"stlr w1, \[x0\]; ret"),
+        ("lse", "store_before_all", r"str w1, \[x0\]; dmb ish; ret"),
+        ("llsc", "cas_acq", r".*ldaxr [^;]*; cmp [^;]*; b\.ne [^;]*; stxr [^;]*; cbnz .*"),
+        ("llsc", "cas_acq_rel", r".*ldaxr [^;]*; cmp [^;]*; b\.ne [^;]*; stlxr [^;]*; cbnz .*"),
+    ],
+)  # fmt: skip
+def test_primitives(flavour: str, name: str, pattern: str) -> None:
+    assert re.fullmatch(pattern, code_of(name, flavour)), code_of(name, flavour)
+
+
+@pytest.mark.parametrize(
+    ("name", "rmw", "forward"),
+    [
+        ("u8_then_load", r"xchg %sil,\(%rdi\); mov \(%rdi\),%eax",
+         r"mov %sil,\(%rdi\); mov \(%rdi\),%eax"),
+        ("u8_then_load_next", r"xchg %sil,\(%rdi\); mov 0x4\(%rdi\),%eax",
+         r"mov %sil,\(%rdi\); mov \(%rdi\),%rax; shr \$0x20,%rax"),
+        ("u16_then_load_next", r"xchg %si,0x2\(%rdi\); mov 0x4\(%rdi\),%eax",
+         r"mov %si,0x2\(%rdi\); mov \(%rdi\),%rax; shr \$0x20,%rax"),
+        ("u32_then_load_next", r"xchg %esi,\(%rdi\); mov 0x4\(%rdi\),%eax",
+         r"mov %esi,\(%rdi\); mov \(%rdi\),%rax; shr \$0x20,%rax"),
+    ],
+)  # fmt: skip
+def test_fence_kinds_of_x86_64(name: str, rmw: str, forward: str) -> None:
+    for fence, pattern in (("rmw", rmw), ("store_forward", forward)):
+        text = code_of(f"store_{name}", "lock", fence)
+        assert re.search(pattern, text), text
+
+
+@pytest.mark.parametrize(("kind", "name"), [*enumerate(["stop", "park", "unpark", "wake"])])
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_charges(flavour: str, kind: int, name: str) -> None:
+    register = 20 + kind
+    code = {
+        "lock": b"\x0f\x1f\x80" + (0x4C580000 + kind).to_bytes(4, "little"),
+        "larx": (31 << 26 | register << 21 | register << 16 | register << 11 | 444 << 1).to_bytes(
+            4, "little"
+        ),
+        "lse": (0xD503201F | (112 + kind) << 5).to_bytes(4, "little"),
+    }[_like_lse(flavour)]
+    assert probe(f"charge_{name}", flavour)[0].code == code
+
+
+@pytest.mark.parametrize(("lock", "flavour", "fence"), all_variants())
+def test_no_helper_is_called(lock: str, flavour: str, fence: str) -> None:
+    functions = disassemble(build_kernel("threads", lock, flavour, fence), flavour)
+    helpers = [n for n in functions if re.match(r"__aarch64_|__atomic|__sync|_savegpr|_restgpr", n)]
+    assert helpers == []
+
+
+@pytest.mark.parametrize("flavour", ["larx", "lse", "llsc"])
+@pytest.mark.parametrize("fence", ["rmw", "store_forward"])
+def test_a_fence_kind_that_an_isa_lacks_is_refused(
+    flavour: str, fence: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        build_native("probe", "tasuki", flavour, fence)
+    assert "need x86-64's memory model" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_an_isa_file_refuses_direct_inclusion(
+    flavour: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    header = {"lock": "x86_64", "larx": "ppc64le", "lse": "aarch64_lse", "llsc": "aarch64_llsc"}
+    source = tmp_path / "direct.c"
+    source.write_text(f'#include "arch/{header[flavour]}.h"\n')
+    done = subprocess.run(
+        [TARGETS[flavour].compiler, "-Ilockimpl", "-fsyntax-only", str(source)], check=False
+    )
+    assert done.returncode != 0
+    assert "include arch/arch.h" in capfd.readouterr().err
