@@ -79,6 +79,7 @@ class Pool(Generic[Key]):
         self._running: dict[int, _Running[Key]] = {}
         self._selector = selectors.DefaultSelector()
         self._interrupted = False
+        self._starting = False
         self._handlers: dict[int, _Handler] = {}
 
     def __enter__(self) -> "Pool[Key]":
@@ -87,10 +88,11 @@ class Pool(Generic[Key]):
         return self
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        # Remembered, too: an exception raised while Python forks (in the hooks of its own
-        # library) is dropped, and the sweep would run on.
+        # Not while a process is being started: an exception that is raised in the hooks that
+        # Python's own library runs around a fork is dropped, and the sweep would run on.
         self._interrupted = True
-        raise KeyboardInterrupt
+        if not self._starting:
+            raise KeyboardInterrupt
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._handlers.items():
@@ -109,7 +111,9 @@ class Pool(Generic[Key]):
         waiting = iter(tasks)
         while True:
             while self._free and (task := next(waiting, None)) is not None:
+                self._starting = True
                 self._start(task)
+                self._starting = False
                 if self._interrupted:
                     raise KeyboardInterrupt
             if not self._running:
