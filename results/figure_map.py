@@ -1,0 +1,210 @@
+"""The winner map: who is cheapest at each CAS and fence latency, one panel an ISA."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from results.data import Grid, fact, grid, series_names
+from results.style import look, name
+from results.winners import Surface, polyline
+
+_RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
+_LABELS = 31  # points a side on which a place for a label is looked for
+_SMALLEST = 0.015  # share of a panel below which a region has no room for its name
+_NARROW = 0.3  # share of a panel's width below which a name is written upright
+_ON_FRONT = 1.01  # a crossing counts when no third lock is cheaper by more than 1 %
+_HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]
+
+
+@dataclass(frozen=True)
+class _Panel:
+    grid: Grid
+    labels: tuple[str, ...]
+    title: str
+
+
+def draw_map(connection: sqlite3.Connection) -> Figure:
+    """One panel for each flavour with full fences, and one with every fence kind where an ISA has
+    others. Raises NoDataError."""
+    panels = _panels(connection)
+    columns = min(3, len(panels) + 1)  # the last place is the key's
+    rows = -(-(len(panels) + 1) // columns)
+    figure = Figure(figsize=(3.9 * columns, 3.9 * rows + 0.3), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).flatten()
+    for ax, panel in zip(axes, panels, strict=False):
+        _draw_panel(ax, panel)
+    for ax in axes[len(panels) :]:
+        ax.axis("off")
+    _draw_key(axes[len(panels)], fact(connection, "plan"))
+    return figure
+
+
+def _panels(connection: sqlite3.Connection) -> list[_Panel]:
+    found = []
+    for isa_name, flavour in series_names(connection, "map"):
+        one = grid(connection, isa_name, flavour)
+        full = tuple(label for label in one.costs if "/" not in label)
+        flavours = [f for i, f in series_names(connection, "map") if i == isa_name]
+        title = one.isa.title + (f", {flavour.upper()}" if len(flavours) > 1 else "")
+        found.append(_Panel(one, full, f"{title}, {one.isa.full_fence}"))
+        if len(full) < len(one.costs):
+            found.append(_Panel(one, tuple(one.costs), f"{title}, any kind of fence"))
+    return found
+
+
+def _draw_panel(ax: Axes, panel: _Panel) -> None:
+    shown = panel.grid
+    ax.set_title(panel.title)
+    ax.set_xlabel("measured CAS latency (cycles)")
+    ax.set_ylabel(f"measured {shown.isa.full_fence} latency (cycles)")
+    ax.set_xlim(shown.cas[0], shown.cas[-1])
+    ax.set_ylim(shown.fence[0], shown.fence[-1])
+    x, y = _mesh(shown, _RASTER)
+    costs = {label: shown.cost_at(label, x, y) for label in panel.labels}
+    for label in panel.labels:
+        _fill(ax, x, y, costs, label)
+    _draw_lines(ax, panel)
+    _draw_marks(ax, shown)
+    _label_regions(ax, panel)
+
+
+def _mesh(shown: Grid, side: int) -> tuple[Surface, Surface]:
+    x, y = np.meshgrid(
+        np.linspace(shown.cas[0], shown.cas[-1], side),
+        np.linspace(shown.fence[0], shown.fence[-1], side),
+    )
+    return x, y
+
+
+def _fill(ax: Axes, x: Surface, y: Surface, costs: dict[str, Surface], label: str) -> None:
+    """Colours where `label` is cheapest: where its cost less the best other's is below zero."""
+    others = np.min([cost for other, cost in costs.items() if other != label], axis=0)
+    lead = costs[label] - others
+    if (lead < 0).any():
+        style = look(label)
+        ax.contourf(
+            x, y, lead, levels=[lead.min() - 1, 0], colors=[style.colour], alpha=0.35,
+            hatches=[style.hatch],
+        )  # fmt: skip
+        # The border as the grid's own costs have it: runs on where no crossover was searched.
+        ax.contour(x, y, lead, levels=[0], colors="black", linewidths=0.7)
+
+
+def _draw_lines(ax: Axes, panel: _Panel) -> None:
+    boundaries: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for crossing in panel.grid.crossings:
+        pair = (crossing.lock_a, crossing.lock_b)
+        place = (np.array([crossing.cas]), np.array([crossing.fence]))
+        if not set(pair) <= set(panel.labels):
+            continue
+        best = min(panel.grid.cost_at(label, *place)[0] for label in panel.labels)
+        if panel.grid.cost_at(pair[0], *place)[0] <= best * _ON_FRONT:
+            boundaries.setdefault(pair, []).append((crossing.cas, crossing.fence))
+    for points in boundaries.values():
+        xs, ys = zip(*polyline(points), strict=True)
+        ax.plot(xs, ys, "-o", color="black", linewidth=1.4, markersize=3, zorder=3)
+
+
+def _draw_marks(ax: Axes, shown: Grid) -> None:
+    width = shown.cas[-1] - shown.cas[0]
+    for mark in shown.marks:
+        if not (
+            shown.cas[0] <= mark.cas <= shown.cas[-1]
+            and shown.fence[0] <= mark.fence <= shown.fence[-1]
+        ):
+            continue
+        ax.plot(
+            mark.cas, mark.fence, "D", markersize=6, zorder=5, markeredgecolor="black",
+            markerfacecolor="white" if mark.assumed else "black",
+        )  # fmt: skip
+        left = mark.cas > shown.cas[0] + 0.7 * width
+        ax.annotate(
+            mark.machine, (mark.cas, mark.fence), xytext=(-6 if left else 6, 0),
+            textcoords="offset points", ha="right" if left else "left", va="center",
+            fontsize=8, zorder=6, path_effects=_HALO,
+        )  # fmt: skip
+
+
+def _label_regions(ax: Axes, panel: _Panel) -> None:
+    """Names each region at its roomiest place, upright where it is narrow."""
+    x, y = _mesh(panel.grid, _LABELS)
+    costs = np.array([panel.grid.cost_at(label, x, y) for label in panel.labels])
+    winners = costs.argmin(axis=0)
+    for index, label in enumerate(panel.labels):
+        inside = winners == index
+        if inside.mean() < _SMALLEST:
+            continue
+        upright = bool(inside.any(axis=0).mean() < _NARROW < inside.any(axis=1).mean())
+        row, column = _roomiest(inside, _marked(panel.grid, x, y), upright)
+        ax.annotate(
+            name(label, ", " if upright else "\n"), (x[row, column], y[row, column]),
+            ha="center", va="center", fontsize=9, fontweight="bold", color=_dark(label),
+            rotation=90 if upright else 0, zorder=6, path_effects=_HALO,
+        )  # fmt: skip
+
+
+def _dark(label: str) -> str:
+    """The lock's colour, darkened so that it can be read on its own tint."""
+    colour = look(label).colour.lstrip("#")
+    parts = [int(int(colour[i : i + 2], 16) * 0.6) for i in (0, 2, 4)]
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+def _marked(shown: Grid, x: Surface, y: Surface) -> list[tuple[float, float]]:
+    """Places of the real processors, in steps of the label raster (column, row)."""
+    wide, high = x[0, 1] - x[0, 0], y[1, 0] - y[0, 0]
+    # A processor's name stands beside its mark, so the two of them are kept clear.
+    return [
+        ((mark.cas - shown.cas[0]) / wide + shift, (mark.fence - shown.fence[0]) / high)
+        for mark in shown.marks
+        for shift in (0, 3)
+    ]
+
+
+def _roomiest(
+    inside: NDArray[np.bool_], marked: Sequence[tuple[float, float]], upright: bool
+) -> tuple[int, int]:
+    """The point of a region (row, column) furthest from everything else: the region's edge, the
+    frame, the marks. A label is about three times as long as high, so distances along it count
+    less."""
+    side = inside.shape[0]
+    columns, rows = np.meshgrid(np.arange(side, dtype=float), np.arange(side, dtype=float))
+    wide, high = (1.0, 3.0) if upright else (3.0, 1.0)
+    clear = np.minimum.reduce(
+        [(columns + 1) / wide, (side - columns) / wide, (rows + 1) / high, (side - rows) / high]
+    )
+    for column, row in [*zip(columns[~inside], rows[~inside], strict=True), *marked]:
+        clear = np.minimum(clear, np.hypot((columns - column) / wide, (rows - row) / high))
+    clear = np.where(inside, clear, -1)
+    row_, column_ = np.unravel_index(int(clear.argmax()), clear.shape)
+    return int(row_), int(column_)
+
+
+def _draw_key(ax: Axes, plan: dict[str, object]) -> None:
+    given = plan["map"]
+    assert isinstance(given, dict)
+    parameters = given["parameters"]
+    share = parameters["owner_share"] / 10_000
+    handles = [
+        Line2D([], [], color="black", marker="o", markersize=3, label="equal cost (searched)"),
+        Line2D([], [], color="black", marker="D", linestyle="", label="real processor"),
+        Line2D([], [], color="black", marker="D", linestyle="", markerfacecolor="white",
+               label="real processor,\nlatency partly assumed"),
+    ]  # fmt: skip
+    ax.legend(handles=handles, loc="upper left", frameon=False)
+    ax.text(
+        0.04, 0.7,
+        "Cheapest lock per acquire-release pair\n"
+        f"machine {plan['machine']}, {given['threads']} threads,\n"
+        f"owner's share {share:g} %, runs of {parameters['run_length']},\n"
+        f"{parameters['runs']} runs in an object's life,\n"
+        f"crossovers to within {given['tolerance']} cycles",
+        transform=ax.transAxes, va="top", linespacing=1.5,
+    )  # fmt: skip

@@ -1,0 +1,64 @@
+"""The rounds experiment: Kawachiya 2005, Figures 6.14 and 6.15."""
+
+import sqlite3
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from results.data import NoDataError, fact, phases, series, series_names
+from results.style import look, name
+
+_TURN = 3  # rounds a thread runs before the other's turn
+_HIGH = 20  # bars above this say how high they are
+
+
+def draw_rounds(connection: sqlite3.Connection) -> Figure:
+    """Cycles of each round relative to the base lock's first. Raises NoDataError."""
+    names = series_names(connection, "rounds")
+    if not names:
+        raise NoDataError("the database holds no rounds experiment; run ./lockcross crossover")
+    figure = Figure(figsize=(8.2, 3.6 * len(names) + 0.3), layout="constrained")
+    for ax, (machine, flavour) in zip(
+        figure.subplots(len(names), 1, squeeze=False).flatten(), names, strict=True
+    ):
+        _draw_panel(ax, connection, machine, flavour)
+    return figure
+
+
+def _draw_panel(ax: Axes, connection: sqlite3.Connection, machine: str, flavour: str) -> None:
+    runs = series(connection, f"rounds/{machine}/{flavour}")
+    order = list(fact(connection, "plan")["locks"])  # the first is the base
+    rounds = {
+        run.label: phases(connection, run.id)
+        for run in sorted(runs, key=lambda run: order.index(run.label))
+    }
+    base = rounds[order[0]][0]
+    places = np.arange(len(next(iter(rounds.values()))))
+    width = 0.8 / len(rounds)
+    for index, (label, cycles) in enumerate(rounds.items()):
+        style, relative = look(label), np.array(cycles) / base
+        at = places + (index - (len(rounds) - 1) / 2) * width
+        ax.bar(
+            at, relative, width, bottom=0, color=style.colour, hatch=style.hatch,
+            edgecolor="#333333", linewidth=0.4, label=name(label),
+        )  # fmt: skip
+        for x, height in zip(at, relative, strict=True):
+            if height > _HIGH:
+                ax.annotate(
+                    f"{height:.0f} times", (x, height), xytext=(7, -4),
+                    textcoords="offset points", va="center", fontsize=9, fontweight="bold",
+                )  # fmt: skip
+    ax.axhline(1, color="black", linewidth=0.8, zorder=0)
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    threads = ["TS"[(place // _TURN) % 2] for place in places]
+    ax.set_xticks(
+        places, [f"{place + 1}\n{who}" for place, who in zip(places, threads, strict=True)]
+    )
+    ax.set_xlabel("round, and the thread that runs it")
+    ax.set_ylabel("time relative to round 1 of tasuki")
+    titles = dict(connection.execute("SELECT name, title FROM machines"))
+    ax.set_title(titles.get(machine, machine))
+    ax.legend(loc="upper right", ncols=3, frameon=False)

@@ -1,0 +1,52 @@
+"""How locks look in every figure: Okabe-Ito colours, told apart by hatching and line style too."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+RC: dict[Any, Any] = {  # what Matplotlib takes; its own type lists every key
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "hatch.linewidth": 0.5,
+    "hatch.color": "#00000040",
+    "svg.hashsalt": "lockcross",  # the same data give the same bytes
+    "savefig.dpi": 200,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """A lock's name in words, and how it is drawn."""
+
+    name: str
+    colour: str
+    hatch: str
+    line: Literal["-", "--", "-.", ":"]
+    marker: str
+
+
+LOOKS = {
+    "tasuki": Look("tasuki", "#E69F00", "///", "-", "o"),
+    "reservation": Look("reservation", "#0072B2", "...", "--", "s"),
+    "asym_tasuki": Look("asymmetric", "#009E73", "\\\\\\", "-.", "D"),
+    "thin": Look("thin", "#CC79A7", "xx", ":", "^"),
+}
+_OTHERS = ("#56B4E9", "#D55E00", "#F0E442", "#999999")
+FENCE_KINDS = {"rmw": "locked RMW", "store_forward": "store forwarding"}
+
+
+def look(label: str) -> Look:
+    """The look of a lock label; locks without one of their own get a colour by their name."""
+    lock = label.partition("/")[0]
+    if lock in LOOKS:
+        return LOOKS[lock]
+    return Look(lock, _OTHERS[sum(lock.encode()) % len(_OTHERS)], "++", ":", "v")
+
+
+def name(label: str, separator: str = ", ") -> str:
+    """A lock label in words: `asymmetric, store forwarding`."""
+    kind = label.partition("/")[2]
+    return look(label).name + (f"{separator}{FENCE_KINDS.get(kind, kind)}" if kind else "")
