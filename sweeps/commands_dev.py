@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from results.errors import LockcrossError
 from sweeps.paths import ROOT
 
 _C_FOLDERS = ("lockimpl", "workloads", "qemu-timing")
@@ -28,7 +29,7 @@ def test(
     ] = None,
 ) -> None:
     """Run all tests: the engine's unit tests in C++, then pytest."""
-    _run("the engine's unit tests", ["make", "-C", "qemu-timing", "-j2", "test"])
+    _run({"the engine's unit tests": ["make", "-C", "qemu-timing", "-j2", "test"]})
     sys.stdout.flush()
     # In place of this process, so that pytest's closing line is the last one.
     os.chdir(ROOT)
@@ -45,15 +46,22 @@ def check() -> None:
         if path.suffix in _C_SUFFIXES
     )
     clang_format = str(Path(sys.executable).with_name("clang-format"))
-    _run("ruff", [*python, "ruff", "check", "."])
-    _run("the format of Python", [*python, "ruff", "format", "--check", "."])
-    _run("mypy", [*python, "mypy"])
-    _run("the format of C and C++", [clang_format, "--dry-run", "-Werror", *c_files])
+    _run(
+        {
+            "ruff": [*python, "ruff", "check", "."],
+            "the format of Python": [*python, "ruff", "format", "--check", "."],
+            "mypy": [*python, "mypy"],
+            "the format of C and C++": [clang_format, "--dry-run", "-Werror", *c_files],
+        }
+    )
 
 
-def _run(what: str, command: Sequence[str]) -> None:
-    """Runs a command in the root of the tree. Exits with 1, saying which it was, if it fails."""
-    print(f"== {what}", flush=True)
-    if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
-        typer.echo(f"lockcross: {what}: failed", err=True)
-        raise typer.Exit(1)
+def _run(commands: Mapping[str, Sequence[str]]) -> None:
+    """Runs commands in the root of the tree, all of them. Raises LockcrossError if some fail."""
+    failed = []
+    for what, command in commands.items():
+        print(f"== {what}", flush=True)
+        if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
+            failed.append(what)
+    if failed:
+        raise LockcrossError(f"failed: {', '.join(failed)}", exit_code=1)

@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from sweeps.engines.base import Exit
+from sweeps.paths import RUN_FOLDERS
 
 MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: rubbish must not fill the disk
 _KEPT = 1024 * 1024  # bytes of standard output and error that are read back
@@ -56,6 +57,16 @@ class _Running(Generic[Key]):
             os.killpg(self.process.pid, signal.SIGKILL)
 
 
+def _folder_of_this_process() -> Path:
+    """Where its runs get their folders; those of drivers that were killed are removed."""
+    for folder in RUN_FOLDERS.glob("*"):
+        if not Path("/proc", folder.name).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+    own = RUN_FOLDERS / str(os.getpid())
+    own.mkdir(parents=True, exist_ok=True)
+    return own
+
+
 def _tie_to(parent: int, cpu: int) -> Callable[[], None]:
     def in_child() -> None:
         # The kernel kills the child when the driver dies, however it dies.
@@ -78,6 +89,7 @@ class Pool(Generic[Key]):
         self._free = list(range(jobs))[::-1]
         self._running: dict[int, _Running[Key]] = {}
         self._selector = selectors.DefaultSelector()
+        self._folders = _folder_of_this_process()
         self._interrupted = False
         self._starting = False
         self._handlers: dict[int, _Handler] = {}
@@ -101,6 +113,7 @@ class Pool(Generic[Key]):
             running.kill()
             self._end(running)
         self._selector.close()
+        shutil.rmtree(self._folders, ignore_errors=True)
 
     def run(self, tasks: Iterable[Task[Key]]) -> Iterator[tuple[Key, Exit, Path]]:
         """Yields each task's key, how it ended and its folder, in the order in which they end.
@@ -127,7 +140,7 @@ class Pool(Generic[Key]):
 
     def _start(self, task: Task[Key]) -> None:
         slot = self._free[-1]
-        folder = Path(tempfile.mkdtemp(prefix="lockcross-"))
+        folder = Path(tempfile.mkdtemp(dir=self._folders))
         try:
             with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
                 process = subprocess.Popen(
