@@ -72,6 +72,14 @@ def test_an_unknown_machine_lists_the_known_ones() -> None:
         load_machine("p5")
 
 
+def test_a_machines_atomic_is_the_whole_operation() -> None:
+    cell = Cell("qemu", "skylake", "x86_64", "lock", "thin", "full", "sync", {"iterations": 1})
+    figures = load_machine("skylake").figures("x86_64")
+    options = load_engine("qemu").options(cell)
+    for name in ("cas_success", "cas_failure", "rmw"):
+        assert options[name] + options["lat_l1"] == figures[name].number
+
+
 def test_set_latencies_take_the_place_of_the_machines_own() -> None:
     def options(**changes: int) -> dict[str, int]:
         cell = Cell("qemu", "generic", "ppc64le", "larx", "thin", "full", "sync",

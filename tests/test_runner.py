@@ -64,8 +64,8 @@ def test_an_identity_tells_what_can_change_the_answer(tmp_path: Path) -> None:
             )
         ]  # fmt: skip
         assert len({identity(cell) for cell in [CELL, *changed]}) == len(changed) + 1
-        # The machine's own figure, set by hand, is the same run.
-        assert identity(replace(CELL, cas=20)) == identity(CELL)
+        # The machine's own figures (20 cycles, less the L1 access of 2), set by hand: the same run.
+        assert identity(replace(CELL, cas=18)) == identity(CELL)
 
 
 def test_refused_cells_are_stored_with_the_reason(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from sweeps.machine import load_machine
 from sweeps.paths import ENGINE_PLUGIN, ENGINE_SOURCES
 from sweeps.workloads import MAX_THREADS
 
+ATOMICS = ("cas_success", "cas_failure", "rmw")
 REPORT = "engine.json"  # the plugin's report, in the run's own folder
 
 
@@ -45,8 +46,11 @@ class QemuEngine:
         """The plugin's options (interfaces, 6): the machine's figures under the cell's own."""
         figures = load_machine(cell.machine).figures(cell.isa)
         options = {name: figure.number for name, figure in figures.items()}
+        for name in ATOMICS:
+            # The source's figure is the whole operation; the plugin adds its option to the access.
+            options[name] = max(0, options[name] - options["lat_l1"])
         if cell.cas is not None:
-            options |= {"cas_success": cell.cas, "cas_failure": cell.cas, "rmw": cell.cas}
+            options |= dict.fromkeys(ATOMICS, cell.cas)
         if cell.fence_latency is not None:
             options[ISAS[cell.isa].full_fence] = cell.fence_latency
         if cell.cancel is not None:
