@@ -17,8 +17,9 @@ from results.winners import Surface, polyline
 
 _RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 31  # points a side on which a place for a label is looked for
-_SMALLEST = 0.015  # share of a panel below which a region has no room for its name
-_NARROW = 0.3  # share of a panel's width below which a name is written upright
+_SMALLEST = 0.03  # share of a panel below which a region has no room for its name
+_NARROW = 0.25  # share of a panel's width below which a name is written upright
+_LETTER = 0.4  # width of a letter, in heights of the line
 _ON_FRONT = 1.01  # a crossing counts when no third lock is cheaper by more than 1 %
 _HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]
 
@@ -141,10 +142,12 @@ def _label_regions(ax: Axes, panel: _Panel) -> None:
         inside = winners == index
         if inside.mean() < _SMALLEST:
             continue
-        upright = bool(inside.any(axis=0).mean() < _NARROW < inside.any(axis=1).mean())
-        row, column = _roomiest(inside, _marked(panel.grid, x, y), upright)
+        across = inside.any(axis=0).mean()
+        upright = bool(across < _NARROW and across < inside.any(axis=1).mean())
+        text = name(label, ", " if upright else "\n")
+        row, column = _roomiest(inside, _marked(panel.grid, x, y), len(text), upright)
         ax.annotate(
-            name(label, ", " if upright else "\n"), (x[row, column], y[row, column]),
+            text, (x[row, column], y[row, column]),
             ha="center", va="center", fontsize=9, fontweight="bold", color=_dark(label),
             rotation=90 if upright else 0, zorder=6, path_effects=_HALO,
         )  # fmt: skip
@@ -169,20 +172,22 @@ def _marked(shown: Grid, x: Surface, y: Surface) -> list[tuple[float, float]]:
 
 
 def _roomiest(
-    inside: NDArray[np.bool_], marked: Sequence[tuple[float, float]], upright: bool
+    inside: NDArray[np.bool_], marked: Sequence[tuple[float, float]], length: int, upright: bool
 ) -> tuple[int, int]:
     """The point of a region (row, column) furthest from everything else: the region's edge, the
-    frame, the marks. A label is about three times as long as high, so distances along it count
-    less."""
+    frame, the marks. A label of `length` letters is longer than high: distances along it count
+    less. Of equal points the one deepest inside the frame is taken."""
     side = inside.shape[0]
     columns, rows = np.meshgrid(np.arange(side, dtype=float), np.arange(side, dtype=float))
-    wide, high = (1.0, 3.0) if upright else (3.0, 1.0)
+    aspect = max(1.0, length * _LETTER)
+    wide, high = (1.0, aspect) if upright else (aspect, 1.0)
     clear = np.minimum.reduce(
         [(columns + 1) / wide, (side - columns) / wide, (rows + 1) / high, (side - rows) / high]
     )
     for column, row in [*zip(columns[~inside], rows[~inside], strict=True), *marked]:
         clear = np.minimum(clear, np.hypot((columns - column) / wide, (rows - row) / high))
-    clear = np.where(inside, clear, -1)
+    depth = np.minimum(np.minimum(rows, side - 1 - rows), np.minimum(columns, side - 1 - columns))
+    clear = np.where(inside, clear + depth / side**2, -1)
     row_, column_ = np.unravel_index(int(clear.argmax()), clear.shape)
     return int(row_), int(column_)
 

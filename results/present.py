@@ -1,9 +1,56 @@
 """The end of a job: draw the figures, write the report, say who wins."""
 
+import sqlite3
 from pathlib import Path
 
+from rich.console import Console
+from rich.table import Table
 
-def present(db: Path, output: Path, root: Path) -> None:
-    """Draws and writes into `output`, then prints the winner table and the paths, shown relative
-    to `root` where they lie inside it. Raises StoreError, FigureError, ReportError."""
-    print(db, output, root)
+from results import summary
+from results.figures import draw_all
+from results.report import write_report
+from results.store import Store
+from results.style import name
+from results.winners import Win
+
+_SHOWN_AXES = ("cas", "fence_latency", "cancel")
+
+
+def present(db: Path, output: Path) -> None:
+    """Draws and writes into `output`, then prints the winner table, the crossovers in words and
+    the paths. Raises StoreError, NoDataError, FigureError, ReportError."""
+    with Store(db, read_only=True) as store:
+        figures = draw_all(store.connection, output / "figures")
+        report = write_report(store.connection, output / "report.html", figures)
+        console = Console(highlight=False)
+        console.print(_table(store.connection))
+        for line in summary.lines(store.connection, "axis"):
+            if line.axis in _SHOWN_AXES:
+                print(f"{line.isa.title} {line.flavour}, {summary.AXES[line.axis]}: {line.words}")
+    print(f"\ndatabase  {db}")
+    for path in figures.values():
+        print(f"figure    {path}")
+    print(f"report    {report}")
+
+
+def _table(connection: sqlite3.Connection) -> Table:
+    table = Table(
+        "machine", "ISA", "CAS", "fence", "full fences: winner", "any fence: winner",
+        title="Cheapest lock by cycles per acquire-release pair (measured latencies in cycles)",
+        box=None,
+    )  # fmt: skip
+    for row in summary.rows(connection):
+        table.add_row(
+            row.machine + ("*" if row.assumed else ""),
+            f"{row.isa.title} {row.flavour}",
+            f"{row.cas:.0f}",
+            f"{row.fence:.0f}",
+            _win(row.full, row.costs),
+            _win(row.any_fence, row.costs) if row.any_fence else "",
+        )
+    table.caption = "* a latency is assumed; in brackets: the lead over the next lock"
+    return table
+
+
+def _win(win: Win, costs: dict[str, float]) -> str:
+    return f"{name(win.lock)} {costs[win.lock]:.1f} ({win.margin:.2f} before {name(win.runner_up)})"

@@ -27,7 +27,7 @@ from sweeps.calibrate import Setting, calibrate
 from sweeps.cells import Cell
 from sweeps.isa import ISAS
 from sweeps.machine import load_machine
-from sweeps.paths import DATABASE, ROOT
+from sweeps.paths import DATABASE
 from sweeps.runner import Runner
 from sweeps.study_cells import ENGINE, Line, StudyCells, isa_of
 from sweeps.study_plan import StudyPlan, load_study
@@ -371,7 +371,7 @@ def _count_runs(store: Store) -> int:
 def _present(db: Path, output: Path) -> None:
     from results.present import present
 
-    present(db, output, ROOT)
+    present(db, output)
 
 
 def register(app: typer.Typer) -> None:

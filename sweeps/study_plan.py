@@ -141,10 +141,10 @@ class StudyPlan(_Table):
                     f"{key}: {unknown[0]!r} is unknown; allowed are {', '.join(known)}"
                 )
         measured = self.calibration.latencies
-        for values in (self.map.cas, self.map.fence_latency):
-            if values[0] < measured[0] or values[-1] > measured[-1]:
+        for axis in (self.map.cas, self.map.fence_latency):
+            if axis[0] < measured[0] or axis[-1] > measured[-1]:
                 raise ValueError(
-                    f"calibration.latencies: must reach from {values[0]} to {values[-1]}, "
+                    f"calibration.latencies: must reach from {axis[0]} to {axis[-1]}, "
                     "since the map's axes are shown as measured"
                 )
         for flavour in [*self.flavours, self.rounds.flavour]:

@@ -1,0 +1,184 @@
+"""Commands that read results: query, export, runs, show, figures, report."""
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from results.database import DATABASE
+from results.errors import LockcrossError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from results.queries import Answer
+
+Database = Annotated[Path, typer.Option("--db", help="The database.")]
+Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
+Format = Annotated[str, typer.Option("--format", help="table, csv or json.")]
+Filter = Annotated[str | None, typer.Option(help="Only runs with this value.")]
+FORMATS = ("table", "csv", "json")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    for command in (query, export, runs, show, figures, report):
+        app.command()(command)
+
+
+@contextmanager
+def _reading(db: Path) -> "Iterator[sqlite3.Connection]":
+    from results.store import Store
+
+    with Store(db, read_only=True) as store:
+        yield store.connection
+
+
+def query(
+    sql: Annotated[str | None, typer.Argument(help="SQL, or a named query.")] = None,
+    list_them: Annotated[bool, typer.Option("--list", help="List the named queries.")] = False,
+    form: Format = "table",
+    db: Database = DATABASE,
+) -> None:
+    """Ask the database: SQL or a named query. Nothing can be changed."""
+    from results.queries import Answer, ask, named_queries
+
+    _check_format(form)
+    if list_them:
+        _print(Answer(["query", "what it shows"], list(named_queries().items())), form)
+        return
+    if sql is None:
+        raise LockcrossError("give SQL or a named query; --list shows the named ones")
+    with _reading(db) as connection:
+        _print(ask(connection, sql, db), form)
+
+
+def export(
+    file: Annotated[Path, typer.Argument(help="File to write: .csv or .parquet.")],
+    table: Annotated[
+        str, typer.Option(help="A table, or wide: a row a run with all its metrics.")
+    ] = "wide",
+    db: Database = DATABASE,
+) -> None:
+    """Write runs with their metrics, or a table, as CSV or Parquet."""
+    from results import queries
+
+    with _reading(db) as connection:
+        frame = queries.table(connection, table)
+    queries.export(frame, file)
+    print(f"{file}: {len(frame)} rows, {len(frame.columns)} columns")
+
+
+def runs(
+    status: Annotated[str | None, typer.Option(help="ok, failed or refused.")] = None,
+    lock: Filter = None,
+    isa: Filter = None,
+    machine: Filter = None,
+    workload: Filter = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
+    form: Format = "table",
+    db: Database = DATABASE,
+) -> None:
+    """List runs, the latest first."""
+    from results.queries import list_runs
+
+    _check_format(form)
+    with _reading(db) as connection:
+        _print(
+            list_runs(
+                connection, limit, status=status, lock=lock, isa=isa, machine=machine,
+                workload=workload,
+            ),
+            form,
+        )  # fmt: skip
+
+
+def show(
+    run_id: Annotated[int, typer.Argument(metavar="ID", help="A run's number.")],
+    db: Database = DATABASE,
+) -> None:
+    """Show all of a run, and the command that repeats it."""
+    from results.queries import show_run
+
+    with _reading(db) as connection:
+        run = show_run(connection, run_id)
+    apart = {"output", "command"}  # longer: shown below
+    facts = {name: value for name, value in run.columns.items() if name not in apart}
+    for name, value in (facts | {"series": run.series, "crossovers": run.crossovers}).items():
+        if value not in (None, "", []):
+            print(f"{name:<16} {_cell(value)}")
+    if run.metrics:
+        print("\nMetrics:")
+    for name, value, unit in run.metrics:
+        print(f"{name:<28} {_number(value):>14} {unit}")
+    if run.columns["output"]:
+        print(f"\nOutput:\n{run.columns['output']}")
+    print(f"\nTo repeat it:\n{run.columns['command']}")
+
+
+def figures(output: Output = None, db: Database = DATABASE) -> None:
+    """Draw the figures from the database (PNG and SVG)."""
+    from results.figures import draw_all
+
+    with _reading(db) as connection:
+        for path in draw_all(connection, (output or db.parent) / "figures").values():
+            print(path)
+
+
+def report(output: Output = None, db: Database = DATABASE) -> None:
+    """Draw the figures and write the report from the database: one HTML page."""
+    from results.figures import draw_all
+    from results.report import write_report
+
+    folder = output or db.parent
+    with _reading(db) as connection:
+        figures = draw_all(connection, folder / "figures")
+        print(write_report(connection, folder / "report.html", figures))
+
+
+def _check_format(form: str) -> None:
+    if form not in FORMATS:
+        raise LockcrossError(f"--format: {form!r} is unknown; allowed are {', '.join(FORMATS)}")
+
+
+def _print(answer: "Answer", form: str) -> None:
+    if form == "json":
+        from results.queries import as_records
+
+        print(json.dumps(list(as_records(answer)), indent=1))
+    elif form == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerows([answer.columns, *answer.rows])
+    else:
+        from rich.table import Table
+
+        shown = Table(*answer.columns, box=None)
+        for row in answer.rows:
+            shown.add_row(*map(_cell, row))
+        _console().print(shown)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    # A table on its way into a file or another program is not folded to some screen's width.
+    return Console(width=None if sys.stdout.isatty() else 400, markup=False, highlight=False)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={one}" for key, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) else f"{value:.2f}"

@@ -1,0 +1,153 @@
+"""Asking the database: SQL, named queries, single runs, exports. Read-only throughout."""
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from results.database import explain
+from results.errors import LockcrossError
+
+NAMED = Path(__file__).parent / "queries"
+TABLES = ("runs", "metrics", "calibrations", "crossovers", "crossover_runs", "series", "machines",
+          "facts", "migrations")  # fmt: skip
+STATUSES = ("ok", "failed", "refused")
+
+
+class QueryError(LockcrossError):
+    """What was asked for cannot be answered."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A table: the names of its columns, and its rows."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+
+
+def named_queries() -> dict[str, str]:
+    """The named queries with what their first comment line says of them."""
+    return {
+        path.stem: path.read_text(encoding="utf-8").splitlines()[0].removeprefix("-- ")
+        for path in sorted(NAMED.glob("*.sql"))
+    }
+
+
+def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
+    """Answers SQL or the named query of that name. Raises QueryError for a faulty one."""
+    if query in named_queries():
+        query = (NAMED / f"{query}.sql").read_text(encoding="utf-8")
+    elif " " not in query.strip():
+        raise QueryError(
+            f"there is no query {query!r}; named ones are {', '.join(named_queries())}, and "
+            "anything else is read as SQL"
+        )
+    try:
+        cursor = connection.execute(query)
+        if cursor.description is None:
+            raise QueryError("this SQL returns no table; only questions (SELECT) can be asked")
+        return Answer([column[0] for column in cursor.description], cursor.fetchall())
+    except sqlite3.Error as error:
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        if code == sqlite3.SQLITE_READONLY:
+            raise QueryError("the query would change the database; only reading is done") from None
+        if code in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_MISUSE):
+            raise QueryError(f"SQL: {error}; the tables are {', '.join(TABLES)}") from None
+        raise explain(error, path) from None
+
+
+def list_runs(connection: sqlite3.Connection, limit: int, **filters: str | None) -> Answer:
+    """The latest runs; `filters` are columns of the table `runs` and the values they must have."""
+    given = {column: value for column, value in filters.items() if value is not None}
+    if given.get("status", "ok") not in STATUSES:
+        raise QueryError(
+            f"status {given['status']!r} is unknown; allowed are {', '.join(STATUSES)}"
+        )
+    where = " AND ".join(f"{column} = :{column}" for column in given) or "1"
+    cursor = connection.execute(
+        "SELECT runs.id, status, machine, isa, flavour, lock, fence, workload, threads, cas, "
+        "fence_latency, cancel, round(value, 2) AS cycles_per_pair, cause FROM runs "
+        "LEFT JOIN metrics ON metrics.run_id = runs.id AND name = 'cycles_per_pair' "
+        f"WHERE {where} ORDER BY runs.id DESC LIMIT :limit",
+        given | {"limit": limit},
+    )
+    return Answer([column[0] for column in cursor.description], cursor.fetchall())
+
+
+@dataclass(frozen=True)
+class RunDetails:
+    """Everything about a run: its columns, its metrics (name, value, unit), where it is used."""
+
+    columns: dict[str, Any]
+    metrics: list[tuple[str, float, str]]
+    series: list[str]
+    crossovers: list[int]
+
+
+def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
+    """All of a run. Raises QueryError when there is no run of that id."""
+    cursor = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,))
+    row = cursor.fetchone()
+    if row is None:
+        raise QueryError(f"there is no run {run_id}; `lockcross runs` lists them")
+    columns = dict(zip((column[0] for column in cursor.description), row, strict=True))
+    for name in ("parameters", "resolved"):
+        columns[name] = json.loads(columns[name])
+    metrics = connection.execute(
+        "SELECT name, value, unit FROM metrics WHERE run_id = ? ORDER BY name", (run_id,)
+    ).fetchall()
+    series = connection.execute("SELECT name FROM series WHERE run_id = ?", (run_id,))
+    crossovers = connection.execute(
+        "SELECT DISTINCT crossover_id FROM crossover_runs WHERE run_id = ?", (run_id,)
+    )
+    return RunDetails(columns, metrics, *([r[0] for r in rows] for rows in (series, crossovers)))
+
+
+def table(connection: sqlite3.Connection, name: str) -> pd.DataFrame:
+    """A table as it is, or `wide`: a row a run, with its parameters and metrics as columns.
+
+    Raises QueryError for an unknown table.
+    """
+    if name == "wide":
+        return _wide(connection)
+    if name not in TABLES:
+        raise QueryError(f"table {name!r} is unknown; allowed are wide, {', '.join(TABLES)}")
+    return pd.read_sql_query(f"SELECT * FROM {name}", connection)
+
+
+def _wide(connection: sqlite3.Connection) -> pd.DataFrame:
+    runs = pd.read_sql_query("SELECT * FROM runs ORDER BY id", connection)
+    for column in ("cas", "fence_latency", "cancel"):
+        runs[column] = runs[column].astype("Int64")  # whole numbers, some of them unset
+    metrics = pd.read_sql_query("SELECT run_id, name, value FROM metrics", connection)
+    values = metrics.pivot_table(index="run_id", columns="name", values="value")
+    parameters = pd.DataFrame([json.loads(text) for text in runs["parameters"]], index=runs["id"])
+    return (
+        runs.join(parameters.add_prefix("parameter_"), on="id")
+        .join(values.add_prefix("metric_"), on="id")
+        .drop(columns="parameters")
+    )
+
+
+def export(frame: pd.DataFrame, path: Path) -> None:
+    """Writes CSV or Parquet, by the file's ending. Raises QueryError."""
+    writers = {
+        ".csv": lambda: frame.to_csv(path, index=False),
+        ".parquet": lambda: frame.to_parquet(path, index=False),
+    }
+    if path.suffix not in writers:
+        raise QueryError(f"{path}: the ending says the format; allowed are {', '.join(writers)}")
+    try:
+        writers[path.suffix]()
+    except OSError as error:
+        raise QueryError(f"{path}: cannot be written ({error.strerror or error})", 1) from None
+
+
+def as_records(answer: Answer) -> Iterable[dict[str, Any]]:
+    """Each row by column."""
+    return (dict(zip(answer.columns, row, strict=True)) for row in answer.rows)

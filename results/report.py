@@ -1,0 +1,162 @@
+"""The report: one HTML page that needs nothing else, made from the database alone."""
+
+import base64
+import json
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from results import summary
+from results.data import Isa, fact
+from results.errors import LockcrossError
+from results.figures import DRAWINGS
+from results.style import name
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_SHOWN_FAILURES = 100
+
+
+class ReportError(LockcrossError):
+    """The report cannot be written."""
+
+
+def write_report(connection: sqlite3.Connection, path: Path, figures: Mapping[str, Path]) -> Path:
+    """Writes the page to `path` and returns it. `figures`: what `draw_all` has drawn.
+
+    Raises NoDataError for a database without a study, ReportError when it cannot be written.
+    """
+    try:
+        page = render(connection, figures)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ReportError(
+            f"{error.filename or path}: cannot be written ({error.strerror}); name another folder with --output",
+            exit_code=1,
+        ) from None
+    return path
+
+
+def render(connection: sqlite3.Connection, figures: Mapping[str, Path]) -> str:
+    """The page as text. Everything from the database is escaped."""
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined
+    )
+    plan, rows = fact(connection, "plan"), summary.rows(connection)
+    return environment.get_template("report.html").render(
+        plan=plan,
+        locks=", ".join(map(name, plan["locks"])),
+        aside=", ".join(map(name, plan["table_locks"])) or "none",
+        rows=rows,
+        answers=_answers(connection, plan, rows),
+        figures=_figures(figures),
+        crossovers=[
+            (title, found)
+            for title, kind in (
+                ("Along one axis, all else as on the machine", "axis"),
+                ("Break-even run length of a reservation", "run_length"),
+                ("Borders of the winner map", "map"),
+            )
+            if (found := summary.lines(connection, kind))
+        ],
+        axes=summary.AXES,
+        calibration=_calibration(connection),
+        failures=connection.execute(
+            "SELECT id, status, cause, command FROM runs WHERE status != 'ok' "
+            "ORDER BY id DESC LIMIT ?",
+            (_SHOWN_FAILURES,),
+        ).fetchall(),
+        provenance=_provenance(connection),
+        machines=_machines(connection),
+        name=name,
+    )
+
+
+def _answers(
+    connection: sqlite3.Connection, plan: Mapping[str, Any], rows: list[summary.Row]
+) -> list[tuple[Isa, str, list[str]]]:
+    """For each flavour on the study's machine: who wins there, and where that changes."""
+    lines = [*summary.lines(connection, "axis"), *summary.lines(connection, "run_length")]
+    found = []
+    for row in rows:
+        if row.machine == plan["machine"]:
+            words = [
+                f"Along {summary.AXES[line.axis]}{f' ({line.setting})' if line.setting else ''}: "
+                f"{line.words}."
+                for line in lines
+                if line.isa == row.isa and line.flavour == row.flavour
+            ]
+            found.append((row.isa, row.flavour, [row.sentence(), *words]))
+    return found
+
+
+def _figures(paths: Mapping[str, Path]) -> list[dict[str, str]]:
+    found = []
+    for drawing in DRAWINGS:
+        data = paths[drawing.name].with_suffix(".svg").read_bytes()
+        uri = f"data:image/svg+xml;base64,{base64.b64encode(data).decode()}"
+        found.append({"uri": uri, "title": drawing.title, "text": drawing.text})
+    return found
+
+
+def _calibration(connection: sqlite3.Connection) -> dict[str, Any]:
+    ops: dict[str, None] = {}  # in order
+    rows: dict[tuple[Any, ...], dict[str, float]] = {}
+    for *setting, op, cycles in connection.execute(
+        "SELECT machine, isa, flavour, cas, fence_latency, op, cycles FROM calibrations "
+        "ORDER BY machine, isa, flavour, cas, fence_latency, run_id"
+    ):
+        ops[op] = None
+        rows.setdefault(tuple(setting), {})[op] = cycles
+    return {"ops": list(ops), "rows": list(rows.items())}
+
+
+def _provenance(connection: sqlite3.Connection) -> list[tuple[str, list[str]]]:
+    found = []
+    for what, column in (
+        ("Source revision", "source_revision"),
+        ("Compiler", "compiler"),
+        ("Engine", "engine_version"),
+    ):
+        values = connection.execute(
+            f"SELECT DISTINCT {column} FROM runs WHERE {column} != '' "
+            "AND id IN (SELECT run_id FROM series) ORDER BY 1"
+        )
+        found.append((what, [str(value) for (value,) in values]))
+    count, seconds = connection.execute(
+        "SELECT count(*), ifnull(sum(duration_s), 0) FROM runs"
+    ).fetchone()
+    found.append(("Runs in the database", [f"{count:,}, {seconds:,.0f} s of simulation"]))
+    row = connection.execute("SELECT value FROM facts WHERE name = 'job'").fetchone()
+    if row is not None:
+        job = json.loads(row[0])
+        found.append(("Command", [job["command"]]))
+        found.append(
+            ("Last job", [f"{job['started']}: {job['new_runs']:,} new runs, {job['duration_s']} s"])
+        )
+    return found
+
+
+def _machines(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Every machine with its figures as (key, value, where it comes from)."""
+    return [
+        {"name": machine, "title": title, "figures": list(_flatten("", json.loads(text)))}
+        for machine, title, text in connection.execute(
+            "SELECT name, title, description FROM machines ORDER BY name"
+        )
+    ]
+
+
+def _flatten(key: str, value: object) -> list[tuple[str, str, str]]:
+    if isinstance(value, dict):
+        if "value" in value or "assumption" in value:
+            if "value" in value:
+                return [(key, str(value["value"]), str(value.get("source", "")))]
+            return [(key, str(value["assumption"]), f"assumed: {value.get('why', '')}")]
+        inner = (_flatten(f"{key}.{name}" if key else name, one) for name, one in value.items())
+        return [figure for figures in inner for figure in figures]
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return [(key, text, "")]
