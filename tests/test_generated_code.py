@@ -113,9 +113,8 @@ def probe(
 def code_of(name: str, flavour: str, fence: str = "full") -> str:
     """One function's instructions, without the padding behind it."""
     text = "; ".join(i.text for i in probe(name, flavour, fence=fence))
-    return re.sub(
-        r"(; (nop\w*|ori r2,r2,0|xchg %ax,%ax|cs nop\w*|data16 .*?)( [^;]*)?|; \.long 0x0)+$", "", text
-    )
+    padding = r"(nop\w*|ori r2,r2,0|xchg %ax,%ax|cs nop\w*|data16 .*?)( [^;]*)?"
+    return re.sub(rf"(; {padding}|; \.long 0x0)+$", "", text)
 
 
 # Atomics and full fences of the ways through acquire and release; `s` is the owner's store-load.
