@@ -1,9 +1,10 @@
 /*
  * Fence kind `store_forward`, x86-64: collocation (Kawachiya 2005, 6.4.3 and 6.4.5). The load is
- * wider than the store and covers it. A store buffer can hand a load only what one store holds, so
+ * wider than the store and covers it. Where a store buffer hands a load only what one store holds,
  * the load waits until the store is in the cache and then reads all its bytes there: nothing of it
- * is older than the store. Store and load are one volatile asm, so that the compiler cannot forward
- * the value itself. For the operations see arch/order_full.h.
+ * is older than the store. Not every x86-64 processor does so (lockimpl/README.md). Store and load
+ * are one volatile asm, so that the compiler cannot forward the value itself. For the operations
+ * see arch/order_full.h.
  */
 #ifndef LOCKCROSS_ARCH_H
 #error "include arch/arch.h"
