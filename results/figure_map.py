@@ -16,10 +16,10 @@ from results.style import look, name
 from results.winners import Surface, polyline
 
 _RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
-_LABELS = 31  # points a side on which a place for a label is looked for
-_SMALLEST = 0.03  # share of a panel below which a region has no room for its name
+_LABELS = 61  # points a side on which a place for a label is looked for
+_SMALLEST = 0.05  # share of a panel's width or height that a region needs for a name
 _NARROW = 0.25  # share of a panel's width below which a name is written upright
-_LETTER = 0.4  # width of a letter, in heights of the line
+_LETTER = 0.55  # width of a letter, in heights of the line
 _ON_FRONT = 1.01  # a crossing counts when no third lock is cheaper by more than 1 %
 _HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]
 
@@ -140,10 +140,10 @@ def _label_regions(ax: Axes, panel: _Panel) -> None:
     winners = costs.argmin(axis=0)
     for index, label in enumerate(panel.labels):
         inside = winners == index
-        if inside.mean() < _SMALLEST:
+        wide, high = inside.any(axis=0).mean(), inside.any(axis=1).mean()
+        if min(wide, high) < _SMALLEST:
             continue
-        across = inside.any(axis=0).mean()
-        upright = bool(across < _NARROW and across < inside.any(axis=1).mean())
+        upright = bool(wide < _NARROW and wide < high)
         text = name(label, ", " if upright else "\n")
         row, column = _roomiest(inside, _marked(panel.grid, x, y), len(text), upright)
         ax.annotate(
@@ -176,7 +176,7 @@ def _roomiest(
 ) -> tuple[int, int]:
     """The point of a region (row, column) furthest from everything else: the region's edge, the
     frame, the marks. A label of `length` letters is longer than high: distances along it count
-    less. Of equal points the one deepest inside the frame is taken."""
+    less. Of equal points the one in the middle, along the label, is taken."""
     side = inside.shape[0]
     columns, rows = np.meshgrid(np.arange(side, dtype=float), np.arange(side, dtype=float))
     aspect = max(1.0, length * _LETTER)
@@ -186,7 +186,8 @@ def _roomiest(
     )
     for column, row in [*zip(columns[~inside], rows[~inside], strict=True), *marked]:
         clear = np.minimum(clear, np.hypot((columns - column) / wide, (rows - row) / high))
-    depth = np.minimum(np.minimum(rows, side - 1 - rows), np.minimum(columns, side - 1 - columns))
+    along = rows if upright else columns
+    depth = np.minimum(along, side - 1 - along)
     clear = np.where(inside, clear + depth / side**2, -1)
     row_, column_ = np.unravel_index(int(clear.argmax()), clear.shape)
     return int(row_), int(column_)

@@ -34,7 +34,8 @@ def write_report(connection: sqlite3.Connection, path: Path, figures: Mapping[st
         path.write_text(page, encoding="utf-8")
     except OSError as error:
         raise ReportError(
-            f"{error.filename or path}: cannot be written ({error.strerror}); name another folder with --output",
+            f"{error.filename or path}: cannot be written ({error.strerror}); name another folder "
+            "with --output",
             exit_code=1,
         ) from None
     return path

@@ -1,0 +1,208 @@
+"""A small study from a closed-form cost model, for tests of what is drawn and written from it."""
+
+import json
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from results.crossover import Point, find_crossover
+from results.records import (
+    CalibrationRecord,
+    CrossoverRecord,
+    CrossoverRun,
+    MachineRecord,
+    RunRecord,
+)
+from results.store import Store
+
+CAS, FENCE, LENGTHS, CANCELS = (0, 60, 120), (0, 60, 120), (2, 20, 200), (500, 5000)
+PAIRS = 100
+MAP = {"objects": 1, "runs": 10, "run_length": 10, "owner_share": 900000}
+RUN_LENGTH = {"objects": 1, "runs": 2, "owner_share": 500000}
+
+
+def cost(lock: str, cas: int, fence: int, cancel: int = 2000, length: int = 10) -> int:
+    """Cycles per pair: tasuki pays a CAS and a fence, asym_tasuki two fences, reservation half of
+    what tasuki pays and one cancellation in ten runs, thin a CAS."""
+    tasuki = 40 + cas + fence
+    return {
+        "thin": 40 + cas,
+        "tasuki": tasuki,
+        "asym_tasuki": 45 + 2 * fence,
+        "reservation": 42 + (cas + fence) // 2 + cancel // (10 * length),
+    }[lock]
+
+
+def record(identity: str, cycles: int = 1000, **changes: object) -> RunRecord:
+    """A good run on x86_64 with the latencies it was given among its resolved options."""
+    values: dict[str, object] = {
+        "identity": identity, "engine": "qemu", "engine_version": "1.0", "machine": "generic",
+        "isa": "x86_64", "flavour": "lock", "lock": "tasuki", "fence": "full",
+        "workload": "lock_sequence", "parameters": MAP, "threads": 2, "cas": None,
+        "fence_latency": None, "cancel": None, "seed": 1, "status": "ok", "cause": "",
+        "output": "", "command": f"./lockcross run {identity}", "started": "2026-01-01T00:00:00",
+        "duration_s": 0.5, "attempts": 1, "binary_digest": "d", "source_revision": "abc",
+        "compiler": "cc 1", "resolved": {},
+        "metrics": {
+            "core_cycles": (cycles * PAIRS, "cycles"), "pairs": (PAIRS, "pairs"),
+            "cycles_per_pair": (cycles, "cycles/pair"), "stall_issue": (7, "cycles"),
+            "coherence_load_M": (3, "count"),
+        },
+    }  # fmt: skip
+    return RunRecord(**values | changes)  # type: ignore[arg-type]
+
+
+class Synthetic:
+    """Fills a store with a whole study."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.plan = {
+            "title": "A synthetic study", "machine": "generic", "flavours": ["lock"],
+            "locks": ["tasuki", "reservation", "asym_tasuki"], "table_locks": ["thin"],
+            "map": {"threads": 2, "tolerance": 2, "parameters": MAP},
+        }  # fmt: skip
+
+    def fill(self) -> None:
+        self.store.set_fact("plan", self.plan)
+        self.store.set_fact("isa/x86_64", {"title": "x86-64", "full_fence": "mfence"})
+        self.store.set_fact(
+            "job",
+            {"command": "./lockcross crossover", "started": "2026-01-01", "duration_s": 1.5,
+             "new_runs": 3},
+        )  # fmt: skip
+        self._machines()
+        self._map()
+        self._run_length()
+        self._rounds()
+
+    def run(self, lock: str, cas: int = 20, fence: int = 30, cancel: int = 2000,
+            length: int = 10, kind: str = "full", machine: str = "generic",
+            parameters: dict[str, int] = MAP) -> int:  # fmt: skip
+        identity = json.dumps([lock, cas, fence, cancel, length, kind, machine, parameters])
+        paid = fence if kind == "full" else 5
+        resolved: dict[str, int | str] = {
+            "cas_success": cas, "fence_mfence": fence, "charge_stop": cancel,
+        }  # fmt: skip
+        return self.store.add_run(
+            record(identity, cost(lock, cas, paid, cancel, length), lock=lock, fence=kind,
+                   machine=machine, parameters={**parameters, "run_length": length},
+                   resolved=resolved),
+            "synthetic",
+        )  # fmt: skip
+
+    def _machines(self) -> None:
+        figures = {
+            "generic": ({"assumption": 20, "why": "neutral"}, {"assumption": 30, "why": "neutral"}),
+            "known": ({"value": 18, "source": "measured"}, {"value": 33, "source": "measured"}),
+            "guessed": ({"value": 90, "source": "measured"}, {"assumption": 90, "why": "a guess"}),
+        }
+        base = self.run("tasuki")
+        for name, (cas, fence) in figures.items():
+            latency = {"x86_64": {"cas_success": cas, "fence_mfence": fence}}
+            self.store.set_machine(MachineRecord(name, f"The {name} machine", {"latency": latency}))
+            settings = [(None, None)] + ([(x, x) for x in CAS] if name == "generic" else [])
+            for setting in settings:
+                for op, figure in (("cas", cas), ("fence", fence)):
+                    own = figure.get("value", figure.get("assumption"))
+                    cycles = float(own if setting[0] is None else setting[0]) + 2  # type: ignore[arg-type]
+                    self.store.add_calibration(
+                        CalibrationRecord(name, "x86_64", "lock", "qemu", *setting, op, cycles,
+                                          base, base)
+                    )  # fmt: skip
+            runs = [self.run(lock, 20, 30, machine=name)
+                    for lock in ("tasuki", "reservation", "asym_tasuki", "thin")]  # fmt: skip
+            runs.append(self.run("asym_tasuki", 20, 30, kind="rmw", machine=name))
+            self.store.set_series(f"table/{name}/x86_64/lock", runs)
+
+    def _map(self) -> None:
+        runs = [
+            self.run(lock, cas, fence)
+            for lock in self.plan["locks"]
+            for cas in CAS
+            for fence in FENCE
+        ]
+        runs += [self.run("asym_tasuki", cas, 30, kind="rmw") for cas in CAS]
+        self.store.set_series("map/x86_64/lock", runs)
+        for axis, fixed, values in (("cas", "fence_latency", FENCE), ("fence_latency", "cas", CAS)):
+            found = []
+            for value in values:
+                for pair in (("reservation", "tasuki"), ("asym_tasuki", "reservation")):
+
+                    def one(lock: str, x: int, value: int = value, axis: str = axis) -> int:
+                        return self.run(lock, *((x, value) if axis == "cas" else (value, x)))
+
+                    found += self._search(one, pair, axis, 0, 120, {fixed: value})
+            for crossover in found:
+                self.store.add_crossover(crossover, "map/x86_64/lock")
+        along = []
+        for pair in (("tasuki", "reservation"), ("tasuki", "asym_tasuki")):
+            along += self._search(
+                lambda lock, x: self.run(lock, cancel=x), pair, "cancel", 0, 9000, {}
+            )
+        self.store.set_crossovers(along, "axis/cancel/x86_64/lock")
+
+    def _run_length(self) -> None:
+        runs, found = [], []
+        for cancel in CANCELS:
+            for lock in self.plan["locks"]:
+                dear = cancel if lock == "reservation" else 2000
+                runs += [
+                    self.run(lock, cancel=dear, length=length, parameters=RUN_LENGTH)
+                    for length in LENGTHS
+                ]
+
+            def one(lock: str, x: int, cancel: int = cancel) -> int:
+                dear = cancel if lock == "reservation" else 2000
+                return self.run(lock, cancel=dear, length=x, parameters=RUN_LENGTH)
+
+            found += self._search(
+                one, ("tasuki", "reservation"), "run_length", 2, 200, {"cancel": cancel}
+            )
+        self.store.set_series("run_length/x86_64/lock", runs)
+        self.store.set_crossovers(found, "run_length/x86_64/lock")
+
+    def _rounds(self) -> None:
+        runs = []
+        for lock in self.plan["locks"]:
+            cycles = [100, 50, 50, 10_000 if lock == "reservation" else 100, 60, 60]
+            metrics = {"cycles_per_pair": (10.0, "cycles/pair")} | {
+                f"phase_{n}_cycles": (float(c), "cycles") for n, c in enumerate(cycles, 1)
+            }
+            one = record(f"rounds {lock}", lock=lock, workload="rounds", metrics=metrics)
+            runs.append(self.store.add_run(one, "synthetic"))
+        self.store.set_series("rounds/known/lock", runs)
+
+    def _search(self, run: Callable[[str, int], int], pair: tuple[str, str], axis: str, low: int,
+                high: int, setting: dict[str, int]) -> list[CrossoverRecord]:  # fmt: skip
+        def evaluate(wanted: Sequence[tuple[str, int]]) -> list[Point]:
+            points = []
+            for lock, x in wanted:
+                run_id = run(lock, x)
+                (value,) = self.store.connection.execute(
+                    "SELECT value FROM metrics WHERE run_id = ? AND name = 'cycles_per_pair'",
+                    (run_id,),
+                ).fetchone()
+                points.append(Point(Fraction(int(value)), run_id))
+            return points
+
+        found = find_crossover(evaluate, *pair, low, high, 2)
+        runs = tuple(
+            CrossoverRun(p.run_id, lock, x, float(p.cost)) for (lock, x), p in found.points.items()
+        )
+        always = {"a_always": pair[0], "b_always": pair[1]}.get(found.verdict, "")
+        ends = [(c.below, float(c.value), c.low, c.high) for c in found.crossings]
+        return [
+            CrossoverRecord(
+                "generic", "x86_64", "lock", "qemu", "lock_sequence", {**MAP, **setting}, axis,
+                "cycles", *pair, low, high, 2, found.verdict, below, value, left, right, runs,
+            )
+            for below, value, left, right in ends or [(always, None, None, None)]
+        ]  # fmt: skip
+
+
+def study(path: Path) -> Path:
+    """A database with a whole study in it."""
+    with Store(path) as store:
+        Synthetic(store).fill()
+    return path

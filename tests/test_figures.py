@@ -1,0 +1,158 @@
+"""Figures and report from a small synthetic study."""
+
+import base64
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from results.data import NoDataError, grid
+from results.errors import LockcrossError
+from results.figures import DRAWINGS, draw_all
+from results.report import render, write_report
+from results.store import Store
+from results.summary import lines, rows
+from results.winners import interpolate, neighbours, polyline
+from tests.synthetic import record, study
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return study(tmp_path_factory.mktemp("study") / "study.db")
+
+
+def test_drawn_twice_figures_are_the_same_bytes(database: Path, tmp_path: Path) -> None:
+    drawn = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        with Store(database, read_only=True) as store:
+            draw_all(store.connection, folder)
+        drawn.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+    assert drawn[0] == drawn[1]
+    assert set(drawn[0]) == {f"{d.name}.{end}" for d in DRAWINGS for end in ("png", "svg")}
+    for name, data in drawn[0].items():
+        assert data.startswith(b"\x89PNG") if name.endswith("png") else ElementTree.fromstring(data)
+
+
+def test_the_map_has_measured_axes_marks_and_both_contests(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        shown = grid(store.connection, "x86_64", "lock")
+    assert shown.cas == (2.0, 62.0, 122.0)
+    assert set(shown.costs) == {"tasuki", "reservation", "asym_tasuki", "asym_tasuki/rmw"}
+    # A lock without full fences has one cost for all their latencies.
+    assert (shown.costs["asym_tasuki/rmw"] == shown.costs["asym_tasuki/rmw"][0]).all()
+    assert [(m.machine, m.assumed) for m in shown.marks] == [("guessed", True), ("known", False)]
+    # At CAS 120 and cancellation 2000: 42 + (120 + f) / 2 + 20 = 45 + 2 f.
+    at_right = [c.fence for c in shown.crossings if c.cas == 122.0 and "asym_tasuki" in c.lock_a]
+    assert at_right == [pytest.approx(2 + (42 + 60 + 20 - 45) / 1.5, abs=1)]
+
+
+def test_no_study_is_said_plainly(tmp_path: Path) -> None:
+    with Store(tmp_path / "empty.db") as store, pytest.raises(NoDataError, match="crossover"):
+        draw_all(store.connection, tmp_path / "figures")
+
+
+def test_a_folder_that_cannot_be_made_is_said_plainly(database: Path, tmp_path: Path) -> None:
+    (tmp_path / "figures").write_text("in the way")
+    with Store(database, read_only=True) as store, pytest.raises(LockcrossError, match="--output"):
+        draw_all(store.connection, tmp_path / "figures")
+
+
+def test_the_winner_table_in_words(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        table = {row.machine: row for row in rows(store.connection)}
+    row = table["known"]
+    assert list(row.costs.values()) == sorted(row.costs.values())
+    assert (row.full.lock, row.full.runner_up, row.full.margin) == ("reservation", "tasuki", 3)
+    assert row.any_fence is not None
+    assert row.any_fence.lock == "asym_tasuki/rmw"
+    assert row.aside == ("thin",)
+    assert row.sentence().startswith(
+        "On x86-64 (known, lock) with measured CAS 20 and mfence 35 cycles, reservation wins: 87.0"
+    )
+    assert "partly assumed" in table["guessed"].sentence()
+    assert next(iter(table)) == "generic"
+
+
+def test_crossovers_in_words(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        words = [line.words for line in lines(store.connection, "axis")]
+    assert any(re.match(r"reservation up to 2,\d{3} cycles, tasuki above", one) for one in words)
+    assert "tasuki beats asymmetric everywhere from 0 to 9,000 cycles" in words
+
+
+class _Page(HTMLParser):
+    """Collects tags, what they would load, and the text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.sources: list[str] = []
+        self.alts: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        given = dict(attrs)
+        self.sources += [given[key] or "" for key in ("src", "href") if key in given]
+        if tag == "img":
+            self.alts.append(given.get("alt") or "")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_report_stands_alone_and_tells_all(database: Path, tmp_path: Path) -> None:
+    with Store(database, read_only=True) as store:
+        figures = draw_all(store.connection, tmp_path)
+        path = write_report(store.connection, tmp_path / "report.html", figures)
+        sentence = rows(store.connection)[0].sentence()
+    page = _Page(path.read_text(encoding="utf-8"))
+    assert len(page.sources) == len(DRAWINGS)
+    for source, alt in zip(page.sources, page.alts, strict=True):
+        head, data = source.split(",", 1)
+        assert head == "data:image/svg+xml;base64"
+        ElementTree.fromstring(base64.b64decode(data))
+        assert len(alt) > 40
+    assert sentence in page.text
+    for expected in (
+        "./lockcross crossover",
+        "cc 1",
+        "assumed: a guess",
+        "every run in the database",
+    ):
+        assert expected in page.text
+
+
+def test_what_comes_from_outside_is_escaped(tmp_path: Path) -> None:
+    evil = "<script>alert('x')</script><img src=x onerror=y>"
+    study(tmp_path / "evil.db")
+    with Store(tmp_path / "evil.db") as store:
+        store.add_run(record("evil", status="failed", cause=evil, command=evil), "p")
+        store.set_fact("job", {"command": evil, "started": evil, "duration_s": 1, "new_runs": 1})
+        page = _Page(render(store.connection, draw_all(store.connection, tmp_path)))
+    assert "script" not in page.tags
+    assert page.tags.count("img") == len(DRAWINGS)
+    assert evil in page.text
+
+
+def test_interpolation_is_exact_at_the_grid_and_linear_between() -> None:
+    costs = np.array([[0.0, 10.0, 40.0], [100.0, 110.0, 140.0]])
+    x, y = np.array([0.0, 1.0, 3.0, 2.0]), np.array([0.0, 1.0, 0.0, 0.5])
+    assert interpolate([0, 1, 3], [0, 1], costs, x, y).tolist() == [0.0, 110.0, 40.0, 75.0]
+
+
+def test_neighbours_are_those_that_different_locks_win() -> None:
+    costs = {(x, y): {"a": float(x), "b": 15.0 + y} for x in (0, 10, 20) for y in (0, 10)}
+    assert neighbours(costs) == [
+        ("a", "b", (10, 0), (20, 0)),
+        ("b", "a", (20, 0), (20, 10)),
+    ]
+
+
+def test_a_border_is_drawn_along_its_longer_side() -> None:
+    assert polyline([(5.0, 30.0), (4.0, 10.0), (5.0, 20.0)]) == [(4, 10), (5, 20), (5, 30)]
+    assert polyline([(30.0, 5.0), (10.0, 4.0)]) == [(10, 4), (30, 5)]

@@ -1,0 +1,186 @@
+"""Queries, exports, and the commands that give them."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from results import cli
+from results.errors import LockcrossError
+from results.queries import QueryError, ask, export, list_runs, named_queries, show_run, table
+from results.store import Store
+from tests.synthetic import record, study
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = study(tmp_path_factory.mktemp("study") / "study.db")
+    with Store(path) as store:
+        failed = record("bad", status="failed", cause="time limit", output="[red]half[/red] a line")
+        store.add_run(failed, "p")
+    return path
+
+
+def run(*words: object, code: int = 0) -> str:
+    """Runs a command of the results part; returns what it printed."""
+    app = typer.Typer()
+    cli.register(app)
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    if isinstance(done.exception, LockcrossError):
+        assert done.exception.exit_code == code
+        return done.exception.message
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+@pytest.mark.parametrize("name", sorted(named_queries()))
+def test_every_named_query_is_described_and_answers(database: Path, name: str) -> None:
+    assert len(named_queries()[name]) > 20
+    with Store(database, read_only=True) as store:
+        answer = ask(store.connection, name, database)
+    assert answer.columns
+    assert answer.rows
+
+
+def test_winners_are_the_cheapest_of_the_locks_compared(database: Path) -> None:
+    rows = json.loads(run("query", "winners", "--format", "json", "--db", database))
+    assert {row["machine"]: row["winner"] for row in rows} == {
+        "generic": "asym_tasuki/rmw", "known": "asym_tasuki/rmw", "guessed": "asym_tasuki/rmw",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM runs", "DROP TABLE metrics", "INSERT INTO facts VALUES ('a', '{}')",
+        "UPDATE runs SET status = 'ok'", "CREATE TABLE mine (x)", "PRAGMA user_version = 7",
+        "DELETE FROM runs RETURNING id",
+    ],
+)  # fmt: skip
+def test_queries_cannot_write(database: Path, sql: str) -> None:
+    before = table_counts(database)
+    run("query", sql, "--db", database, code=2)
+    assert table_counts(database) == before
+
+
+def table_counts(database: Path) -> list[tuple[int, ...]]:
+    with Store(database, read_only=True) as store:
+        counts = [
+            store.connection.execute(f"SELECT count(*) FROM {name}").fetchone()
+            for name in ("runs", "metrics", "facts", "sqlite_master")
+        ]
+        return [*counts, store.connection.execute("PRAGMA user_version").fetchone()]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["query", "SELECT colour FROM runs"], "no such column"),
+        (["query", "SELEC x"], "syntax error"),
+        (["query", "no_such"], "named ones are"),
+        (["query"], "--list"),
+        (["query", "winners", "--format", "xml"], "allowed are table, csv, json"),
+        (["runs", "--status", "fine"], "allowed are ok, failed, refused"),
+        (["show", "99999"], "no run 99999"),
+        (["export", "runs.xls"], "allowed are .csv, .parquet"),
+        (["export", "runs.csv", "--table", "mine"], "allowed are wide, runs"),
+    ],
+)
+def test_mistakes_are_explained(database: Path, words: list[str], expected: str) -> None:
+    assert expected in run(*words, "--db", database, code=2)
+
+
+def test_formats_agree(database: Path) -> None:
+    sql = "SELECT id, lock, cause FROM runs ORDER BY id LIMIT 3"
+    rows = json.loads(run("query", sql, "--format", "json", "--db", database))
+    lines = run("query", sql, "--format", "csv", "--db", database).splitlines()
+    assert lines[0] == "id,lock,cause"
+    assert [int(line.split(",")[0]) for line in lines[1:]] == [row["id"] for row in rows]
+    shown = run("query", sql, "--db", database)
+    assert all(row["lock"] in shown for row in rows)
+
+
+def test_runs_are_filtered(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        answer = list_runs(store.connection, 1000, lock="reservation", machine="known")
+        assert answer.rows
+        where = {name: answer.columns.index(name) for name in ("lock", "machine")}
+        assert {row[where["lock"]] for row in answer.rows} == {"reservation"}
+        assert {row[where["machine"]] for row in answer.rows} == {"known"}
+        assert len(list_runs(store.connection, 2).rows) == 2
+    assert "time limit" in run("runs", "--status", "failed", "--db", database)
+
+
+def test_show_tells_all_of_a_run(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        (failed,) = store.connection.execute(
+            "SELECT id FROM runs WHERE identity = 'bad'"
+        ).fetchone()
+        (drawn,) = store.connection.execute(
+            "SELECT run_id FROM series WHERE name GLOB 'map/*' AND run_id IN "
+            "(SELECT run_id FROM crossover_runs)"
+        ).fetchone()
+        details = show_run(store.connection, drawn)
+    assert details.series
+    assert details.crossovers
+    shown = run("show", failed, "--db", database)
+    for expected in (
+        "time limit",
+        "[red]half[/red] a line",
+        "./lockcross run bad",
+        "run_length=10",
+    ):
+        assert expected in shown
+    assert "cycles_per_pair" in run("show", drawn, "--db", database)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_exports_come_back_as_they_were(database: Path, tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"runs.{ending}"
+    with Store(database, read_only=True) as store:
+        frame = table(store.connection, "wide")
+        metrics = table(store.connection, "metrics")
+        export(frame, path)
+    back = pd.read_csv(path) if ending == "csv" else pd.read_parquet(path)
+    assert list(back.columns) == list(frame.columns)
+    assert list(back["id"]) == list(frame["id"])
+    assert list(back["parameter_run_length"].dropna()) == list(
+        frame["parameter_run_length"].dropna()
+    )
+    good = back[back.status == "ok"]
+    total = metrics[metrics.name == "cycles_per_pair"].value.sum()
+    assert back["metric_cycles_per_pair"].sum() == pytest.approx(total)
+    assert not good["metric_cycles_per_pair"].isna().any()
+
+
+def test_single_tables_are_exported(database: Path, tmp_path: Path) -> None:
+    run("export", tmp_path / "c.csv", "--table", "crossovers", "--db", database)
+    assert "verdict" in pd.read_csv(tmp_path / "c.csv").columns
+
+
+def test_an_export_that_cannot_be_written(database: Path, tmp_path: Path) -> None:
+    with Store(database, read_only=True) as store, pytest.raises(QueryError, match="written"):
+        export(table(store.connection, "runs"), tmp_path / "none" / "runs.csv")
+
+
+def test_figures_and_report_are_commands(database: Path, tmp_path: Path) -> None:
+    said = run("report", "--db", database, "--output", tmp_path)
+    assert said.strip() == str(tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+    assert "winner_map.png" in run("figures", "--db", database, "--output", tmp_path)
+
+
+def test_queries_use_the_indexes(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        for sql, index in (
+            ("SELECT * FROM runs WHERE identity = 'x'", "sqlite_autoindex_runs_1"),
+            ("SELECT * FROM runs WHERE machine = 'm' AND isa = 'i'", "runs_by_setting"),
+            ("SELECT * FROM runs WHERE status = 'failed'", "runs_by_status"),
+            ("SELECT * FROM metrics WHERE name = 'cycles'", "metrics_by_name"),
+            ("SELECT * FROM crossovers WHERE series = 'map'", "crossovers_by_series"),
+        ):
+            plan = store.connection.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall()
+            assert index in plan[0][3]
