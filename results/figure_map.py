@@ -145,11 +145,13 @@ def _label_regions(ax: Axes, panel: _Panel) -> None:
             continue
         upright = bool(wide < _NARROW and wide < high)
         text = name(label, ", " if upright else "\n")
-        row, column = _roomiest(inside, _marked(panel.grid, x, y), len(text), upright)
+        row, column = _roomiest(
+            inside, _marked(panel.grid, x, y), max(map(len, text.splitlines())), upright
+        )
         ax.annotate(
             text, (x[row, column], y[row, column]),
-            ha="center", va="center", fontsize=9, fontweight="bold", color=_dark(label),
-            rotation=90 if upright else 0, zorder=6, path_effects=_HALO,
+            ha="center", va="center", fontsize=8 if upright else 9, fontweight="bold",
+            color=_dark(label), rotation=90 if upright else 0, zorder=6, path_effects=_HALO,
         )  # fmt: skip
 
 
@@ -167,7 +169,7 @@ def _marked(shown: Grid, x: Surface, y: Surface) -> list[tuple[float, float]]:
     return [
         ((mark.cas - shown.cas[0]) / wide + shift, (mark.fence - shown.fence[0]) / high)
         for mark in shown.marks
-        for shift in (0, 3)
+        for shift in range(0, 9, 2)
     ]
 
 
@@ -176,7 +178,7 @@ def _roomiest(
 ) -> tuple[int, int]:
     """The point of a region (row, column) furthest from everything else: the region's edge, the
     frame, the marks. A label of `length` letters is longer than high: distances along it count
-    less. Of equal points the one in the middle, along the label, is taken."""
+    less. Of equal points the one deepest inside the frame is taken."""
     side = inside.shape[0]
     columns, rows = np.meshgrid(np.arange(side, dtype=float), np.arange(side, dtype=float))
     aspect = max(1.0, length * _LETTER)
@@ -186,8 +188,9 @@ def _roomiest(
     )
     for column, row in [*zip(columns[~inside], rows[~inside], strict=True), *marked]:
         clear = np.minimum(clear, np.hypot((columns - column) / wide, (rows - row) / high))
-    along = rows if upright else columns
-    depth = np.minimum(along, side - 1 - along)
+    depth = np.minimum(rows, side - 1 - rows)
+    if not upright:
+        depth = np.minimum(depth, np.minimum(columns, side - 1 - columns))
     clear = np.where(inside, clear + depth / side**2, -1)
     row_, column_ = np.unravel_index(int(clear.argmax()), clear.shape)
     return int(row_), int(column_)

@@ -35,7 +35,7 @@ def present(db: Path, output: Path) -> None:
 
 def _table(connection: sqlite3.Connection) -> Table:
     table = Table(
-        "machine", "ISA", "CAS", "fence", "full fences: winner", "any fence: winner",
+        "machine", "ISA", "CAS", "fence", "full fences: winner", "any kind of fence: winner",
         title="Cheapest lock by cycles per acquire-release pair (measured latencies in cycles)",
         box=None,
     )  # fmt: skip

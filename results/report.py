@@ -83,14 +83,15 @@ def _answers(
     lines = [*summary.lines(connection, "axis"), *summary.lines(connection, "run_length")]
     found = []
     for row in rows:
-        if row.machine == plan["machine"]:
-            words = [
-                f"Along {summary.AXES[line.axis]}{f' ({line.setting})' if line.setting else ''}: "
-                f"{line.words}."
-                for line in lines
-                if line.isa == row.isa and line.flavour == row.flavour
-            ]
-            found.append((row.isa, row.flavour, [row.sentence(), *words]))
+        if row.machine != plan["machine"]:
+            continue
+        by_axis: dict[str, list[str]] = {}
+        for line in lines:
+            if line.isa == row.isa and line.flavour == row.flavour:
+                held = f", {line.setting}" if line.setting else ""
+                by_axis.setdefault(f"{summary.AXES[line.axis]}{held}", []).append(line.words)
+        words = [f"By {axis}: {'; '.join(parts)}." for axis, parts in by_axis.items()]
+        found.append((row.isa, row.flavour, [row.sentence(), *words]))
     return found
 
 

@@ -185,6 +185,20 @@ class Store:
                 [(name, run_id) for run_id in dict.fromkeys(run_ids)],
             )
 
+    def forget_series(self) -> None:
+        """Removes all series and crossovers, in one transaction; the runs stay."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM series")
+            connection.execute("DELETE FROM crossovers")
+
+    def fact(self, name: str) -> dict[str, object] | None:
+        """A fact of a study, or None."""
+        with explained(self.path):
+            row = self.connection.execute(
+                "SELECT value FROM facts WHERE name = ?", (name,)
+            ).fetchone()
+        return None if row is None else json.loads(row[0])
+
     def set_machine(self, record: MachineRecord) -> None:
         """Keeps a machine's description, in place of an earlier one."""
         with self._transaction() as connection:

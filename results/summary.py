@@ -133,7 +133,10 @@ def _line(connection: sqlite3.Connection, machine: str, one: FoundCrossover) -> 
     value = _shown(one, one.value, scale) if one.value is not None else None
     bracket = f"{one.bracket_low:,} to {one.bracket_high:,}" if one.value is not None else ""
     fixed = [k for k in (*_LATENCIES, "cancel") if k in one.setting and k != one.axis]
-    setting = ", ".join(f"{AXES[k]} set to {one.setting[k]:,}" for k in fixed)
+    held = [f"{AXES[k]} set to {one.setting[k]:,}" for k in fixed]
+    if one.series.startswith("run_length/"):  # a workload of its own
+        held.insert(0, f"owner's share {one.setting['owner_share'] / 10_000:g} %")
+    setting = ", ".join(held)
     return Line(
         isa(connection, one.isa), one.flavour, one.axis, one.unit, setting,
         (one.lock_a, one.lock_b), _words(one, value, scale), value, bracket, one.tolerance, one.id,

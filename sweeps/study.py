@@ -115,6 +115,8 @@ class Study:
             return self._evaluate(line.cell(lock, x * line.step) for line, lock, x in lines)
 
         found = find_all(evaluate, searches)
+        if self._store.fact("plan") not in (None, self._plan.model_dump()):
+            self._store.forget_series()  # they are another plan's: not to be drawn with this one's
         self._store_crossovers([(hunts[number], found[number]) for number in searches])
         self._store_series()
         self._store_facts()

@@ -1,0 +1,262 @@
+"""The main job against a runner that answers from a closed-form cost model."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from results.data import crossovers, grid, series, series_names
+from results.errors import LockcrossError
+from results.present import present
+from results.records import StoredRun
+from results.store import Store
+from sweeps.cells import Cell, digest
+from sweeps.isa import ISAS
+from sweeps.machine import load_machine
+from sweeps.study import Study
+from sweeps.study_cells import StudyCells, labels
+from sweeps.study_plan import STUDIES, StudyPlan, load_study, parse_study
+from tests.synthetic import record
+
+PLAN = (STUDIES / "crossover.toml").read_text(encoding="utf-8")
+
+
+class ModelRunner:
+    """Takes the place of sweeps.runner.Runner. tasuki: a CAS and a fence; asym_tasuki: two fences;
+    reservation: half of tasuki and one cancellation an object; thin: a CAS. Failing locks fail."""
+
+    def __init__(self, store: Store, failing: str = "") -> None:
+        self._store = store
+        self._failing = failing
+        self.made = 0
+
+    def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
+        options = [self._options(cell) for cell in cells]
+        names = [
+            digest([one, c.lock, c.fence, c.flavour, c.workload, c.arguments()])
+            for c, one in zip(cells, options, strict=True)
+        ]
+        known = self._store.find(names)
+        for cell, one, name in zip(cells, options, names, strict=True):
+            if name not in known:
+                self.made += 1
+                self._add(cell, one, name, plan)
+        known = self._store.find(names)
+        return [known[name] for name in names]
+
+    def _options(self, cell: Cell) -> dict[str, int]:
+        figures = load_machine(cell.machine).figures(cell.isa)
+        options = {name: figure.number for name, figure in figures.items()}
+        fence = ISAS[cell.isa].full_fence
+        given = {"cas_success": cell.cas, fence: cell.fence_latency, "charge_stop": cell.cancel}
+        return options | {k: v for k, v in given.items() if v is not None}
+
+    def _add(self, cell: Cell, options: dict[str, int], name: str, plan: str) -> None:
+        failed = cell.lock == self._failing
+        self._store.add_run(
+            record(
+                name, machine=cell.machine, isa=cell.isa, flavour=cell.flavour, lock=cell.lock,
+                fence=cell.fence, workload=cell.workload, parameters=dict(cell.parameters),
+                threads=cell.threads, cas=cell.cas, fence_latency=cell.fence_latency,
+                cancel=cell.cancel, resolved=dict(options),
+                status="failed" if failed else "ok", cause="made to fail" if failed else "",
+                metrics={} if failed else self._metrics(cell, options),
+            ),
+            plan,
+        )  # fmt: skip
+
+    def _metrics(self, cell: Cell, options: dict[str, int]) -> dict[str, tuple[float, str]]:
+        cas, full = options["cas_success"], options[ISAS[cell.isa].full_fence]
+        fence = {"full": full, "rmw": cas, "store_forward": 12}[cell.fence]
+        if cell.workload == "calibrate":
+            costs = {"empty": 0, "cas": cas + 3, "fence": fence + 2}
+            each = 10 + costs.get(str(cell.parameters["op"]), 1)
+            if cell.parameters["op"] == "fence":
+                each += 1  # the store that it is compared with
+            total = each * int(cell.parameters["iterations"])
+            return {"cycles": (total, "cycles"), "charges_stop": (0, "count")}
+        objects = int(cell.parameters["objects"])
+        runs = int(cell.parameters.get("runs", cell.parameters.get("rounds", 1)))
+        pairs = objects * runs * int(cell.parameters.get("run_length", 1))
+        tasuki = 40 + cas + fence
+        per_pair, stops = {
+            "thin": (40 + cas, 0),
+            "tasuki": (tasuki, 0),
+            "asym_tasuki": (45 + 2 * fence, 0),
+            "reservation": (42 + (cas + fence) // 2, objects),
+        }[cell.lock]
+        cycles = pairs * per_pair + stops * options["charge_stop"]
+        metrics = {
+            "core_cycles": (cycles, "cycles"), "pairs": (pairs, "pairs"),
+            "cycles_per_pair": (cycles / pairs, "cycles/pair"), "charges_stop": (stops, "count"),
+        }  # fmt: skip
+        if cell.workload == "rounds":
+            metrics |= {f"phase_{n}_cycles": (per_pair * n, "cycles") for n in range(1, runs + 1)}
+        return metrics
+
+
+def study(store: Store, plan: StudyPlan, flavours: list[str], failing: str = "") -> ModelRunner:
+    runner = ModelRunner(store, failing)
+    Study(plan, flavours, store, runner).run()  # type: ignore[arg-type]
+    return runner
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    path = tmp_path_factory.mktemp("study") / "study.db"
+    with Store(path) as store:
+        study(store, load_study("crossover"), ["lock", "larx"])
+    yield path
+
+
+def test_borders_are_where_the_model_says(database: Path) -> None:
+    """tasuki = asym_tasuki where cas = fence + 5, measured 3 and 2 more than set; reservation =
+    tasuki where (cas + fence) / 2 = 2 + cancel / (20 x 20)."""
+    with Store(database, read_only=True) as store:
+        crossings = grid(store.connection, "ppc64le", "larx").crossings
+    assert crossings
+    for one in crossings:
+        cas, fence = one.cas - 3, one.fence - 2
+        costs = {
+            "tasuki": 40 + cas + fence,
+            "asym_tasuki": 45 + 2 * fence,
+            "reservation": 42 + (cas + fence) / 2 + 5000 / 400,
+        }
+        # Half a cycle: the model's division of odd sums.
+        assert costs[one.lock_a] == pytest.approx(costs[one.lock_b], abs=0.6)
+
+
+def test_break_even_run_lengths_are_where_the_model_says(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        found = [
+            one
+            for one in crossovers(store.connection, "run_length/ppc64le")
+            if "tasuki" in (one.lock_a, one.lock_b)
+        ]
+    assert {one.setting["cancel"] for one in found} == {1000, 5000, 20000}
+    for one in found:
+        exact = one.setting["cancel"] / 2 / (40 + 50 - 42 - 25)  # two runs share a cancellation
+        if one.value is None:
+            assert exact > one.high
+        else:
+            assert one.bracket_low is not None
+            assert one.bracket_high is not None
+            assert one.bracket_low <= exact <= one.bracket_high <= one.bracket_low + one.tolerance
+
+
+def test_shares_are_searched_in_the_steps_that_are_exact(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        found = crossovers(store.connection, "axis/owner_share")
+        tried = store.connection.execute(
+            "SELECT DISTINCT x FROM crossover_runs JOIN crossovers ON crossovers.id = crossover_id "
+            "WHERE axis = 'owner_share'"
+        ).fetchall()
+    assert found
+    assert all(x % 50_000 == 0 for (x,) in tried)
+
+
+def test_a_second_study_runs_nothing_and_finds_the_same(database: Path, tmp_path: Path) -> None:
+    def found(store: Store) -> list[object]:
+        return store.connection.execute(
+            "SELECT series, axis, lock_a, lock_b, verdict, value FROM crossovers "
+            "ORDER BY 1, 2, 3, 4, 6"
+        ).fetchall()
+
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(database.read_bytes())
+    with Store(copy) as store:
+        before = found(store)
+        assert study(store, load_study("crossover"), ["lock", "larx"]).made == 0
+        assert found(store) == before
+
+
+def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(database.read_bytes())
+    with Store(copy) as store:
+        study(store, load_study("crossover_quick"), ["larx"])
+        assert series_names(store.connection, "map") == [("ppc64le", "larx")]
+        assert {one.axis for one in crossovers(store.connection, "axis")} == {
+            "cas", "fence_latency", "cancel",
+        }  # fmt: skip
+
+
+def test_every_series_is_there(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        assert series_names(store.connection, "map") == [("x86_64", "lock"), ("ppc64le", "larx")]
+        assert series_names(store.connection, "rounds") == [("p3", "lock")]
+        tables = {machine for machine, *_ in series_names(store.connection, "table")}
+        assert tables == {"generic", "p3", "p4xeon", "skylake", "zen4", "power9"}
+        shown = {run.label for run in series(store.connection, "table/zen4/x86_64/lock")}
+    assert {"thin", "asym_tasuki/rmw", "tasuki/store_forward"} <= shown
+
+
+def test_the_end_says_who_wins_and_where_things_are(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    present(database, tmp_path)
+    said = capsys.readouterr().out
+    for place in ("report.html", "figures/winner_map.png", "figures/rounds.png"):
+        assert str(tmp_path / place) in said
+        assert (tmp_path / place).stat().st_size > 1000
+    assert "x86-64 lock, CAS latency:" in said
+
+
+def test_a_failed_run_ends_the_job_with_what_repeats_it(tmp_path: Path) -> None:
+    with (
+        Store(tmp_path / "a.db") as store,
+        pytest.raises(LockcrossError, match=r"made to fail(.|\n)*lockcross run") as caught,
+    ):
+        study(store, load_study("crossover"), ["larx"], failing="reservation")
+    assert caught.value.exit_code == 1
+
+
+def test_a_lock_that_cancels_must_be_named(tmp_path: Path) -> None:
+    plan = parse_study(PLAN.replace('cancelling = ["reservation"]', "cancelling = []"))
+    with Store(tmp_path / "a.db") as store, pytest.raises(LockcrossError, match="cancelling"):
+        study(store, plan, ["larx"])
+
+
+def test_fence_kinds_are_those_of_lock_and_isa() -> None:
+    plan = load_study("crossover")
+    assert labels(plan, "larx", ["tasuki", "thin"]) == ["tasuki", "thin"]
+    assert labels(plan, "lock", ["tasuki", "thin"]) == [
+        "tasuki", "thin", "tasuki/rmw", "tasuki/store_forward",
+    ]  # fmt: skip
+
+
+def test_a_latency_that_is_never_paid_is_left_unset() -> None:
+    cells = StudyCells(load_study("crossover"))
+    assert cells.on_map("lock", "asym_tasuki/rmw", 7, 9).fence_latency is None
+    assert cells.on_map("lock", "asym_tasuki", 7, 9).fence_latency == 9
+    assert cells.at_run_length("lock", "tasuki", 5, 1000).cancel is None
+    assert cells.at_run_length("lock", "reservation", 5, 1000).cancel == 1000
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in STUDIES.glob("*.toml")))
+def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
+    assert load_study(name).locks
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('machine = "generic"', 'machine = "nowhere"', "machine: 'nowhere' is unknown"),
+        ('"asym_tasuki"]', '"asymm"]', "locks: 'asymm' is unknown"),
+        ('"larx"', '"larks"', "flavours: 'larks' is unknown"),
+        ("tolerance = 2", "tolerence = 2", "map.tolerence: unknown key"),
+        ("tolerance = 2", "tolerance = 0", "map.tolerance"),
+        ("cas = [0, 10,", "cas = [10, 0,", "map.cas"),
+        ("cas = [0, 10,", 'cas = ["0", 10,', "map.cas.0"),
+        ("latencies = [0, 75, 150]", "latencies = [0, 75]", "calibration.latencies"),
+        ("step = 50000", "step = 30000", "multiples of step 30000"),
+        ("objects = 8", "objekts = 8", "objekts: unknown"),
+        ("objects = 256", "objects = 0", "objects: 0"),
+        ("[axes.threads]", "[axes.colour]", "axes: 'colour' is unknown"),
+    ],
+)
+def test_mistakes_in_a_study_are_named(old: str, new: str, said: str) -> None:
+    assert old in PLAN
+    with pytest.raises(ValueError, match=re.escape(said)):
+        parse_study(PLAN.replace(old, new))
