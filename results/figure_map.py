@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from results.data import Grid, fact, grid, series_names
-from results.style import look, name
+from results.data import Grid, fact, grid, series, series_names
+from results.style import flavour_name, look, name
 from results.winners import Surface, polyline
 
 _RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
@@ -43,7 +43,7 @@ def draw_map(connection: sqlite3.Connection) -> Figure:
         _draw_panel(ax, panel)
     for ax in axes[len(panels) :]:
         ax.axis("off")
-    _draw_key(axes[len(panels)], fact(connection, "plan"))
+    _draw_key(axes[len(panels)], fact(connection, "plan"), _cancellation(connection))
     return figure
 
 
@@ -53,7 +53,7 @@ def _panels(connection: sqlite3.Connection) -> list[_Panel]:
         one = grid(connection, isa_name, flavour)
         full = tuple(label for label in one.costs if "/" not in label)
         flavours = [f for i, f in series_names(connection, "map") if i == isa_name]
-        title = one.isa.title + (f", {flavour.upper()}" if len(flavours) > 1 else "")
+        title = one.isa.title + (f", {flavour_name(flavour)}" if len(flavours) > 1 else "")
         found.append(_Panel(one, full, f"{title}, {one.isa.full_fence}"))
         if len(full) < len(one.costs):
             found.append(_Panel(one, tuple(one.costs), f"{title}, any kind of fence"))
@@ -196,7 +196,13 @@ def _roomiest(
     return int(row_), int(column_)
 
 
-def _draw_key(ax: Axes, plan: dict[str, object]) -> None:
+def _cancellation(connection: sqlite3.Connection) -> int:
+    """Cycles that stopping a thread costs in the runs of the map: the machine's own."""
+    parts = series_names(connection, "map")[0]
+    return int(series(connection, "/".join(("map", *parts)))[0].resolved["charge_stop"])
+
+
+def _draw_key(ax: Axes, plan: dict[str, object], cancellation: int) -> None:
     given = plan["map"]
     assert isinstance(given, dict)
     parameters = given["parameters"]
@@ -214,6 +220,7 @@ def _draw_key(ax: Axes, plan: dict[str, object]) -> None:
         f"machine {plan['machine']}, {given['threads']} threads,\n"
         f"owner's share {share:g} %, runs of {parameters['run_length']},\n"
         f"{parameters['runs']} runs in an object's life,\n"
+        f"a cancellation stops a thread for {cancellation:,} cycles,\n"
         f"crossovers to within {given['tolerance']} cycles",
         transform=ax.transAxes, va="top", linespacing=1.5,
     )  # fmt: skip

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from results.data import NoDataError, fact, phases, series, series_names
-from results.style import look, name
+from results.data import NoDataError, SeriesRun, fact, phases, series, series_names
+from results.style import FENCE_KINDS, look, name
 
 _TURN = 3  # rounds a thread runs before the other's turn
 _HIGH = 20  # bars above this say how high they are
@@ -16,24 +16,32 @@ _HIGH = 20  # bars above this say how high they are
 
 def draw_rounds(connection: sqlite3.Connection) -> Figure:
     """Cycles of each round relative to the base lock's first. Raises NoDataError."""
-    names = series_names(connection, "rounds")
-    if not names:
+    panels = [
+        (machine, kind, runs)
+        for machine, flavour in series_names(connection, "rounds")
+        for kind, runs in _by_fence(series(connection, f"rounds/{machine}/{flavour}")).items()
+    ]
+    if not panels:
         raise NoDataError("the database holds no rounds experiment; run ./lockcross crossover")
-    figure = Figure(figsize=(8.2, 3.6 * len(names) + 0.3), layout="constrained")
-    for ax, (machine, flavour) in zip(
-        figure.subplots(len(names), 1, squeeze=False).flatten(), names, strict=True
-    ):
-        _draw_panel(ax, connection, machine, flavour)
+    figure = Figure(figsize=(8.2, 3.4 * len(panels) + 0.3), layout="constrained")
+    axes = figure.subplots(len(panels), 1, squeeze=False, sharey=True).flatten()
+    for ax, (machine, kind, runs) in zip(axes, panels, strict=True):
+        _draw_panel(ax, connection, machine, kind, runs)
     return figure
 
 
-def _draw_panel(ax: Axes, connection: sqlite3.Connection, machine: str, flavour: str) -> None:
-    runs = series(connection, f"rounds/{machine}/{flavour}")
+def _by_fence(runs: list[SeriesRun]) -> dict[str, list[SeriesRun]]:
+    """Runs by fence kind ("" for full), that with full fences first."""
+    kinds = sorted({run.label.partition("/")[2] for run in runs})
+    return {kind: [run for run in runs if run.label.partition("/")[2] == kind] for kind in kinds}
+
+
+def _draw_panel(
+    ax: Axes, connection: sqlite3.Connection, machine: str, kind: str, runs: list[SeriesRun]
+) -> None:
     order = list(fact(connection, "plan")["locks"])  # the first is the base
-    rounds = {
-        run.label: phases(connection, run.id)
-        for run in sorted(runs, key=lambda run: order.index(run.label))
-    }
+    locks = {run.label.partition("/")[0]: run for run in runs}
+    rounds = {lock: phases(connection, locks[lock].id) for lock in order if lock in locks}
     base = rounds[order[0]][0]
     places = np.arange(len(next(iter(rounds.values()))))
     width = 0.8 / len(rounds)
@@ -60,5 +68,5 @@ def _draw_panel(ax: Axes, connection: sqlite3.Connection, machine: str, flavour:
     ax.set_xlabel("round, and the thread that runs it")
     ax.set_ylabel("time relative to round 1 of tasuki")
     titles = dict(connection.execute("SELECT name, title FROM machines"))
-    ax.set_title(titles.get(machine, machine))
+    ax.set_title(f"{titles.get(machine, machine)}: {FENCE_KINDS.get(kind, 'full fences')}")
     ax.legend(loc="upper right", ncols=3, frameon=False)

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from results.data import FoundCrossover, Isa, SeriesRun, crossovers, isa, series, series_names
-from results.style import look, name
+from results.style import flavour_name, look, name
 
 _CANCEL_LINES = (":", "--", "-")  # from the cheapest cancellation to the dearest
 _HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]
@@ -42,7 +42,7 @@ def draw_run_length(connection: sqlite3.Connection) -> Figure:
 
 
 def _title(known: Isa, flavour: str, several: bool) -> str:
-    return known.title + (f", {flavour.upper()}" if several else "")
+    return known.title + (f", {flavour_name(flavour)}" if several else "")
 
 
 def _curves(runs: Sequence[SeriesRun]) -> dict[tuple[str, int], Curve]:

@@ -53,7 +53,8 @@ DRAWINGS = (
     Drawing(
         "rounds",
         "Two threads in turns of three rounds (thesis, Figure 6.15)",
-        "Time of each round relative to the first round of the tasuki lock, logarithmic scale. "
+        "Time of each round relative to the first round of the tasuki lock, logarithmic scale, a "
+        "panel for each kind of fence. "
         "The reservation lock's fourth round, in which the second thread cancels every "
         "reservation, stands far above all others.",
         draw_rounds,

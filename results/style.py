@@ -50,3 +50,8 @@ def name(label: str, separator: str = ", ") -> str:
     """A lock label in words: `asymmetric, store forwarding`."""
     kind = label.partition("/")[2]
     return look(label).name + (f"{separator}{FENCE_KINDS.get(kind, kind)}" if kind else "")
+
+
+def flavour_name(flavour: str) -> str:
+    """An atomic flavour as its architects write it."""
+    return {"lse": "LSE", "llsc": "LL/SC"}.get(flavour, flavour)

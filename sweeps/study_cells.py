@@ -114,14 +114,15 @@ class StudyCells:
         ]
 
     def rounds_cells(self) -> list[Cell]:
-        """The rounds experiment, a run for each lock."""
+        """The rounds experiment, a run for each fence kind and lock."""
         given = self.plan.rounds
         return [
             Cell(
                 engine=ENGINE, machine=given.machine, isa=isa_of(given.flavour),
-                flavour=given.flavour, lock=lock, fence="full", workload="rounds",
+                flavour=given.flavour, lock=lock, fence=fence, workload="rounds",
                 parameters=dict(given.parameters), threads=2,
             )
+            for fence in given.fences
             for lock in self.plan.locks
         ]  # fmt: skip
 

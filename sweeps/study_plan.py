@@ -77,6 +77,7 @@ class Rounds(_Table):
 
     machine: str
     flavour: str
+    fences: Annotated[list[str], Field(min_length=1)]  # fence kinds, a panel of the figure each
     parameters: dict[str, int]
 
     @field_validator("parameters")
@@ -135,6 +136,7 @@ class StudyPlan(_Table):
             ("locks", [*self.locks, *self.table_locks, *self.cancelling], list(load_locks())),
             ("fence_kinds", self.fence_kinds, [k for k in FENCE_KINDS if k != "full"]),
             ("axes", list(self.axes), list(SHARED_AXES)),
+            ("rounds.fences", self.rounds.fences, list(FENCE_KINDS)),
         ):
             if unknown := [value for value in values if value not in known]:
                 raise ValueError(
