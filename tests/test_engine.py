@@ -88,6 +88,16 @@ def test_a_seed_moves_the_start(tmp_path: Path) -> None:
     assert reports[0] != reports[1]
 
 
+def test_phases_lie_between_the_start_and_the_end_of_their_core(tmp_path: Path) -> None:
+    program = Program("rounds", "tasuki", "full", "lock")
+    arguments: Options = {"threads": 2, "objects": 4, "rounds": 6}
+    document = run(program, arguments, {"seed": 1, "offset_max": 5000}, tmp_path)
+    assert [mark["phase"] for mark in document["phases"]] == [1, 2, 3, 4, 5, 6]
+    for mark in document["phases"]:
+        core = document["cores"][mark["core"]]
+        assert core["start"] < mark["cycle"] < core["start"] + core["cycles"]
+
+
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_one_cycle_an_instruction_plus_memory(flavour: str, tmp_path: Path) -> None:
     """Width 1, unit latencies and blocking accesses: gem5's TimingSimpleCPU accounting."""

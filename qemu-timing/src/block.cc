@@ -12,17 +12,22 @@ template <typename Each> void for_each_bit(uint64_t mask, Each each) {
 }
 } // namespace
 
+uint32_t Block::wait_for(const RegisterTime &result) const {
+    uint32_t wait = 0;
+    for (const RegisterTime &use : first_use) {
+        if (use.reg == result.reg && result.cycle > use.cycle) {
+            wait = std::max(wait, result.cycle - use.cycle);
+        }
+    }
+    return wait;
+}
+
 uint32_t Block::wait_of(const Block &next) const {
     if (last_next == &next)
         return last_wait;
     uint32_t wait = 0;
-    for (const RegisterTime &result : late) {
-        for (const RegisterTime &use : next.first_use) {
-            if (use.reg == result.reg && result.cycle > use.cycle) {
-                wait = std::max(wait, result.cycle - use.cycle);
-            }
-        }
-    }
+    for (const RegisterTime &result : late)
+        wait = std::max(wait, next.wait_for(result));
     last_next = &next;
     last_wait = wait;
     return wait;
@@ -33,17 +38,19 @@ BlockBuilder::BlockBuilder(const Options &options, uint64_t pc)
     block_->pc = pc;
 }
 
-uint32_t BlockBuilder::latency_of(Latency latency) const {
-    switch (latency) {
+uint32_t BlockBuilder::latency_of(const Insn &insn) const {
+    // A blocking core has waited for the access before the next instruction issues.
+    uint32_t access = options_.blocking ? 0 : options_.lat_l1;
+    uint32_t before = insn.loads ? access : 0;
+    switch (insn.latency) {
     case Latency::Mul:
-        return options_.lat_mul;
+        return before + options_.lat_mul;
     case Latency::Div:
-        return options_.lat_div;
+        return before + options_.lat_div;
     case Latency::Load:
-        // A blocking core has waited for the access before the next instruction issues.
-        return options_.blocking ? 1 : std::max<uint32_t>(options_.lat_l1, 1);
+        return std::max<uint32_t>(access, 1);
     default:
-        return options_.lat_alu;
+        return before + options_.lat_alu;
     }
 }
 
@@ -70,18 +77,18 @@ Step *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) {
     for_each_bit(insn.reads, [&](int reg) { earliest = std::max(earliest, ready_[reg]); });
     uint32_t cycle = slot_for(insn, earliest);
     for_each_bit(insn.reads, [&](int reg) {
-        if (written_[reg] || needed_[reg])
+        if ((block_->written >> reg & 1) || needed_[reg])
             return;
         needed_[reg] = true;
         block_->first_use.push_back({uint8_t(reg), cycle});
     });
     for_each_bit(insn.writes, [&](int reg) {
-        ready_[reg] = cycle + latency_of(insn.latency);
-        written_[reg] = true;
+        ready_[reg] = cycle + latency_of(insn);
+        block_->written |= uint64_t(1) << reg;
     });
     for_each_bit(insn.address_write, [&](int reg) {
         ready_[reg] = cycle + options_.lat_alu;
-        written_[reg] = true;
+        block_->written |= uint64_t(1) << reg;
     });
     block_->instructions++;
     block_->fallthrough = address + size;
@@ -96,9 +103,10 @@ Step *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) {
 std::unique_ptr<Block> BlockBuilder::finish() {
     block_->length = cycle_ + 1;
     for (int reg = 0; reg < kRegisters; reg++) {
-        if (written_[reg] && ready_[reg] > block_->length) {
-            block_->late.push_back({uint8_t(reg), ready_[reg] - block_->length});
-        }
+        if (ready_[reg] <= block_->length)
+            continue;
+        block_->late.push_back({uint8_t(reg), ready_[reg] - block_->length});
+        block_->latest = std::max(block_->latest, block_->late.back().cycle);
     }
     return std::move(block_);
 }

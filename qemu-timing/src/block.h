@@ -32,6 +32,12 @@ struct Block {
     std::vector<RegisterTime> first_use; // offset at which a register from outside is needed
     std::vector<RegisterTime> late;      // cycles past the block's end until a result is ready
 
+    uint32_t latest = 0;  // the longest of `late`
+    uint64_t written = 0; // registers, as bits
+
+    // Cycles that this block waits, from its start, for a result that comes at a cycle from there.
+    uint32_t wait_for(const RegisterTime &result) const;
+
     // Cycles that next waits for results of this block.
     uint32_t wait_of(const Block &next) const;
 
@@ -53,7 +59,7 @@ class BlockBuilder {
     std::unique_ptr<Block> finish();
 
   private:
-    uint32_t latency_of(Latency latency) const;
+    uint32_t latency_of(const Insn &insn) const;
     uint32_t slot_for(const Insn &insn, uint32_t earliest);
 
     static constexpr int kRegisters = 64;
@@ -62,7 +68,7 @@ class BlockBuilder {
     uint32_t cycle_ = 0, used_ = 0; // cycle of the last issue, and how many issued in it
     bool memory_used_ = false, branch_used_ = false;
     uint32_t ready_[kRegisters] = {};
-    bool written_[kRegisters] = {}, needed_[kRegisters] = {};
+    bool needed_[kRegisters] = {};
 };
 
 } // namespace lockcross

@@ -1,5 +1,6 @@
 #include "core.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace lockcross {
@@ -12,20 +13,47 @@ void Core::enter(const Block &next) {
     if (block_) {
         const Block &last = *block_;
         leave();
-        if (uint32_t wait = last.wait_of(next))
-            stall(Stall::Dependence, wait);
-        if (last.branch != Branch::None) {
-            bool right =
-                predictor_.predicted(last.branch, last.branch_pc, last.fallthrough, next.pc);
-            if (!right) {
-                stall(Stall::Mispredict, options_.mispredict);
-            } else if (next.pc != last.fallthrough) {
-                stall(Stall::TakenBranch, options_.taken_branch);
-            }
-        }
+        wait_for_results(last, next, branch_to(next, last));
     }
     block_ = &next;
     counts_.instructions += next.instructions;
+}
+
+// Returns the cycles that the branch at the end of last costs.
+uint32_t Core::branch_to(const Block &next, const Block &last) {
+    if (last.branch == Branch::None)
+        return 0;
+    if (!predictor_.predicted(last.branch, last.branch_pc, last.fallthrough, next.pc)) {
+        stall(Stall::Mispredict, options_.mispredict);
+        return options_.mispredict;
+    }
+    if (next.pc == last.fallthrough)
+        return 0;
+    stall(Stall::TakenBranch, options_.taken_branch);
+    return options_.taken_branch;
+}
+
+// hidden: cycles since the end of last, in which its results have come nearer.
+void Core::wait_for_results(const Block &last, const Block &next, uint32_t hidden) {
+    uint32_t wait = last.wait_of(next);
+    for (const Block::RegisterTime &result : owed_)
+        wait = std::max(wait, next.wait_for(result));
+    uint32_t stalled = wait > hidden ? wait - hidden : 0;
+    stall(Stall::Dependence, stalled);
+    uint32_t passed = hidden + stalled + next.length;
+    if (owed_.empty() && last.latest <= passed)
+        return;
+    std::vector<Block::RegisterTime> still;
+    auto keep = [&](const Block::RegisterTime &result) {
+        bool written = next.written >> result.reg & 1;
+        if (!written && result.cycle > passed)
+            still.push_back({result.reg, result.cycle - passed});
+    };
+    for (const Block::RegisterTime &result : last.late)
+        keep(result);
+    for (const Block::RegisterTime &result : owed_)
+        keep(result);
+    owed_ = std::move(still);
 }
 
 void Core::leave() {
@@ -47,11 +75,20 @@ void Core::wait_for(const Fill &fill) {
 
 void Core::read(const Step &step, LineId line) { wait_for(memory_.read(id_, line, at(step))); }
 
+void Core::wait_for_order(const Step &step) {
+    Cycle now = at(step);
+    buffer_.retire(now);
+    Cycle until = step.insn.acquire ? buffer_.released_at(now) : now;
+    if (step.insn.is_atomic()) {
+        until = std::max(until, step.insn.release ? buffer_.empty_at(now) : ordered_until_);
+    }
+    wait_until(Stall::Drain, now, until);
+}
+
 void Core::load(const Step &step, uint64_t address, uint32_t size) {
     buffer_.retire(at(step));
     if (!buffer_.empty()) {
-        if (step.insn.acquire)
-            wait_until(Stall::Drain, at(step), buffer_.released_at(at(step)));
+
         StoreBuffer::Lookup found = buffer_.lookup(address, size);
         if (found.match == StoreBuffer::Match::Forward)
             return;
@@ -118,10 +155,11 @@ void Core::rmw(const Step &step, uint64_t address, uint32_t size) {
 
 void Core::store_conditional(const Step &step, uint64_t address, uint32_t size, bool accessed,
                              bool won) {
-    if (reservation_lost())
+    bool lost = reservation_lost();
+    if (lost)
         counts_.reservations_lost++;
     (won ? counts_.cas_won : counts_.cas_lost)++;
-    if (accessed && won) {
+    if (accessed && !lost) { // it stored, if only what was there
         exclusive(step, address, size, options_.cas_success);
     } else {
         stall(Stall::Atomic, options_.cas_failure);
@@ -145,6 +183,8 @@ void Core::fence(const Step &step) {
         kind == Fence::Mfence || kind == Fence::Hwsync || kind == Fence::Dmb || kind == Fence::Dsb;
     if (drains)
         wait_until(Stall::Drain, at(step), buffer_.empty_at(at(step)));
+    if (kind == Fence::Lwsync || kind == Fence::DmbSt)
+        ordered_until_ = buffer_.empty_at(at(step));
     stall(Stall::Fence, fence_latency(kind));
 }
 

@@ -32,11 +32,10 @@ class Core {
     void load(const Step &step, uint64_t address, uint32_t size);
     void store(const Step &step, uint64_t address, uint32_t size);
     void load_linked(const Step &step, uint64_t address, uint32_t size);
-    // Before an atomic that is also a release makes its access: earlier stores drain first, and
-    // only then does it compete for its line.
-    void drain_for(const Step &step) {
-        if (step.insn.release)
-            wait_until(Stall::Drain, at(step), buffer_.empty_at(at(step)));
+    // What an access waits for before it is made, and before it competes for its line.
+    void before_access(const Step &step) {
+        if (step.insn.acquire || step.insn.is_atomic())
+            wait_for_order(step);
     }
     // won: the functional outcome.
     void cas(const Step &step, uint64_t address, uint32_t size, bool won);
@@ -65,7 +64,9 @@ class Core {
             stall(cause, until - now);
     }
     void wait_for(const Fill &fill);
-    void branch(const Block &next);
+    void wait_for_order(const Step &step);
+    uint32_t branch_to(const Block &next, const Block &last);
+    void wait_for_results(const Block &last, const Block &next, uint32_t hidden);
     void read(const Step &step, LineId line);
     void exclusive(const Step &step, uint64_t address, uint32_t size, uint32_t latency);
     void buffered_store(const Step &step, uint64_t address, uint32_t size, LineId line);
@@ -80,6 +81,9 @@ class Core {
     Predictor predictor_;
     const Block *block_ = nullptr;
     Cycle base_ = 0, start_ = 0;
+    Cycle ordered_until_ = 0; // an atomic stays behind the stores before an lwsync or a dmb st
+    // Results that the last block but one, or earlier ones, still owe, from the last block's end.
+    std::vector<Block::RegisterTime> owed_;
     bool reserving_ = false; // between a load-linked and its store-conditional
 };
 

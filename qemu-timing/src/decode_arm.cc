@@ -123,8 +123,7 @@ bool decode_atomic(uint32_t w, Insn &insn) {
     insn.reads = base_bit(w);
     insn.writes = field_bit(w, 0);
     if ((w & 0x3ffffc00) == 0x38bfc000) {
-        insn.effect = Effect::Memory;
-        insn.acquire = true;
+        insn.effect = Effect::Memory; // an acquire that may pass an earlier release
         return true;
     }
     insn.effect = Effect::Rmw;
@@ -134,13 +133,40 @@ bool decode_atomic(uint32_t w, Insn &insn) {
     return true;
 }
 
+// Capstone 4 gives the registers of aliases wrongly: the first operand of cmp, cmn and tst counts
+// as written, the target of mov, lsl, sxtw and their like as read. Returns true when the
+// instruction is one of those.
+bool decode_alias(uint32_t w, Insn &insn) {
+    bool add_immediate = (w & 0x3f00001f) == 0x3100001f; // cmp, cmn
+    bool add_register = (w & 0x3f00001f) == 0x2b00001f;  // shifted or extended
+    bool test_immediate = (w & 0x7f80001f) == 0x7200001f;
+    bool test_register = (w & 0x7f20001f) == 0x6a00001f;
+    if (add_immediate || add_register || test_immediate || test_register) {
+        bool extended = add_register && (w & 0x00200000);
+        insn.reads = add_immediate || extended ? base_bit(w) : field_bit(w, 5);
+        if (add_register || test_register)
+            insn.reads |= field_bit(w, 16);
+        insn.writes = kFlags;
+        return true;
+    }
+    bool move = (w & 0x1f800000) == 0x12800000 && (w & 0x60000000) != 0x60000000;  // movz, movn
+    bool field = (w & 0x1f800000) == 0x13000000 && (w & 0x60000000) != 0x20000000; // ubfm, sbfm
+    bool system = (w & 0xfff00000) == 0xd5300000;                                  // mrs
+    if (!move && !field && !system)
+        return false;
+    insn.reads = field ? field_bit(w, 5) : 0;
+    insn.writes = field_bit(w, 0);
+    return true;
+}
+
 class ArmDecoder : public Decoder {
   public:
     Insn decode(const uint8_t *bytes, size_t size, uint64_t address) override {
         Insn insn;
         uint32_t w = uint32_t(bytes[0]) | uint32_t(bytes[1]) << 8 | uint32_t(bytes[2]) << 16 |
                      uint32_t(bytes[3]) << 24;
-        if (decode_system(w, insn) || decode_ordered(w, insn) || decode_atomic(w, insn))
+        if (decode_system(w, insn) || decode_ordered(w, insn) || decode_atomic(w, insn) ||
+            decode_alias(w, insn))
             return insn;
         insn.branch = branch_of(w);
         if (insn.branch == Branch::Return)

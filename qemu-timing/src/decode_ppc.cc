@@ -151,6 +151,8 @@ void decode_31_moves(Insn &insn, const Fields &f) {
 
 bool decode_31_arithmetic(Insn &insn, const Fields &f) {
     static const unsigned sums[] = {8, 10, 40, 104, 136, 138, 200, 202, 232, 234, 266};
+    static const unsigned one_operand[] = {104, 200, 202, 232, 234}; // neg, addze, ...
+    static const unsigned carry_in[] = {136, 138, 200, 202, 232, 234};
     static const unsigned products[] = {9, 11, 73, 75, 233, 235};
     static const unsigned quotients[] = {393, 395, 425, 427, 457, 459, 489, 491};
     static const unsigned remainders[] = {265, 267, 777, 779};
@@ -160,8 +162,15 @@ bool decode_31_arithmetic(Insn &insn, const Fields &f) {
     if (!one_of(xo, sums) && !product && !quotient)
         return false;
     insn.latency = product ? Latency::Mul : quotient ? Latency::Div : Latency::Alu;
-    insn.reads = bit(f.ra()) | bit(f.rb());
+    insn.reads = bit(f.ra());
+    if (!one_of(xo, one_operand))
+        insn.reads |= bit(f.rb());
     insn.writes = bit(f.rt());
+    bool takes_carry = one_of(xo, carry_in);
+    if (takes_carry)
+        insn.reads |= bit(kCarry);
+    if (takes_carry || xo == 8 || xo == 10)
+        insn.writes |= bit(kCarry);
     if (f.low())
         insn.writes |= cr_field(0);
     return true;
@@ -211,6 +220,8 @@ void decode_immediate(Insn &insn, const Fields &f) {
     insn.latency = opcode == 7 ? Latency::Mul : Latency::Alu;
     insn.reads = opcode >= 14 ? f.ra_or_zero() : bit(f.ra());
     insn.writes = bit(f.rt());
+    if (opcode == 8 || opcode == 12 || opcode == 13)
+        insn.writes |= bit(kCarry);
     if (opcode == 13)
         insn.writes |= cr_field(0);
 }
@@ -222,7 +233,8 @@ void decode_rotate(Insn &insn, const Fields &f) {
     if (immediate_logic && f.rt() == f.ra() && (f.word & 0xffff) == 0 && opcode < 28)
         return; // nop
     uint64_t reads = bit(f.rt());
-    if (opcode == 20)
+    bool inserts = opcode == 20 || (opcode == 30 && (f.word >> 2 & 7) == 3); // rlwimi, rldimi
+    if (inserts)
         reads |= bit(f.ra());
     if (opcode == 23 || (opcode == 30 && (f.word >> 1 & 15) >= 8))
         reads |= bit(f.rb());

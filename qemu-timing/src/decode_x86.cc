@@ -91,6 +91,13 @@ const cs_x86_op *memory_operand(const cs_insn *c) {
     return nullptr;
 }
 
+// Whether what is written is what was loaded, with no operation in between.
+bool only_loads(unsigned id) {
+    return id == X86_INS_MOV || id == X86_INS_MOVZX || id == X86_INS_MOVSX ||
+           id == X86_INS_MOVSXD || id == X86_INS_MOVABS || id == X86_INS_XCHG ||
+           id == X86_INS_CMPXCHG || uses_stack(id);
+}
+
 void decode_memory(const cs_insn *c, Insn &insn) {
     const cs_x86_op *memory = memory_operand(c);
     if (uses_stack(c->id)) {
@@ -102,7 +109,11 @@ void decode_memory(const cs_insn *c, Insn &insn) {
     if (!memory || c->id == X86_INS_LEA)
         return;
     insn.effect = Effect::Memory;
-    insn.latency = Latency::Load;
+    if (only_loads(c->id)) {
+        insn.latency = Latency::Load;
+    } else {
+        insn.loads = true;
+    }
     bool locked = c->detail->x86.prefix[0] == X86_PREFIX_LOCK;
     if (locked || c->id == X86_INS_XCHG) {
         insn.effect = c->id == X86_INS_CMPXCHG ? Effect::Cas : Effect::Rmw;

@@ -31,11 +31,17 @@ struct Insn {
     uint64_t writes = 0;        // ready after `latency`
     uint64_t address_write = 0; // base register of an update form: ready after one simple operation
     Latency latency = Latency::Alu;
+    bool loads = false; // `latency` begins when an operand has come from memory
     Effect effect = Effect::None;
     Branch branch = Branch::None;
     Fence fence = Fence::Count;
     Charge charge = Charge::Count;
-    bool acquire = false, release = false; // of a memory access
+    // Of a memory access; acquire: it also stays behind earlier release stores.
+    bool acquire = false, release = false;
+
+    bool is_atomic() const {
+        return effect == Effect::Cas || effect == Effect::Rmw || effect == Effect::StoreConditional;
+    }
 };
 
 class Decoder {

@@ -86,8 +86,9 @@ Fill Memory::own(uint32_t core, LineId id, Cycle now, Event event) {
 
 void Memory::write_until(uint32_t core, LineId id, Cycle until) {
     Line &line = lines_[id];
+    // An earlier store of the core to the line may still be in flight.
+    line.write_until = line.writer == core ? std::max(line.write_until, until) : until;
     line.writer = uint8_t(core);
-    line.write_until = until;
 }
 
 Fill Memory::fetch(Line &line, LineId id) {

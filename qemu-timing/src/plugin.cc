@@ -23,6 +23,7 @@ struct Engine {
     std::condition_variable changed;
     std::vector<std::unique_ptr<Block>> blocks;
     int64_t host_offset = 0; // host address minus guest address
+    uint64_t begun = 0;      // numbers of the threads that came to BEGIN, as bits
     uint32_t meeting = 0;    // threads that wait in MEET or BEGIN
     uint64_t meetings = 0;   // how often all came
     std::unique_ptr<Region> region;
@@ -45,16 +46,11 @@ void before_access(unsigned vcpu, void *data) {
         runner->gate(*static_cast<Step *>(data));
 }
 
-void before_atomic(unsigned vcpu, void *data) {
-    if (Runner *runner = runner_of(vcpu))
-        runner->gate_atomic(*static_cast<Step *>(data));
-}
-
 void before_store_conditional(unsigned vcpu, void *data) {
     Runner *runner = runner_of(vcpu);
     if (!runner)
         return;
-    runner->gate_atomic(*static_cast<Step *>(data));
+    runner->gate(*static_cast<Step *>(data));
     runner->before_store_conditional(*static_cast<Step *>(data));
 }
 
@@ -113,10 +109,7 @@ void watch(qemu_plugin_insn *insn, Step *step) {
     case Effect::StoreConditional:
         before(before_store_conditional);
         break;
-    case Effect::Cas:
-    case Effect::Rmw:
-        before(before_atomic);
-        break;
+
     default:
         before(before_access);
     }
@@ -162,6 +155,9 @@ void begin(unsigned vcpu, uint64_t thread, uint64_t threads, uint64_t from, uint
     std::unique_lock lock(engine->mutex);
     if (engine->region)
         fail(4, "the program began a second region of interest");
+    if (engine->begun >> thread & 1)
+        fail(4, "two threads began the region under one number");
+    engine->begun |= uint64_t(1) << thread;
     meet(lock, uint32_t(threads), [&] {
         Image image{from, to, reinterpret_cast<uint8_t *>(from + uint64_t(engine->host_offset))};
         engine->region =
@@ -174,9 +170,10 @@ void begin(unsigned vcpu, uint64_t thread, uint64_t threads, uint64_t from, uint
     running[vcpu] = &runner;
 }
 
-void end(unsigned vcpu, uint32_t thread) {
+void end(unsigned vcpu) {
+    uint32_t core = running[vcpu]->id();
     running[vcpu] = nullptr;
-    bool over = engine->region->finish(thread);
+    bool over = engine->region->finish(core);
     std::unique_lock lock(engine->mutex);
     engine->region_over |= over;
     engine->changed.notify_all();
@@ -200,9 +197,9 @@ void on_syscall(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t op, ui
     case kBegin:
         return begin(vcpu, thread, a2, a3, a4);
     case kPhase:
-        return engine->region->mark(uint32_t(thread), a2);
+        return engine->region->mark(running[vcpu]->id(), a2);
     case kEnd:
-        return end(vcpu, uint32_t(thread));
+        return end(vcpu);
     default:
         fail(4, "unknown marker " + std::to_string(op));
     }

@@ -11,6 +11,12 @@
 
 namespace lockcross {
 
+void fail(int code, const std::string &message) {
+    std::fprintf(stderr, "lockcross-timing: %s\n", message.c_str());
+    std::fflush(stderr);
+    _exit(code);
+}
+
 namespace {
 
 // A well-mixed number for each (seed, core): the finalizer of SplitMix64.
@@ -33,18 +39,15 @@ std::vector<uint8_t> copy_of(const Image &image) {
     for (size_t from = 0; from < copy.size(); from += kPage) {
         size_t size = std::min(kPage, copy.size() - from);
         iovec to{&copy[from], size}, source{image.host + from, size};
-        process_vm_readv(getpid(), &to, 1, &source, 1, 0);
+        ssize_t got = process_vm_readv(getpid(), &to, 1, &source, 1, 0);
+        if (got < 0 && errno != EFAULT) {
+            fail(4, std::string("cannot read the program's memory: ") + std::strerror(errno));
+        }
     }
     return copy;
 }
 
 } // namespace
-
-void fail(int code, const std::string &message) {
-    std::fprintf(stderr, "lockcross-timing: %s\n", message.c_str());
-    std::fflush(stderr);
-    _exit(code);
-}
 
 Runner::Runner(Region &region, uint32_t id, const Options &options, Memory &memory, Counts &counts)
     : core(options, id, memory, counts), region_(region), id_(id) {}
@@ -153,6 +156,7 @@ void Region::start() {
     for (uint32_t core = 0; core < runners_.size(); core++) {
         Cycle offset = mix(options.seed, core) % (uint64_t(options.offset_max) + 1);
         runners_[core]->core.start_at(offset);
+        report_.starts.push_back(offset);
         order_.wait_at(core, offset);
     }
     pass_turn();
@@ -203,8 +207,11 @@ uint64_t Region::instructions() const {
 void Region::write_report(bool complete) {
     report_.complete = complete;
     report_.cycles = cycles_;
-    for (uint32_t core = 0; complete && core < runners_.size(); core++) {
-        if (runners_[core]->core.stall_sum() != cycles_[core]) {
+    for (uint32_t core = 0; core < runners_.size(); core++) {
+        // Unfinished blocks do not count.
+        if (!complete)
+            report_.cycles[core] = runners_[core]->core.stall_sum();
+        if (complete && runners_[core]->core.stall_sum() != cycles_[core]) {
             fail(4, "the stalls of core " + std::to_string(core) + " do not add up to its cycles");
         }
     }

@@ -39,14 +39,11 @@ class Runner {
     // Before an access: waits for the turn.
     void gate(const Step &step) {
         resolve();
+        core.before_access(step);
         if (int64_t(core.at(step)) > limit)
             hand_over(core.at(step));
     }
-    void gate_atomic(const Step &step) {
-        resolve();
-        core.drain_for(step);
-        gate(step);
-    }
+
     void before_store_conditional(const Step &step);
     // After an access; address counts from the image's start, size in bytes.
     void access(const Step &step, uint64_t address, uint32_t size, bool is_store);
@@ -56,6 +53,7 @@ class Runner {
             resolve_pending();
     }
 
+    uint32_t id() const { return id_; }
     void wake();
     void sleep();
 

@@ -22,16 +22,16 @@ std::string member(const char *name, uint64_t value) {
     return "\"" + std::string(name) + "\":" + std::to_string(value);
 }
 
-std::string core_json(size_t core, Cycle cycles, const Counts &counts) {
-    std::string text = "{" + member("core", core) + "," + member("cycles", cycles) + "," +
-                       member("instructions", counts.instructions) + ",\"cas\":{" +
-                       member("won", counts.cas_won) + "," + member("lost", counts.cas_lost) +
-                       "}," + member("rmw", counts.rmw) +
-                       ",\"fences\":" + object(kFenceNames, counts.fences) + "," +
-                       member("reservations_lost", counts.reservations_lost) +
-                       ",\"charges\":" + object(kChargeNames, counts.charges) + "," +
-                       member("holds", counts.holds) +
-                       ",\"stalls\":" + object(kStallNames, counts.stalls) + ",\"coherence\":{";
+std::string core_json(size_t core, Cycle start, Cycle cycles, const Counts &counts) {
+    std::string text =
+        "{" + member("core", core) + "," + member("start", start) + "," + member("cycles", cycles) +
+        "," + member("instructions", counts.instructions) + ",\"cas\":{" +
+        member("won", counts.cas_won) + "," + member("lost", counts.cas_lost) + "}," +
+        member("rmw", counts.rmw) + ",\"fences\":" + object(kFenceNames, counts.fences) + "," +
+        member("reservations_lost", counts.reservations_lost) +
+        ",\"charges\":" + object(kChargeNames, counts.charges) + "," +
+        member("holds", counts.holds) + ",\"stalls\":" + object(kStallNames, counts.stalls) +
+        ",\"coherence\":{";
     for (size_t event = 0; event < kEventNames.size(); event++) {
         if (event)
             text += ",";
@@ -60,7 +60,7 @@ std::string to_json(const Report &report, const Options &options,
     for (size_t core = 0; core < counts.size(); core++) {
         if (core)
             text += ",";
-        text += core_json(core, report.cycles[core], counts[core]);
+        text += core_json(core, report.starts[core], report.cycles[core], counts[core]);
     }
     text += "],\"phases\":[";
     for (size_t i = 0; i < report.phases.size(); i++) {

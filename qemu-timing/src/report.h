@@ -21,7 +21,8 @@ struct Report {
     std::string isa;
     bool complete = false;
     uint64_t handovers = 0;
-    std::vector<Cycle> cycles; // of each core
+    std::vector<Cycle> starts; // of each core: the cycle at which it begins its work
+    std::vector<Cycle> cycles; // of each core, from its start
     std::vector<PhaseMark> phases;
 };
 

@@ -121,16 +121,83 @@ TEST_CASE("core: a blocking core pays the L1 access of every load and store") {
     CHECK(bench.stalled(Stall::Hit) == 6);
 }
 
-TEST_CASE("core: an acquire load waits for release stores only") {
+TEST_CASE("core: an acquire waits for release stores only, and so does an acquire atomic") {
+    for (Effect effect : {Effect::Memory, Effect::LoadLinked, Effect::Cas, Effect::Rmw}) {
+        Bench bench;
+        Step acquire = bench.step(effect), release = bench.step(Effect::Memory);
+        acquire.insn.acquire = release.insn.release = true;
+        bench.core.store(bench.step(Effect::Memory), 0, 4);
+        bench.core.before_access(acquire);
+        CHECK(bench.stalled(Stall::Drain) == 0);
+        bench.core.store(release, 0, 4);
+        bench.core.before_access(acquire);
+        CHECK(bench.stalled(Stall::Drain) > 0);
+    }
+}
+
+TEST_CASE("core: a release store waits for nothing, a release atomic for the drain") {
     Bench bench;
-    Step acquire = bench.step(Effect::Memory), release = bench.step(Effect::Memory);
-    acquire.insn.acquire = release.insn.release = true;
+    Step store = bench.step(Effect::Memory), atomic = bench.step(Effect::Rmw);
+    store.insn.release = atomic.insn.release = true;
     bench.core.store(bench.step(Effect::Memory), 0, 4);
-    bench.core.load(acquire, 32, 4);
+    bench.core.before_access(store);
     CHECK(bench.stalled(Stall::Drain) == 0);
-    bench.core.store(release, 0, 4);
-    bench.core.load(acquire, 32, 4);
-    CHECK(bench.stalled(Stall::Drain) > 0);
+    bench.core.before_access(atomic);
+    CHECK(bench.stalled(Stall::Drain) == bench.options.lat_l1);
+}
+
+TEST_CASE("core: a store-conditional stays behind the stores before an lwsync") {
+    for (Fence kind : {Fence::Lwsync, Fence::DmbSt}) {
+        Options options;
+        options.fence_lwsync = options.fence_dmb_st = 0;
+        Bench bench(options);
+        bench.core.store(bench.step(Effect::Memory), 8 * options.line, 8); // misses
+        bench.core.before_access(bench.step(Effect::StoreConditional));
+        CHECK(bench.stalled(Stall::Drain) == 0);
+        bench.core.fence(bench.fence(kind));
+        bench.core.before_access(bench.step(Effect::StoreConditional));
+        CHECK(bench.stalled(Stall::Drain) == options.lat_memory + options.lat_l1);
+    }
+}
+
+TEST_CASE("core: a store-conditional that stores what was there still takes the line") {
+    Bench bench;
+    bench.core.load_linked(bench.step(Effect::LoadLinked), 0, 4);
+    bench.core.store_conditional(bench.step(Effect::StoreConditional), 0, 4, true, false);
+    CHECK(bench.counts[0].coherence[size_t(Event::Atomic)][size_t(Mesi::M)] == 1);
+}
+
+TEST_CASE("core: what a branch costs hides a wait for results, and waits outlive a short block") {
+    Options options;
+    options.mispredict = 8;
+    Bench bench(options);
+    Block slow, use, between;
+    slow.length = use.length = between.length = 1;
+    slow.issue_cycles = use.issue_cycles = between.issue_cycles = 1;
+    slow.late = {{3, 19}};
+    slow.latest = 19;
+    use.first_use = {{3, 0}};
+    slow.branch = Branch::Conditional;
+    slow.pc = slow.branch_pc = 0x200;
+    slow.fallthrough = 0x204;
+    use.pc = between.pc = 0x204;
+    bench.core.enter(slow);
+    bench.core.enter(use); // the counter says not taken, and it is not
+    CHECK(bench.stalled(Stall::Dependence) == 19);
+
+    Bench hidden(options);
+    use.pc = 0x300; // taken, unlike the prediction
+    hidden.core.enter(slow);
+    hidden.core.enter(use);
+    CHECK(hidden.stalled(Stall::Mispredict) == 8);
+    CHECK(hidden.stalled(Stall::Dependence) == 11);
+
+    Bench over(options);
+    use.pc = 0x208;
+    over.core.enter(slow);
+    over.core.enter(between);
+    over.core.enter(use);
+    CHECK(over.stalled(Stall::Dependence) == 18); // one cycle less: that of the block between
 }
 
 TEST_CASE("core: a store-conditional that never reached memory costs a failure") {

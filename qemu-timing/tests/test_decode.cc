@@ -52,6 +52,10 @@ TEST_CASE("decode x86: fences and charges") {
 TEST_CASE("decode x86: memory, arithmetic, branches") {
     CHECK(x86({0x8b, 0x47, 0x08}).effect == Effect::Memory); // mov 8(%rdi),%eax
     CHECK(x86({0x8b, 0x47, 0x08}).latency == Latency::Load);
+    Insn division = x86({0xf7, 0x37}); // divl (%rdi)
+    CHECK(division.latency == Latency::Div);
+    CHECK(division.loads);
+    CHECK_FALSE(x86({0x8b, 0x47, 0x08}).loads);
     CHECK(x86({0x48, 0x8d, 0x47, 0x03}).effect == Effect::None); // lea
     Insn push = x86({0x53});
     CHECK(push.effect == Effect::Memory);
@@ -85,9 +89,9 @@ TEST_CASE("decode arm: atomics, exclusives, ordered accesses") {
     CHECK(arm(0x8803fc20).release); // stlxr
     CHECK(arm(0x88037c20).writes == reg(3));
     CHECK(arm(0x88dffc20).effect == Effect::Memory);
-    CHECK(arm(0x88dffc20).acquire); // ldar
-    CHECK(arm(0x889ffc20).release); // stlr
-    CHECK(arm(0xb8bfc020).acquire); // ldapr
+    CHECK(arm(0x88dffc20).acquire);       // ldar
+    CHECK(arm(0x889ffc20).release);       // stlr
+    CHECK_FALSE(arm(0xb8bfc020).acquire); // ldapr: may pass an earlier stlr
     CHECK(arm(0xb8bfc020).effect == Effect::Memory);
 }
 
@@ -120,6 +124,31 @@ TEST_CASE("decode arm: memory, arithmetic, branches") {
     CHECK(arm(0x94000000).branch == Branch::Call);
 }
 
+TEST_CASE("decode arm: aliases read and write what they should") {
+    struct {
+        uint32_t word;
+        uint64_t reads, writes;
+    } const cases[] = {
+        {0x7100001f, reg(0), reg(32)},           // cmp w0, #0
+        {0x6b00003f, reg(0) | reg(1), reg(32)},  // cmp w1, w0
+        {0xeb2063ff, reg(0) | reg(31), reg(32)}, // cmp sp, x0
+        {0x3100041f, reg(0), reg(32)},           // cmn w0, #1
+        {0x7200001f, reg(0), reg(32)},           // tst w0, #1
+        {0x6a01001f, reg(0) | reg(1), reg(32)},  // tst w0, w1
+        {0x528000a0, 0, reg(0)},                 // mov w0, #5
+        {0x531f7820, reg(1), reg(0)},            // lsl w0, w1, #1
+        {0x93407c20, reg(1), reg(0)},            // sxtw x0, w1
+        {0xd53be040, 0, reg(0)},                 // mrs x0, cntvct_el0
+        {0x72a00020, reg(0), reg(0)},            // movk w0, #1, lsl #16
+        {0x2a0103e0, reg(1), reg(0)},            // mov w0, w1
+    };
+    for (auto [word, reads, writes] : cases) {
+        CAPTURE(word);
+        CHECK(arm(word).reads == reads);
+        CHECK(arm(word).writes == writes);
+    }
+}
+
 TEST_CASE("decode ppc: reservations, barriers, charges") {
     CHECK(ppc(0x7d201828).effect == Effect::LoadLinked); // lwarx r9,0,r3
     CHECK(ppc(0x7d201828).reads == reg(3));
@@ -150,6 +179,14 @@ TEST_CASE("decode ppc: memory and arithmetic") {
     CHECK(ppc(0x7c642bd2).latency == Latency::Div); // divd
     CHECK(ppc(0x7c832378).writes == reg(3));        // mr r3,r4
     CHECK(ppc(0x60000000).writes == 0);             // nop
+}
+
+TEST_CASE("decode ppc: carries and inserts") {
+    CHECK(ppc(0x7c6400d0).reads == reg(4));              // neg r3,r4
+    CHECK(ppc(0x7c640194).reads == (reg(4) | reg(42)));  // addze r3,r4
+    CHECK(ppc(0x7c642810).writes == (reg(3) | reg(42))); // subfc r3,r4,r5
+    CHECK(ppc(0x2064000a).writes == (reg(3) | reg(42))); // subfic r3,r4,10
+    CHECK(ppc(0x7883000c).reads == (reg(4) | reg(3)));   // rldimi r3,r4,0,0
 }
 
 TEST_CASE("decode ppc: branches") {

@@ -75,6 +75,15 @@ TEST_CASE("memory: an access waits for a conflicting one of another core in flig
     CHECK(reads.counts[1].holds == 1);
 }
 
+TEST_CASE(
+    "memory: a later, quicker access of the writer does not end the hold of its earlier one") {
+    System s(2);
+    s.own(0, 1, 0);
+    s.memory.write_until(0, 1, 500);
+    s.memory.write_until(0, 1, 300);
+    CHECK(s.memory.read(1, 1, 400).hold == 100);
+}
+
 TEST_CASE("memory: reads do not hold each other, nor a core its own accesses") {
     System s(3);
     s.read(0, 1, 0);

@@ -40,9 +40,10 @@ class CasCounts(_Document):
 
 
 class CoreReport(_Document):
-    """One core: its counts and the causes of its cycles."""
+    """One core: its counts and the causes of its cycles, which count from its own start."""
 
     core: int
+    start: int
     cycles: int
     instructions: int
     cas: CasCounts
@@ -201,7 +202,7 @@ def _phase_times(engine: EngineReport) -> dict[str, tuple[float, str]]:
     for mark in engine.phases:
         begins[mark.phase] = min(mark.cycle, begins.get(mark.phase, mark.cycle))
     order = sorted(begins)
-    last = max(core.cycles for core in engine.cores)
+    last = max(core.start + core.cycles for core in engine.cores)
     ends = [*(begins[phase] for phase in order), last][1:]
     return {
         f"phase_{phase}_cycles": (end - begins[phase], "cycles")
