@@ -11,7 +11,7 @@ import pytest
 
 from sweeps.build import TARGETS, Builder, Program
 from sweeps.isa import ISAS
-from sweeps.locks import load_locks
+from sweeps.locks import Lock, load_locks
 from sweeps.paths import ENGINE_PLUGIN
 
 BUILDER = Builder()
@@ -61,11 +61,11 @@ def calibrate(flavour: str, op: str, options: Options, folder: Path, iterations:
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @pytest.mark.parametrize("lock", [name for name in load_locks() if name != "null"])
-def test_same_run_same_cycles(lock: str, flavour: str, tmp_path: Path) -> None:
-    """Contended by four cores: the whole document is the same, bit for bit, also on a busy host
-    and on several host CPUs."""
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_same_run_same_cycles(threads: int, lock: str, flavour: str, tmp_path: Path) -> None:
+    """The whole document is the same, bit for bit, also on a busy host and on several host CPUs."""
     program = Program("threads", lock, "full", flavour)
-    arguments: Options = {"threads": 4, "iterations": 60, "critical": 3, "think": 20}
+    arguments: Options = {"threads": threads, "iterations": 60, "critical": 3, "think": 20}
     first = run(program, arguments, {"seed": 3, "offset_max": 50}, tmp_path)
     stop = threading.Event()
     busy = threading.Thread(target=lambda: [os.getpid() for _ in iter(stop.is_set, True)])
@@ -76,6 +76,16 @@ def test_same_run_same_cycles(lock: str, flavour: str, tmp_path: Path) -> None:
         stop.set()
         busy.join()
     assert first == second
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("lock", [lock for lock in load_locks().values() if lock.name != "null"])
+def test_locks_conform_on_the_simulated_cores(lock: Lock, flavour: str, tmp_path: Path) -> None:
+    """Recursion, wait and notify, illegal states, inflation, deflation and cancellation, in every
+    fence kind: store forwarding, too, is in order there."""
+    for fence in lock.fence_kinds if flavour == "lock" else ("full",):
+        program = Program("conformance", lock.name, fence, flavour)
+        run(program, {"threads": 4, "iterations": 3}, {}, tmp_path)
 
 
 def test_a_seed_moves_the_start(tmp_path: Path) -> None:
