@@ -85,7 +85,8 @@ def test_locks_conform_on_the_simulated_cores(lock: Lock, flavour: str, tmp_path
     fence kind: store forwarding, too, is in order there."""
     for fence in lock.fence_kinds if flavour == "lock" else ("full",):
         program = Program("conformance", lock.name, fence, flavour)
-        run(program, {"threads": 4, "iterations": 3}, {}, tmp_path)
+        document = run(program, {"threads": 4, "iterations": 3}, {}, tmp_path)
+        assert len(document["cores"]) == 4
 
 
 def test_a_seed_moves_the_start(tmp_path: Path) -> None:
