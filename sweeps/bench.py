@@ -112,7 +112,7 @@ def bench_engine(
     console.print(table)
     console.print(
         f"Best of {REPEATS} interleaved runs on one CPU, start of QEMU included; workload threads, "
-        f"lock thin. Memory goal: {MEMORY_GOAL_MB} MB."
+        f"lock thin. MB: peak, from above; goal: {MEMORY_GOAL_MB}."
     )
 
 
