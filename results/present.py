@@ -48,7 +48,7 @@ def _table(connection: sqlite3.Connection) -> Table:
             _win(row.full, row.costs),
             _win(row.any_fence, row.costs) if row.any_fence else "",
         )
-    table.caption = "* a latency is assumed; in brackets: the lead over the next lock"
+    table.caption = "* CAS or fence latency assumed; in brackets: the lead over the next lock"
     return table
 
 
