@@ -89,13 +89,13 @@ def runs(
 
     _check_format(form)
     with _reading(db) as connection:
-        _print(
-            list_runs(
-                connection, limit, status=status, lock=lock, isa=isa, machine=machine,
-                workload=workload,
-            ),
-            form,
+        answer = list_runs(
+            connection, limit, status=status, lock=lock, isa=isa, machine=machine,
+            workload=workload,
         )  # fmt: skip
+    _print(answer, form)
+    if not answer.rows:
+        print("no run in the database matches", file=sys.stderr)
 
 
 def show(

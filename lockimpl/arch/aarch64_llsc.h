@@ -6,35 +6,27 @@
 
 #define LOCKCROSS_FLAVOUR "llsc"
 
+/* A CAS whose store-conditional is `store`: the two below differ in that alone. */
+#define LOCKCROSS_CAS(name, store)                                                                 \
+    static inline bool name(volatile uint32_t *p, uint32_t expected, uint32_t desired) {           \
+        uint32_t seen, lost;                                                                       \
+        __asm__ volatile("1: ldaxr %w[seen], %[word]\n\t"                                          \
+                         "cmp %w[seen], %w[expected]\n\t"                                          \
+                         "b.ne 2f\n\t" store " %w[lost], %w[desired], %[word]\n\t"                 \
+                         "cbnz %w[lost], 1b\n"                                                     \
+                         "2:"                                                                      \
+                         : [seen] "=&r"(seen), [lost] "=&r"(lost), [word] "+Q"(*p)                 \
+                         : [expected] "r"(expected), [desired] "r"(desired)                        \
+                         : "cc", "memory");                                                        \
+        return seen == expected;                                                                   \
+    }
+
 /* If *p is `expected`, it becomes `desired`; says whether it did. */
-static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
-    uint32_t seen, lost;
-    __asm__ volatile("1: ldaxr %w[seen], %[word]\n\t"
-                     "cmp %w[seen], %w[expected]\n\t"
-                     "b.ne 2f\n\t"
-                     "stxr %w[lost], %w[desired], %[word]\n\t"
-                     "cbnz %w[lost], 1b\n"
-                     "2:"
-                     : [seen] "=&r"(seen), [lost] "=&r"(lost), [word] "+Q"(*p)
-                     : [expected] "r"(expected), [desired] "r"(desired)
-                     : "cc", "memory");
-    return seen == expected;
-}
+LOCKCROSS_CAS(cas_acq_u32, "stxr")
 
 /* As cas_acq_u32, and earlier accesses stay before it. */
-static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
-    uint32_t seen, lost;
-    __asm__ volatile("1: ldaxr %w[seen], %[word]\n\t"
-                     "cmp %w[seen], %w[expected]\n\t"
-                     "b.ne 2f\n\t"
-                     "stlxr %w[lost], %w[desired], %[word]\n\t"
-                     "cbnz %w[lost], 1b\n"
-                     "2:"
-                     : [seen] "=&r"(seen), [lost] "=&r"(lost), [word] "+Q"(*p)
-                     : [expected] "r"(expected), [desired] "r"(desired)
-                     : "cc", "memory");
-    return seen == expected;
-}
+LOCKCROSS_CAS(cas_acq_rel_u32, "stlxr")
+#undef LOCKCROSS_CAS
 
 /* Adds to *p; returns what it was. */
 static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {

@@ -1,6 +1,6 @@
 /*
  * Parking: a thread suspends itself until another wakes it. There is no kernel to sleep in, so the
- * thread spins on its own line and the cost is charged (docs/design.md, decision 8).
+ * thread spins on its own line and the cost is charged (docs/interfaces.md, section 5).
  *
  * A permit is given by unpark and taken by park, once each: a thread parks only behind putting
  * itself into a queue, and only who takes it from there unparks it.
