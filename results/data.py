@@ -98,14 +98,19 @@ class FoundCrossover:
     bracket_high: int | None
 
 
+def optional_fact(connection: sqlite3.Connection, name: str) -> dict[str, Any] | None:
+    """A fact, or None."""
+    row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    return None if row is None else json.loads(row[0])
+
+
 def fact(connection: sqlite3.Connection, name: str) -> dict[str, Any]:
     """A fact of the study. Raises NoDataError when there is none of that name."""
-    row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-    if row is None:
+    found = optional_fact(connection, name)
+    if found is None:
         raise NoDataError(
             "this database holds no finished study; run ./lockcross crossover (with the same --db)"
         )
-    found: dict[str, Any] = json.loads(row[0])
     return found
 
 

@@ -35,6 +35,8 @@ LOOKS = {
     "thin": Look("thin", "#CC79A7", "xx", ":", "^"),
 }
 _OTHERS = ("#56B4E9", "#D55E00", "#F0E442", "#999999")
+LATENCIES = {"cas": "CAS set to", "fence_latency": "fence set to", "cancel": "cancellation set to"}
+_MODELS = {"timing": "TimingSimple", "minor": "Minor", "o3": "O3"}
 FENCE_KINDS = {"rmw": "locked RMW", "store_forward": "store forwarding"}
 
 
@@ -55,3 +57,21 @@ def name(label: str, separator: str = ", ") -> str:
 def flavour_name(flavour: str) -> str:
     """An atomic flavour as its architects write it."""
     return {"lse": "LSE", "llsc": "LL/SC"}.get(flavour, flavour)
+
+
+def engine_name(label: str) -> str:
+    """An engine label in words: `gem5/minor/sentinel` is `gem5 Minor, sentinel`."""
+    engine, _, rest = label.partition("/")
+    model, *variants = rest.split("/")
+    if not rest:
+        return engine
+    return ", ".join([f"{engine} {_MODELS.get(model, model)}", *variants])
+
+
+def engine_order(label: str) -> tuple[int, str]:
+    """Sorts engine labels: the embedded engine, then gem5's models from simple to detailed."""
+    engine, _, rest = label.partition("/")
+    models = list(_MODELS)
+    model = rest.partition("/")[0]
+    place = models.index(model) if model in models else len(models)
+    return (place + 1 if rest else 0, label if rest else engine)

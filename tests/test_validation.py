@@ -1,0 +1,155 @@
+"""The embedded engine against gem5, from costs that are known."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from results.store import Store
+from results.validation import SetSummary, speeds, summarize
+from results.validation_table import print_validation
+from tests.synthetic_gem5 import Gem5Data
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Gem5Data:
+    return Gem5Data(Store(tmp_path / "validation.db"))
+
+
+def _summaries(data: Gem5Data) -> dict[tuple[str, str], SetSummary]:
+    return {(one.set, one.isa): one for one in summarize(data.store.connection)}
+
+
+def test_errors_are_relative_to_gem5_and_held_against_the_bars(data: Gem5Data) -> None:
+    data.validation()
+    timing, o3 = _summaries(data).values()  # the simple model first
+    assert (timing.set, timing.title, timing.engine) == (
+        "timing_uncontended", "Uncontended", "gem5/timing",
+    )  # fmt: skip
+    assert timing.cells == 4
+    # thin 2 %, tasuki -2 %, the others none
+    assert timing.mean_error == pytest.approx(0.01)
+    assert timing.signed_error == pytest.approx(0)
+    assert timing.worst_error == pytest.approx(0.02)
+    assert timing.worst_cell.startswith("thin in threads (iterations 100), 1 thread, generic lock")
+    assert (timing.bar_mean, timing.bar_worst, timing.bar_order) == (0.03, 0.1, 0.95)
+    assert timing.met is True
+    assert o3.mean_error == pytest.approx((1 + 0.2 + 22 / 33) / 3)
+    assert o3.signed_error == pytest.approx((1 - 0.2 + 22 / 33) / 3)
+    assert (o3.bar_mean, o3.met) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("bars", "met"),
+    [
+        ({"mean": 0.0101, "worst": 0.0201, "order": 1}, True),
+        ({"mean": 0.0099}, False),
+        ({"worst": 0.0199}, False),
+        ({}, None),
+    ],
+)
+def test_each_bar_can_be_missed(data: Gem5Data, bars: dict[str, float], met: bool | None) -> None:
+    data.validation()
+    data.store.set_fact("validation_bars", {"timing_uncontended": bars})
+    assert _summaries(data)["timing_uncontended", "x86_64"].met is met
+
+
+def test_the_order_counts_where_gem5_tells_locks_apart(data: Gem5Data) -> None:
+    costs = {  # a and b are 10 % apart: no clear order; c and d are, and change places
+        "null": (1.0, 500.0), "a": (100.0, 120.0), "b": (110.0, 100.0), "c": (200.0, 300.0),
+        "d": (230.0, 300.0),
+    }  # fmt: skip
+    runs = [
+        data.run(engine, lock, cost)
+        for lock, pair in costs.items()
+        for engine, cost in zip(("gem5/timing", "qemu"), pair, strict=True)
+    ]
+    data.store.set_series("validation/order", runs)
+    data.store.set_fact("validation_bars", {"order": {"order": 0.8}})
+    one = _summaries(data)["order", "x86_64"]
+    assert (one.order_pairs, one.order_share) == (5, pytest.approx(4 / 5))  # d, c: equal on qemu
+    assert one.met is True
+    data.store.set_fact("validation_bars", {"order": {"order": 0.81}})
+    assert _summaries(data)["order", "x86_64"].met is False
+
+
+def test_a_changed_winner_is_told_with_what_it_costs(data: Gem5Data) -> None:
+    data.validation()
+    timing, o3 = _summaries(data).values()
+    assert (timing.contests, timing.winner_changes) == (1, ())
+    (change,) = o3.winner_changes
+    assert (change.gem5, change.qemu, change.loss) == ("thin", "reservation", pytest.approx(0.1))
+    data.store.set_fact("java_locks", {"names": ["thin", "tasuki"]})
+    assert _summaries(data)["o3_contended", "x86_64"].winner_changes == ()
+
+
+def test_locks_of_equal_cost_share_the_first_place(data: Gem5Data) -> None:
+    runs = [
+        data.run("gem5/o3", "thin", 50.0), data.run("gem5/o3", "tasuki", 50.0),
+        data.run("qemu", "thin", 40.0), data.run("qemu", "tasuki", 41.0),
+    ]  # fmt: skip
+    data.store.set_series("validation/tie", runs)
+    assert _summaries(data)["tie", "x86_64"].winner_changes == ()
+
+
+def test_what_did_not_run_is_named_and_never_averaged(data: Gem5Data) -> None:
+    refused = {"status": "refused", "cause": "atomics do not hold", "metrics": {}}
+    failed = {"status": "failed", "cause": "time limit", "metrics": {}}
+    runs = [
+        data.run("gem5/timing", "thin", 100.0), data.run("qemu", "thin", 101.0),
+        data.run("gem5/timing", "tasuki", 0, **failed), data.run("qemu", "tasuki", 500.0),
+        data.run("gem5/timing", "reservation", 100.0),
+        data.run("gem5/timing", "thin", 0, isa="ppc64le", **refused),
+        data.run("qemu", "thin", 50.0, isa="ppc64le"),
+    ]  # fmt: skip
+    data.store.set_series("validation/part", runs)
+    data.store.set_fact("validation_bars", {"part": {"mean": 0.03}})
+    found = _summaries(data)
+    here, power = found["part", "x86_64"], found["part", "ppc64le"]
+    assert (here.cells, here.mean_error) == (1, pytest.approx(0.01))
+    assert {(left.cell.split()[0], left.reason) for left in here.left_out} == {
+        ("tasuki", "gem5/timing failed: time limit"), ("reservation", "no run of qemu"),
+    }  # fmt: skip
+    assert (power.cells, power.mean_error, power.met) == (0, None, None)
+    assert [left.reason for left in power.left_out] == ["gem5/timing refused: atomics do not hold"]
+
+
+def test_runs_of_different_settings_are_no_pair(data: Gem5Data) -> None:
+    for change in ({"threads": 4}, {"cas": 50}, {"fence": "rmw"}, {"seed": 2}, {"machine": "p3"}):
+        runs = [data.run("gem5/timing", "thin", 10.0, **change), data.run("qemu", "thin", 10.0)]
+        data.store.set_series("validation/apart", runs)
+        assert _summaries(data)["apart", "x86_64"].cells == 0, change
+
+
+def test_speed_counts_each_run_once(data: Gem5Data) -> None:
+    data.validation()
+    (shared,) = data.store.connection.execute(
+        "SELECT min(id) FROM runs WHERE engine = 'qemu'"
+    ).fetchone()
+    data.store.set_series("validation/again", [shared])
+    embedded, timing, o3 = speeds(data.store.connection)
+    assert [one.engine for one in (embedded, timing, o3)] == ["qemu", "gem5/timing", "gem5/o3"]
+    assert (embedded.runs, embedded.instructions_per_s, embedded.cells_per_hour) == (
+        7 + 1,
+        5000,
+        1800,
+    )
+    assert (timing.instructions_per_s, timing.cells_per_hour) == (500, 180)
+
+
+def test_the_table_names_verdicts_and_findings(data: Gem5Data) -> None:
+    text = io.StringIO()
+    console = Console(file=text, width=400, markup=False, highlight=False)
+    print_validation(data.store.connection, console)
+    assert "no validation" in text.getvalue()
+    data.validation()
+    print_validation(data.store.connection, console)
+    for expected in (
+        "1.0 % (bar 3 %)",
+        "met",
+        "no bar",
+        "winner: thin on gem5, reservation on the embedded engine (10.0 % dearer on gem5)",
+        "gem5 TimingSimple",
+    ):
+        assert expected in text.getvalue()
