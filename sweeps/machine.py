@@ -53,8 +53,20 @@ def _positive(figure: Figure) -> Figure:
     return figure
 
 
+def _power_of_two_or_none(figure: Figure) -> Figure:
+    return figure if figure.number == 0 else _power_of_two(figure)
+
+
+def _switch(figure: Figure) -> Figure:
+    if figure.number > 1:
+        raise ValueError("must be 0 or 1")
+    return figure
+
+
 PowerOfTwo = Annotated[Figure, AfterValidator(_power_of_two)]
+PowerOfTwoOrNone = Annotated[Figure, AfterValidator(_power_of_two_or_none)]
 Positive = Annotated[Figure, AfterValidator(_positive)]
+Switch = Annotated[Figure, AfterValidator(_switch)]
 
 
 class _Table(BaseModel):
@@ -62,7 +74,7 @@ class _Table(BaseModel):
 
 
 class Core(_Table):
-    """The core: width in instructions, the rest in cycles and entries."""
+    """The core: width in instructions, fetch in bytes, the rest in cycles and entries."""
 
     width: Positive
     lat_alu: Positive
@@ -71,6 +83,8 @@ class Core(_Table):
     taken_branch: Figure
     mispredict: Figure
     predictor_entries: PowerOfTwo
+    blocking: Switch
+    fetch_bytes: PowerOfTwoOrNone
     offset_max: Figure
 
 

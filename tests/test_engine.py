@@ -127,6 +127,23 @@ def test_one_cycle_an_instruction_plus_memory(flavour: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
+def test_fetching_by_chunks_costs_where_instructions_lie_across_them(
+    flavour: str, tmp_path: Path
+) -> None:
+    """Those of fixed length never do."""
+    program = Program("sync", "thin", "full", flavour)
+    arguments: Options = {"threads": 1, "iterations": 100}
+    free, by_chunks = (
+        run(program, arguments, {**PLAIN, "fetch_bytes": size}, tmp_path)["cores"][0]
+        for size in (0, 8)
+    )
+    fetch = by_chunks["stalls"]["fetch"]
+    assert free["stalls"]["fetch"] == 0
+    assert by_chunks["cycles"] - free["cycles"] == fetch
+    assert fetch > 100 if flavour == "lock" else fetch == 0
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
 @pytest.mark.parametrize(
     ("op", "option"), [("cas", "cas_success"), ("cas_fail", "cas_failure"), ("fence", "full fence")]
 )

@@ -63,6 +63,10 @@ def test_mistakes_are_named() -> None:
     assert "lat_mul.value" in complaint(line, 'lat_mul = { value = "3", source = "x" }')
     line = next(text for text in description().splitlines() if text.startswith("line ="))
     assert "not a power of two" in complaint(line, 'line = { value = 48, source = "x" }')
+    line = next(text for text in description().splitlines() if text.startswith("blocking"))
+    assert "must be 0 or 1" in complaint(line, 'blocking = { value = 2, source = "x" }')
+    line = next(text for text in description().splitlines() if text.startswith("fetch_bytes"))
+    assert "not a power of two" in complaint(line, 'fetch_bytes = { value = 6, source = "x" }')
     assert "fence_mfence missing" in complaint("fence_mfence", "fence_hwsync")
     assert "'vax' is unknown" in complaint('isas = ["x86_64"]', 'isas = ["vax"]')
 

@@ -54,12 +54,20 @@ uint32_t BlockBuilder::latency_of(const Insn &insn) const {
     }
 }
 
-uint32_t BlockBuilder::slot_for(const Insn &insn, uint32_t earliest) {
+uint32_t BlockBuilder::fetches_after_first(uint64_t address, uint32_t size) const {
+    if (options_.fetch_bytes == 0)
+        return 0;
+    return uint32_t((address + size - 1) / options_.fetch_bytes - address / options_.fetch_bytes);
+}
+
+uint32_t BlockBuilder::slot_for(const Insn &insn, uint32_t earliest, uint32_t fetches) {
     bool memory = insn.effect != Effect::None;
     bool branch = insn.branch != Branch::None;
     bool first = block_->instructions == 0;
-    bool full = used_ == options_.width || (memory && memory_used_) || (branch && branch_used_);
-    uint32_t cycle = first ? earliest : std::max(earliest, full ? cycle_ + 1 : cycle_);
+    bool full = used_ == options_.width || (memory && memory_used_) || (branch && branch_used_) ||
+                fetches > 0;
+    uint32_t cycle = std::max(earliest, (first ? 0 : full ? cycle_ + 1 : cycle_) + fetches);
+    block_->fetch_cycles += fetches;
     if (first || cycle != cycle_) {
         cycle_ = cycle;
         used_ = 0;
@@ -75,7 +83,7 @@ uint32_t BlockBuilder::slot_for(const Insn &insn, uint32_t earliest) {
 Step *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) {
     uint32_t earliest = 0;
     for_each_bit(insn.reads, [&](int reg) { earliest = std::max(earliest, ready_[reg]); });
-    uint32_t cycle = slot_for(insn, earliest);
+    uint32_t cycle = slot_for(insn, earliest, fetches_after_first(address, size));
     for_each_bit(insn.reads, [&](int reg) {
         if ((block_->written >> reg & 1) || needed_[reg])
             return;

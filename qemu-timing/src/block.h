@@ -23,6 +23,7 @@ struct Block {
     uint32_t instructions = 0;
     uint32_t length = 0;       // cycles from the first issue to the last, both counted
     uint32_t issue_cycles = 0; // those in which something issues
+    uint32_t fetch_cycles = 0; // those in which the rest of an instruction is fetched
     std::deque<Step> steps;    // stable addresses: callbacks keep pointers to them
 
     struct RegisterTime {
@@ -48,6 +49,8 @@ struct Block {
 
 // Schedules instructions one after another: in order, at most `width` a cycle, of them at most one
 // memory access and one branch, none before its operands are ready. Loads are taken to hit the L1.
+// With fetch_bytes, each instruction is fetched by itself, an aligned chunk of so many bytes a
+// cycle, and issues in the cycle of its last chunk.
 class BlockBuilder {
   public:
     BlockBuilder(const Options &options, uint64_t pc);
@@ -60,7 +63,8 @@ class BlockBuilder {
 
   private:
     uint32_t latency_of(const Insn &insn) const;
-    uint32_t slot_for(const Insn &insn, uint32_t earliest);
+    uint32_t fetches_after_first(uint64_t address, uint32_t size) const;
+    uint32_t slot_for(const Insn &insn, uint32_t earliest, uint32_t fetches);
 
     static constexpr int kRegisters = 64;
     const Options &options_;

@@ -58,7 +58,8 @@ void Core::wait_for_results(const Block &last, const Block &next, uint32_t hidde
 
 void Core::leave() {
     stall(Stall::Issue, block_->issue_cycles);
-    stall(Stall::Dependence, block_->length - block_->issue_cycles);
+    stall(Stall::Fetch, block_->fetch_cycles);
+    stall(Stall::Dependence, block_->length - block_->issue_cycles - block_->fetch_cycles);
     block_ = nullptr;
 }
 

@@ -36,6 +36,10 @@ void check_together(const Options &o) {
         throw OptionError("option predictor_entries: " + std::to_string(o.predictor_entries) +
                           " is not a power of two");
     }
+    if (o.fetch_bytes != 0 && !std::has_single_bit(o.fetch_bytes)) {
+        throw OptionError("option fetch_bytes: " + std::to_string(o.fetch_bytes) +
+                          " is neither 0 nor a power of two");
+    }
     require_cache("l1_size", o.l1_size, o.l1_ways, o.line);
     require_cache("l2_size", o.l2_size, o.l2_ways, o.line);
     if (o.l2_size < o.l1_size) {
@@ -57,6 +61,7 @@ const std::vector<OptionSpec> &option_specs() {
         {"mispredict", &O::mispredict, 8, 0, 1000, "added by a mispredicted branch"},
         {"predictor_entries", &O::predictor_entries, 1024, 1, 1 << 20, "two-bit counters"},
         {"blocking", &O::blocking, 0, 0, 1, "1: an access holds the core until it is done"},
+        {"fetch_bytes", &O::fetch_bytes, 0, 0, 64, "aligned bytes fetched a cycle; 0: no fetch"},
         {"line", &O::line, 64, 16, 1024, "bytes of a cache line"},
         {"l1_size", &O::l1_size, 32768, 64, 1 << 26, "bytes of a private L1 data cache"},
         {"l1_ways", &O::l1_ways, 8, 1, 64, "ways of the L1"},

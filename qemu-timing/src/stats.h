@@ -12,6 +12,7 @@ using Cycle = uint64_t;
 // Each simulated cycle of a core has exactly one cause.
 enum class Stall : uint8_t {
     Issue,       // at least one instruction issues
+    Fetch,       // fetches the rest of an instruction
     Dependence,  // waits for the result of an earlier instruction
     TakenBranch, // redirects the fetch
     Mispredict,  // refetches after a wrong prediction
@@ -30,8 +31,9 @@ enum class Stall : uint8_t {
     Count
 };
 constexpr std::array<const char *, size_t(Stall::Count)> kStallNames = {
-    "issue",   "dependence", "taken_branch", "mispredict",   "hit",   "l2",    "memory", "transfer",
-    "upgrade", "hold",       "forward",      "store_buffer", "drain", "fence", "atomic", "charge"};
+    "issue",        "fetch",  "dependence", "taken_branch", "mispredict", "hit",
+    "l2",           "memory", "transfer",   "upgrade",      "hold",       "forward",
+    "store_buffer", "drain",  "fence",      "atomic",       "charge"};
 
 enum class Mesi : uint8_t { I, S, E, M, Count };
 constexpr std::array<const char *, size_t(Mesi::Count)> kMesiNames = {"I", "S", "E", "M"};

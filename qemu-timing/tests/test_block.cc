@@ -101,3 +101,71 @@ TEST_CASE("block: steps stand at their issue cycle") {
     REQUIRE(second != nullptr);
     CHECK(second->offset == 4);
 }
+
+namespace {
+
+// Cycles of instructions of these sizes, one after another from 0x1000, and those of the fetch.
+struct Fetched {
+    uint32_t length, fetch_cycles, issue_cycles;
+};
+
+Fetched fetched(uint32_t chunk, uint32_t width, const std::vector<uint32_t> &sizes,
+                uint64_t from = 0x1000) {
+    Options options = with_width(width);
+    options.fetch_bytes = chunk;
+    BlockBuilder builder(options, from);
+    uint64_t address = from;
+    for (uint32_t size : sizes) {
+        builder.add(alu(0, 0), address, size);
+        address += size;
+    }
+    auto block = builder.finish();
+    return {block->length, block->fetch_cycles, block->issue_cycles};
+}
+
+} // namespace
+
+TEST_CASE("block: an instruction in several chunks takes a cycle for each") {
+    struct {
+        uint32_t chunk;
+        std::vector<uint32_t> sizes;
+        uint32_t fetch_cycles;
+    } cases[] = {
+        {0, {7, 7, 7}, 0},     // no fetch
+        {8, {4, 4, 4}, 0},     // fixed length: never across
+        {8, {7, 1, 8}, 0},     // up to the last byte
+        {8, {7, 2}, 1},        // the second across
+        {8, {7, 7, 7}, 2},     // bytes 0-6, 7-13, 14-20
+        {8, {7, 10}, 2},       // bytes 7-16: three chunks
+        {8, {1, 15}, 1},       // the longest instruction, to the end of a chunk
+        {16, {7, 7, 7}, 1},    // bytes 14-20
+        {4, {4, 5, 4}, 2},     // bytes 4-8 and 9-12
+        {1, {1, 3}, 2},        // a byte a cycle
+        {64, {15, 15, 15}, 0}, // a line
+    };
+    for (const auto &c : cases) {
+        Fetched found = fetched(c.chunk, 1, c.sizes);
+        CAPTURE(c.chunk);
+        CHECK(found.fetch_cycles == c.fetch_cycles);
+        CHECK(found.issue_cycles == c.sizes.size());
+        CHECK(found.length == c.sizes.size() + c.fetch_cycles);
+    }
+    CHECK(fetched(8, 1, {4}, 0x1006).length == 2); // the first of a block
+}
+
+TEST_CASE("block: what is still being fetched does not issue with the one before") {
+    CHECK(fetched(8, 2, {4, 4}).length == 1);
+    CHECK(fetched(8, 2, {7, 2}).length == 3);
+}
+
+TEST_CASE("block: the fetch goes on while a result is awaited") {
+    Options options = with_width(1); // a load's use waits to cycle 3
+    options.fetch_bytes = 8;
+    BlockBuilder builder(options, 0);
+    builder.add(load(reg(1), reg(2)), 0, 7);
+    builder.add(alu(reg(2), reg(3)), 7, 2);
+    auto block = builder.finish();
+    CHECK(block->length == 4);
+    CHECK(block->fetch_cycles == 1);
+    CHECK(block->issue_cycles == 2);
+}

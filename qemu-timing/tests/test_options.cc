@@ -33,6 +33,8 @@ TEST_CASE("options: what is wrong is named") {
     CHECK(error_of({"l1_size=3000"}).find("option l1_size") == 0);
     CHECK(error_of({"l2_size=16384", "l2_ways=16"}).find("option l2_size") == 0);
     CHECK(error_of({"predictor_entries=100"}).find("option predictor_entries") == 0);
+    CHECK(error_of({"fetch_bytes=12"}) == "option fetch_bytes: 12 is neither 0 nor a power of two");
+    CHECK(error_of({"fetch_bytes=0"}) == "");
     CHECK(error_of({}) == "");
 }
 
