@@ -52,6 +52,23 @@ TARGETS = {
 
 
 @dataclass(frozen=True)
+class Mechanisms:
+    """How added latency reaches the core (lockimpl/arch/latency.h): `engine` adds nothing."""
+
+    atomic: str = "engine"
+    fence: str = "engine"
+    charge: str = "engine"
+
+    def flags(self) -> list[str]:
+        """For the compiler; none for what the engine does."""
+        return [
+            f"-DLOCKCROSS_{name.upper()}_LATENCY=LATENCY_{value.upper()}"
+            for name, value in vars(self).items()
+            if value != "engine"
+        ]
+
+
+@dataclass(frozen=True)
 class Program:
     """What to build: everything of a cell that is fixed at compile time."""
 
@@ -59,11 +76,12 @@ class Program:
     lock: str
     fence: str
     flavour: str
+    mechanisms: Mechanisms = Mechanisms()
 
     @classmethod
-    def of(cls, cell: Cell) -> "Program":
+    def of(cls, cell: Cell, mechanisms: Mechanisms = Mechanisms()) -> "Program":
         """The program that runs a cell."""
-        return cls(cell.workload, cell.lock, cell.fence, cell.flavour)
+        return cls(cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms)
 
     def command(self, compiler: str, output: str) -> list[str]:
         """The compile command, to be run in the root of the tree: its paths are relative, so
@@ -75,6 +93,7 @@ class Program:
             *target.flags,
             f"-DLOCKCROSS_LOCK={self.lock}",
             f"-DLOCKCROSS_FENCE=FENCE_{self.fence.upper()}",
+            *self.mechanisms.flags(),
             f"workloads/kernels/{self.workload}.c",
             "workloads/runtime/runtime.c",
             f"workloads/runtime/start_{target.isa}.S",

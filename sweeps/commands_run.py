@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     from sweeps.engines.base import Limits
 
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Cells at a time; 0: one a CPU.")]
-TimeLimit = Annotated[float, typer.Option(min=0.01, help="Seconds a cell may take.")]
+TimeLimit = Annotated[
+    float, typer.Option(min=0, help="Seconds a cell may take; 0: qemu 60, gem5 1800.")
+]
+Keep = Annotated[
+    bool, typer.Option("--keep", help="Keep every run's folder, not only failed ones'.")
+]
 InstructionLimit = Annotated[
     int, typer.Option(min=1, help="Instructions a cell may execute, over all cores.")
 ]
 Database = Annotated[Path, typer.Option("--db", help="The database.")]
-DEFAULT_TIME_LIMIT = 60.0
+DEFAULT_TIME_LIMIT = 0.0  # the engine's
 DEFAULT_INSTRUCTION_LIMIT = 2_000_000_000
 _SHOWN_FAILURES = 5  # causes
 
@@ -81,6 +86,7 @@ def sweep(
     jobs: Jobs = 0,
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
+    keep: Keep = False,
     db: Database = DATABASE,
 ) -> None:
     """Run the cells of a plan that are not in the database yet."""
@@ -99,7 +105,9 @@ def sweep(
             print(describe(store, known, jobs))
         return
     with Store(db) as store, progress_bar() as progress:
-        runs = Runner(store, jobs, progress, bounds, retry_failed).run(loaded.cells, loaded.name)
+        runs = Runner(store, jobs, progress, bounds, retry_failed, keep).run(
+            loaded.cells, loaded.name
+        )
     _summarize(runs)
 
 
@@ -155,6 +163,7 @@ def run(
     engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
+    keep: Keep = False,
     db: Annotated[
         Path | None, typer.Option(help="Store the run there; default: run it and store nothing.")
     ] = None,
@@ -182,7 +191,7 @@ def run(
         TemporaryDirectory(prefix="lockcross-") as folder,
         Store(db or Path(folder) / "run.db") as store,
     ):
-        runner = Runner(store, 1, None, limits(time_limit, instruction_limit))
+        runner = Runner(store, 1, None, limits(time_limit, instruction_limit), keep=keep)
         (done,) = runner.run([cell], "run")
         units = dict(
             store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (done.id,))

@@ -1,5 +1,6 @@
 """Commands that list what there is: plans, machines, locks, doctor."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -74,7 +75,7 @@ def doctor() -> None:
     """Say which engines and compilers there are, in which versions, and what is missing."""
     from results.errors import LockcrossError
     from sweeps.build import TARGETS, compiler_version, find_compiler
-    from sweeps.engines import ENGINES, load_engine
+    from sweeps.engines import load_engine
     from sweeps.engines.base import Finding
 
     findings = []
@@ -84,10 +85,12 @@ def doctor() -> None:
             findings.append(Finding(f"{target.isa} {flavour}: compiler", True, version))
         except LockcrossError as error:
             findings.append(Finding(f"{target.isa} {flavour}: compiler", False, error.message))
-    for name in ENGINES:
-        for finding in load_engine(name).doctor():
-            findings.append(Finding(f"engine {name}: {finding.part}", finding.ok, finding.detail))
+    for name in ("qemu", "gem5/timing"):  # one of gem5's core models answers for all of them
+        for found in load_engine(name).doctor():
+            part = f"engine {name.partition('/')[0]}: {found.part}"
+            findings.append(replace(found, part=part))
     for finding in findings:
-        print(f"{'ok     ' if finding.ok else 'MISSING'} {finding.part}: {finding.detail}")
-    if not all(finding.ok for finding in findings):
+        state = "ok" if finding.ok else "absent" if finding.optional else "MISSING"
+        print(f"{state:7} {finding.part}: {finding.detail}")
+    if not all(finding.ok or finding.optional for finding in findings):
         raise typer.Exit(1)

@@ -1,9 +1,10 @@
 """Runs cells that are not known yet and stores what comes of them."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -12,11 +13,11 @@ from typing import TYPE_CHECKING
 from results.errors import LockcrossError
 from results.records import RunRecord, StoredRun
 from results.store import Store
-from sweeps.build import Binary, Builder, Program
+from sweeps.build import Binary, Builder
 from sweeps.cells import Cell, digest, impossible, wrong
 from sweeps.engines import load_engine
-from sweeps.engines.base import Exit, Limits, Reading
-from sweeps.paths import ROOT
+from sweeps.engines.base import Engine, Exit, Limits, Reading
+from sweeps.paths import KEPT_FOLDERS, ROOT
 from sweeps.pool import Pool, Task
 
 if TYPE_CHECKING:
@@ -62,12 +63,14 @@ class Runner:
         progress: "Progress | None" = None,
         limits: Limits | None = None,
         retry_failed: bool = False,
+        keep: bool = False,
     ) -> None:
         self._store = store
         self._jobs = jobs or len(os.sched_getaffinity(0))
         self._progress = progress
         self._limits = limits or Limits()
         self._retry_failed = retry_failed
+        self._keep = keep
         self._builder: Builder | None = None
 
     def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
@@ -92,13 +95,16 @@ class Runner:
             if why := wrong(cell):
                 raise LockcrossError(why)
             refusals.append(impossible(cell) or load_engine(cell.engine).refuses(cell))
-        possible = [cell for cell, why in zip(cells, refusals, strict=True) if not why]
+        programs = [
+            None if why else load_engine(cell.engine).program(cell)
+            for cell, why in zip(cells, refusals, strict=True)
+        ]
         if self._builder is None:
             self._builder = Builder()
-        binaries = self._builder.build([Program.of(cell) for cell in possible], self._jobs)
+        binaries = self._builder.build([p for p in programs if p is not None], self._jobs)
         return [
-            self._prepare_one(cell, None if why else binaries[Program.of(cell)], why)
-            for cell, why in zip(cells, refusals, strict=True)
+            self._prepare_one(cell, None if program is None else binaries[program], why)
+            for cell, program, why in zip(cells, programs, refusals, strict=True)
         ]
 
     def look_up(self, cells: Sequence[Cell]) -> Known:
@@ -145,8 +151,9 @@ class Runner:
         with Pool[Prepared](self._jobs) as pool:
             for item, end, folder in pool.run(self._tasks(items)):
                 engine = load_engine(item.cell.engine)
-                reading = engine.read(item.cell, self._limits, end, folder)
-                self._store.add_run(self._record(item, end, reading), plan)
+                reading = engine.read(item.cell, self._limits_of(engine), end, folder)
+                kept = self._keep_folder(item, reading, folder)
+                self._store.add_run(self._record(item, end, reading, kept), plan)
                 if self._progress and bar is not None:
                     self._progress.advance(bar)
 
@@ -154,10 +161,25 @@ class Runner:
         for item in items:
             assert item.binary is not None  # refused cells are not run
             engine = load_engine(item.cell.engine)
-            argv = engine.command(item.cell, item.binary.path, self._limits)
-            yield Task(item, argv, self._limits.time_s)
+            limits = self._limits_of(engine)
+            argv = engine.command(item.cell, item.binary.path, limits)
+            yield Task(item, argv, limits.time_s)
 
-    def _record(self, item: Prepared, end: Exit | None, reading: Reading) -> RunRecord:
+    def _limits_of(self, engine: Engine) -> Limits:
+        return replace(self._limits, time_s=self._limits.time_s or engine.time_limit_s)
+
+    def _keep_folder(self, item: Prepared, reading: Reading, folder: Path) -> str:
+        """Copies the folder of a run that failed, or of any when asked. Says where to."""
+        if not (reading.cause or self._keep):
+            return ""
+        place = KEPT_FOLDERS / item.identity[:16]
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(folder, place)
+        return f"folder: {place.relative_to(ROOT)}\n"
+
+    def _record(
+        self, item: Prepared, end: Exit | None, reading: Reading, kept: str = ""
+    ) -> RunRecord:
         cell = item.cell
         status = "refused" if end is None else "failed" if reading.cause else "ok"
         duration = end.duration_s if end else 0.0
@@ -179,7 +201,7 @@ class Runner:
             seed=cell.seed,
             status=status,
             cause=reading.cause,
-            output=_shortened(end) if end and status == "failed" else "",
+            output=kept + (_shortened(end) if end and status == "failed" else ""),
             command=cell.command(),
             started=datetime.fromtimestamp(datetime.now(UTC).timestamp() - duration, UTC).isoformat(
                 timespec="milliseconds"

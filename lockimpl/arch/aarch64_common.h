@@ -6,11 +6,14 @@
 
 #define LOCKCROSS_ISA "aarch64"
 
-static inline void arch_fence_full(void) { __asm__ volatile("dmb ish" ::: "memory"); }
+static inline void arch_fence_full(void) {
+    __asm__ volatile("dmb ish" ::: "memory");
+    LATENCY_AFTER_FENCE();
+}
 
 static inline void cpu_relax(void) { __asm__ volatile("yield" ::: "memory"); }
 
-static inline __attribute__((always_inline)) void charge(charge_t kind) {
+static inline __attribute__((always_inline)) void arch_charge(charge_t kind) {
     __asm__ volatile("hint #%c[hint]" ::[hint] "i"(112 + kind) : "memory");
 }
 

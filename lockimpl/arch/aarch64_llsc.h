@@ -18,6 +18,8 @@
                          : [seen] "=&r"(seen), [lost] "=&r"(lost), [word] "+Q"(*p)                 \
                          : [expected] "r"(expected), [desired] "r"(desired)                        \
                          : "cc", "memory");                                                        \
+        if (seen == expected)                                                                      \
+            LATENCY_AFTER_ATOMIC(lost);                                                            \
         return seen == expected;                                                                   \
     }
 
@@ -38,5 +40,6 @@ static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add)
                      : [seen] "=&r"(seen), [sum] "=&r"(sum), [lost] "=&r"(lost), [word] "+Q"(*p)
                      : [add] "r"(add)
                      : "memory");
+    LATENCY_AFTER_ATOMIC(lost);
     return seen;
 }

@@ -13,6 +13,7 @@ static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t
                      : [seen] "+r"(seen), [word] "+Q"(*p)
                      : [desired] "r"(desired)
                      : "memory");
+    LATENCY_AFTER_ATOMIC(seen);
     return seen == expected;
 }
 
@@ -23,6 +24,7 @@ static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint
                      : [seen] "+r"(seen), [word] "+Q"(*p)
                      : [desired] "r"(desired)
                      : "memory");
+    LATENCY_AFTER_ATOMIC(seen);
     return seen == expected;
 }
 
@@ -33,5 +35,6 @@ static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add)
                      : [seen] "=r"(seen), [word] "+Q"(*p)
                      : [add] "r"(add)
                      : "memory");
+    LATENCY_AFTER_ATOMIC(seen);
     return seen;
 }

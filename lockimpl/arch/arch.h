@@ -7,9 +7,9 @@
  *
  * Algorithms include this file alone; it picks the one file of the ISA and atomic flavour. Each of
  * those gives the atomics (`cas_acq_u32`, `fetch_add_acq_rel_u32`), the full fence, `cpu_relax`,
- * `charge`, `read_ticks`, and names itself (LOCKCROSS_ISA, LOCKCROSS_FLAVOUR). Loads and stores of
- * one to eight bytes are the compiler's own atomics, which are single instructions here and never
- * calls:
+ * `arch_charge`, `read_ticks`, and names itself (LOCKCROSS_ISA, LOCKCROSS_FLAVOUR). Loads and
+ * stores of one to eight bytes are the compiler's own atomics, which are single instructions here
+ * and never calls:
  *
  *            load_acq                  store_rel       full fence
  *   x86_64   mov                       mov             mfence
@@ -56,6 +56,8 @@ LOCKCROSS_ACCESSORS(32)
 LOCKCROSS_ACCESSORS(64)
 #undef LOCKCROSS_ACCESSORS
 
+#include "arch/latency.h"
+
 #define LOCKCROSS_ARCH_FILE
 #if defined(__x86_64__)
 #include "arch/x86_64.h"
@@ -69,6 +71,12 @@ LOCKCROSS_ACCESSORS(64)
 #error "ISA without an arch file; there are x86_64, ppc64le and aarch64"
 #endif
 #undef LOCKCROSS_ARCH_FILE
+
+#if LOCKCROSS_CHARGE_LATENCY == LATENCY_ENGINE
+static inline __attribute__((always_inline)) void charge(charge_t kind) { arch_charge(kind); }
+#else
+static inline void charge(charge_t kind) { latency_pad(latency_amounts.charge[kind], 0); }
+#endif
 
 #if LOCKCROSS_FENCE == FENCE_FULL
 #include "arch/order_full.h"

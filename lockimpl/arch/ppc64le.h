@@ -20,6 +20,8 @@ static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t
                      : [seen] "=&r"(seen)
                      : [p] "r"(p), [expected] "r"(expected), [desired] "r"(desired)
                      : "cc", "memory");
+    if (seen == expected)
+        LATENCY_AFTER_ATOMIC(seen);
     return seen == expected;
 }
 
@@ -41,15 +43,19 @@ static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add)
                      : [seen] "=&r"(seen), [sum] "=&r"(sum)
                      : [p] "r"(p), [add] "r"(add)
                      : "cc", "memory");
+    LATENCY_AFTER_ATOMIC(seen);
     return seen;
 }
 
-static inline void arch_fence_full(void) { __asm__ volatile("hwsync" ::: "memory"); }
+static inline void arch_fence_full(void) {
+    __asm__ volatile("hwsync" ::: "memory");
+    LATENCY_AFTER_FENCE();
+}
 
 /* The hint of a low-priority thread. */
 static inline void cpu_relax(void) { __asm__ volatile("or 27, 27, 27" ::: "memory"); }
 
-static inline __attribute__((always_inline)) void charge(charge_t kind) {
+static inline __attribute__((always_inline)) void arch_charge(charge_t kind) {
     __asm__ volatile("or %c[reg], %c[reg], %c[reg]" ::[reg] "i"(20 + kind) : "memory");
 }
 

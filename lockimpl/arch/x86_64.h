@@ -14,6 +14,7 @@ static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t
                      : "=@ccz"(won), [word] "+m"(*p), "+a"(expected)
                      : [desired] "r"(desired)
                      : "memory");
+    LATENCY_AFTER_ATOMIC(won);
     return won;
 }
 
@@ -25,15 +26,19 @@ static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint
 /* Adds to *p; returns what it was. */
 static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
     __asm__ volatile("lock xaddl %[add], %[word]" : [add] "+r"(add), [word] "+m"(*p) : : "memory");
+    LATENCY_AFTER_ATOMIC(add);
     return add;
 }
 
-static inline void arch_fence_full(void) { __asm__ volatile("mfence" ::: "memory"); }
+static inline void arch_fence_full(void) {
+    __asm__ volatile("mfence" ::: "memory");
+    LATENCY_AFTER_FENCE();
+}
 
 static inline void cpu_relax(void) { __asm__ volatile("pause" ::: "memory"); }
 
 /* nopl disp32(%rax) with the kind in the displacement. */
-static inline __attribute__((always_inline)) void charge(charge_t kind) {
+static inline __attribute__((always_inline)) void arch_charge(charge_t kind) {
     __asm__ volatile(".byte 0x0f, 0x1f, 0x80\n\t.long 0x4c580000 + %c[kind]" ::[kind] "i"(kind)
                      : "memory");
 }

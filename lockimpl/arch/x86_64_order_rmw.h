@@ -13,6 +13,7 @@
                          : [value] "+q"(value), [place] "+m"(*p)                                   \
                          :                                                                         \
                          : "memory");                                                              \
+        LATENCY_AFTER_ATOMIC(value);                                                               \
     }
 LOCKCROSS_XCHG(8, "b")
 LOCKCROSS_XCHG(16, "w")

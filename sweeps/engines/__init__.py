@@ -5,7 +5,7 @@ from functools import cache
 from results.errors import LockcrossError
 from sweeps.engines.base import Engine
 
-ENGINES = ("qemu",)
+ENGINES = ("qemu", "gem5/timing", "gem5/minor", "gem5/o3")
 
 
 @cache
@@ -15,4 +15,8 @@ def load_engine(name: str) -> Engine:
         from sweeps.engines.qemu import QemuEngine
 
         return QemuEngine()
+    if name.partition("/")[0] == "gem5":
+        from sweeps.engines.gem5 import Gem5Engine
+
+        return Gem5Engine(name)
     raise LockcrossError(f"engine {name!r} is unknown; known are {', '.join(ENGINES)}")

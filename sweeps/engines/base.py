@@ -4,14 +4,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from sweeps.build import Program
 from sweeps.cells import Cell
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may take: wall time in seconds, instructions over all cores."""
+    """What one run may take: wall time in seconds (0: the engine's usual one), instructions over
+    all cores."""
 
-    time_s: float = 60.0
+    time_s: float = 0.0
     instructions: int = 2_000_000_000
 
 
@@ -48,18 +50,22 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the doctor: a part, its version or what is missing, and what to do then."""
+    """One line of the doctor: a part, its version, or what is missing and what to do then.
+
+    Without an optional one everything else works.
+    """
 
     part: str
     ok: bool
     detail: str
-    remedy: str = ""
+    optional: bool = False
 
 
 class Engine(Protocol):
     """One engine. The driver starts and ends the processes; the engine knows what they say."""
 
     name: str
+    time_limit_s: float  # of a run, where nobody says another
 
     def version(self, isa: str) -> str:
         """Everything of the engine that can change an answer for `isa`.
@@ -73,8 +79,11 @@ class Engine(Protocol):
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell honestly, or nothing."""
 
-    def options(self, cell: Cell) -> dict[str, int]:
+    def options(self, cell: Cell) -> dict[str, int | str]:
         """The resolved machine of a cell, in the engine's own terms."""
+
+    def program(self, cell: Cell) -> Program:
+        """The program that runs a cell there."""
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The command that runs a cell; its working directory is a folder of its own."""

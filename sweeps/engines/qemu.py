@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
+from sweeps.build import Program
 from sweeps.cells import Cell
 from sweeps.engines import qemu_output
 from sweeps.engines.base import Capabilities, Exit, Finding, Limits, Reading
@@ -24,6 +25,7 @@ class QemuEngine:
     """Runs cells under qemu-<isa> with the timing plugin."""
 
     name = "qemu"
+    time_limit_s = 60.0
 
     def version(self, isa: str) -> str:
         """The plugin's version, a digest of its sources, and QEMU's version."""
@@ -42,13 +44,13 @@ class QemuEngine:
             return f"threads: {cell.threads}: engine {self.name} has {can.max_cores} cores at most"
         return ""
 
-    def options(self, cell: Cell) -> dict[str, int]:
+    def options(self, cell: Cell) -> dict[str, int | str]:
         """The plugin's options (interfaces, 6): the machine's figures under the cell's own."""
         figures = load_machine(cell.machine).figures(cell.isa)
-        options = {name: figure.number for name, figure in figures.items()}
+        options: dict[str, int | str] = {name: fig.number for name, fig in figures.items()}
         for name in ATOMICS:
             # The source's figure is the whole operation; the plugin adds its option to the access.
-            options[name] = max(0, options[name] - options["lat_l1"])
+            options[name] = max(0, figures[name].number - figures["lat_l1"].number)
         if cell.cas is not None:
             options |= dict.fromkeys(ATOMICS, cell.cas)
         if cell.fence_latency is not None:
@@ -56,6 +58,10 @@ class QemuEngine:
         if cell.cancel is not None:
             options["charge_stop"] = cell.cancel
         return options | {"seed": cell.seed}
+
+    def program(self, cell: Cell) -> Program:
+        """The program as it is: the plugin adds every latency itself."""
+        return Program.of(cell)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The QEMU command. The guest's argv[0] is fixed, so that no path reaches it."""

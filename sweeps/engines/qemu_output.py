@@ -2,44 +2,22 @@
 
 import signal
 from pathlib import Path
-from typing import TypeVar
-
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sweeps.cells import Cell
 from sweeps.engines.base import Exit, Limits, Reading
-from sweeps.toml import explain
+from sweeps.engines.guest import BadRunError, Document, check_guest, parse
 
 PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class GuestLine(_Document):
-    """The one line of the workload (interfaces, 4)."""
-
-    workload: str
-    lock: str
-    isa: str
-    flavour: str
-    fence: str
-    threads: int
-    pairs: int
-    ok: bool
-    error: str
-    ticks: int
-
-
-class CasCounts(_Document):
+class CasCounts(Document):
     """Compare-and-swaps that changed memory, and those that did not."""
 
     won: int
     lost: int
 
 
-class CoreReport(_Document):
+class CoreReport(Document):
     """One core: its counts and the causes of its cycles, which count from its own start."""
 
     core: int
@@ -56,7 +34,7 @@ class CoreReport(_Document):
     coherence: dict[str, dict[str, int]]
 
 
-class PhaseMark(_Document):
+class PhaseMark(Document):
     """A time stamp: phase `phase` begins on core `core` at `cycle`."""
 
     core: int
@@ -64,7 +42,7 @@ class PhaseMark(_Document):
     cycle: int
 
 
-class EngineReport(_Document):
+class EngineReport(Document):
     """The plugin's document (interfaces, 6)."""
 
     engine: str
@@ -77,20 +55,13 @@ class EngineReport(_Document):
     phases: list[PhaseMark]
 
 
-Model = TypeVar("Model", bound=_Document)
-
-
-class _BadRunError(Exception):
-    """The run is no good; the text is its cause."""
-
-
 def read(cell: Cell, limits: Limits, end: Exit, report: Path) -> Reading:
     """What a run said. Whatever went wrong becomes the reading's cause."""
     try:
         _check_end(limits, end)
-        guest = _check_guest(cell, end)
+        guest = check_guest(cell, end.stdout, end.code)
         engine = _check_engine(cell, report)
-    except _BadRunError as bad:
+    except BadRunError as bad:
         return Reading(str(bad))
     resolved: dict[str, int | str] = dict(engine.options)
     return Reading("", metrics(guest.pairs, engine), resolved)
@@ -99,70 +70,44 @@ def read(cell: Cell, limits: Limits, end: Exit, report: Path) -> Reading:
 def _check_end(limits: Limits, end: Exit) -> None:
     """Ends that say all by themselves."""
     if end.timed_out:
-        raise _BadRunError(f"time limit: {limits.time_s:g} s")
+        raise BadRunError(f"time limit: {limits.time_s:g} s")
     if end.code < 0:
-        raise _BadRunError(f"killed by {signal.Signals(-end.code).name}")
+        raise BadRunError(f"killed by {signal.Signals(-end.code).name}")
     said = [line for line in end.stderr.splitlines() if line.strip()]
     last = said[-1] if said else "it did not say why"
     ours = any(line.startswith(PREFIX) for line in said)
     if end.code == 3:
-        raise _BadRunError(f"instruction limit: {limits.instructions}")
+        raise BadRunError(f"instruction limit: {limits.instructions}")
     if end.code == 4:
-        raise _BadRunError(f"engine failure: {last}")
+        raise BadRunError(f"engine failure: {last}")
     if end.code == 2:
-        raise _BadRunError(f"{'options' if ours else 'arguments'} refused: {last}")
+        raise BadRunError(f"{'options' if ours else 'arguments'} refused: {last}")
     if end.code not in (0, 1):
-        raise _BadRunError(f"exit code {end.code}: {last}")
+        raise BadRunError(f"exit code {end.code}: {last}")
     if end.code == 1 and not end.stdout.strip():
-        raise _BadRunError(f"QEMU failed: {last}")
-
-
-def _check_guest(cell: Cell, end: Exit) -> GuestLine:
-    guest = _parse(GuestLine, end.stdout.encode(), "workload output")
-    if not guest.ok:
-        raise _BadRunError(f"check failed: {guest.error or 'the workload did not say which'}")
-    if end.code != 0:
-        raise _BadRunError(f"exit code {end.code}, although the workload reports success")
-    for key in ("workload", "lock", "isa", "flavour", "fence", "threads"):
-        if getattr(guest, key) != getattr(cell, key):
-            raise _BadRunError(
-                f"workload output is of another run: {key} {getattr(guest, key)!r}, "
-                f"not {getattr(cell, key)!r}"
-            )
-    if guest.pairs < 1:
-        raise _BadRunError("workload output: no pairs were measured")
-    return guest
+        raise BadRunError(f"QEMU failed: {last}")
 
 
 def _check_engine(cell: Cell, path: Path) -> EngineReport:
     try:
         text = path.read_bytes()
     except OSError:
-        raise _BadRunError("engine output is missing") from None
-    engine = _parse(EngineReport, text, "engine output")
+        raise BadRunError("engine output is missing") from None
+    engine = parse(EngineReport, text, "engine output")
     if not engine.complete:
-        raise _BadRunError(
+        raise BadRunError(
             "engine output is incomplete: not every thread reached the end of the region"
         )
     if len(engine.cores) != cell.threads or engine.isa != cell.isa:
-        raise _BadRunError(
+        raise BadRunError(
             f"engine output is of another run: {engine.isa}, {len(engine.cores)} cores"
         )
     for core in engine.cores:
         if sum(core.stalls.values()) != core.cycles:
-            raise _BadRunError(
+            raise BadRunError(
                 f"engine output: the causes of core {core.core} do not add up to its cycles"
             )
     return engine
-
-
-def _parse(model: type[Model], text: bytes, what: str) -> Model:
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
-        if error.errors()[0]["type"] == "json_invalid":
-            raise _BadRunError(f"{what} is not JSON") from None
-        raise _BadRunError(f"{what} is not what was agreed: {explain(error)}") from None
 
 
 def metrics(pairs: int, engine: EngineReport) -> dict[str, tuple[float, str]]:

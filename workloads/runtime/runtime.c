@@ -1,6 +1,7 @@
 /* Arguments, threads, the region of interest, the result line. See runtime.h. */
 #define LOCKCROSS_STORAGE
 #include "runtime/runtime.h"
+#include "arch/m5.h"
 #include "runtime/layout.h"
 
 /* In start_<isa>.S */
@@ -29,7 +30,8 @@ char runtime_stacks[LOCK_MAX_THREADS][RUNTIME_STACK_SIZE] __attribute__((aligned
 unsigned runtime_threads;
 uint64_t runtime_seed;
 
-static bool markers;
+/* How an engine learns of the region of interest (docs/interfaces.md, 5). */
+static enum { SILENT, SYSCALL, WATCH, M5 } announce;
 static struct {
     uint64_t pairs;
 } __attribute__((aligned(LOCK_LINE))) done[LOCK_MAX_THREADS];
@@ -142,18 +144,40 @@ static uint64_t number(const char *argument, const char *s, uint64_t low, uint64
     return value;
 }
 
+#if LATENCY_ADDED
+latency_amounts_t latency_amounts;
+
+#define LATENCY_KEY(name) {"latency_" name, 0, UINT32_MAX, 0, true, 0}
+static runtime_key_t latency_keys[] = {
+    LATENCY_KEY("atomic"), LATENCY_KEY("fence"), LATENCY_KEY("stop"), LATENCY_KEY("park"),
+    LATENCY_KEY("unpark"), LATENCY_KEY("wake"),  RUNTIME_KEYS_END,
+};
+
+static void set_latencies(void) {
+    latency_amounts.atomic = latency_keys[0].value;
+    latency_amounts.fence = latency_keys[1].value;
+    for (unsigned kind = CHARGE_STOP; kind <= CHARGE_WAKE; kind++)
+        latency_amounts.charge[kind] = latency_keys[2 + kind].value;
+}
+#else
+static runtime_key_t latency_keys[] = {RUNTIME_KEYS_END};
+
+static void set_latencies(void) {}
+#endif
+
 static void parse(char **arguments) {
-    static const char *const marker_choices[] = {"none", "syscall", 0};
+    static const char *const marker_choices[] = {"none", "syscall", "watch",
+                                                 LOCKCROSS_HAS_M5 ? "m5" : 0, 0};
     static runtime_key_t common[] = {
         {"threads", 1, LOCK_MAX_THREADS, 0, true, 1},
         {"seed", 0, UINT64_MAX, 0, true, 1},
         {"marker", 0, 0, marker_choices, true, 0},
         RUNTIME_KEYS_END,
     };
-    runtime_key_t *const lists[] = {common, workload.keys};
+    runtime_key_t *const lists[] = {common, workload.keys, latency_keys};
     for (; *arguments; arguments++) {
         bool known = false;
-        for (unsigned list = 0; list < 2; list++) {
+        for (unsigned list = 0; list < sizeof lists / sizeof *lists; list++) {
             for (runtime_key_t *key = lists[list]; key->name; key++) {
                 const char *s = value_of(*arguments, key->name);
                 if (!s)
@@ -172,7 +196,8 @@ static void parse(char **arguments) {
     }
     runtime_threads = (unsigned)common[0].value;
     runtime_seed = common[1].value;
-    markers = common[2].value == 1;
+    announce = common[2].value;
+    set_latencies();
     if (runtime_threads < workload.min_threads || runtime_threads > workload.max_threads)
         bad_argument("threads", "this workload does not run with that many");
 }
@@ -180,12 +205,34 @@ static void parse(char **arguments) {
 /* Threads ------------------------------------------------------------------------------------ */
 
 static void marker(const lock_thread_t *self, int op, long a2, long a3, long a4) {
-    if (markers)
+    if (announce == SYSCALL)
         runtime_syscall(SYS_MARKER, op, runtime_index(self), a2, a3, a4);
 }
 
-void runtime_phase(lock_thread_t *self, uint64_t phase) {
+/* The three below are places in the program too: an engine may watch for their addresses. */
+
+__attribute__((noipa)) static void runtime_region_begin(const lock_thread_t *self) {
+    marker(self, MARKER_BEGIN, runtime_threads, (long)__executable_start, (long)_end);
+#if LOCKCROSS_HAS_M5
+    if (announce == M5)
+        m5_work_begin(runtime_index(self), runtime_index(self));
+#endif
+}
+
+__attribute__((noipa)) void runtime_phase(lock_thread_t *self, uint64_t phase) {
     marker(self, MARKER_PHASE, (long)phase, 0, 0);
+#if LOCKCROSS_HAS_M5
+    if (announce == M5)
+        m5_work_begin(phase << 8 | runtime_index(self), runtime_index(self));
+#endif
+}
+
+__attribute__((noipa)) static void runtime_region_end(const lock_thread_t *self) {
+    marker(self, MARKER_END, 0, 0, 0);
+#if LOCKCROSS_HAS_M5
+    if (announce == M5)
+        m5_work_end(runtime_index(self), runtime_index(self));
+#endif
 }
 
 void runtime_barrier(lock_thread_t *self) {
@@ -207,7 +254,7 @@ void runtime_barrier(lock_thread_t *self) {
 
 /* Outside the region of interest: the engine's barrier if there is one, it costs nothing. */
 static void meet(lock_thread_t *self) {
-    if (!markers) {
+    if (announce != SYSCALL) {
         runtime_barrier(self);
         return;
     }
@@ -221,12 +268,14 @@ static void participate(lock_thread_t *self) {
     handshake_leave_safe(self);
     workload.prepare(self);
     meet(self);
-    marker(self, MARKER_BEGIN, runtime_threads, (long)__executable_start, (long)_end);
-    uint64_t start = read_ticks();
+    /* In a simulator the counter means nothing, and reading it may end the run. */
+    bool timed = announce == SILENT && runtime_index(self) == 0;
+    uint64_t start = timed ? read_ticks() : 0;
+    runtime_region_begin(self);
     uint64_t pairs = workload.run(self);
     handshake_enter_safe(self);
-    marker(self, MARKER_END, 0, 0, 0);
-    if (runtime_index(self) == 0)
+    runtime_region_end(self);
+    if (timed)
         ticks = read_ticks() - start;
     done[runtime_index(self)].pairs = pairs;
     handshake_leave_safe(self);

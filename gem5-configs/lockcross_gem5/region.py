@@ -1,0 +1,80 @@
+"""The region of interest: who says when it begins and ends, and what the clock showed then."""
+
+import m5
+from m5.objects import PcCountTracker, PcCountTrackerManager
+from m5.params import PcCountPair
+from m5.stats.gem5stats import get_simstat
+
+FINISHED = "exiting with last active thread context"
+LIMIT = "simulate() limit reached"
+WATCHED = "simpoint starting point found"
+INTERRUPTED = "user interrupt received"
+
+SYMBOLS = {"begin": "runtime_region_begin", "phase": "runtime_phase", "end": "runtime_region_end"}
+
+
+class Watch:
+    """Watches for the addresses of the runtime's region functions, a tracker a core, so that the
+    program needs no instruction of its own for it. `addresses`: begin, phase, end."""
+
+    def __init__(self, system, addresses, phases):
+        self._addresses = addresses
+        self._seen = []
+        targets = [PcCountPair(addresses["begin"], 1), PcCountPair(addresses["end"], 1)]
+        targets += [PcCountPair(addresses["phase"], n + 1) for n in range(phases)]
+        for cpu in system.cpu:
+            cpu.region = PcCountTrackerManager(targets=targets)
+            cpu.region_tracker = PcCountTracker(targets=targets, core=cpu, ptmanager=cpu.region)
+            self._seen.append({})
+
+    def events(self, system):
+        """What has been reached since the last call: (kind, core, phase)."""
+        found = []
+        for core, cpu in enumerate(system.cpu):
+            for kind, address in self._addresses.items():
+                count = cpu.region.getPcCount(address)
+                if count != self._seen[core].get(kind, 0):
+                    self._seen[core][kind] = count
+                    found.append((kind, core, count if kind == "phase" else 0))
+        return found
+
+
+def announced(cause, code):
+    """The event of an m5 work item: (kind, core, phase), or None."""
+    if cause == "workbegin":
+        return ("phase" if code >> 8 else "begin", code & 0xFF, code >> 8)
+    if cause == "workend":
+        return ("end", code & 0xFF, 0)
+    return None
+
+
+def classify(cause, code):
+    """What the end of a simulation means: finished, guest, limit, interrupted or unexpected."""
+    if cause == FINISHED:
+        return "guest" if code else "finished"
+    return {LIMIT: "limit", INTERRUPTED: "interrupted"}.get(cause, "unexpected")
+
+
+def simulate(root, watch, limit):
+    """Runs to the end, or for `limit` ticks: a livelock must not run for ever.
+
+    Returns the events (kind, core, phase, tick), the statistics of the region as JSON has them, and
+    how the simulation ended: cause, code, class.
+    """
+    events, statistics = [], {}
+    cores = len(root.system.cpu)
+    while True:
+        end = m5.simulate(limit - m5.curTick())
+        cause, code = end.getCause(), end.getCode()
+        if watch is not None and cause == WATCHED:
+            found = watch.events(root.system)
+        elif (one := announced(cause, code)) is not None:
+            found = [one]
+        else:
+            break
+        if found and not events:
+            m5.stats.reset()
+        events += [(*event, m5.curTick()) for event in found]
+        if sum(event[0] == "end" for event in events) == cores and not statistics:
+            statistics = get_simstat(root.system, prepare_stats=True).to_json()
+    return events, statistics, {"cause": cause, "code": code, "class": classify(cause, code)}

@@ -1,0 +1,82 @@
+/*
+ * Added latency, for simulators that cannot be told what an atomic, a fence or an operating
+ * system's service costs (gem5-configs/README.md). A program is built with one mechanism each for
+ * atomics, fences and charges; LATENCY_ENGINE, the default, adds no instruction: then it is the
+ * engine's business.
+ *
+ *   quiesce   the core sleeps for that many cycles (an m5 operation; x86-64 and AArch64)
+ *   sentinel  one instruction of an operation class that nothing else here uses, which waits for
+ *             the operation's result; the simulator's configuration sets the latency of its class
+ *   padding   a loop of that many turns, which waits for the operation's result
+ *
+ * Each ISA's latency_<isa>.h gives latency_quiesce, latency_sentinel_atomic, latency_sentinel_fence
+ * and latency_pad; POWER lacks the first and the third.
+ */
+#ifndef LOCKCROSS_ARCH_H
+#error "include arch/arch.h"
+#endif
+
+#define LATENCY_ENGINE 0
+#define LATENCY_QUIESCE 1
+#define LATENCY_SENTINEL 2
+#define LATENCY_PADDING 3
+
+#ifndef LOCKCROSS_ATOMIC_LATENCY
+#define LOCKCROSS_ATOMIC_LATENCY LATENCY_ENGINE
+#endif
+#ifndef LOCKCROSS_FENCE_LATENCY
+#define LOCKCROSS_FENCE_LATENCY LATENCY_ENGINE
+#endif
+#ifndef LOCKCROSS_CHARGE_LATENCY
+#define LOCKCROSS_CHARGE_LATENCY LATENCY_ENGINE
+#endif
+#if LOCKCROSS_CHARGE_LATENCY != LATENCY_ENGINE && LOCKCROSS_CHARGE_LATENCY != LATENCY_PADDING
+#error "a charge is the engine's or padding: it may be longer than any one instruction"
+#endif
+#define LATENCY_ADDED                                                                              \
+    (LOCKCROSS_ATOMIC_LATENCY || LOCKCROSS_FENCE_LATENCY || LOCKCROSS_CHARGE_LATENCY)
+
+#if LATENCY_ADDED
+/* What the program was told: cycles for quiesce, turns for padding, nothing for a sentinel. */
+typedef struct {
+    uint64_t atomic, fence, charge[4];
+} latency_amounts_t;
+extern latency_amounts_t latency_amounts;
+
+#if defined(__x86_64__)
+#include "arch/latency_x86_64.h"
+#elif defined(__powerpc64__)
+#include "arch/latency_ppc64le.h"
+#else
+#include "arch/latency_aarch64.h"
+#endif
+#endif
+
+/* Behind an atomic that gave `seen`. */
+#if LOCKCROSS_ATOMIC_LATENCY == LATENCY_QUIESCE
+#define LATENCY_AFTER_ATOMIC(seen) latency_quiesce(latency_amounts.atomic)
+#elif LOCKCROSS_ATOMIC_LATENCY == LATENCY_SENTINEL
+#define LATENCY_AFTER_ATOMIC(seen) latency_sentinel_atomic(seen)
+#elif LOCKCROSS_ATOMIC_LATENCY == LATENCY_PADDING
+#define LATENCY_AFTER_ATOMIC(seen) latency_pad(latency_amounts.atomic, (seen))
+#else
+#define LATENCY_AFTER_ATOMIC(seen) ((void)0)
+#endif
+
+#if LOCKCROSS_FENCE_LATENCY != LATENCY_ENGINE
+/* A word of this thread's own, loaded behind the fence: what a sentinel or padding waits for. */
+static inline uint32_t latency_load_behind_fence(void) {
+    volatile uint32_t own = 0;
+    return own;
+}
+#endif
+
+#if LOCKCROSS_FENCE_LATENCY == LATENCY_QUIESCE
+#define LATENCY_AFTER_FENCE() latency_quiesce(latency_amounts.fence)
+#elif LOCKCROSS_FENCE_LATENCY == LATENCY_SENTINEL
+#define LATENCY_AFTER_FENCE() latency_sentinel_fence(latency_load_behind_fence())
+#elif LOCKCROSS_FENCE_LATENCY == LATENCY_PADDING
+#define LATENCY_AFTER_FENCE() latency_pad(latency_amounts.fence, latency_load_behind_fence())
+#else
+#define LATENCY_AFTER_FENCE() ((void)0)
+#endif

@@ -1,0 +1,182 @@
+"""Reads what a run of gem5 left, and says why it failed when it did."""
+
+import json
+import signal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from sweeps.cells import Cell
+from sweeps.engines.base import Exit, Limits, Reading
+from sweeps.engines.guest import BadRunError, Document, check_guest, parse
+
+REPORT = "lockcross.json"
+PREFIX = "lockcross-gem5:"
+
+
+class Event(Document):
+    """A core reached a place of the region of interest at `cycle`."""
+
+    event: Literal["begin", "phase", "end"]
+    core: int
+    phase: int
+    cycle: float
+
+
+class Report(Document):
+    """lockcross.json (gem5-configs/run.py)."""
+
+    gem5_version: str
+    compiled: str
+    build_options: dict[str, str | int | bool]
+    models: dict[str, list[str]]
+    isa: str
+    model: str
+    cores: int
+    roi: str
+    applied: dict[str, int]
+    refused: dict[str, str]
+    latencies: dict[str, int]
+    events: list[Event]
+    total_cycles: float
+    end: dict[str, str | int]
+    statistics: dict[str, Any]
+
+
+def read(
+    cell: Cell, limits: Limits, end: Exit, folder: Path, mechanisms: Mapping[str, str]
+) -> Reading:
+    """What a run said. Whatever went wrong becomes the reading's cause."""
+    try:
+        _check_end(limits, end, folder)
+        report = _check_report(cell, folder)
+        code = int(report.end["code"])
+        guest = check_guest(cell, _text(folder / "guest.out"), code)
+        regions = _regions(report)
+    except BadRunError as bad:
+        return Reading(str(bad))
+    return Reading("", metrics(guest.pairs, report, regions), _resolved(report, mechanisms))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _check_end(limits: Limits, end: Exit, folder: Path) -> None:
+    if end.timed_out:
+        raise BadRunError(f"time limit: {limits.time_s:g} s")
+    said = [line for line in end.stderr.splitlines() if line.strip()]
+    # gem5 says why on a line of its own, long before its last one.
+    why = next((s for s in said if s.startswith((PREFIX, "panic", "fatal"))), said[-1:] or "")
+    why = why if isinstance(why, str) else why[0]
+    if end.code < 0:
+        raise BadRunError(f"gem5 was killed by {signal.Signals(-end.code).name}: {why}")
+    if end.code == 3:
+        raise BadRunError(f"cycle limit: {limits.instructions}")
+    if end.code != 0:
+        raise BadRunError(f"gem5 failed (exit code {end.code}): {why}")
+    if complaint := _text(folder / "guest.err").strip():
+        raise BadRunError(f"arguments refused: {complaint.splitlines()[-1]}")
+
+
+def _check_report(cell: Cell, folder: Path) -> Report:
+    try:
+        data = (folder / REPORT).read_bytes()
+    except OSError:
+        raise BadRunError("engine output is missing") from None
+    report = parse(Report, data, "engine output")
+    if report.isa != cell.isa or report.cores != cell.threads:
+        raise BadRunError(f"engine output is of another run: {report.isa}, {report.cores} cores")
+    return report
+
+
+def _regions(report: Report) -> dict[int, tuple[float, float]]:
+    """core -> cycles at which it entered and left the region of interest."""
+    ends = {
+        kind: {e.core: e.cycle for e in report.events if e.event == kind}
+        for kind in ("begin", "end")
+    }
+    cores = range(report.cores)
+    if any(core not in ends[kind] for core in cores for kind in ends):
+        raise BadRunError("engine output is incomplete: not every core was in the region")
+    return {core: (ends["begin"][core], ends["end"][core]) for core in cores}
+
+
+def metrics(
+    pairs: int, report: Report, regions: Mapping[int, tuple[float, float]]
+) -> dict[str, tuple[float, str]]:
+    """The metrics of a run (interfaces, 7): name -> (value, unit)."""
+    spans = [end - begin for begin, end in regions.values()]
+    found: dict[str, tuple[float, str]] = {
+        "cycles": (max(spans), "cycles"),
+        "core_cycles": (sum(spans), "cycles"),
+        "pairs": (pairs, "pairs"),
+        "cycles_per_pair": (sum(spans) / pairs, "cycles/pair"),
+        "total_cycles": (report.total_cycles, "cycles"),
+    }
+    return found | _statistics(report) | _phases(report, regions)
+
+
+_STATISTICS = {  # gem5's name -> ours; summed over cores
+    "numInsts": "instructions",
+    "numOps": "micro_operations",
+}
+
+
+def _statistics(report: Report) -> dict[str, tuple[float, str]]:
+    """Sums over cores of gem5's own counters in the region, with gem5's units."""
+    found: dict[str, tuple[float, str]] = {}
+    for name, value, unit in _scalars(report.statistics):
+        if name in _STATISTICS:
+            ours = _STATISTICS[name]
+            found[ours] = (found.get(ours, (0.0, ""))[0] + value, unit)
+    return found
+
+
+def _scalars(tree: object) -> Iterator[tuple[str, float, str]]:
+    """Every scalar below, as (its last name, value, unit)."""
+    if isinstance(tree, list):
+        for one in tree:
+            yield from _scalars(one)
+    elif isinstance(tree, dict):
+        for name, value in tree.items():
+            if isinstance(value, dict) and value.get("type") == "Scalar":
+                yield name, float(value["value"]), str(value["unit"])
+            else:
+                yield from _scalars(value)
+
+
+def _phases(
+    report: Report, regions: Mapping[int, tuple[float, float]]
+) -> dict[str, tuple[float, str]]:
+    """From the first core's entry into a phase to that into the next one, or the end."""
+    begins: dict[int, float] = {}
+    for event in report.events:
+        if event.event == "phase":
+            begins[event.phase] = min(event.cycle, begins.get(event.phase, event.cycle))
+    order = sorted(begins)
+    last = max(end for _, end in regions.values())
+    ends = [*(begins[phase] for phase in order), last][1:]
+    return {
+        f"phase_{phase}_cycles": (end - begins[phase], "cycles")
+        for phase, end in zip(order, ends, strict=True)
+    }
+
+
+def _resolved(report: Report, mechanisms: Mapping[str, str]) -> dict[str, int | str]:
+    """What the run was made of: figures as applied and refused, mechanisms, gem5 itself."""
+    found: dict[str, int | str] = dict(report.applied)
+    found |= {f"refused.{name}": reason for name, reason in report.refused.items()}
+    found |= {f"latency.{name}": cycles for name, cycles in report.latencies.items()}
+    for kind in ("atomic", "fence", "charge"):
+        found[f"mechanism_{kind}"] = mechanisms.get(kind, "none")
+    return found | {
+        "model": report.model,
+        "roi": report.roi,
+        "gem5_version": report.gem5_version,
+        "gem5_compiled": report.compiled,
+        "gem5_build_options": json.dumps(report.build_options, sort_keys=True),
+    }

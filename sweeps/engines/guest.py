@@ -1,0 +1,64 @@
+"""The one line that a workload prints, whatever engine ran it."""
+
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sweeps.cells import Cell
+from sweeps.toml import explain
+
+
+class Document(BaseModel):
+    """What another program wrote: only what was agreed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class GuestLine(Document):
+    """The line of the workload (interfaces, 4)."""
+
+    workload: str
+    lock: str
+    isa: str
+    flavour: str
+    fence: str
+    threads: int
+    pairs: int
+    ok: bool
+    error: str
+    ticks: int
+
+
+class BadRunError(Exception):
+    """The run is no good; the text is its cause."""
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def parse(model: type[Model], text: bytes, what: str) -> Model:
+    """Reads a JSON document. Raises BadRunError."""
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        if error.errors()[0]["type"] == "json_invalid":
+            raise BadRunError(f"{what} is not JSON") from None
+        raise BadRunError(f"{what} is not what was agreed: {explain(error)}") from None
+
+
+def check_guest(cell: Cell, output: str, code: int) -> GuestLine:
+    """The line of a run that verified itself. Raises BadRunError for any other."""
+    guest = parse(GuestLine, output.encode(), "workload output")
+    if not guest.ok:
+        raise BadRunError(f"check failed: {guest.error or 'the workload did not say which'}")
+    if code != 0:
+        raise BadRunError(f"exit code {code}, although the workload reports success")
+    for key in ("workload", "lock", "isa", "flavour", "fence", "threads"):
+        if getattr(guest, key) != getattr(cell, key):
+            raise BadRunError(
+                f"workload output is of another run: {key} {getattr(guest, key)!r}, "
+                f"not {getattr(cell, key)!r}"
+            )
+    if guest.pairs < 1:
+        raise BadRunError("workload output: no pairs were measured")
+    return guest
