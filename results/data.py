@@ -11,6 +11,8 @@ import numpy as np
 from results.errors import LockcrossError
 from results.winners import Surface, interpolate
 
+EMBEDDED = "qemu"  # the label of the embedded engine
+
 
 class NoDataError(LockcrossError):
     """The database holds no study."""
@@ -66,13 +68,19 @@ class MapCrossing:
 
 @dataclass(frozen=True)
 class SeriesRun:
-    """A run of a series: its lock label and its cost in core cycles per pair."""
+    """A run of a series: its lock label, its cost in core cycles per pair, the latencies that
+    were set (cycles, by axis) and what the engine made of all options."""
 
     id: int
     label: str
     parameters: dict[str, int]
+    given: dict[str, int]
     resolved: dict[str, int]
     cost: float
+
+    def latency(self, axis: str, option: str) -> int | None:
+        """A set latency, or else the machine's own, which an engine may report as `option`."""
+        return self.given.get(axis, self.resolved.get(option))
 
 
 @dataclass(frozen=True)
@@ -115,8 +123,18 @@ def fact(connection: sqlite3.Connection, name: str) -> dict[str, Any]:
 
 
 def isa(connection: sqlite3.Connection, name: str) -> Isa:
-    """An ISA by name."""
+    """An ISA by name. Raises NoDataError."""
     return Isa(name, **fact(connection, f"isa/{name}"))
+
+
+def isa_title(connection: sqlite3.Connection, name: str) -> str:
+    """An ISA's title; its name in a database without a study."""
+    return str((optional_fact(connection, f"isa/{name}") or {}).get("title", name))
+
+
+def engine(connection: sqlite3.Connection) -> str:
+    """The engine label of the study. Raises NoDataError."""
+    return str(fact(connection, "plan").get("engine", EMBEDDED))
 
 
 def label_of(lock: str, fence: str) -> str:
@@ -141,16 +159,22 @@ def _index(values: Sequence[str], value: str) -> int:
 def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     """The good runs of a series."""
     rows = connection.execute(
-        "SELECT runs.id, lock, fence, parameters, resolved, value FROM series "
+        "SELECT runs.id, lock, fence, parameters, cas, fence_latency, cancel, resolved, value "
+        "FROM series "
         "JOIN runs ON runs.id = series.run_id "
         "JOIN metrics ON metrics.run_id = runs.id AND metrics.name = 'cycles_per_pair' "
         "WHERE series.name = ? AND status = 'ok' ORDER BY runs.id",
         (name,),
     )
+    axes = ("cas", "fence_latency", "cancel")
     return [
-        SeriesRun(run_id, label_of(lock, fence), json.loads(given), json.loads(resolved), cost)
-        for run_id, lock, fence, given, resolved, cost in rows
-    ]
+        SeriesRun(
+            run_id, label_of(lock, fence), json.loads(parameters),
+            {axis: value for axis, value in zip(axes, given, strict=True) if value is not None},
+            json.loads(resolved), cost,
+        )
+        for run_id, lock, fence, parameters, *given, resolved, cost in rows
+    ]  # fmt: skip
 
 
 def grid(connection: sqlite3.Connection, isa_name: str, flavour: str) -> Grid:
@@ -159,8 +183,11 @@ def grid(connection: sqlite3.Connection, isa_name: str, flavour: str) -> Grid:
     places: dict[str, dict[tuple[int, int], float]] = {}
     for run in series(connection, f"map/{isa_name}/{flavour}"):
         # A run without full fences serves for all latencies of one: it was left unset there.
-        fence = -1 if "/" in run.label else run.resolved[f"fence_{known.full_fence}"]
-        places.setdefault(run.label, {})[run.resolved["cas_success"], fence] = run.cost
+        own = run.latency("fence_latency", f"fence_{known.full_fence}")
+        cas, fence = run.latency("cas", "cas_success"), -1 if "/" in run.label else own
+        if cas is None or fence is None:
+            raise NoDataError(f"run {run.id} of the winner map does not say its latencies")
+        places.setdefault(run.label, {})[cas, fence] = run.cost
     xs = sorted({x for found in places.values() for x, _ in found})
     ys = sorted({y for found in places.values() for _, y in found if y >= 0})
     costs = {}
@@ -172,11 +199,11 @@ def grid(connection: sqlite3.Connection, isa_name: str, flavour: str) -> Grid:
                 f"the winner map of {isa_name} lacks runs of {label}; run ./lockcross crossover"
             )
     machine = str(fact(connection, "plan")["machine"])
-    cas = measured(connection, machine, isa_name, flavour, "cas")
-    fences = measured(connection, machine, isa_name, flavour, "fence_latency")
+    measured_cas = measured(connection, machine, isa_name, flavour, "cas")
+    measured_fence = measured(connection, machine, isa_name, flavour, "fence_latency")
     return Grid(
-        known, flavour, tuple(map(cas, xs)), tuple(map(fences, ys)), costs,
-        tuple(_map_crossings(connection, isa_name, flavour, cas, fences)),
+        known, flavour, tuple(map(measured_cas, xs)), tuple(map(measured_fence, ys)), costs,
+        tuple(_map_crossings(connection, isa_name, flavour, measured_cas, measured_fence)),
         tuple(marks(connection, isa_name, flavour, machine)),
     )  # fmt: skip
 
@@ -198,8 +225,8 @@ def measured(
     op = {"cas": "cas", "fence_latency": "fence"}[axis]
     rows = connection.execute(
         f"SELECT {axis}, cycles FROM calibrations WHERE machine = ? AND isa = ? AND flavour = ? "
-        f"AND op = ? AND {axis} IS NOT NULL",
-        (machine, isa_name, flavour, op),
+        f"AND op = ? AND engine = ? AND {axis} IS NOT NULL",
+        (machine, isa_name, flavour, op, engine(connection)),
     ).fetchall()
     if not rows:
         raise NoDataError(f"{isa_name} has no calibrations; run ./lockcross crossover")
@@ -229,9 +256,10 @@ def marks(connection: sqlite3.Connection, isa_name: str, flavour: str, without: 
         "JOIN calibrations a ON a.machine = name AND a.op = 'cas' "
         "JOIN calibrations b ON b.machine = name AND b.op = 'fence' AND a.isa = b.isa "
         "AND a.flavour = b.flavour AND b.cas IS NULL AND b.fence_latency IS NULL "
+        "AND a.engine = b.engine "
         "WHERE a.cas IS NULL AND a.fence_latency IS NULL AND a.isa = ? AND a.flavour = ? "
-        "AND name != ? ORDER BY name",
-        (isa_name, flavour, without),
+        "AND name != ? AND a.engine = ? ORDER BY name",
+        (isa_name, flavour, without, engine(connection)),
     ):
         figures = json.loads(text)["latency"][isa_name]
         option = f"fence_{isa(connection, isa_name).full_fence}"

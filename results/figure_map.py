@@ -1,17 +1,18 @@
 """The winner map: who is cheapest at each CAS and fence latency, one panel an ISA."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from results.data import Grid, fact, grid, series, series_names
+from results.data import Grid, NoDataError, fact, grid, series, series_names
+from results.figure_parts import HALO
 from results.style import flavour_name, look, name
 from results.winners import Surface, polyline
 
@@ -21,7 +22,6 @@ _SMALLEST = 0.05  # share of a panel's width or height that a region needs for a
 _NARROW = 0.25  # share of a panel's width below which a name is written upright
 _LETTER = 0.55  # width of a letter, in heights of the line
 _ON_FRONT = 1.01  # a crossing counts when no third lock is cheaper by more than 1 %
-_HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ def draw_map(connection: sqlite3.Connection) -> Figure:
     """One panel for each flavour with full fences, and one with every fence kind where an ISA has
     others. Raises NoDataError."""
     panels = _panels(connection)
+    if not panels:
+        raise NoDataError("the study has no winner map")
     columns = min(3, len(panels) + 1)  # the last place is the key's
     rows = -(-(len(panels) + 1) // columns)
     figure = Figure(figsize=(3.9 * columns, 3.9 * rows + 0.3), layout="constrained")
@@ -129,7 +131,7 @@ def _draw_marks(ax: Axes, shown: Grid) -> None:
         ax.annotate(
             mark.machine, (mark.cas, mark.fence), xytext=(-6 if left else 6, 0),
             textcoords="offset points", ha="right" if left else "left", va="center",
-            fontsize=8, zorder=6, path_effects=_HALO,
+            fontsize=8, zorder=6, path_effects=HALO,
         )  # fmt: skip
 
 
@@ -151,7 +153,7 @@ def _label_regions(ax: Axes, panel: _Panel) -> None:
         ax.annotate(
             text, (x[row, column], y[row, column]),
             ha="center", va="center", fontsize=8 if upright else 9, fontweight="bold",
-            color=_dark(label), rotation=90 if upright else 0, zorder=6, path_effects=_HALO,
+            color=_dark(label), rotation=90 if upright else 0, zorder=6, path_effects=HALO,
         )  # fmt: skip
 
 
@@ -196,17 +198,27 @@ def _roomiest(
     return int(row_), int(column_)
 
 
-def _cancellation(connection: sqlite3.Connection) -> int:
-    """Cycles that stopping a thread costs in the runs of the map: the machine's own."""
+def _cancellation(connection: sqlite3.Connection) -> int | None:
+    """Cycles that stopping a thread costs in the runs of the map, if the engine says so."""
     parts = series_names(connection, "map")[0]
-    return int(series(connection, "/".join(("map", *parts)))[0].resolved["charge_stop"])
+    return series(connection, "/".join(("map", *parts)))[0].latency("cancel", "charge_stop")
 
 
-def _draw_key(ax: Axes, plan: dict[str, object], cancellation: int) -> None:
+def workload_words(plan: Mapping[str, Any]) -> str:
+    """The workload of a study's map: threads and the owner's share."""
     given = plan["map"]
-    assert isinstance(given, dict)
+    threads = "1 thread" if given["threads"] == 1 else f"{given['threads']} threads"
+    return f"{threads},\nowner's share {given['parameters']['owner_share'] / 10_000:g} %"
+
+
+def _draw_key(ax: Axes, plan: Mapping[str, Any], cancellation: int | None) -> None:
+    given = plan["map"]
     parameters = given["parameters"]
-    share = parameters["owner_share"] / 10_000
+    stop = (
+        f"a cancellation stops a thread for {cancellation:,} cycles,\n"
+        if cancellation is not None and given["threads"] > 1
+        else ""
+    )
     handles = [
         Line2D([], [], color="black", marker="o", markersize=3, label="equal cost (searched)"),
         Line2D([], [], color="black", marker="D", linestyle="", label="real processor"),
@@ -217,10 +229,8 @@ def _draw_key(ax: Axes, plan: dict[str, object], cancellation: int) -> None:
     ax.text(
         0.04, 0.7,
         "Cheapest lock per acquire-release pair\n"
-        f"machine {plan['machine']}, {given['threads']} threads,\n"
-        f"owner's share {share:g} %, runs of {parameters['run_length']},\n"
-        f"{parameters['runs']} runs in an object's life,\n"
-        f"a cancellation stops a thread for {cancellation:,} cycles,\n"
+        f"machine {plan['machine']}, {workload_words(plan)}, runs of {parameters['run_length']},\n"
+        f"{parameters['runs']} runs in an object's life,\n{stop}"
         f"crossovers to within {given['tolerance']} cycles",
         transform=ax.transAxes, va="top", linespacing=1.5,
     )  # fmt: skip

@@ -22,7 +22,7 @@ def draw_rounds(connection: sqlite3.Connection) -> Figure:
         for kind, runs in _by_fence(series(connection, f"rounds/{machine}/{flavour}")).items()
     ]
     if not panels:
-        raise NoDataError("the database holds no rounds experiment; run ./lockcross crossover")
+        raise NoDataError("the study has no rounds experiment")
     figure = Figure(figsize=(8.2, 3.4 * len(panels) + 0.3), layout="constrained")
     axes = figure.subplots(len(panels), 1, squeeze=False, sharey=True).flatten()
     for ax, (machine, kind, runs) in zip(axes, panels, strict=True):
@@ -42,6 +42,8 @@ def _draw_panel(
     order = list(fact(connection, "plan")["locks"])  # the first is the base
     locks = {run.label.partition("/")[0]: run for run in runs}
     rounds = {lock: phases(connection, locks[lock].id) for lock in order if lock in locks}
+    if not rounds.get(order[0]):
+        raise NoDataError(f"the rounds experiment lacks a good run of {name(order[0])}, its base")
     base = rounds[order[0]][0]
     places = np.arange(len(next(iter(rounds.values()))))
     width = 0.8 / len(rounds)
@@ -66,7 +68,7 @@ def _draw_panel(
         places, [f"{place + 1}\n{who}" for place, who in zip(places, threads, strict=True)]
     )
     ax.set_xlabel("round, and the thread that runs it")
-    ax.set_ylabel("time relative to round 1 of tasuki")
+    ax.set_ylabel(f"time relative to round 1 of {name(order[0])}")
     titles = dict(connection.execute("SELECT name, title FROM machines"))
     ax.set_title(f"{titles.get(machine, machine)}: {FENCE_KINDS.get(kind, 'full fences')}")
     ax.legend(loc="upper right", ncols=3, frameon=False)

@@ -4,17 +4,25 @@ import sqlite3
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from results.data import FoundCrossover, Isa, SeriesRun, crossovers, isa, series, series_names
+from results.data import (
+    FoundCrossover,
+    Isa,
+    NoDataError,
+    SeriesRun,
+    crossovers,
+    isa,
+    series,
+    series_names,
+)
+from results.figure_parts import HALO
 from results.style import flavour_name, look, name
 
 _CANCEL_LINES = (":", "--", "-")  # from the cheapest cancellation to the dearest
-_HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]
 _LEFT = 0.35  # of the first run length: room for the cancellation costs beside their curves
 
 Curve = tuple[list[int], list[float]]  # run lengths, costs in cycles per pair
@@ -23,6 +31,8 @@ Curve = tuple[list[int], list[float]]  # run lengths, costs in cycles per pair
 def draw_run_length(connection: sqlite3.Connection) -> Figure:
     """One panel a flavour, with the break-even run lengths marked. Raises NoDataError."""
     names = series_names(connection, "run_length")
+    if not names:
+        raise NoDataError("the study has no run lengths")
     columns = min(2, len(names))
     rows = -(-len(names) // columns)
     figure = Figure(figsize=(5.2 * columns, 3.7 * rows + 0.4), layout="constrained")
@@ -49,7 +59,7 @@ def _curves(runs: Sequence[SeriesRun]) -> dict[tuple[str, int], Curve]:
     """By lock label and cancellation cost (cycles), each in the order of run lengths."""
     points: dict[tuple[str, int], list[tuple[int, float]]] = {}
     for run in runs:
-        key = (run.label, run.resolved["charge_stop"])
+        key = (run.label, run.latency("cancel", "charge_stop") or 0)
         points.setdefault(key, []).append((run.parameters["run_length"], run.cost))
     curves = {}
     for key, found in sorted(points.items()):
@@ -90,6 +100,8 @@ def _draw_break_even(
         if mark.value is None or mark.flavour != flavour:
             continue
         other = mark.lock_a if mark.lock_b == "reservation" else mark.lock_b
+        if other not in own:
+            continue  # its runs failed
         lengths, costs = own[other]
         # Curves are straight between their points on the logarithmic scales of the figure.
         height = np.exp(np.interp(np.log(mark.value), np.log(lengths), np.log(costs)))
@@ -100,7 +112,7 @@ def _draw_break_even(
             f"{mark.value:.0f}", (mark.value, height), ha="center", va="center",
             xytext=(0, -11) if other == "tasuki" else (6, 10),
             textcoords="offset points", fontsize=9, fontweight="bold", zorder=6,
-            path_effects=_HALO,
+            path_effects=HALO,
         )  # fmt: skip
 
 

@@ -1,8 +1,10 @@
 """Figures, drawn from the database alone: PNG for the screen and print, SVG for the report."""
 
 import sqlite3
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import matplotlib as mpl
@@ -11,10 +13,13 @@ mpl.use("Agg")
 
 from matplotlib.figure import Figure
 
+from results.data import NoDataError, optional_fact
 from results.errors import LockcrossError
+from results.figure_latency import draw_latency
 from results.figure_map import draw_map
 from results.figure_rounds import draw_rounds
 from results.figure_run_length import draw_run_length
+from results.figure_validation import draw_validation
 from results.style import RC
 
 
@@ -24,17 +29,22 @@ class FigureError(LockcrossError):
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure's name (also its files'), title, and what stands in it, in words."""
+    """A figure's name (also its files'), title, and what stands in it, in words. `section`: the
+    part of the report that it belongs to."""
 
     name: str
+    section: str
     title: str
     text: str
     draw: Callable[[sqlite3.Connection], Figure]
 
 
+STUDY, LATENCY, VALIDATION = "study", "latency", "validation"
+
 DRAWINGS = (
     Drawing(
         "winner_map",
+        STUDY,
         "Who wins, by the latency of a CAS and of a full fence",
         "Winner map for each instruction set over measured CAS latency (horizontal) and measured "
         "full-fence latency (vertical): the lock with the least cycles per acquire-release pair. "
@@ -44,6 +54,7 @@ DRAWINGS = (
     ),
     Drawing(
         "run_length",
+        STUDY,
         "What pays for a cancellation: cost against run length",
         "Cycles per acquire-release pair against the number of acquisitions by the owner before "
         "another thread takes the lock as often, for tasuki, asymmetric and reservation locks at "
@@ -52,6 +63,7 @@ DRAWINGS = (
     ),
     Drawing(
         "rounds",
+        STUDY,
         "Two threads in turns of three rounds (thesis, Figure 6.15)",
         "Time of each round relative to the first round of the tasuki lock, logarithmic scale, a "
         "panel for each kind of fence. "
@@ -59,31 +71,68 @@ DRAWINGS = (
         "reservation, stands far above all others.",
         draw_rounds,
     ),
+    Drawing(
+        "latency_calibration",
+        LATENCY,
+        "Latency mechanisms on gem5: set against measured latency",
+        "Measured latency of a CAS, of a full fence and of a cancellation against the latency that "
+        "was set, a column for each gem5 core model, a line for each instruction set and "
+        "mechanism, with the line of least squares in words. The grey line has slope 1.",
+        draw_latency,
+    ),
+    Drawing(
+        "validation",
+        VALIDATION,
+        "The embedded engine against gem5",
+        "Cycles per acquire-release pair on the embedded engine relative to gem5, over the cost on "
+        "gem5, a panel for each validation set: colours tell instruction sets apart, "
+        "markers locks. The grey band is 10 % on either side; each panel's worst cell is named.",
+        draw_validation,
+    ),
 )  # fmt: skip
 
 
 def draw_all(connection: sqlite3.Connection, folder: Path) -> dict[str, Path]:
-    """Draws every figure into `folder`; returns the PNG of each by name. The SVG lies beside it.
+    """Draws every figure that the database has data for into `folder`; returns the PNG of each by
+    name. The SVG lies beside it. A figure that a study lacks is named on stderr.
 
-    The same database gives the same bytes. Raises NoDataError for a database without a study,
-    FigureError when a file cannot be written.
+    The same database gives the same bytes. Raises NoDataError for a database with nothing to
+    draw, FigureError when a file cannot be written.
     """
     found = {}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for drawing in DRAWINGS:
-            with mpl.rc_context({"backend": "Agg", **RC}):
-                figure = drawing.draw(connection)
-                path = folder / f"{drawing.name}.png"
-                figure.savefig(path, metadata={"Software": ""})
-                figure.savefig(
-                    path.with_suffix(".svg"), metadata={"Date": None, "Title": drawing.title}
-                )
-            found[drawing.name] = path
-    except OSError as error:
-        raise FigureError(
-            f"{error.filename or folder}: cannot be written ({error.strerror}); name another "
-            "folder with --output",
-            exit_code=1,
-        ) from None
+    study = optional_fact(connection, "plan") is not None
+    for drawing in DRAWINGS:
+        try:
+            found[drawing.name] = write(drawing, partial(drawing.draw, connection), folder)
+        except NoDataError as missing:
+            if study and drawing.section == STUDY:
+                print(f"figure {drawing.name} left out: {missing.message}", file=sys.stderr)
+    if not found:
+        raise NoDataError(
+            "this database holds no finished study (./lockcross crossover makes one), no "
+            "validation and no latency sweeps (./lockcross validate), so there is nothing to draw"
+        )
     return found
+
+
+def write(drawing: Drawing, draw: Callable[[], Figure], folder: Path) -> Path:
+    """Draws a figure and writes it into `folder` as PNG and SVG; returns the PNG's path.
+
+    Raises FigureError, and what `draw` raises.
+    """
+    path = folder / f"{drawing.name}.png"
+    with mpl.rc_context({"backend": "Agg", **RC}):
+        figure = draw()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            figure.savefig(path, metadata={"Software": ""})
+            figure.savefig(
+                path.with_suffix(".svg"), metadata={"Date": None, "Title": drawing.title}
+            )
+        except OSError as error:
+            raise FigureError(
+                f"{error.filename or folder}: cannot be written ({error.strerror}); name another "
+                "folder with --output",
+                exit_code=1,
+            ) from None
+    return path

@@ -39,6 +39,10 @@ class Sweep:
     offset: float
     residual: float
 
+    def words(self) -> str:
+        """The line, readable."""
+        return f"{self.slope:.3f} x {'+' if self.offset >= 0 else '-'} {abs(self.offset):.1f}"
+
     @property
     def ok(self) -> bool:
         """The slope is near enough to 1 for the mechanism to be used."""
@@ -121,28 +125,30 @@ def _fit(key: tuple[str, ...], points: dict[int, float], mechanisms: set[str]) -
 def agreements(found: Sequence[Sweep]) -> list[Agreement]:
     """Each two mechanisms that serve the same operation of the same core model and machine."""
     return [
-        _agreement(first, second)
+        _agreement(first, second, common)
         for first, second in itertools.combinations(found, 2)
         if _subject(first) == _subject(second) and first.mechanism != second.mechanism
+        if len(common := sorted(dict(first.points).keys() & dict(second.points).keys())) > 1
     ]
+
+
+def model_of(label: str) -> str:
+    """An engine label without its variants: `gem5/minor/sentinel` is `gem5/minor`."""
+    return "/".join(label.split("/")[:2])
 
 
 def _subject(sweep: Sweep) -> tuple[str, ...]:
-    model = "/".join(sweep.engine.split("/")[:2])
-    return (model, sweep.machine, sweep.isa, sweep.flavour, sweep.op)
+    return (model_of(sweep.engine), sweep.machine, sweep.isa, sweep.flavour, sweep.op)
 
 
-def _agreement(first: Sweep, second: Sweep) -> Agreement:
+def _agreement(first: Sweep, second: Sweep, common: Sequence[int]) -> Agreement:
     """Compares what each adds to its own latency at 0, which a mechanism may have to pay for."""
     one, other = dict(first.points), dict(second.points)
-    common = sorted(one.keys() & other.keys())
-    base = common[0] if common else 0
-    differences = [
-        abs((one[x] - one[base]) - (other[x] - other[base])) / (x - base) for x in common[1:]
-    ]
-    return Agreement(
-        first, second, max(differences, default=float("nan")), second.offset - first.offset
+    base, *others = common
+    difference = max(
+        abs((one[x] - one[base]) - (other[x] - other[base])) / (x - base) for x in others
     )
+    return Agreement(first, second, difference, second.offset - first.offset)
 
 
 def regions(connection: sqlite3.Connection) -> list[Region]:

@@ -9,11 +9,13 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from results import summary
-from results.data import Isa, fact
+from results import latency, summary
+from results.data import Isa, engine, isa_title, optional_fact
 from results.errors import LockcrossError
 from results.figures import DRAWINGS
-from results.style import name
+from results.style import engine_name, isa_words, name
+from results.validation import speeds, summarize
+from results.validation_table import percent, reasons, signed, verdict
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SHOWN_FAILURES = 100
@@ -26,7 +28,7 @@ class ReportError(LockcrossError):
 def write_report(connection: sqlite3.Connection, path: Path, figures: Mapping[str, Path]) -> Path:
     """Writes the page to `path` and returns it. `figures`: what `draw_all` has drawn.
 
-    Raises NoDataError for a database without a study, ReportError when it cannot be written.
+    Sections without data are left out. Raises ReportError when it cannot be written.
     """
     try:
         page = render(connection, figures)
@@ -46,15 +48,38 @@ def render(connection: sqlite3.Connection, figures: Mapping[str, Path]) -> str:
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined
     )
-    plan, rows = fact(connection, "plan"), summary.rows(connection)
+    environment.globals |= {
+        "name": name, "engine_name": engine_name, "isa_words": isa_words, "ops": latency.OPS,
+        "percent": percent, "signed": signed, "verdict": verdict, "reasons": reasons,
+    }  # fmt: skip
+    plan = optional_fact(connection, "plan")
     return environment.get_template("report.html").render(
-        plan=plan,
-        locks=", ".join(map(name, plan["locks"])),
-        aside=", ".join(map(name, plan["table_locks"])) or "none",
-        rows=rows,
-        answers=_answers(connection, plan, rows),
+        title=plan["title"] if plan else "The embedded engine and gem5",
+        study=_study(connection, plan) if plan else None,
+        validation=_validation(connection),
+        latency=_latency(connection),
         figures=_figures(figures),
-        crossovers=[
+        calibration=_calibration(connection),
+        failures=connection.execute(
+            "SELECT count(*), status, cause, max(id), command FROM runs WHERE status != 'ok' "
+            "GROUP BY status, cause ORDER BY max(id) DESC LIMIT ?",
+            (_SHOWN_FAILURES,),
+        ).fetchall(),
+        provenance=_provenance(connection),
+        machines=_machines(connection),
+    )
+
+
+def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str, Any]:
+    rows = summary.rows(connection)
+    return {
+        "plan": plan,
+        "engine": engine_name(engine(connection)),
+        "locks": ", ".join(map(name, plan["locks"])),
+        "aside": ", ".join(map(name, plan["table_locks"])) or "none",
+        "rows": rows,
+        "answers": _answers(connection, plan, rows),
+        "crossovers": [
             (title, found)
             for title, kind in (
                 ("Along one axis, all else as on the machine", "axis"),
@@ -63,17 +88,28 @@ def render(connection: sqlite3.Connection, figures: Mapping[str, Path]) -> str:
             )
             if (found := summary.lines(connection, kind))
         ],
-        axes=summary.AXES,
-        calibration=_calibration(connection),
-        failures=connection.execute(
-            "SELECT id, status, cause, command FROM runs WHERE status != 'ok' "
-            "ORDER BY id DESC LIMIT ?",
-            (_SHOWN_FAILURES,),
-        ).fetchall(),
-        provenance=_provenance(connection),
-        machines=_machines(connection),
-        name=name,
-    )
+        "axes": summary.AXES,
+    }
+
+
+def _validation(connection: sqlite3.Connection) -> dict[str, Any] | None:
+    """What the section on the validation shows, if there is one."""
+    sets = summarize(connection)
+    if not sets:
+        return None
+    isas = {one.isa: isa_title(connection, one.isa) for one in sets}
+    return {"sets": sets, "speeds": speeds(connection), "isas": isas}
+
+
+def _latency(connection: sqlite3.Connection) -> dict[str, Any] | None:
+    """What the section on the latency mechanisms shows, if anything is known of them."""
+    sweeps, regions = latency.sweeps(connection), latency.regions(connection)
+    if not sweeps and not regions:
+        return None
+    names = {one.isa for one in sweeps} | {one.isa for one in regions}
+    isas = {one: isa_title(connection, one) for one in names}
+    agreements = latency.agreements(sweeps)
+    return {"sweeps": sweeps, "agreements": agreements, "regions": regions, "isas": isas}
 
 
 def _answers(
@@ -98,9 +134,12 @@ def _answers(
 def _figures(paths: Mapping[str, Path]) -> list[dict[str, str]]:
     found = []
     for drawing in DRAWINGS:
+        if drawing.name not in paths:
+            continue
         data = paths[drawing.name].with_suffix(".svg").read_bytes()
         uri = f"data:image/svg+xml;base64,{base64.b64encode(data).decode()}"
-        found.append({"uri": uri, "title": drawing.title, "text": drawing.text})
+        words = {"section": drawing.section, "title": drawing.title, "text": drawing.text}
+        found.append({"uri": uri, **words})
     return found
 
 
@@ -108,8 +147,8 @@ def _calibration(connection: sqlite3.Connection) -> dict[str, Any]:
     ops: dict[str, None] = {}  # in order
     rows: dict[tuple[Any, ...], dict[str, float]] = {}
     for *setting, op, cycles in connection.execute(
-        "SELECT machine, isa, flavour, cas, fence_latency, op, cycles FROM calibrations "
-        "ORDER BY machine, isa, flavour, cas, fence_latency, run_id"
+        "SELECT engine, machine, isa, flavour, cas, fence_latency, op, cycles FROM calibrations "
+        "ORDER BY engine = 'qemu' DESC, engine, machine, isa, flavour, cas, fence_latency, run_id"
     ):
         ops[op] = None
         rows.setdefault(tuple(setting), {})[op] = cycles

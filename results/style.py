@@ -33,6 +33,15 @@ LOOKS = {
     "reservation": Look("reservation", "#0072B2", "...", "--", "s"),
     "asym_tasuki": Look("asymmetric", "#009E73", "\\\\\\", "-.", "D"),
     "thin": Look("thin", "#CC79A7", "xx", ":", "^"),
+    "cas_spin": Look("cas_spin", "#56B4E9", "++", ":", "P"),
+    "asym_spin1": Look("asym_spin1", "#D55E00", "++", ":", "X"),
+    "null": Look("null", "#999999", "++", ":", "v"),
+}
+FLAVOUR_LOOKS = {  # of figures whose colours tell instruction sets apart: colour, marker
+    "lock": ("#0072B2", "o"),
+    "larx": ("#D55E00", "s"),
+    "lse": ("#009E73", "^"),
+    "llsc": ("#CC79A7", "v"),
 }
 _OTHERS = ("#56B4E9", "#D55E00", "#F0E442", "#999999")
 LATENCIES = {"cas": "CAS set to", "fence_latency": "fence set to", "cancel": "cancellation set to"}
@@ -57,6 +66,12 @@ def name(label: str, separator: str = ", ") -> str:
 def flavour_name(flavour: str) -> str:
     """An atomic flavour as its architects write it."""
     return {"lse": "LSE", "llsc": "LL/SC"}.get(flavour, flavour)
+
+
+def isa_words(title: str, flavour: str) -> str:
+    """An ISA's title with the flavour where the ISA has several."""
+    words = flavour_name(flavour)
+    return title if words == flavour else f"{title} {words}"
 
 
 def engine_name(label: str) -> str:

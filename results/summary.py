@@ -82,7 +82,10 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
         costs = dict(sorted(((r.label, r.cost) for r in runs), key=lambda pair: pair[1]))
         compared = {k: v for k, v in costs.items() if k.partition("/")[0] in plan["locks"]}
         full = {label: cost for label, cost in compared.items() if "/" not in label}
-        place = next(m for m in marks(connection, isa_name, flavour, "") if m.machine == machine)
+        known = {mark.machine: mark for mark in marks(connection, isa_name, flavour, "")}
+        if machine not in known or len(full) < 2:
+            continue  # not calibrated, or nothing to compare
+        place = known[machine]
         found.append(
             Row(
                 machine, place.title, isa(connection, isa_name), flavour, place.cas, place.fence,

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from results.data import label_of, optional_fact
+from results.data import EMBEDDED, label_of, optional_fact
 from results.style import LATENCIES, engine_order, flavour_name, name
 
-EMBEDDED = "qemu"
 FLOOR = "null"  # what a workload costs without a lock: in no contest
 CLEAR = 0.10  # the order of two locks counts when their costs on gem5 differ by more
 

@@ -11,12 +11,14 @@ import pytest
 
 from results.data import NoDataError, grid
 from results.errors import LockcrossError
-from results.figures import DRAWINGS, draw_all
+from results.figures import DRAWINGS, STUDY, draw_all
 from results.report import render, write_report
 from results.store import Store
 from results.summary import lines, rows
 from results.winners import interpolate, neighbours, polyline
 from tests.synthetic import record, study
+
+OF_STUDY = [drawing for drawing in DRAWINGS if drawing.section == STUDY]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def test_drawn_twice_figures_are_the_same_bytes(database: Path, tmp_path: Path) 
             draw_all(store.connection, folder)
         drawn.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert drawn[0] == drawn[1]
-    assert set(drawn[0]) == {f"{d.name}.{end}" for d in DRAWINGS for end in ("png", "svg")}
+    assert set(drawn[0]) == {f"{d.name}.{end}" for d in OF_STUDY for end in ("png", "svg")}
     for name, data in drawn[0].items():
         assert data.startswith(b"\x89PNG") if name.endswith("png") else ElementTree.fromstring(data)
 
@@ -111,7 +113,7 @@ def test_the_report_stands_alone_and_tells_all(database: Path, tmp_path: Path) -
         path = write_report(store.connection, tmp_path / "report.html", figures)
         sentence = rows(store.connection)[0].sentence()
     page = _Page(path.read_text(encoding="utf-8"))
-    assert len(page.sources) == len(DRAWINGS)
+    assert len(page.sources) == len(OF_STUDY)
     for source, alt in zip(page.sources, page.alts, strict=True):
         head, data = source.split(",", 1)
         assert head == "data:image/svg+xml;base64"
@@ -135,7 +137,7 @@ def test_what_comes_from_outside_is_escaped(tmp_path: Path) -> None:
         store.set_fact("job", {"command": evil, "started": evil, "duration_s": 1, "new_runs": 1})
         page = _Page(render(store.connection, draw_all(store.connection, tmp_path)))
     assert "script" not in page.tags
-    assert page.tags.count("img") == len(DRAWINGS)
+    assert page.tags.count("img") == len(OF_STUDY)
     assert evil in page.text
 
 

@@ -1,0 +1,114 @@
+"""Figures and report of validation, latency sweeps and partial studies."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from results.data import NoDataError, measured
+from results.figures import draw_all
+from results.records import CalibrationRecord
+from results.report import write_report
+from results.store import Store
+from tests.synthetic import Synthetic, record
+from tests.synthetic_gem5 import Gem5Data
+from tests.test_figures import OF_STUDY
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Validation, latency sweeps and regions, no study."""
+    path = tmp_path_factory.mktemp("gem5") / "validation.db"
+    with Store(path) as store:
+        data = Gem5Data(store)
+        data.validation(("x86_64", "aarch64"))
+        data.sweep("gem5/timing", "quiesce")
+        data.sweep("gem5/o3", "sentinel", slope=0.9)
+        data.sweep("gem5/o3/padding", "padding", slope=1.0)
+        data.regions("x86_64", {"m5": 20.0, "pc_count": 20.1}, (3020.0, 5040.0))
+    return path
+
+
+def test_validation_is_drawn_without_a_study(database: Path, tmp_path: Path) -> None:
+    drawn = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        with Store(database, read_only=True) as store:
+            assert list(draw_all(store.connection, folder)) == ["latency_calibration", "validation"]
+        drawn.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+    assert drawn[0] == drawn[1]
+    for name, data in drawn[0].items():
+        assert data.startswith(b"\x89PNG") if name.endswith("png") else ElementTree.fromstring(data)
+
+
+def test_the_report_without_a_study_has_the_gem5_sections(database: Path, tmp_path: Path) -> None:
+    with Store(database, read_only=True) as store:
+        figures = draw_all(store.connection, tmp_path)
+        page = write_report(store.connection, tmp_path / "report.html", figures).read_text("utf-8")
+    for expected in (
+        'id="validation"', 'id="latency"', "1.0 % (bar 3 %)", "met</td>", "no bar</td>",
+        "in 1 of 1 settings", "gem5 O3, padding", "<td class=\"n\">0.900</td>", ">NO</td>",
+        "20.20</td>", 'alt="Measured latency', 'alt="Cycles per acquire-release pair on',
+    ):  # fmt: skip
+        assert expected in " ".join(page.split()), expected
+    assert 'id="winners"' not in page
+
+
+def test_a_study_alone_has_no_gem5_sections(tmp_path: Path) -> None:
+    with Store(tmp_path / "study.db") as store:
+        Synthetic(store).fill()
+        figures = draw_all(store.connection, tmp_path)
+        page = write_report(store.connection, tmp_path / "report.html", figures).read_text("utf-8")
+    assert 'id="winners"' in page
+    assert 'id="validation"' not in page
+    assert 'id="latency"' not in page
+
+
+@pytest.mark.parametrize("kind", ["run_length", "rounds", "map", "table", "axis"])
+def test_a_study_without_a_part_is_drawn_and_told_without_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    figure = {"map": "winner_map"}.get(kind, kind)
+    with Store(tmp_path / "study.db") as store:
+        Synthetic(store).fill()
+        for table, column in (("series", "name"), ("crossovers", "series")):
+            store.connection.execute(f"DELETE FROM {table} WHERE {column} GLOB '{kind}/*'")
+        figures = draw_all(store.connection, tmp_path)
+        write_report(store.connection, tmp_path / "report.html", figures)
+    assert set(figures) == {one.name for one in OF_STUDY} - {figure}
+    said = capsys.readouterr().err
+    if kind in ("table", "axis"):
+        assert said == ""
+    else:
+        assert said.startswith(f"figure {figure} left out: the study has no")
+        assert len(said.splitlines()) == 1
+
+
+def test_a_gem5_study_of_one_thread_is_drawn(tmp_path: Path) -> None:
+    """Its engine names the latencies in columns only, and none of a cancellation."""
+    with Store(tmp_path / "study.db") as store:
+        synthetic = Synthetic(store)
+        synthetic.plan["engine"] = "gem5/minor"
+        synthetic.plan["map"] = dict(synthetic.plan["map"], threads=1)  # type: ignore[call-overload]
+        synthetic.fill()
+        store.connection.execute(
+            "UPDATE runs SET cas = json_extract(resolved, '$.cas_success'), "
+            "fence_latency = json_extract(resolved, '$.fence_mfence'), resolved = '{}'"
+        )
+        store.connection.execute("UPDATE calibrations SET engine = 'gem5/minor'")
+        store.connection.execute("DELETE FROM series WHERE name GLOB 'run_length/*'")
+        figures = draw_all(store.connection, tmp_path)
+    assert {"winner_map", "rounds", "latency_calibration"} == set(figures)
+
+
+def test_a_studys_axes_are_those_of_its_own_engine(tmp_path: Path) -> None:
+    with Store(tmp_path / "study.db") as store:
+        Synthetic(store).fill()
+        run = store.add_run(record("other"), "p")
+        store.add_calibration(
+            CalibrationRecord("generic", "x86_64", "lock", "gem5/o3", 60, 60, "cas", 999, run, run)
+        )
+        scale = measured(store.connection, "generic", "x86_64", "lock", "cas")
+        assert scale(60) == 62
+        store.connection.execute("UPDATE calibrations SET engine = 'gem5/minor'")
+        with pytest.raises(NoDataError, match="calibrations"):
+            measured(store.connection, "generic", "x86_64", "lock", "cas")
