@@ -1,5 +1,6 @@
 """What atomics, fences and charges cost as measured, beside what the machine was told."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,8 @@ _BASE = {"fence": "store"}  # the loop an operation is compared with, where it i
 
 @dataclass(frozen=True)
 class Setting:
-    """What is calibrated. `cas` and `fence_latency` are set cycles; None: the machine's own."""
+    """What is calibrated. Latencies are set cycles; None: the machine's own. `ops` must hold the
+    loops they are compared with, `empty` and, for `fence`, `store`."""
 
     machine: str
     isa: str
@@ -24,6 +26,8 @@ class Setting:
     cas: int | None = None
     fence_latency: int | None = None
     engine: str = "qemu"
+    cancel: int | None = None
+    ops: tuple[str, ...] = CALIBRATE_OPS
 
     def cell(self, op: str) -> Cell:
         """The run that measures an operation's loop."""
@@ -38,6 +42,7 @@ class Setting:
             parameters={"op": op, "iterations": ITERATIONS},
             cas=self.cas,
             fence_latency=self.fence_latency,
+            cancel=self.cancel,
         )
 
 
@@ -49,7 +54,7 @@ def calibrate(
     One dictionary a setting, by operation; costs in cycles. Raises LockcrossError (exit code 1)
     when a run fails.
     """
-    cells = [setting.cell(op) for setting in settings for op in CALIBRATE_OPS]
+    cells = [setting.cell(op) for setting in settings for op in setting.ops]
     runs = runner.run(cells, "calibrate")
     for cell, run in zip(cells, runs, strict=True):
         if run.status != "ok":
@@ -57,10 +62,10 @@ def calibrate(
                 f"calibration run failed: {run.cause}; to repeat it: {cell.command()}", exit_code=1
             )
     found = []
-    for number, setting in enumerate(settings):
-        begin = number * len(CALIBRATE_OPS)
-        loops = dict(zip(CALIBRATE_OPS, runs[begin : begin + len(CALIBRATE_OPS)], strict=True))
-        records = {op: _record(setting, op, loops) for op in CALIBRATE_OPS if op != "empty"}
+    left = iter(runs)
+    for setting in settings:
+        loops = dict(zip(setting.ops, itertools.islice(left, len(setting.ops)), strict=True))
+        records = {op: _record(setting, op, loops) for op in setting.ops if op != "empty"}
         for record in records.values():
             store.add_calibration(record)
         found.append(records)

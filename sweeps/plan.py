@@ -19,7 +19,7 @@ from pydantic import (
 
 from results.errors import LockcrossError
 from sweeps.cells import Cell, impossible, wrong
-from sweeps.engines import ENGINES
+from sweeps.engines import load_engine
 from sweeps.isa import FENCE_KINDS, ISAS
 from sweeps.locks import load_locks
 from sweeps.machine import load_machine, machine_names
@@ -86,8 +86,12 @@ class Sweep(_Table):
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
+        for engine in self.engine:
+            try:
+                load_engine(engine)
+            except LockcrossError as error:
+                raise ValueError(f"engine: {error.message}") from None
         for key, known in (
-            ("engine", ENGINES),
             ("machine", machine_names()),
             ("isa", list(ISAS)),
             ("flavour", ["all", *itertools.chain(*(isa.flavours for isa in ISAS.values()))]),

@@ -29,7 +29,7 @@ from sweeps.isa import ISAS
 from sweeps.machine import load_machine
 from sweeps.paths import DATABASE
 from sweeps.runner import Runner
-from sweeps.study_cells import ENGINE, Line, StudyCells, isa_of
+from sweeps.study_cells import Line, StudyCells, isa_of
 from sweeps.study_plan import StudyPlan, load_study
 from sweeps.workloads import CALIBRATE_OPS
 
@@ -88,7 +88,8 @@ class Study:
         plan = self._plan
         pairs = len(plan.locks) * (len(plan.locks) - 1) // 2
         lines = len(plan.map.cas) + len(plan.map.fence_latency)
-        hunts = lines + pairs * (2 + len(plan.axes)) + 2 * len(plan.run_length.cancel)
+        lengths = len(plan.run_length.cancel) if plan.run_length else 0
+        hunts = lines + pairs * (2 + len(plan.axes)) + 2 * lengths
         return len(self._flavours) * hunts * _RUNS_A_SEARCH
 
     def run(self) -> None:
@@ -103,7 +104,7 @@ class Study:
             hunts += self._map_hunts(flavour)
             for line in self._axis_lines(flavour):
                 hunts += self._pair_hunts(line)
-            for cancel in self._plan.run_length.cancel:
+            for cancel in self._plan.run_length.cancel if self._plan.run_length else []:
                 line = self._cells.run_length_line(flavour, cancel)
                 hunts += [
                     h for h in self._pair_hunts(line) if "reservation" in (h.lock_a, h.lock_b)
@@ -124,12 +125,14 @@ class Study:
     def _calibrations(self) -> list[Setting]:
         given = self._plan.calibration
         settings = [
-            Setting(self._plan.machine, isa_of(flavour), flavour, latency, latency, ENGINE)
+            Setting(
+                self._plan.machine, isa_of(flavour), flavour, latency, latency, self._plan.engine
+            )
             for flavour in self._flavours
             for latency in given.latencies
         ]
         settings += [
-            Setting(machine, isa_of(flavour), flavour, None, None, ENGINE)
+            Setting(machine, isa_of(flavour), flavour, None, None, self._plan.engine)
             for machine, flavour in self._tables
         ]
         return settings
@@ -192,7 +195,7 @@ class Study:
         return runs
 
     def _point(self, cell: Cell, run: StoredRun) -> Point:
-        if cell.lock not in self._plan.cancelling and run.metrics["charges_stop"] > 0:
+        if cell.lock not in self._plan.cancelling and run.metrics.get("charges_stop", 0) > 0:
             raise LockcrossError(
                 f"lock {cell.lock} stops threads: add it to `cancelling` in the study's plan"
             )
@@ -226,21 +229,20 @@ class Study:
         return [
             CrossoverRecord(
                 machine=self._plan.machine, isa=isa_of(line.flavour), flavour=line.flavour,
-                engine=ENGINE, workload="lock_sequence", setting=line.setting, axis=line.axis,
+                engine=self._plan.engine, workload="lock_sequence", setting=line.setting,
                 unit=line.unit, lock_a=found.lock_a, lock_b=found.lock_b, low=min(hunt.coarse),
-                high=max(hunt.coarse), tolerance=line.tolerance, verdict=found.verdict,
-                below=below, value=value, bracket_low=low, bracket_high=high, runs=runs,
+                high=max(hunt.coarse), tolerance=line.tolerance, axis=line.axis,
+                verdict=found.verdict, below=below, value=value, bracket_low=low,
+                bracket_high=high, runs=runs,
             )
             for below, value, low, high in ends
         ]  # fmt: skip
 
     def _store_series(self) -> None:
         """Which runs the figures and the tables are drawn from. All are stored already."""
-        series = {
-            f"rounds/{self._plan.rounds.machine}/{self._plan.rounds.flavour}": (
-                self._cells.rounds_cells()
-            )
-        }
+        series: dict[str, list[Cell]] = {}
+        if rounds := self._plan.rounds:
+            series[f"rounds/{rounds.machine}/{rounds.flavour}"] = self._cells.rounds_cells()
         for flavour in self._flavours:
             series[series_name("map", flavour)] = list(self._cells.map_cells(flavour).values())
             series[series_name("run_length", flavour)] = self._cells.run_length_cells(flavour)
@@ -251,15 +253,22 @@ class Study:
             self._store.set_series(name, [run.id for run in self._runs(cells)])
 
     def _store_facts(self) -> None:
-        machines = {self._plan.rounds.machine, *(machine for machine, _ in self._tables)}
+        machines = {machine for machine, _ in self._tables}
+        if self._plan.rounds:
+            machines.add(self._plan.rounds.machine)
         for name in sorted(machines):
             machine = load_machine(name)
             description = machine.model_dump(exclude_none=True)
             self._store.set_machine(MachineRecord(name, machine.title, description))
         self._store.set_fact("plan", self._plan.model_dump())
-        for isa in ISAS.values():
-            mechanism = isa.full_fence.removeprefix("fence_")
-            self._store.set_fact(f"isa/{isa.name}", {"title": isa.title, "full_fence": mechanism})
+        store_isas(self._store)
+
+
+def store_isas(store: Store) -> None:
+    """The titles of the ISAs, for those who draw."""
+    for isa in ISAS.values():
+        mechanism = isa.full_fence.removeprefix("fence_")
+        store.set_fact(f"isa/{isa.name}", {"title": isa.title, "full_fence": mechanism})
 
 
 def series_name(kind: str, flavour: str) -> str:
@@ -321,6 +330,9 @@ def crossover(
     quick: Annotated[
         bool, typer.Option("--quick", help="A coarse grid: a look in seconds.")
     ] = False,
+    study: Annotated[
+        str, typer.Option(help="A file of sweeps/studies, e.g. gem5_o3; in place of --quick.")
+    ] = "",
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=0, help="Cells at a time; 0: one a CPU.")
     ] = 0,
@@ -330,7 +342,7 @@ def crossover(
     ] = None,
 ) -> None:
     """The main job: measure, find the crossovers, draw the figures, write the report."""
-    plan = load_study("crossover_quick" if quick else "crossover")
+    plan = load_study(study or ("crossover_quick" if quick else "crossover"))
     flavours = _flavours(plan, isa)
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     with Store(db) as store:
@@ -342,6 +354,7 @@ def crossover(
                 {
                     "command": " ".join(
                         ["./lockcross crossover", *(["--quick"] if quick else []),
+                         *([f"--study {study}"] if study else []),
                          *(f"--isa {name}" for name in isa or [])]
                     ),
                     "started": started, "duration_s": duration, "new_runs": new,

@@ -10,8 +10,6 @@ from sweeps.locks import load_locks
 from sweeps.machine import load_machine
 from sweeps.study_plan import Axis, StudyPlan
 
-ENGINE = "qemu"
-
 
 @dataclass(frozen=True)
 class Line:
@@ -68,7 +66,7 @@ class StudyCells:
         cancellation's with a lock that cancels nothing."""
         lock, _, kind = label.partition("/")
         return Cell(
-            engine=ENGINE,
+            engine=self.plan.engine,
             machine=machine or self.plan.machine,
             isa=isa_of(flavour),
             flavour=flavour,
@@ -92,6 +90,7 @@ class StudyCells:
     def at_run_length(self, flavour: str, label: str, run_length: int, cancel: int) -> Cell:
         """The run of a lock in the run-length experiment."""
         given = self.plan.run_length
+        assert given is not None  # nobody asks for a length of a plan without them
         parameters = {**given.parameters, "run_length": run_length}
         return self.cell(flavour, parameters, given.threads, label, cancel=cancel)
 
@@ -106,19 +105,24 @@ class StudyCells:
 
     def run_length_cells(self, flavour: str) -> list[Cell]:
         """Every lock at every run length and cancellation cost."""
-        return [
-            self.at_run_length(flavour, label, length, cancel)
-            for length in self.plan.run_length.values
-            for cancel in self.plan.run_length.cancel
-            for label in self.plan.locks
-        ]
+        given = self.plan.run_length
+        return (
+            []
+            if given is None
+            else [
+                self.at_run_length(flavour, label, length, cancel)
+                for length in given.values
+                for cancel in given.cancel
+                for label in self.plan.locks
+            ]
+        )
 
     def rounds_cells(self) -> list[Cell]:
         """The rounds experiment, a run for each fence kind and lock."""
         given = self.plan.rounds
-        return [
+        return [] if given is None else [
             Cell(
-                engine=ENGINE, machine=given.machine, isa=isa_of(given.flavour),
+                engine=self.plan.engine, machine=given.machine, isa=isa_of(given.flavour),
                 flavour=given.flavour, lock=lock, fence=fence, workload="rounds",
                 parameters=dict(given.parameters), threads=2,
             )
@@ -166,6 +170,7 @@ class StudyCells:
     def run_length_line(self, flavour: str, cancel: int) -> Line:
         """Along the run length at one cancellation cost: where does one cancellation pay?"""
         given = self.plan.run_length
+        assert given is not None
         setting = {**given.parameters, "threads": given.threads, "cancel": cancel}
 
         def cell(label: str, x: int) -> Cell:

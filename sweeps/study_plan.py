@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from results.errors import LockcrossError
+from sweeps.engines import load_engine
 from sweeps.isa import FENCE_KINDS, ISAS
 from sweeps.locks import load_locks
 from sweeps.machine import machine_names
@@ -34,7 +35,7 @@ def _rising(values: list[int]) -> list[int]:
 class _Sequence(_Table):
     """A use of the workload lock_sequence."""
 
-    threads: Annotated[int, Field(ge=2, le=64)]
+    threads: Annotated[int, Field(ge=1, le=64)]
     parameters: dict[str, int]
     tolerance: Count
 
@@ -116,6 +117,7 @@ class StudyPlan(_Table):
     """All parameters of the main job."""
 
     title: Annotated[str, Field(min_length=1)]
+    engine: str = "qemu"
     machine: str
     flavours: Annotated[list[str], Field(min_length=1)]
     locks: Annotated[list[str], Field(min_length=2)]
@@ -123,20 +125,22 @@ class StudyPlan(_Table):
     cancelling: list[str]
     fence_kinds: list[str]
     map: Map
-    run_length: RunLength
-    rounds: Rounds
+    run_length: RunLength | None = None
+    rounds: Rounds | None = None
     axes: dict[str, Axis]
     calibration: Calibration
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
-        machines = [self.machine, self.rounds.machine, *self.calibration.machines]
+        load_engine(self.engine)
+        rounds = [self.rounds] if self.rounds else []
+        machines = [self.machine, *(r.machine for r in rounds), *self.calibration.machines]
         for key, values, known in (
             ("machine", machines, machine_names()),
             ("locks", [*self.locks, *self.table_locks, *self.cancelling], list(load_locks())),
             ("fence_kinds", self.fence_kinds, [k for k in FENCE_KINDS if k != "full"]),
             ("axes", list(self.axes), list(SHARED_AXES)),
-            ("rounds.fences", self.rounds.fences, list(FENCE_KINDS)),
+            ("rounds.fences", [f for r in rounds for f in r.fences], list(FENCE_KINDS)),
         ):
             if unknown := [value for value in values if value not in known]:
                 raise ValueError(
@@ -149,7 +153,7 @@ class StudyPlan(_Table):
                     f"calibration.latencies: must reach from {axis[0]} to {axis[-1]}, "
                     "since the map's axes are shown as measured"
                 )
-        for flavour in [*self.flavours, self.rounds.flavour]:
+        for flavour in [*self.flavours, *(r.flavour for r in rounds)]:
             known = [name for isa in ISAS.values() for name in isa.flavours]
             if flavour not in known:
                 raise ValueError(

@@ -5,10 +5,7 @@ from m5.objects import PcCountTracker, PcCountTrackerManager
 from m5.params import PcCountPair
 from m5.stats.gem5stats import get_simstat
 
-FINISHED = "exiting with last active thread context"
-LIMIT = "simulate() limit reached"
-WATCHED = "simpoint starting point found"
-INTERRUPTED = "user interrupt received"
+from lockcross_gem5.exits import WATCHED, announced, classify
 
 SYMBOLS = {"begin": "runtime_region_begin", "phase": "runtime_phase", "end": "runtime_region_end"}
 
@@ -37,22 +34,6 @@ class Watch:
                     self._seen[core][kind] = count
                     found.append((kind, core, count if kind == "phase" else 0))
         return found
-
-
-def announced(cause, code):
-    """The event of an m5 work item: (kind, core, phase), or None."""
-    if cause == "workbegin":
-        return ("phase" if code >> 8 else "begin", code & 0xFF, code >> 8)
-    if cause == "workend":
-        return ("end", code & 0xFF, 0)
-    return None
-
-
-def classify(cause, code):
-    """What the end of a simulation means: finished, guest, limit, interrupted or unexpected."""
-    if cause == FINISHED:
-        return "guest" if code else "finished"
-    return {LIMIT: "limit", INTERRUPTED: "interrupted"}.get(cause, "unexpected")
 
 
 def simulate(root, watch, limit):

@@ -1,0 +1,316 @@
+"""The gem5 engine as far as it can be shown without a gem5: what is found, refused and read."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from sweeps.build import Builder, Mechanisms, Program
+from sweeps.cells import Cell
+from sweeps.engines import gem5_find, gem5_latency, gem5_output, load_engine
+from sweeps.engines.base import Exit, Limits
+from sweeps.paths import GEM5_CONFIGS
+from tests.commands import lockcross
+
+sys.path.insert(0, str(GEM5_CONFIGS))
+from lockcross_gem5 import elf, exits, figures
+
+LABELS = ("gem5/timing", "gem5/minor", "gem5/o3")
+MODELS = ("timing", "minor", "o3")
+COMPILED = ("sentinel", "padding", "quiesce")
+
+
+def cell(engine: str = "gem5/timing", isa: str = "x86_64", **more: object) -> Cell:
+    """An uncontended cell."""
+    given = {
+        "engine": engine, "machine": "generic", "isa": isa,
+        "flavour": {"x86_64": "lock", "ppc64le": "larx", "aarch64": "lse"}[isa],
+        "lock": "thin", "fence": "full", "workload": "sync", "parameters": {"iterations": 10},
+    }  # fmt: skip
+    return Cell(**{**given, **more})  # type: ignore[arg-type]
+
+
+# What is found ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_gem5(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A PATH without gem5, whose only folder is returned."""
+    for name in ("GEM5", *gem5_find.VARIABLES.values()):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    gem5_find.ask.cache_clear()
+    return tmp_path
+
+
+def gem5_that_says(folder: Path, version: str, models: dict[str, list[str]]) -> Path:
+    """A program that describes itself as a gem5 would."""
+    said = json.dumps({"gem5_version": version, "models": models})
+    path = folder / "gem5"
+    path.write_text(f"#!/bin/sh\necho 'banner'\necho 'lockcross-gem5: {said}'\n")
+    path.chmod(0o755)
+    return path
+
+
+ALL = {"x86_64": list(MODELS), "aarch64": list(MODELS), "ppc64le": list(MODELS)}
+
+
+def test_a_missing_gem5_is_said_with_its_documentation(no_gem5: Path) -> None:
+    with pytest.raises(LockcrossError, match="gem5 is not found; name its binary in GEM5") as error:
+        gem5_find.find_gem5("x86_64")
+    assert gem5_find.DOCUMENTATION in error.value.message
+    assert error.value.exit_code == 1
+
+
+def test_a_variable_that_names_nothing_is_said(
+    no_gem5: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEM5_ARM", "/nowhere/gem5")
+    with pytest.raises(LockcrossError, match="GEM5_ARM=/nowhere/gem5: no such program"):
+        gem5_find.find_gem5("aarch64")
+
+
+@pytest.mark.parametrize("version", ["22.1.0.0", "23.1", "DEVELOP-FOR-23.2"])
+def test_an_old_gem5_is_said(no_gem5: Path, version: str) -> None:
+    gem5_that_says(no_gem5, version, ALL)
+    with pytest.raises(LockcrossError, match=f"is version {version}; 24.0 or later is needed"):
+        gem5_find.find_gem5("x86_64")
+
+
+def test_a_gem5_without_an_isa_is_said(no_gem5: Path) -> None:
+    gem5_that_says(no_gem5, "24.0.0.1", {"x86_64": ["timing"], "aarch64": [], "ppc64le": []})
+    assert gem5_find.find_gem5("x86_64").models["x86_64"] == ("timing",)
+    with pytest.raises(LockcrossError, match=r"no POWER cores, only x86-64.*GEM5_POWER"):
+        gem5_find.find_gem5("ppc64le")
+
+
+def test_one_binary_an_isa(no_gem5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gem5_that_says(no_gem5, "24.0.0.1", {"x86_64": ["o3"]})
+    folder = no_gem5 / "arm"
+    folder.mkdir()
+    path = gem5_that_says(folder, "25.0", {"aarch64": ["o3"]})
+    monkeypatch.setenv("GEM5_ARM", str(path))
+    assert gem5_find.find_gem5("aarch64").version == "25.0"
+    assert gem5_find.find_gem5("x86_64").version == "24.0.0.1"
+
+
+def test_something_that_is_no_gem5_is_said(no_gem5: Path) -> None:
+    path = no_gem5 / "gem5.opt"
+    path.write_text("#!/bin/sh\necho 'what is run.py?' >&2\nexit 1\n")
+    path.chmod(0o755)
+    with pytest.raises(LockcrossError, match=r"does not run its configuration: what is run.py"):
+        gem5_find.find_gem5("x86_64")
+
+
+def test_asking_for_the_engine_without_gem5_is_one_message(tmp_path: Path) -> None:
+    done = lockcross(
+        "run", "--engine", "gem5/o3", "--lock", "thin", "--workload", "sync",
+        GEM5_X86=str(tmp_path / "gem5"),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "GEM5_X86=" in done.stderr and "no such program" in done.stderr
+
+
+# Labels and mechanisms --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_labels(label: str) -> None:
+    assert load_engine(label).name == label
+    assert load_engine(f"{label}/pc_count").name == f"{label}/pc_count"
+
+
+@pytest.mark.parametrize("label", ["gem5", "gem5/", "gem5/o4", "gem5/o3/magic", "gem6"])
+def test_unknown_labels_are_the_users_mistake(label: str) -> None:
+    with pytest.raises(LockcrossError, match=r"known are|allowed are") as error:
+        load_engine(label)
+    assert error.value.exit_code == 2
+
+
+def test_nothing_set_nothing_built_in() -> None:
+    found = gem5_latency.latencies(cell(), "timing", "", {"stop": 0, "park": 0})
+    assert found.built_in() == Mechanisms()
+    assert found.program == found.config == {}
+    assert Program.of(cell(), found.built_in()) == Program.of(cell())
+
+
+@pytest.mark.parametrize(
+    ("isa", "model", "atomic", "fence"),
+    [
+        ("x86_64", "timing", "quiesce", "quiesce"),
+        ("aarch64", "minor", "fu_timing", "fu_timing"),
+        ("aarch64", "o3", "sentinel", "sentinel"),
+        ("ppc64le", "minor", "sentinel", "padding"),
+        ("ppc64le", "timing", "padding", "padding"),
+    ],
+)
+def test_mechanisms(isa: str, model: str, atomic: str, fence: str) -> None:
+    wanted = cell(f"gem5/{model}", isa, cas=60, fence_latency=30)
+    found = gem5_latency.latencies(wanted, model, "", {"stop": 100})
+    assert found.mechanisms == {"atomic": atomic, "fence": fence, "charge": "padding"}
+    assert "fu_timing" not in vars(found.built_in()).values()
+    amounts = {**found.program, **found.config}
+    turn = gem5_latency.CYCLES_PER_TURN[isa, model]
+    assert amounts["latency_stop"] == round(100 / turn)
+    told = {"quiesce": 60, "sentinel": 60, "fu_timing": 60, "padding": round(60 / turn)}[atomic]
+    assert told in amounts.values()
+
+
+def test_a_forced_mechanism_takes_the_place_of_the_default() -> None:
+    wanted = cell("gem5/minor/sentinel", "aarch64", cas=60)
+    assert gem5_latency.latencies(wanted, "minor", "sentinel", {}).config == {"sentinel_atomic": 60}
+
+
+@pytest.mark.parametrize(
+    ("flavour", "mechanism", "fence"),
+    [
+        *((flavour, m, m) for flavour in ("lock", "lse", "llsc") for m in COMPILED),
+        ("larx", "sentinel", "padding"),
+        ("larx", "padding", "padding"),
+    ],
+)
+def test_programs_with_mechanisms_compile(flavour: str, mechanism: str, fence: str) -> None:
+    program = Program(
+        "sync", "reservation", "full", flavour, Mechanisms(mechanism, fence, "padding")
+    )
+    plain = Program("sync", "reservation", "full", flavour)
+    built = Builder().build([program, plain])
+    assert built[program].digest != built[plain].digest
+
+
+# Figures, ends, addresses -----------------------------------------------------------------------
+
+
+def test_a_figure_that_is_what_the_model_does_anyway_is_applied() -> None:
+    own = {"width": 1, "blocking": 1, "lat_mul": 1, "mispredict": 0, "offset_max": 0}
+    assert figures.refused("timing", "ppc64le", own) == {}
+    other = figures.refused("timing", "ppc64le", {**own, "width": 2, "lat_mul": 3})
+    assert set(other) == {"width", "lat_mul"}
+    assert all(other.values())
+
+
+def test_x86_code_is_fetched_and_cracked_as_gem5_does() -> None:
+    told = {"fetch_bytes": 0, "micro_operations": 0}
+    assert set(figures.refused("timing", "x86_64", told)) == {"fetch_bytes"}
+    assert set(figures.refused("o3", "x86_64", told)) == {"micro_operations"}
+    assert figures.refused("o3", "aarch64", told) == {}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_costs_of_atomics_and_fences_are_the_models_own(model: str) -> None:
+    assert set(figures.refused(model, "x86_64", {"rmw": 9, "fence_mfence": 9})) == {
+        "rmw", "fence_mfence",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cause", "code", "meaning"),
+    [
+        ("exiting with last active thread context", 0, "finished"),
+        ("exiting with last active thread context", 1, "guest"),
+        ("simulate() limit reached", 0, "limit"),
+        ("user interrupt received", 0, "interrupted"),
+        ("checkpoint", 0, "unexpected"),
+    ],
+)
+def test_every_end_is_classified(cause: str, code: int, meaning: str) -> None:
+    assert exits.classify(cause, code) == meaning
+
+
+def test_work_items_are_events() -> None:
+    assert exits.announced("workbegin", 3) == ("begin", 3, 0)
+    assert exits.announced("workbegin", 7 << 8 | 1) == ("phase", 1, 7)
+    assert exits.announced("workend", 2) == ("end", 2, 0)
+    assert exits.announced("m5_exit instruction encountered", 0) is None
+
+
+@pytest.mark.parametrize("flavour", ["lock", "larx", "lse"])
+def test_functions_are_found_in_programs(flavour: str) -> None:
+    program = Program("sync", "null", "full", flavour)
+    path = Builder().build([program])[program].path
+    names = ["runtime_region_begin", "runtime_phase", "runtime_region_end"]
+    found = elf.addresses(path, names)
+    assert sorted(found) == sorted(names) and len(set(found.values())) == 3
+    with pytest.raises(ValueError, match="no function nobody"):
+        elf.addresses(path, ["nobody"])
+
+
+# What a run says --------------------------------------------------------------------------------
+
+GUEST = {
+    "workload": "sync", "lock": "thin", "isa": "x86_64", "flavour": "lock", "fence": "full",
+    "threads": 1, "pairs": 10, "ok": True, "error": "", "ticks": 0,
+}  # fmt: skip
+REPORT = {
+    "gem5_version": "24.0.0.1", "compiled": "then", "build_options": {"USE_X86_ISA": True},
+    "models": ALL, "isa": "x86_64", "model": "timing", "cores": 1, "roi": "m5",
+    "applied": {"width": 1}, "refused": {"lat_dirty": "the crossbar decides"}, "latencies": {},
+    "events": [
+        {"event": "begin", "core": 0, "phase": 0, "cycle": 100.0},
+        {"event": "end", "core": 0, "phase": 0, "cycle": 700.0},
+    ],
+    "total_cycles": 900.0,
+    "end": {"cause": "exiting with last active thread context", "code": 0, "class": "finished"},
+    "statistics": {
+        "cpu": {"commitStats0": {
+            "numInsts": {"type": "Scalar", "value": 300, "unit": "Count", "description": ""},
+            "numOps": {"type": "Scalar", "value": 400, "unit": "Count", "description": ""},
+        }},
+    },
+}  # fmt: skip
+ENDED = Exit(0, "", "", timed_out=False, duration_s=1.0)
+
+
+def write(folder: Path, report: dict[str, object], guest: dict[str, object]) -> None:
+    """What a run leaves."""
+    (folder / "lockcross.json").write_text(json.dumps(report))
+    (folder / "guest.out").write_text(json.dumps(guest) + "\n")
+
+
+def test_a_good_run_is_read_with_its_units(tmp_path: Path) -> None:
+    write(tmp_path, REPORT, GUEST)
+    found = gem5_output.read(cell(), Limits(), ENDED, tmp_path, {"atomic": "quiesce"})
+    assert found.cause == ""
+    assert found.metrics["cycles"] == (600.0, "cycles")
+    assert found.metrics["cycles_per_pair"] == (60.0, "cycles/pair")
+    assert found.metrics["instructions"] == (300.0, "Count")
+    assert found.metrics["micro_operations"] == (400.0, "Count")
+    assert found.resolved["refused.lat_dirty"] == "the crossbar decides"
+    assert found.resolved["mechanism_atomic"] == "quiesce"
+    assert found.resolved["mechanism_fence"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("end", "report", "guest", "cause"),
+    [
+        (Exit(3, "", "", False, 1.0), {}, {}, "cycle limit: 5"),
+        (Exit(0, "", "", True, 1.0), {}, {}, "time limit"),
+        (Exit(-6, "", "panic: lost\nmore", False, 1.0), {}, {}, "killed by SIGABRT: panic: lost"),
+        (Exit(4, "", "lockcross-gem5: unexpected: checkpoint", False, 1.0), {}, {}, "checkpoint"),
+        (ENDED, {}, {"ok": False, "error": "lost update"}, "check failed: lost update"),
+        (ENDED, {}, {"lock": "tasuki"}, "of another run"),
+        (ENDED, {"events": []}, {}, "not every core was in the region"),
+        (ENDED, {"cores": 2}, {}, "of another run"),
+        (ENDED, {"surprise": 1}, {}, "not what was agreed"),
+    ],
+)
+def test_a_bad_run_says_why(
+    tmp_path: Path, end: Exit, report: dict[str, object], guest: dict[str, object], cause: str
+) -> None:
+    write(tmp_path, {**REPORT, **report}, {**GUEST, **guest})
+    found = gem5_output.read(cell(), Limits(instructions=5), end, tmp_path, {})
+    assert cause in found.cause
+    assert not found.metrics
+
+
+def test_phases_last_until_the_next_one(tmp_path: Path) -> None:
+    phases = [
+        {"event": "phase", "core": 0, "phase": n, "cycle": c} for n, c in ((1, 150.0), (2, 400.0))
+    ]
+    write(tmp_path, {**REPORT, "events": [*REPORT["events"], *phases]}, GUEST)  # type: ignore[misc]
+    metrics = gem5_output.read(cell(), Limits(), ENDED, tmp_path, {}).metrics
+    assert metrics["phase_1_cycles"][0] == 250.0
+    assert metrics["phase_2_cycles"][0] == 300.0
