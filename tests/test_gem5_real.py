@@ -1,0 +1,121 @@
+"""The gem5 engine on a real gem5; skipped where there is none."""
+
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from results.store import Store
+from sweeps.calibrate import Setting, calibrate
+from sweeps.cells import Cell
+from sweeps.engines import gem5_latency
+from sweeps.engines.base import Limits
+from sweeps.engines.gem5_find import find_gem5
+from sweeps.engines.gem5_probe import probe
+from sweeps.isa import ISAS
+from sweeps.runner import Runner
+from sweeps.validate import MACHINES, region_cells
+
+
+def missing() -> str:
+    """Why these tests cannot be run here, or nothing."""
+    try:
+        for isa in ISAS:
+            find_gem5(isa)
+    except LockcrossError as error:
+        return error.message
+    return ""
+
+
+if why := missing():
+    pytest.skip(why, allow_module_level=True)
+
+
+def run(folder: Path, cells: list[Cell], limits: Limits | None = None) -> list[dict[str, float]]:
+    """Metrics of cells that must all be good."""
+    with Store(folder / "runs.db") as store:
+        found = Runner(store, 1, None, limits).run(cells, "test")
+    assert [one.cause for one in found] == [""] * len(cells)
+    return [one.metrics for one in found]
+
+
+def uncontended(engine: str, isa: str, lock: str, model: str = "timing") -> Cell:
+    return Cell(
+        engine=engine, machine=MACHINES[model], isa=isa, flavour=ISAS[isa].flavours[0], lock=lock,
+        fence="full", workload="sync", parameters={"iterations": 300},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("isa", list(ISAS))
+@pytest.mark.parametrize("model", ["timing", "minor", "o3"])
+def test_the_probe_tells_what_holds(isa: str, model: str) -> None:
+    found = probe(find_gem5(isa), isa, model)
+    power = isa == "ppc64le"
+    assert bool(found.alone) == (power and model == "o3")
+    assert bool(found.together) == power
+
+
+@pytest.mark.parametrize("isa", list(ISAS))
+@pytest.mark.parametrize("lock", ["null", "tasuki", "asym_tasuki"])
+def test_the_embedded_engine_costs_what_timing_simple_does(
+    tmp_path: Path, isa: str, lock: str
+) -> None:
+    cells = [uncontended(engine, isa, lock) for engine in ("qemu", "gem5/timing")]
+    ours, theirs = (found["cycles_per_pair"] for found in run(tmp_path, cells))
+    assert ours == pytest.approx(theirs, rel=0.03)
+
+
+@pytest.mark.parametrize(("isa", "model"), list(gem5_latency.ATOMIC))
+def test_a_set_latency_is_added(tmp_path: Path, isa: str, model: str) -> None:
+    ops = ("empty", "store", "cas", "fence", "stop")
+    flavour = ISAS[isa].flavours[0]
+    settings = [
+        Setting(MACHINES[model], isa, flavour, n, n, f"gem5/{model}", n, ops) for n in (40, 140)
+    ]
+    with Store(tmp_path / "runs.db") as store:
+        low, high = calibrate(Runner(store, 1), store, settings)
+    for op in ("cas", "fence", "stop"):
+        assert high[op].cycles - low[op].cycles == pytest.approx(100, rel=0.05), op
+
+
+@pytest.mark.parametrize("model", ["timing", "o3"])
+def test_the_ways_to_the_region_agree(tmp_path: Path, model: str) -> None:
+    for isa in ("x86_64", "aarch64"):
+        cells = region_cells([model])[f"roi/{isa}/{model}"]
+        m5_short, m5, short, long = run(tmp_path, cells)
+        per_pair = (long["total_cycles"] - short["total_cycles"]) / (long["pairs"] - short["pairs"])
+        assert m5["cycles_per_pair"] == pytest.approx(per_pair, rel=0.02)
+        assert long["cycles_per_pair"] == pytest.approx(per_pair, rel=0.02)
+        assert m5_short["pairs"] < m5["pairs"]
+
+
+def test_what_the_probe_rules_out_is_refused(tmp_path: Path) -> None:
+    cell = Cell(
+        engine="gem5/timing", machine="gem5_timing", isa="ppc64le", flavour="larx", lock="thin",
+        fence="full", workload="threads", parameters={"iterations": 5, "critical": 0, "think": 0},
+        threads=2,
+    )  # fmt: skip
+    with Store(tmp_path / "runs.db") as store:
+        (found,) = Runner(store, 1).run([cell], "test")
+    assert found.status == "refused"
+    assert "atomics do not hold across cores" in found.cause
+
+
+def test_a_livelock_ends_at_the_limit_and_leaves_its_folder(tmp_path: Path) -> None:
+    cell = uncontended("gem5/timing", "x86_64", "tasuki")
+    with Store(tmp_path / "runs.db") as store:
+        (found,) = Runner(store, 1, None, Limits(instructions=1000)).run([cell], "test")
+        (output,) = store.connection.execute("SELECT output FROM runs").fetchone()
+    assert found.status == "failed"
+    assert found.cause == "cycle limit: 1000"
+    assert "folder: build/kept-runs/" in output
+
+
+def test_the_same_run_has_the_same_cycles(tmp_path: Path) -> None:
+    cell = Cell(
+        engine="gem5/o3", machine="gem5_o3", isa="aarch64", flavour="lse", lock="asym_tasuki",
+        fence="full", workload="threads", parameters={"iterations": 20, "critical": 5, "think": 5},
+        threads=2,
+    )  # fmt: skip
+    first, second = (run(tmp_path / name, [cell])[0] for name in ("a", "b"))
+    assert first == second
