@@ -4,7 +4,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -121,13 +121,24 @@ def show(
     print(f"\nTo repeat it:\n{run.columns['command']}")
 
 
-def figures(output: Output = None, db: Database = DATABASE) -> None:
+def figures(
+    others: Annotated[
+        list[Path] | None,
+        typer.Option("--with", help="A study of another engine, drawn over this one's borders."),
+    ] = None,
+    output: Output = None,
+    db: Database = DATABASE,
+) -> None:
     """Draw the figures from the database (PNG and SVG)."""
-    from results.figures import draw_all
+    from results.figures import draw_all, draw_over_one_another
 
-    with _reading(db) as connection:
-        for path in draw_all(connection, (output or db.parent) / "figures").values():
+    folder, paths = (output or db.parent) / "figures", [db, *(others or [])]
+    with ExitStack() as opened:
+        studies = {str(path): opened.enter_context(_reading(path)) for path in paths}
+        for path in draw_all(studies[str(db)], folder).values():
             print(path)
+        if others:
+            print(draw_over_one_another(studies, folder))
 
 
 def report(output: Output = None, db: Database = DATABASE) -> None:

@@ -16,7 +16,7 @@ from results.figure_parts import HALO
 from results.style import flavour_name, look, name
 from results.winners import Surface, polyline
 
-_RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
+RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 61  # points a side on which a place for a label is looked for
 _SMALLEST = 0.05  # share of a panel's width or height that a region needs for a name
 _NARROW = 0.25  # share of a panel's width below which a name is written upright
@@ -25,7 +25,9 @@ _ON_FRONT = 1.01  # a crossing counts when no third lock is cheaper by more than
 
 
 @dataclass(frozen=True)
-class _Panel:
+class Panel:
+    """A winner map: its grid and the lock labels in the contest."""
+
     grid: Grid
     labels: tuple[str, ...]
     title: str
@@ -34,7 +36,7 @@ class _Panel:
 def draw_map(connection: sqlite3.Connection) -> Figure:
     """One panel for each flavour with full fences, and one with every fence kind where an ISA has
     others. Raises NoDataError."""
-    panels = _panels(connection)
+    panels = panels_of(connection)
     if not panels:
         raise NoDataError("the study has no winner map")
     columns = min(3, len(panels) + 1)  # the last place is the key's
@@ -49,36 +51,38 @@ def draw_map(connection: sqlite3.Connection) -> Figure:
     return figure
 
 
-def _panels(connection: sqlite3.Connection) -> list[_Panel]:
+def panels_of(connection: sqlite3.Connection) -> list[Panel]:
+    """Every winner map of a study. Raises NoDataError."""
     found = []
     for isa_name, flavour in series_names(connection, "map"):
         one = grid(connection, isa_name, flavour)
         full = tuple(label for label in one.costs if "/" not in label)
         flavours = [f for i, f in series_names(connection, "map") if i == isa_name]
         title = one.isa.title + (f", {flavour_name(flavour)}" if len(flavours) > 1 else "")
-        found.append(_Panel(one, full, f"{title}, {one.isa.full_fence}"))
+        found.append(Panel(one, full, f"{title}, {one.isa.full_fence}"))
         if len(full) < len(one.costs):
-            found.append(_Panel(one, tuple(one.costs), f"{title}, any kind of fence"))
+            found.append(Panel(one, tuple(one.costs), f"{title}, any kind of fence"))
     return found
 
 
-def _draw_panel(ax: Axes, panel: _Panel) -> None:
+def _draw_panel(ax: Axes, panel: Panel) -> None:
     shown = panel.grid
     ax.set_title(panel.title)
     ax.set_xlabel("measured CAS latency (cycles)")
     ax.set_ylabel(f"measured {shown.isa.full_fence} latency (cycles)")
     ax.set_xlim(shown.cas[0], shown.cas[-1])
     ax.set_ylim(shown.fence[0], shown.fence[-1])
-    x, y = _mesh(shown, _RASTER)
+    x, y = mesh(shown, RASTER)
     costs = {label: shown.cost_at(label, x, y) for label in panel.labels}
     for label in panel.labels:
         _fill(ax, x, y, costs, label)
     _draw_lines(ax, panel)
     _draw_marks(ax, shown)
-    _label_regions(ax, panel)
+    label_regions(ax, panel)
 
 
-def _mesh(shown: Grid, side: int) -> tuple[Surface, Surface]:
+def mesh(shown: Grid, side: int) -> tuple[Surface, Surface]:
+    """CAS and fence latency at each point of a raster over the map, `side` points a side."""
     x, y = np.meshgrid(
         np.linspace(shown.cas[0], shown.cas[-1], side),
         np.linspace(shown.fence[0], shown.fence[-1], side),
@@ -100,8 +104,10 @@ def _fill(ax: Axes, x: Surface, y: Surface, costs: dict[str, Surface], label: st
         ax.contour(x, y, lead, levels=[0], colors="black", linewidths=0.7)
 
 
-def _draw_lines(ax: Axes, panel: _Panel) -> None:
-    boundaries: dict[tuple[str, str], list[tuple[float, float]]] = {}
+def borders(panel: Panel) -> dict[tuple[str, str], list[tuple[float, float]]]:
+    """The searched crossovers between the cheapest locks, by pair, each in order along its border:
+    points of measured CAS and full-fence latency in cycles."""
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for crossing in panel.grid.crossings:
         pair = (crossing.lock_a, crossing.lock_b)
         place = (np.array([crossing.cas]), np.array([crossing.fence]))
@@ -109,9 +115,13 @@ def _draw_lines(ax: Axes, panel: _Panel) -> None:
             continue
         best = min(panel.grid.cost_at(label, *place)[0] for label in panel.labels)
         if panel.grid.cost_at(pair[0], *place)[0] <= best * _ON_FRONT:
-            boundaries.setdefault(pair, []).append((crossing.cas, crossing.fence))
-    for points in boundaries.values():
-        xs, ys = zip(*polyline(points), strict=True)
+            found.setdefault(pair, []).append((crossing.cas, crossing.fence))
+    return {pair: polyline(points) for pair, points in found.items()}
+
+
+def _draw_lines(ax: Axes, panel: Panel) -> None:
+    for points in borders(panel).values():
+        xs, ys = zip(*points, strict=True)
         ax.plot(xs, ys, "-o", color="black", linewidth=1.4, markersize=3, zorder=3)
 
 
@@ -135,9 +145,9 @@ def _draw_marks(ax: Axes, shown: Grid) -> None:
         )  # fmt: skip
 
 
-def _label_regions(ax: Axes, panel: _Panel) -> None:
+def label_regions(ax: Axes, panel: Panel) -> None:
     """Names each region at its roomiest place, upright where it is narrow."""
-    x, y = _mesh(panel.grid, _LABELS)
+    x, y = mesh(panel.grid, _LABELS)
     costs = np.array([panel.grid.cost_at(label, x, y) for label in panel.labels])
     winners = costs.argmin(axis=0)
     for index, label in enumerate(panel.labels):

@@ -2,7 +2,7 @@
 
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from results.data import NoDataError, optional_fact
 from results.errors import LockcrossError
+from results.figure_engines import draw_engines
 from results.figure_latency import draw_latency
 from results.figure_map import draw_map
 from results.figure_rounds import draw_rounds
@@ -103,7 +104,8 @@ def draw_all(connection: sqlite3.Connection, folder: Path) -> dict[str, Path]:
     study = optional_fact(connection, "plan") is not None
     for drawing in DRAWINGS:
         try:
-            found[drawing.name] = write(drawing, partial(drawing.draw, connection), folder)
+            draw = partial(drawing.draw, connection)
+            found[drawing.name] = write(drawing.name, drawing.title, draw, folder)
         except NoDataError as missing:
             if study and drawing.section == STUDY:
                 print(f"figure {drawing.name} left out: {missing.message}", file=sys.stderr)
@@ -115,20 +117,18 @@ def draw_all(connection: sqlite3.Connection, folder: Path) -> dict[str, Path]:
     return found
 
 
-def write(drawing: Drawing, draw: Callable[[], Figure], folder: Path) -> Path:
+def write(name: str, title: str, draw: Callable[[], Figure], folder: Path) -> Path:
     """Draws a figure and writes it into `folder` as PNG and SVG; returns the PNG's path.
 
     Raises FigureError, and what `draw` raises.
     """
-    path = folder / f"{drawing.name}.png"
+    path = folder / f"{name}.png"
     with mpl.rc_context({"backend": "Agg", **RC}):
         figure = draw()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             figure.savefig(path, metadata={"Software": ""})
-            figure.savefig(
-                path.with_suffix(".svg"), metadata={"Date": None, "Title": drawing.title}
-            )
+            figure.savefig(path.with_suffix(".svg"), metadata={"Date": None, "Title": title})
         except OSError as error:
             raise FigureError(
                 f"{error.filename or folder}: cannot be written ({error.strerror}); name another "
@@ -136,3 +136,10 @@ def write(drawing: Drawing, draw: Callable[[], Figure], folder: Path) -> Path:
                 exit_code=1,
             ) from None
     return path
+
+
+def draw_over_one_another(studies: Mapping[str, sqlite3.Connection], folder: Path) -> Path:
+    """Draws the figure `engines` from several studies, each with a name for messages; returns the
+    PNG's path. Raises NoDataError, FigureError."""
+    title = "Where the cheapest lock changes, by engine"
+    return write("engines", title, partial(draw_engines, studies), folder)

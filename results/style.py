@@ -43,6 +43,12 @@ FLAVOUR_LOOKS = {  # of figures whose colours tell instruction sets apart: colou
     "lse": ("#009E73", "^"),
     "llsc": ("#CC79A7", "v"),
 }
+ENGINE_LOOKS: dict[str, tuple[str, Literal["-", "--", "-.", ":"], str]] = {  # colour, line, marker
+    "qemu": ("#000000", "-", "o"),
+    "gem5/timing": ("#0072B2", "--", "s"),
+    "gem5/minor": ("#009E73", "-.", "D"),
+    "gem5/o3": ("#D55E00", ":", "^"),
+}
 _OTHERS = ("#56B4E9", "#D55E00", "#F0E442", "#999999")
 LATENCIES = {"cas": "CAS set to", "fence_latency": "fence set to", "cancel": "cancellation set to"}
 _MODELS = {"timing": "TimingSimple", "minor": "Minor", "o3": "O3"}

@@ -1,16 +1,24 @@
 """Figures and report of validation, latency sweeps and partial studies."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import typer
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from typer.testing import CliRunner
 
+from results.cli import figures
 from results.data import NoDataError, measured
+from results.figure_engines import draw_engines
 from results.figures import draw_all
 from results.records import CalibrationRecord
 from results.report import write_report
 from results.store import Store
-from tests.synthetic import Synthetic, record
+from results.style import ENGINE_LOOKS
+from tests.synthetic import Synthetic, record, study
 from tests.synthetic_gem5 import Gem5Data
 from tests.test_figures import OF_STUDY
 
@@ -30,20 +38,20 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_validation_is_drawn_without_a_study(database: Path, tmp_path: Path) -> None:
-    drawn = []
+    written = []
     for folder in (tmp_path / "one", tmp_path / "two"):
         with Store(database, read_only=True) as store:
             assert list(draw_all(store.connection, folder)) == ["latency_calibration", "validation"]
-        drawn.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
-    assert drawn[0] == drawn[1]
-    for name, data in drawn[0].items():
+        written.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+    assert written[0] == written[1]
+    for name, data in written[0].items():
         assert data.startswith(b"\x89PNG") if name.endswith("png") else ElementTree.fromstring(data)
 
 
 def test_the_report_without_a_study_has_the_gem5_sections(database: Path, tmp_path: Path) -> None:
     with Store(database, read_only=True) as store:
-        figures = draw_all(store.connection, tmp_path)
-        page = write_report(store.connection, tmp_path / "report.html", figures).read_text("utf-8")
+        drawn = draw_all(store.connection, tmp_path)
+        page = write_report(store.connection, tmp_path / "report.html", drawn).read_text("utf-8")
     for expected in (
         'id="validation"', 'id="latency"', "1.0 % (bar 3 %)", "met</td>", "no bar</td>",
         "in 1 of 1 settings", "gem5 O3, padding", "<td class=\"n\">0.900</td>", ">NO</td>",
@@ -56,8 +64,8 @@ def test_the_report_without_a_study_has_the_gem5_sections(database: Path, tmp_pa
 def test_a_study_alone_has_no_gem5_sections(tmp_path: Path) -> None:
     with Store(tmp_path / "study.db") as store:
         Synthetic(store).fill()
-        figures = draw_all(store.connection, tmp_path)
-        page = write_report(store.connection, tmp_path / "report.html", figures).read_text("utf-8")
+        drawn = draw_all(store.connection, tmp_path)
+        page = write_report(store.connection, tmp_path / "report.html", drawn).read_text("utf-8")
     assert 'id="winners"' in page
     assert 'id="validation"' not in page
     assert 'id="latency"' not in page
@@ -72,9 +80,9 @@ def test_a_study_without_a_part_is_drawn_and_told_without_it(
         Synthetic(store).fill()
         for table, column in (("series", "name"), ("crossovers", "series")):
             store.connection.execute(f"DELETE FROM {table} WHERE {column} GLOB '{kind}/*'")
-        figures = draw_all(store.connection, tmp_path)
-        write_report(store.connection, tmp_path / "report.html", figures)
-    assert set(figures) == {one.name for one in OF_STUDY} - {figure}
+        drawn = draw_all(store.connection, tmp_path)
+        write_report(store.connection, tmp_path / "report.html", drawn)
+    assert set(drawn) == {one.name for one in OF_STUDY} - {figure}
     said = capsys.readouterr().err
     if kind in ("table", "axis"):
         assert said == ""
@@ -96,8 +104,8 @@ def test_a_gem5_study_of_one_thread_is_drawn(tmp_path: Path) -> None:
         )
         store.connection.execute("UPDATE calibrations SET engine = 'gem5/minor'")
         store.connection.execute("DELETE FROM series WHERE name GLOB 'run_length/*'")
-        figures = draw_all(store.connection, tmp_path)
-    assert {"winner_map", "rounds", "latency_calibration"} == set(figures)
+        drawn = draw_all(store.connection, tmp_path)
+    assert {"winner_map", "rounds", "latency_calibration"} == set(drawn)
 
 
 def test_a_studys_axes_are_those_of_its_own_engine(tmp_path: Path) -> None:
@@ -109,6 +117,74 @@ def test_a_studys_axes_are_those_of_its_own_engine(tmp_path: Path) -> None:
         )
         scale = measured(store.connection, "generic", "x86_64", "lock", "cas")
         assert scale(60) == 62
-        store.connection.execute("UPDATE calibrations SET engine = 'gem5/minor'")
+        store.connection.execute("UPDATE calibrations SET engine = 'x' WHERE engine = 'qemu'")
         with pytest.raises(NoDataError, match="calibrations"):
             measured(store.connection, "generic", "x86_64", "lock", "cas")
+
+
+def _study(path: Path, engine: str, **plan: object) -> Path:
+    """The synthetic study as another engine's, its CAS measured 30 cycles dearer."""
+    with Store(path) as store:
+        synthetic = Synthetic(store)
+        synthetic.plan |= {"engine": engine}
+        synthetic.plan["map"] = dict(synthetic.plan["map"], **plan)  # type: ignore[call-overload]
+        synthetic.fill()
+        store.connection.execute("UPDATE calibrations SET engine = ?", (engine,))
+        store.connection.execute("UPDATE calibrations SET cycles = cycles + 30 WHERE op = 'cas'")
+    return path
+
+
+def _border_at(ax: Axes, engine: str, fence: float) -> list[float]:
+    """CAS latencies at which an engine's borders pass a fence latency."""
+    found = []
+    for drawn in ax.collections:
+        if to_hex(drawn.get_edgecolor()[0]).upper() == ENGINE_LOOKS[engine][0]:
+            for path in drawn.get_paths():
+                found += [x for x, y in path.vertices if abs(y - fence) < 0.3]
+    return found
+
+
+def test_borders_of_several_engines_stand_where_each_measured_them(tmp_path: Path) -> None:
+    study(tmp_path / "own.db")
+    _study(tmp_path / "o3.db", "gem5/o3")
+    _study(tmp_path / "minor.db", "gem5/minor", threads=1)
+    with ExitStack() as opened:
+        names = ("o3.db", "own.db", "minor.db")
+        connections = {
+            n: opened.enter_context(Store(tmp_path / n, read_only=True)).connection for n in names
+        }
+        (ax,) = draw_engines(connections).axes
+        assert ax.get_title() == "x86-64, mfence"
+        # Fence set to 30: tasuki 70 + cas, reservation 77 + cas / 2, asym_tasuki 105; 2 more measured
+        own = _border_at(ax, "qemu", 32)
+        assert (min(own), max(own)) == (pytest.approx(16, abs=1), pytest.approx(58, abs=1))
+        other = _border_at(ax, "gem5/o3", 32)
+        assert (min(other), max(other)) == (pytest.approx(46, abs=1), pytest.approx(88, abs=1))
+        texts = [text.get_text() for text in ax.texts]
+        assert {"qemu", "gem5 O3", "gem5 Minor\n1 thread, owner's share 90 %"} < set(texts)
+        with pytest.raises(NoDataError, match=r"no study on gem5 among own\.db"):
+            draw_engines({"own.db": connections["own.db"]})
+
+
+def test_a_database_without_a_study_is_named(database: Path, tmp_path: Path) -> None:
+    study(tmp_path / "own.db")
+    with (
+        Store(tmp_path / "own.db") as own,
+        Store(database, read_only=True) as other,
+        pytest.raises(NoDataError, match=r"^other\.db: this database holds no finished study"),
+    ):
+        draw_engines({"own.db": own.connection, "other.db": other.connection})
+
+
+def test_the_command_draws_studies_over_one_another(tmp_path: Path) -> None:
+    study(tmp_path / "own.db")
+    other = _study(tmp_path / "o3.db", "gem5/o3")
+    app = typer.Typer()
+    app.command()(figures)
+    app.command()(lambda: None)
+    done = CliRunner().invoke(
+        app, ["figures", "--db", str(tmp_path / "own.db"), "--with", str(other)]
+    )
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "figures" / "engines.svg").exists()
+    assert done.output.splitlines()[-1] == str(tmp_path / "figures" / "engines.png")

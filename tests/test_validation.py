@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from results.queries import as_records, ask
 from results.store import Store
 from results.validation import SetSummary, speeds, summarize
 from results.validation_table import print_validation
@@ -153,3 +154,14 @@ def test_the_table_names_verdicts_and_findings(data: Gem5Data) -> None:
         "gem5 TimingSimple",
     ):
         assert expected in text.getvalue()
+
+
+def test_the_named_query_gives_the_same_errors(data: Gem5Data, tmp_path: Path) -> None:
+    data.validation()
+    answer = ask(data.store.connection, "validation", tmp_path)
+    rows = list(as_records(answer))
+    assert len(rows) == 7
+    assert (rows[0]["validation_set"], rows[0]["label"], rows[0]["error_percent"]) == (
+        "o3_contended", "thin", 100.0,
+    )  # fmt: skip
+    assert {row["error_percent"] for row in rows if row["engine"] == "gem5/timing"} == {-2, 0, 2}
