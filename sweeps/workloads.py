@@ -68,6 +68,9 @@ WORKLOADS: dict[str, Workload] = {
     "calibrate": Workload(
         {"op": Key("cas", choices=CALIBRATE_OPS)} | _ITERATIONS, max_threads=1, locks=("null",)
     ),
+    "transfer": Workload(
+        {"op": Key("store", choices=("store", "cas"))} | _ITERATIONS, locks=("null",)
+    ),
 }
 
 

@@ -10,7 +10,7 @@ MEMORY = "512MiB"
 
 # What a clean fill from the L2 takes beside the L2's own lookup, and one from memory beside the
 # memory's, in cycles: lookup and response of the L1, both crossbars. `lockcross validate` measures
-# the sums (docs/gem5.md).
+# what the sums come to (workload transfer).
 L2_PATH = 5
 MEMORY_PATH = 17
 

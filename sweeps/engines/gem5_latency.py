@@ -2,7 +2,7 @@
 
 gem5 has no parameter for the latency of an atomic or a fence (but one: functional-unit timing of
 Minor on AArch64). The others are an instruction behind the operation; lockimpl/arch/latency.h says
-how each works, docs/gem5.md what each was measured to do.
+how each works, gem5-configs/README.md which is used where.
 """
 
 from dataclasses import dataclass
