@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from results.data import Grid, NoDataError, fact, grid, series, series_names
+from results.data import EMBEDDED, Grid, NoDataError, fact, grid, series, series_names
 from results.figure_parts import HALO
-from results.style import flavour_name, look, name
+from results.style import engine_name, flavour_name, look, name
 from results.winners import Surface, polyline
 
 RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
@@ -224,6 +224,8 @@ def workload_words(plan: Mapping[str, Any]) -> str:
 def _draw_key(ax: Axes, plan: Mapping[str, Any], cancellation: int | None) -> None:
     given = plan["map"]
     parameters = given["parameters"]
+    label = str(plan.get("engine", EMBEDDED))
+    machine = plan["machine"] + (f" on {engine_name(label)}" if label != EMBEDDED else "")
     stop = (
         f"a cancellation stops a thread for {cancellation:,} cycles,\n"
         if cancellation is not None and given["threads"] > 1
@@ -239,7 +241,7 @@ def _draw_key(ax: Axes, plan: Mapping[str, Any], cancellation: int | None) -> No
     ax.text(
         0.04, 0.7,
         "Cheapest lock per acquire-release pair\n"
-        f"machine {plan['machine']}, {workload_words(plan)}, runs of {parameters['run_length']},\n"
+        f"machine {machine}, {workload_words(plan)}, runs of {parameters['run_length']},\n"
         f"{parameters['runs']} runs in an object's life,\n{stop}"
         f"crossovers to within {given['tolerance']} cycles",
         transform=ax.transAxes, va="top", linespacing=1.5,

@@ -50,7 +50,7 @@ def reasons(one: SetSummary) -> list[tuple[int, str]]:
 
 def _errors(summaries: list[SetSummary]) -> Table:
     table = Table(
-        "set", "engine", "ISA", "cells", "left out", "mean error", "worst", "signed mean",
+        "set", "gem5", "ISA", "cells", "left out", "mean error", "worst", "signed",
         "order agrees", "winner changes", "bars", box=None,
         title="Cycles per pair of the embedded engine against gem5",
     )  # fmt: skip
@@ -58,7 +58,7 @@ def _errors(summaries: list[SetSummary]) -> Table:
         changes = f"{len(one.winner_changes)} of {one.contests}" if one.contests else ""
         pairs = f" of {one.order_pairs}" if one.order_pairs else ""
         table.add_row(
-            one.title, engine_name(one.engine), one.isa, str(one.cells), str(len(one.left_out)),
+            one.title, engine_name(one.engine).removeprefix("gem5 "), one.isa, str(one.cells), str(len(one.left_out)),
             percent(one.mean_error, one.bar_mean), percent(one.worst_error, one.bar_worst),
             signed(one.signed_error), percent(one.order_share, one.bar_order) + pairs, changes,
             verdict(one),

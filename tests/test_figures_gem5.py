@@ -155,7 +155,8 @@ def test_borders_of_several_engines_stand_where_each_measured_them(tmp_path: Pat
         }
         (ax,) = draw_engines(connections).axes
         assert ax.get_title() == "x86-64, mfence"
-        # Fence set to 30: tasuki 70 + cas, reservation 77 + cas / 2, asym_tasuki 105; 2 more measured
+        # Fence set to 30: tasuki 70 + cas, reservation 77 + cas / 2, asym_tasuki 105;
+        # measured 2 more, and 30 more still on O3.
         own = _border_at(ax, "qemu", 32)
         assert (min(own), max(own)) == (pytest.approx(16, abs=1), pytest.approx(58, abs=1))
         other = _border_at(ax, "gem5/o3", 32)
