@@ -41,6 +41,7 @@ def _draw_panel(ax: Axes, shown: Sequence[Sweep], titles: dict[str, str]) -> Non
     furthest = max(x for one in shown for x, _ in one.points)
     ax.plot([0, furthest], [0, furthest], color="#888888", linewidth=1, label="slope 1")
     drawn: dict[str, int] = {}
+    several = len({one.machine for one in shown}) > 1
     for one in shown:
         colour, marker = FLAVOUR_LOOKS[one.flavour]
         number = drawn[one.flavour] = drawn.get(one.flavour, -1) + 1
@@ -48,7 +49,8 @@ def _draw_panel(ax: Axes, shown: Sequence[Sweep], titles: dict[str, str]) -> Non
         ax.plot(
             xs, ys, _LINES[number % len(_LINES)], color=colour, marker=marker, markersize=4.5,
             markerfacecolor=colour if number == 0 else "white", linewidth=1.4,
-            label=f"{isa_words(titles[one.isa], one.flavour)}, {one.mechanism}: {one.words()}",
+            label=f"{isa_words(titles[one.isa], one.flavour)}, "
+            f"{f'{one.machine}, ' if several else ''}{one.mechanism}: {one.words()}",
         )  # fmt: skip
     highest = max(y for one in shown for _, y in one.points)
     # Each sweep takes a line of the key, which stands above the lines.

@@ -58,7 +58,8 @@ def _errors(summaries: list[SetSummary]) -> Table:
         changes = f"{len(one.winner_changes)} of {one.contests}" if one.contests else ""
         pairs = f" of {one.order_pairs}" if one.order_pairs else ""
         table.add_row(
-            one.title, engine_name(one.engine).removeprefix("gem5 "), one.isa, str(one.cells), str(len(one.left_out)),
+            one.title, engine_name(one.engine).removeprefix("gem5 "), one.isa, str(one.cells),
+            str(len(one.left_out)),
             percent(one.mean_error, one.bar_mean), percent(one.worst_error, one.bar_worst),
             signed(one.signed_error), percent(one.order_share, one.bar_order) + pairs, changes,
             verdict(one),
