@@ -85,6 +85,8 @@ class Core(_Table):
     predictor_entries: PowerOfTwo
     blocking: Switch
     fetch_bytes: PowerOfTwoOrNone
+    pipeline: Switch
+    micro_operations: Switch
     offset_max: Figure
 
 

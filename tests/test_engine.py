@@ -27,6 +27,9 @@ PLAIN = {"width": 1, "taken_branch": 0, "mispredict": 0, "blocking": 1, "lat_mul
 
 Options = dict[str, int | str]
 
+# A core like gem5's MinorCPU.
+PIPELINE: Options = {"width": 2, "pipeline": 1, "micro_operations": 1}
+
 
 def invoke(
     program: Program, arguments: Options, options: Options, report: Path
@@ -168,10 +171,34 @@ def test_charges_are_recognised(kind: str, flavour: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_stalls_add_up_and_counts_agree(flavour: str, tmp_path: Path) -> None:
+def test_a_pipeline_pays_set_latencies_and_charges(flavour: str, tmp_path: Path) -> None:
+    for op, name in (
+        ("cas", "cas_success"), ("fence", FULL_FENCE[flavour]), ("stop", "charge_stop"),
+    ):  # fmt: skip
+        low, high = (
+            calibrate(flavour, op, {**PIPELINE, name: latency}, tmp_path) for latency in (200, 1200)
+        )
+        assert high - low == 200 * 1000
+
+
+def test_a_pipeline_executes_micro_operations(tmp_path: Path) -> None:
+    """Taken branches of x86 refill it, since only their last micro-operation is known as one."""
+    whole, cracked = (
+        run(Program("sync", "thin", "full", "lock"), {"threads": 1, "iterations": 100},
+            {**PIPELINE, "micro_operations": on}, tmp_path)["cores"][0]
+        for on in (0, 1)
+    )  # fmt: skip
+    assert whole["instructions"] == cracked["instructions"]
+    assert cracked["cycles"] > whole["cycles"] * 1.5
+    assert cracked["stalls"]["mispredict"] > whole["stalls"]["mispredict"]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("options", [{}, PIPELINE])
+def test_stalls_add_up_and_counts_agree(options: Options, flavour: str, tmp_path: Path) -> None:
     program = Program("threads", "cas_spin", "full", flavour)
     document = run(
-        program, {"threads": 4, "iterations": 50, "critical": 2, "think": 0}, {}, tmp_path
+        program, {"threads": 4, "iterations": 50, "critical": 2, "think": 0}, options, tmp_path
     )
     for core in document["cores"]:
         assert sum(core["stalls"].values()) == core["cycles"]
@@ -196,6 +223,7 @@ def test_reservations_are_lost_when_another_core_takes_the_line(tmp_path: Path) 
         ("width=9", "option width: 9 is not between 1 and 2"),
         ("lat_l2=fast", "option lat_l2: 'fast' is not a whole number"),
         ("l1_size=3000", "option l1_size"),
+        ("micro_operations=1", "option micro_operations: goes with pipeline=1 only"),
     ],
 )
 def test_bad_options_are_refused_by_name(option: str, complaint: str, tmp_path: Path) -> None:

@@ -102,9 +102,13 @@ Step *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) {
     block_->fallthrough = address + size;
     block_->branch = insn.branch;
     block_->branch_pc = address;
+    size_t first_op = block_->ops.size();
+    if (options_.pipeline)
+        append_micro_ops(insn, options_.micro_operations, block_->ops);
+    block_->unpredicted = options_.micro_operations && insn.micro_ops[0];
     if (insn.effect == Effect::None)
         return nullptr;
-    block_->steps.push_back({cycle, insn});
+    block_->steps.push_back({cycle, insn, first_op, block_->ops.size()});
     return &block_->steps.back();
 }
 

@@ -1,7 +1,7 @@
 // A translated block, scheduled once for an in-order core.
 #pragma once
 
-#include "insn.h"
+#include "micro_ops.h"
 #include "options.h"
 
 #include <cstdint>
@@ -14,6 +14,7 @@ namespace lockcross {
 struct Step {
     uint32_t offset; // issue cycle, counted from the block's first cycle
     Insn insn;
+    size_t first_op = 0, end_op = 0; // its micro-operations in the block, with a pipeline
 };
 
 struct Block {
@@ -24,6 +25,8 @@ struct Block {
     uint32_t length = 0;       // cycles from the first issue to the last, both counted
     uint32_t issue_cycles = 0; // those in which something issues
     uint32_t fetch_cycles = 0; // those in which the rest of an instruction is fetched
+    bool unpredicted = false;  // the fetch does not know that it ends in a branch
+    std::vector<MicroOp> ops;  // with a pipeline
     std::deque<Step> steps;    // stable addresses: callbacks keep pointers to them
 
     struct RegisterTime {

@@ -1,6 +1,8 @@
 #include "core.h"
 
-#include <algorithm>
+#include "pipelined_core.h"
+#include "scheduled_core.h"
+
 #include <numeric>
 
 namespace lockcross {
@@ -9,139 +11,14 @@ Core::Core(const Options &options, uint32_t id, Memory &memory, Counts &counts)
     : options_(options), id_(id), memory_(memory), counts_(counts), buffer_(options.store_buffer),
       predictor_(options.predictor_entries) {}
 
-void Core::enter(const Block &next) {
-    if (block_) {
-        const Block &last = *block_;
-        leave();
-        wait_for_results(last, next, branch_to(next, last));
-    }
-    block_ = &next;
-    counts_.instructions += next.instructions;
-}
-
-// Returns the cycles that the branch at the end of last costs.
-uint32_t Core::branch_to(const Block &next, const Block &last) {
-    if (last.branch == Branch::None)
-        return 0;
-    if (!predictor_.predicted(last.branch, last.branch_pc, last.fallthrough, next.pc)) {
-        stall(Stall::Mispredict, options_.mispredict);
-        return options_.mispredict;
-    }
-    if (next.pc == last.fallthrough)
-        return 0;
-    stall(Stall::TakenBranch, options_.taken_branch);
-    return options_.taken_branch;
-}
-
-// hidden: cycles since the end of last, in which its results have come nearer.
-void Core::wait_for_results(const Block &last, const Block &next, uint32_t hidden) {
-    uint32_t wait = last.wait_of(next);
-    for (const Block::RegisterTime &result : owed_)
-        wait = std::max(wait, next.wait_for(result));
-    uint32_t stalled = wait > hidden ? wait - hidden : 0;
-    stall(Stall::Dependence, stalled);
-    uint32_t passed = hidden + stalled + next.length;
-    if (owed_.empty() && last.latest <= passed)
-        return;
-    std::vector<Block::RegisterTime> still;
-    auto keep = [&](const Block::RegisterTime &result) {
-        bool written = next.written >> result.reg & 1;
-        if (!written && result.cycle > passed)
-            still.push_back({result.reg, result.cycle - passed});
-    };
-    for (const Block::RegisterTime &result : last.late)
-        keep(result);
-    for (const Block::RegisterTime &result : owed_)
-        keep(result);
-    owed_ = std::move(still);
-}
-
-void Core::leave() {
-    stall(Stall::Issue, block_->issue_cycles);
-    stall(Stall::Fetch, block_->fetch_cycles);
-    stall(Stall::Dependence, block_->length - block_->issue_cycles - block_->fetch_cycles);
-    block_ = nullptr;
-}
-
 Cycle Core::stall_sum() const {
     return std::accumulate(counts_.stalls.begin(), counts_.stalls.end(), Cycle(0));
-}
-
-void Core::wait_for(const Fill &fill) {
-    stall(Stall::Hold, fill.hold);
-    stall(fill.cause, fill.latency);
-    if (options_.blocking)
-        stall(Stall::Hit, options_.lat_l1);
-}
-
-void Core::read(const Step &step, LineId line) { wait_for(memory_.read(id_, line, at(step))); }
-
-void Core::wait_for_order(const Step &step) {
-    Cycle now = at(step);
-    buffer_.retire(now);
-    Cycle until = step.insn.acquire ? buffer_.released_at(now) : now;
-    if (step.insn.is_atomic()) {
-        until = std::max(until, step.insn.release ? buffer_.empty_at(now) : ordered_until_);
-    }
-    wait_until(Stall::Drain, now, until);
-}
-
-void Core::load(const Step &step, uint64_t address, uint32_t size) {
-    buffer_.retire(at(step));
-    if (!buffer_.empty()) {
-
-        StoreBuffer::Lookup found = buffer_.lookup(address, size);
-        if (found.match == StoreBuffer::Match::Forward)
-            return;
-        if (found.match == StoreBuffer::Match::Wait) {
-            wait_until(Stall::Forward, at(step), found.until);
-        }
-    }
-    LineId first = line_of(address), last = line_of(address + size - 1);
-    read(step, first);
-    if (last != first)
-        read(step, last);
-}
-
-void Core::store(const Step &step, uint64_t address, uint32_t size) {
-    LineId first = line_of(address), last = line_of(address + size - 1);
-    for (LineId line = first; line <= last; line++) {
-        if (options_.store_buffer == 0 || options_.blocking) {
-            wait_for(memory_.own(id_, line, at(step), Event::Store));
-            memory_.write_until(id_, line, at(step));
-        } else {
-            buffered_store(step, address, size, line);
-        }
-    }
-}
-
-void Core::buffered_store(const Step &step, uint64_t address, uint32_t size, LineId line) {
-    buffer_.retire(at(step));
-    wait_until(Stall::StoreBuffer, at(step), buffer_.room_at(at(step)));
-    bool owned = memory_.state(id_, line) >= Mesi::E;
-    Cycle start = buffer_.start_of(at(step), owned);
-    Fill fill = memory_.own(id_, line, start, Event::Store);
-    Cycle latency = fill.hold + fill.latency + options_.lat_l1;
-    Cycle done = buffer_.push(address, size, start, latency, step.insn.release);
-    memory_.write_until(id_, line, done);
 }
 
 void Core::load_linked(const Step &step, uint64_t address, uint32_t size) {
     load(step, address, size);
     memory_.reserve(id_, line_of(address));
     reserving_ = true;
-}
-
-void Core::exclusive(const Step &step, uint64_t address, uint32_t size, uint32_t latency) {
-    // Its own core's stores to the place come first.
-    buffer_.retire(at(step));
-    StoreBuffer::Lookup found = buffer_.lookup(address, size);
-    if (found.match != StoreBuffer::Match::None)
-        wait_until(Stall::Drain, at(step), found.until);
-    LineId line = line_of(address);
-    wait_for(memory_.own(id_, line, at(step), Event::Atomic));
-    stall(Stall::Atomic, latency);
-    memory_.write_until(id_, line, at(step));
 }
 
 void Core::cas(const Step &step, uint64_t address, uint32_t size, bool won) {
@@ -163,7 +40,7 @@ void Core::store_conditional(const Step &step, uint64_t address, uint32_t size, 
     if (accessed && !lost) { // it stored, if only what was there
         exclusive(step, address, size, options_.cas_success);
     } else {
-        stall(Stall::Atomic, options_.cas_failure);
+        fail_conditional(step);
     }
     memory_.unreserve(id_);
     reserving_ = false;
@@ -178,22 +55,22 @@ Cycle Core::fence_latency(Fence kind) const {
 }
 
 void Core::fence(const Step &step) {
-    Fence kind = step.insn.fence;
-    counts_.fences[size_t(kind)]++;
-    bool drains =
-        kind == Fence::Mfence || kind == Fence::Hwsync || kind == Fence::Dmb || kind == Fence::Dsb;
-    if (drains)
-        wait_until(Stall::Drain, at(step), buffer_.empty_at(at(step)));
-    if (kind == Fence::Lwsync || kind == Fence::DmbSt)
-        ordered_until_ = buffer_.empty_at(at(step));
-    stall(Stall::Fence, fence_latency(kind));
+    counts_.fences[size_t(step.insn.fence)]++;
+    wait_for_fence(step, fence_latency(step.insn.fence));
 }
 
 void Core::charge(const Step &step) {
     const Options &o = options_;
     const uint32_t costs[] = {o.charge_stop, o.charge_park, o.charge_unpark, o.charge_wake};
     counts_.charges[size_t(step.insn.charge)]++;
-    stall(Stall::Charge, costs[size_t(step.insn.charge)]);
+    wait_for_charge(step, costs[size_t(step.insn.charge)]);
+}
+
+std::unique_ptr<Core> make_core(const Options &options, uint32_t id, Memory &memory,
+                                Counts &counts) {
+    if (options.pipeline)
+        return std::make_unique<PipelinedCore>(options, id, memory, counts);
+    return std::make_unique<ScheduledCore>(options, id, memory, counts);
 }
 
 } // namespace lockcross

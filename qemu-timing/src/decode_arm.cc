@@ -159,6 +159,24 @@ bool decode_alias(uint32_t w, Insn &insn) {
     return true;
 }
 
+// gem5 adds up the address of a pair, and writes the base register back, by operations of their
+// own, and stores a pair by two stores.
+void crack(uint32_t w, Insn &insn) {
+    bool pair = (w & 0x3a000000) == 0x28000000, load = w >> 22 & 1;
+    bool post = insn.address_write && (pair ? (w >> 23 & 3) == 1 : (w >> 10 & 3) == 1);
+    bool wide = w >> 31;
+    if (!pair && !insn.address_write)
+        return;
+    size_t count = 0;
+    if (pair && !post)
+        insn.micro_ops[count++] = 'o';
+    if (pair && !load && wide)
+        insn.micro_ops[count++] = 's';
+    insn.micro_ops[count++] = load ? 'l' : 's';
+    if (insn.address_write)
+        insn.micro_ops[count++] = 'o';
+}
+
 class ArmDecoder : public Decoder {
   public:
     Insn decode(const uint8_t *bytes, size_t size, uint64_t address) override {
@@ -185,6 +203,8 @@ class ArmDecoder : public Decoder {
                 insn.address_write = base_bit(w);
                 insn.writes &= ~insn.address_write;
             }
+            insn.address_reads = insn.reads;
+            crack(w, insn);
         }
         return insn;
     }

@@ -110,9 +110,11 @@ bool decode_31_memory(Insn &insn, const Fields &f) {
     } else if (one_of(xo, load_reserves)) {
         load(insn, f, address, false);
         insn.effect = Effect::LoadLinked;
+        insn.plain = true; // as in gem5, which keeps the reservation apart from the memory
     } else if (one_of(xo, store_conditionals)) {
         store(insn, f, address, false);
         insn.effect = Effect::StoreConditional;
+        insn.plain = true;
         insn.latency = Latency::Load;
         insn.writes = cr_field(0);
     } else if (xo == 598 || xo == 854) { // sync, eieio

@@ -1,6 +1,7 @@
 // x86-64, through Capstone.
 #include "capstone_decoder.h"
 #include "insn.h"
+#include "micro_ops_x86.h"
 
 namespace lockcross {
 
@@ -102,12 +103,13 @@ void decode_memory(const cs_insn *c, Insn &insn) {
     const cs_x86_op *memory = memory_operand(c);
     if (uses_stack(c->id)) {
         insn.effect = Effect::Memory;
-        insn.address_write = reg_bit(kStackPointer);
+        insn.address_write = insn.address_reads = reg_bit(kStackPointer);
         insn.writes &= ~insn.address_write;
         insn.latency = Latency::Load;
     }
     if (!memory || c->id == X86_INS_LEA)
         return;
+    insn.address_reads |= bit_of(uint16_t(memory->mem.base)) | bit_of(uint16_t(memory->mem.index));
     insn.effect = Effect::Memory;
     if (only_loads(c->id)) {
         insn.latency = Latency::Load;
@@ -131,6 +133,7 @@ class X86Decoder : public Decoder {
         const cs_insn *c = capstone_.disassemble(bytes, size, address);
         if (!c)
             return insn;
+        insn.micro_ops = x86_micro_ops(c);
         if (c->id == X86_INS_NOP) {
             decode_charge(c, insn);
             return insn;

@@ -4,6 +4,7 @@
 #include "predictor.h"
 #include "stats.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,6 +37,12 @@ struct Insn {
     Branch branch = Branch::None;
     Fence fence = Fence::Count;
     Charge charge = Charge::Count;
+    // Kinds of micro-operations (micro_ops.cc), for a core that cracks instructions; none: it is
+    // one. The last byte is zero.
+    std::array<char, 16> micro_ops{};
+    uint64_t address_reads = 0; // of `reads`, what its micro-operations that load need
+    // A load-linked or store-conditional that a pipeline treats as a plain access.
+    bool plain = false;
     // Of a memory access; acquire: it also stays behind earlier release stores.
     bool acquire = false, release = false;
 

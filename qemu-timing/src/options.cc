@@ -40,6 +40,12 @@ void check_together(const Options &o) {
         throw OptionError("option fetch_bytes: " + std::to_string(o.fetch_bytes) +
                           " is neither 0 nor a power of two");
     }
+    if (o.pipeline && (o.blocking || o.fetch_bytes || !o.store_buffer)) {
+        throw OptionError("option pipeline: goes with blocking=0, fetch_bytes=0 and a store "
+                          "buffer only");
+    }
+    if (o.micro_operations && !o.pipeline)
+        throw OptionError("option micro_operations: goes with pipeline=1 only");
     require_cache("l1_size", o.l1_size, o.l1_ways, o.line);
     require_cache("l2_size", o.l2_size, o.l2_ways, o.line);
     if (o.l2_size < o.l1_size) {
@@ -62,6 +68,8 @@ const std::vector<OptionSpec> &option_specs() {
         {"predictor_entries", &O::predictor_entries, 1024, 1, 1 << 20, "two-bit counters"},
         {"blocking", &O::blocking, 0, 0, 1, "1: an access holds the core until it is done"},
         {"fetch_bytes", &O::fetch_bytes, 0, 0, 64, "aligned bytes fetched a cycle; 0: no fetch"},
+        {"pipeline", &O::pipeline, 0, 0, 1, "1: stages, queues and units as of gem5's Minor"},
+        {"micro_operations", &O::micro_operations, 0, 0, 1, "1: cracked as gem5 does"},
         {"line", &O::line, 64, 16, 1024, "bytes of a cache line"},
         {"l1_size", &O::l1_size, 32768, 64, 1 << 26, "bytes of a private L1 data cache"},
         {"l1_ways", &O::l1_ways, 8, 1, 64, "ways of the L1"},

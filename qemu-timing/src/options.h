@@ -12,7 +12,7 @@ namespace lockcross {
 // Latencies are in cycles, sizes in bytes; docs/interfaces.md, section 6, describes each.
 struct Options {
     uint32_t width, lat_alu, lat_mul, lat_div, taken_branch, mispredict, predictor_entries,
-        blocking, fetch_bytes;
+        blocking, fetch_bytes, pipeline, micro_operations;
     uint32_t line, l1_size, l1_ways, lat_l1, l2_size, l2_ways, lat_l2, lat_memory;
     uint32_t lat_dirty, lat_upgrade, lat_invalidate, store_buffer;
     uint32_t cas_success, cas_failure, rmw;

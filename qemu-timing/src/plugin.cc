@@ -59,7 +59,7 @@ void on_fence(unsigned vcpu, void *data) {
     if (!runner)
         return;
     runner->resolve();
-    runner->core.fence(*static_cast<Step *>(data));
+    runner->core->fence(*static_cast<Step *>(data));
 }
 
 void on_charge(unsigned vcpu, void *data) {
@@ -67,7 +67,7 @@ void on_charge(unsigned vcpu, void *data) {
     if (!runner)
         return;
     runner->resolve();
-    runner->core.charge(*static_cast<Step *>(data));
+    runner->core->charge(*static_cast<Step *>(data));
 }
 
 void after_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {

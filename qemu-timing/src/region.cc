@@ -50,7 +50,7 @@ std::vector<uint8_t> copy_of(const Image &image) {
 } // namespace
 
 Runner::Runner(Region &region, uint32_t id, const Options &options, Memory &memory, Counts &counts)
-    : core(options, id, memory, counts), region_(region), id_(id) {}
+    : core(make_core(options, id, memory, counts)), region_(region), id_(id) {}
 
 void Runner::wake() {
     turn_.store(1, std::memory_order_release);
@@ -76,7 +76,7 @@ void Runner::check_limit() {
         region_.write_report(false);
         fail(3, "instruction limit of " + std::to_string(allowed) + " reached");
     }
-    next_check = core.counts().instructions + (allowed - used) / region_.cores();
+    next_check = core->counts().instructions + (allowed - used) / region_.cores();
 }
 
 // QEMU lets a store-conditional succeed when the value is what the load-linked saw, even if another
@@ -86,7 +86,7 @@ void Runner::check_limit() {
 void Runner::before_store_conditional(const Step &step) {
     pending_ = &step;
     accessed_ = false;
-    if (core.reservation_lost()) {
+    if (core->reservation_lost()) {
         perturbed_ = true;
         region_.image.host[linked_] ^= 0xff;
     }
@@ -102,7 +102,7 @@ void Runner::access(const Step &step, uint64_t address, uint32_t size, bool is_s
     switch (step.insn.effect) {
     case Effect::LoadLinked:
         linked_ = address;
-        core.load_linked(step, address, size);
+        core->load_linked(step, address, size);
         return;
     case Effect::StoreConditional:
     case Effect::Cas:
@@ -117,10 +117,10 @@ void Runner::access(const Step &step, uint64_t address, uint32_t size, bool is_s
         break;
     }
     if (!is_store) {
-        core.load(step, address, size);
+        core->load(step, address, size);
         return;
     }
-    core.store(step, address, size);
+    core->store(step, address, size);
     std::memcpy(&region_.shadow[address], region_.image.host + address, size);
 }
 
@@ -135,11 +135,11 @@ void Runner::resolve_pending() {
         std::memcpy(before, now, size_);
     }
     if (step.insn.effect == Effect::StoreConditional) {
-        core.store_conditional(step, address_, size_, accessed_, changed);
+        core->store_conditional(step, address_, size_, accessed_, changed);
     } else if (step.insn.effect == Effect::Cas) {
-        core.cas(step, address_, size_, changed);
+        core->cas(step, address_, size_, changed);
     } else {
-        core.rmw(step, address_, size_);
+        core->rmw(step, address_, size_);
     }
 }
 
@@ -155,7 +155,7 @@ Region::Region(const Options &options, Image image, uint32_t cores, std::string 
 void Region::start() {
     for (uint32_t core = 0; core < runners_.size(); core++) {
         Cycle offset = mix(options.seed, core) % (uint64_t(options.offset_max) + 1);
-        runners_[core]->core.start_at(offset);
+        runners_[core]->core->start_at(offset);
         report_.starts.push_back(offset);
         order_.wait_at(core, offset);
     }
@@ -181,8 +181,8 @@ void Region::hand_over(uint32_t core, Cycle cycle) {
 
 bool Region::finish(uint32_t core) {
     runners_[core]->resolve();
-    runners_[core]->core.leave();
-    cycles_[core] = runners_[core]->core.cycles();
+    runners_[core]->core->leave();
+    cycles_[core] = runners_[core]->core->cycles();
     order_.leave(core);
     if (order_.first()) {
         pass_turn();
@@ -194,7 +194,7 @@ bool Region::finish(uint32_t core) {
 
 void Region::mark(uint32_t core, uint64_t phase) {
     runners_[core]->resolve();
-    report_.phases.push_back({core, phase, runners_[core]->core.end_of_block()});
+    report_.phases.push_back({core, phase, runners_[core]->core->end_of_block()});
 }
 
 uint64_t Region::instructions() const {
@@ -210,8 +210,8 @@ void Region::write_report(bool complete) {
     for (uint32_t core = 0; core < runners_.size(); core++) {
         // Unfinished blocks do not count.
         if (!complete)
-            report_.cycles[core] = runners_[core]->core.stall_sum();
-        if (complete && runners_[core]->core.stall_sum() != cycles_[core]) {
+            report_.cycles[core] = runners_[core]->core->stall_sum();
+        if (complete && runners_[core]->core->stall_sum() != cycles_[core]) {
             fail(4, "the stalls of core " + std::to_string(core) + " do not add up to its cycles");
         }
     }

@@ -32,16 +32,16 @@ class Runner {
 
     void enter_block(const Block &block) {
         resolve();
-        core.enter(block);
-        if (core.counts().instructions > next_check)
+        core->enter(block);
+        if (core->counts().instructions > next_check)
             check_limit();
     }
     // Before an access: waits for the turn.
     void gate(const Step &step) {
         resolve();
-        core.before_access(step);
-        if (int64_t(core.at(step)) > limit)
-            hand_over(core.at(step));
+        core->before_access(step);
+        if (int64_t(core->at(step)) > limit)
+            hand_over(core->at(step));
     }
 
     void before_store_conditional(const Step &step);
@@ -57,7 +57,7 @@ class Runner {
     void wake();
     void sleep();
 
-    Core core;
+    const std::unique_ptr<Core> core;
     int64_t limit = 0;       // last cycle of an access without handing over
     uint64_t next_check = 0; // instructions at which the instruction limit is looked at again
 

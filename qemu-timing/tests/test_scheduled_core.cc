@@ -1,4 +1,4 @@
-#include "core.h"
+#include "scheduled_core.h"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@ struct Bench {
     Options options;
     std::vector<Counts> counts{1};
     Memory memory;
-    Core core;
+    ScheduledCore core;
     Block block;
 
     explicit Bench(Options o = Options())

@@ -1,0 +1,138 @@
+#include "pipeline.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace lockcross {
+
+namespace {
+template <typename Each> void for_each_bit(uint64_t mask, Each each) {
+    for (; mask; mask &= mask - 1)
+        each(std::countr_zero(mask));
+}
+} // namespace
+
+Cycle FunctionalUnit::free_at(Cycle earliest) const {
+    Cycle free = earliest;
+    for (const Passage &passage : passages_) {
+        if (free >= passage.end && free < passage.left)
+            free = passage.left;
+        free = std::max(free, passage.issue + interval_);
+    }
+    return free;
+}
+
+Cycle FunctionalUnit::take(Cycle issue) {
+    std::erase_if(passages_, [&](const Passage &p) {
+        return p.left <= issue && p.issue + interval_ <= issue;
+    });
+    Cycle end = issue + depth_;
+    for (const Passage &passage : passages_) {
+        Cycle from = std::max(passage.end, issue);
+        end += passage.left > from ? passage.left - from : 0;
+    }
+    passages_.push_back({issue, end, end});
+    return end;
+}
+
+Pipeline::Pipeline(const Options &options)
+    : options_(options),
+      simple_{{options.lat_alu + kWriteBack, 1}, {options.lat_alu + kWriteBack, 1}},
+      multiply_(options.lat_mul, 1), divide_(options.lat_div, options.lat_div), memory_(1, 1) {}
+
+void Pipeline::start_at(Cycle cycle) {
+    for (Slots *slots : {&fetch_, &decode_, &issue_, &commit_, &memory_commit_})
+        slots->start_at(cycle);
+}
+
+Cycle Pipeline::fetch_and_decode(const MicroOp &op) {
+    if (op.first) {
+        Cycle room = decoded_[instructions_ % kFetched];
+        fetch_.take(std::max(restart_, room), options_.width);
+    }
+    Cycle room = issued_[operations_ % kDecoded];
+    Cycle decoded = decode_.take(std::max(fetch_.cycle() + 1, room), options_.width);
+    decoded_[instructions_ % kFetched] = decoded;
+    return decoded;
+}
+
+Cycle Pipeline::operands_at(const MicroOp &op) const {
+    // How long after its issue a unit can still take a result that is being forwarded.
+    uint32_t late = op.unit == Unit::Simple ? kWriteBack : op.unit == Unit::Memory ? 1 : 0;
+    Cycle cycle = 0;
+    for_each_bit(op.reads, [&](int reg) {
+        if (ready_[reg] > late)
+            cycle = std::max(cycle, ready_[reg] - late);
+    });
+    return cycle;
+}
+
+FunctionalUnit &Pipeline::choose_unit(const MicroOp &op, Cycle earliest) {
+    switch (op.unit) {
+    case Unit::Multiply:
+        return multiply_;
+    case Unit::Divide:
+        return divide_;
+    case Unit::Memory:
+        return memory_;
+    default:
+        bool second = simple_[1].free_at(earliest) < simple_[0].free_at(earliest);
+        return simple_[second];
+    }
+}
+
+Cycle Pipeline::issue(const MicroOp &op) {
+    if (op.first)
+        instructions_++;
+    Cycle earliest = std::max(fetch_and_decode(op) + 1, operands_at(op));
+    Slots trial = issue_;
+    earliest = trial.take(earliest, options_.width);
+    unit_ = nullptr;
+    Cycle end = earliest;
+    uint32_t latency = op.unit == Unit::Memory ? 2 : 0; // a load's result is awaited at its commit
+    if (op.unit != Unit::Free) {
+        unit_ = &choose_unit(op, earliest);
+        earliest = unit_->free_at(earliest);
+        end = unit_->take(earliest);
+        latency += unit_->depth();
+    }
+    issue_.take(earliest, options_.width);
+    if (op.unit == Unit::Memory)
+        issue_.close(); // one access a cycle, and it is the last
+    issued_[operations_++ % kDecoded] = earliest;
+    for_each_bit(op.writes, [&](int reg) { ready_[reg] = earliest + latency; });
+    return end;
+}
+
+Cycle Pipeline::request(const MicroOp &op, Cycle earliest) {
+    for_each_bit(op.reads, [&](int reg) { earliest = std::max(earliest, written_[reg]); });
+    unit_->leave(earliest);
+    return earliest;
+}
+
+Cycle Pipeline::commit(const MicroOp &op, Cycle earliest) {
+    earliest = std::max(earliest, commit_.cycle());
+    Cycle cycle = earliest;
+    if (op.unit == Unit::Memory) {
+        Slots trial = commit_;
+        cycle = memory_commit_.take(trial.take(earliest, options_.width), 1);
+    }
+    if (op.unit != Unit::Free)
+        cycle = commit_.take(cycle, options_.width);
+    if (unit_ && op.unit != Unit::Memory)
+        unit_->leave(cycle);
+    // The last one of a cycle is seen as committed in the next.
+    Cycle seen = cycle + (commit_.used() >= options_.width ? 1 : 0);
+    for_each_bit(op.writes, [&](int reg) {
+        written_[reg] = seen;
+        ready_[reg] = std::min(ready_[reg], cycle);
+    });
+    return cycle;
+}
+
+void Pipeline::refill(uint32_t cycles) {
+    uint32_t after = kFrontEnd + options_.lat_alu + kWriteBack;
+    restart_ = commit_.cycle() + (cycles > after ? cycles - after : 1);
+}
+
+} // namespace lockcross

@@ -1,0 +1,111 @@
+// An in-order pipeline: two instructions a cycle are fetched, then decoded into micro-operations,
+// issued to functional units, and committed, each of it in order and `width` a cycle. Fetch runs
+// ahead of issue as far as its queues reach, so what a taken branch costs there may be hidden.
+// The stages, their distances and queues are those of gem5's MinorCPU.
+//
+// Clock: micro-operations come one after another, and for each the cycle of every stage is worked
+// out from those of the ones before; nothing is simulated cycle by cycle.
+#pragma once
+
+#include "micro_ops.h"
+#include "options.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace lockcross {
+
+// `width` places a cycle, taken in order.
+class Slots {
+  public:
+    // The next place that is not before `earliest`.
+    Cycle take(Cycle earliest, uint32_t width) {
+        if (earliest > cycle_ || used_ >= width) {
+            cycle_ = std::max(earliest, cycle_ + 1);
+            used_ = 0;
+        }
+        used_++;
+        return cycle_;
+    }
+    // No more in this cycle.
+    void close() { used_ = UINT32_MAX; }
+    Cycle cycle() const { return cycle_; }
+    uint32_t used() const { return used_; }
+    void start_at(Cycle cycle) { cycle_ = cycle; }
+
+  private:
+    Cycle cycle_ = 0;
+    uint32_t used_ = 0;
+};
+
+// A functional unit: what is in it moves on together, or not at all while the one at its end
+// cannot leave it.
+class FunctionalUnit {
+  public:
+    // depth: cycles from issue to its end; interval: cycles between two issues.
+    FunctionalUnit(uint32_t depth, uint32_t interval) : depth_(depth), interval_(interval) {}
+
+    // The first cycle, not before `earliest`, in which it takes another.
+    Cycle free_at(Cycle earliest) const;
+    // Takes one; returns the cycle in which it is at the end.
+    Cycle take(Cycle issue);
+    // The one taken last leaves.
+    void leave(Cycle cycle) { passages_.back().left = cycle; }
+    uint32_t depth() const { return depth_; }
+
+  private:
+    struct Passage {
+        Cycle issue, end, left;
+    };
+    uint32_t depth_, interval_;
+    std::vector<Passage> passages_; // those that still matter
+};
+
+class Pipeline {
+  public:
+    explicit Pipeline(const Options &options);
+
+    void start_at(Cycle cycle);
+
+    // Fetches, decodes and issues the next one; returns the first cycle in which it can commit,
+    // or, if it accesses memory, ask for it.
+    Cycle issue(const MicroOp &op);
+    // The one issued last leaves its unit for the memory: not before its operands are committed.
+    Cycle request(const MicroOp &op, Cycle earliest);
+    // The one issued last is committed.
+    Cycle commit(const MicroOp &op, Cycle earliest);
+
+    // The next instruction comes `bubbles` cycles later than it otherwise would.
+    void delay_fetch(uint32_t bubbles) { restart_ = fetch_.cycle() + 1 + bubbles; }
+    // What was fetched is thrown away; the next instruction commits no earlier than `cycles` after
+    // the last one.
+    void refill(uint32_t cycles);
+    // The cycle of the last commit.
+    Cycle committed() const { return commit_.cycle(); }
+
+  private:
+    static constexpr size_t kRegisters = 64;
+    // Cycles between fetch and issue, and entries of the queues before decode and before issue.
+    static constexpr uint32_t kFrontEnd = 2, kFetched = 6, kDecoded = 14;
+    // A simple operation's result is forwarded after lat_alu, and it commits this much later.
+    static constexpr uint32_t kWriteBack = 2;
+
+    Cycle fetch_and_decode(const MicroOp &op);
+    Cycle operands_at(const MicroOp &op) const;
+    FunctionalUnit &choose_unit(const MicroOp &op, Cycle earliest);
+
+    const Options &options_;
+    Slots fetch_, decode_, issue_, commit_, memory_commit_;
+    Cycle restart_ = 0;
+    std::array<Cycle, kFetched> decoded_{}; // of the last instructions
+    std::array<Cycle, kDecoded> issued_{};  // of the last micro-operations
+    uint64_t instructions_ = 0, operations_ = 0;
+
+    FunctionalUnit simple_[2], multiply_, divide_, memory_;
+    FunctionalUnit *unit_ = nullptr; // of the one issued last
+    Cycle ready_[kRegisters] = {};   // its result, counted as by its consumers
+    Cycle written_[kRegisters] = {}; // cycle from which one that asks for memory may use it
+};
+
+} // namespace lockcross
