@@ -105,6 +105,10 @@ Step *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) {
     size_t first_op = block_->ops.size();
     if (options_.pipeline)
         append_micro_ops(insn, options_.micro_operations, block_->ops);
+    for (size_t op = first_op; op < block_->ops.size(); op++) {
+        block_->ops[op].address = address;
+        block_->ops[op].size = size;
+    }
     block_->unpredicted = options_.micro_operations && insn.micro_ops[0];
     if (insn.effect == Effect::None)
         return nullptr;

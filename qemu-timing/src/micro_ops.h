@@ -13,6 +13,8 @@ struct MicroOp {
     uint64_t reads = 0, writes = 0; // registers, as bits
     Unit unit = Unit::Simple;       // Free: takes a place in the order, and nothing else
     bool first = false;             // of its instruction
+    uint64_t address = 0;           // of its instruction
+    uint32_t size = 0;              // of its instruction, bytes
     bool fence = false;             // Insn::fence, or one of the two of a locked x86 instruction
     bool charge = false;
 };

@@ -36,23 +36,38 @@ Cycle FunctionalUnit::take(Cycle issue) {
 }
 
 Pipeline::Pipeline(const Options &options)
-    : options_(options),
+    : options_(options), lines_(options.line, options.taken_branch),
       simple_{{options.lat_alu + kWriteBack, 1}, {options.lat_alu + kWriteBack, 1}},
       multiply_(options.lat_mul, 1), divide_(options.lat_div, options.lat_div), memory_(1, 1) {}
 
 void Pipeline::start_at(Cycle cycle) {
+    restart_ = cycle;
     for (Slots *slots : {&fetch_, &decode_, &issue_, &commit_, &memory_commit_})
         slots->start_at(cycle);
 }
 
-Cycle Pipeline::fetch_and_decode(const MicroOp &op) {
-    if (op.first) {
-        Cycle room = decoded_[instructions_ % kFetched];
-        fetch_.take(std::max(restart_, room), options_.width);
+void Pipeline::fetch(const MicroOp &op) {
+    if (restart_) {
+        lines_.restart(op.address, *restart_);
+        restart_.reset();
+        fetch_.close();
     }
-    Cycle room = issued_[operations_ % kDecoded];
-    Cycle decoded = decode_.take(std::max(fetch_.cycle() + 1, room), options_.width);
-    decoded_[instructions_ % kFetched] = decoded;
+    Cycle there = lines_.reach(op.address + op.size - 1, fetch_.cycle());
+    if (!fetch_.has_room(there, options_.width)) {
+        there = std::max(there, decoded_[++fetch_entries_ % kFetched]);
+        fetch_.close();
+    }
+    fetch_.take(there, options_.width);
+}
+
+Cycle Pipeline::decode() {
+    Cycle fetched = fetch_.cycle() + 1;
+    if (!decode_.has_room(fetched, options_.width)) {
+        fetched = std::max(fetched, issued_[++decode_entries_ % kDecoded]);
+        decode_.close();
+    }
+    Cycle decoded = decode_.take(fetched, options_.width);
+    decoded_[fetch_entries_ % kFetched] = decoded;
     return decoded;
 }
 
@@ -83,8 +98,8 @@ FunctionalUnit &Pipeline::choose_unit(const MicroOp &op, Cycle earliest) {
 
 Cycle Pipeline::issue(const MicroOp &op) {
     if (op.first)
-        instructions_++;
-    Cycle earliest = std::max(fetch_and_decode(op) + 1, operands_at(op));
+        fetch(op);
+    Cycle earliest = std::max(decode() + 1, operands_at(op));
     Slots trial = issue_;
     earliest = trial.take(earliest, options_.width);
     unit_ = nullptr;
@@ -99,7 +114,7 @@ Cycle Pipeline::issue(const MicroOp &op) {
     issue_.take(earliest, options_.width);
     if (op.unit == Unit::Memory)
         issue_.close(); // one access a cycle, and it is the last
-    issued_[operations_++ % kDecoded] = earliest;
+    issued_[decode_entries_ % kDecoded] = earliest;
     for_each_bit(op.writes, [&](int reg) { ready_[reg] = earliest + latency; });
     return end;
 }
@@ -130,9 +145,9 @@ Cycle Pipeline::commit(const MicroOp &op, Cycle earliest) {
     return cycle;
 }
 
-void Pipeline::refill(uint32_t cycles) {
-    uint32_t after = kFrontEnd + options_.lat_alu + kWriteBack;
-    restart_ = commit_.cycle() + (cycles > after ? cycles - after : 1);
+void Pipeline::refill() {
+    uint32_t after = options_.taken_branch + kFrontEnd + options_.lat_alu + kWriteBack;
+    restart_ = commit_.cycle() + (options_.mispredict > after ? options_.mispredict - after : 0);
 }
 
 } // namespace lockcross

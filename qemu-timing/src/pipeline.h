@@ -7,11 +7,13 @@
 // out from those of the ones before; nothing is simulated cycle by cycle.
 #pragma once
 
+#include "line_fetch.h"
 #include "micro_ops.h"
 #include "options.h"
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace lockcross {
@@ -21,12 +23,16 @@ class Slots {
   public:
     // The next place that is not before `earliest`.
     Cycle take(Cycle earliest, uint32_t width) {
-        if (earliest > cycle_ || used_ >= width) {
+        if (!has_room(earliest, width)) {
             cycle_ = std::max(earliest, cycle_ + 1);
             used_ = 0;
         }
         used_++;
         return cycle_;
+    }
+    // Whether that is in the cycle of the last one.
+    bool has_room(Cycle earliest, uint32_t width) const {
+        return earliest <= cycle_ && used_ < width;
     }
     // No more in this cycle.
     void close() { used_ = UINT32_MAX; }
@@ -76,31 +82,33 @@ class Pipeline {
     // The one issued last is committed.
     Cycle commit(const MicroOp &op, Cycle earliest);
 
-    // The next instruction comes `bubbles` cycles later than it otherwise would.
-    void delay_fetch(uint32_t bubbles) { restart_ = fetch_.cycle() + 1 + bubbles; }
-    // What was fetched is thrown away; the next instruction commits no earlier than `cycles` after
-    // the last one.
-    void refill(uint32_t cycles);
+    // The fetch goes on elsewhere: the last instruction is a branch, and predicted.
+    void redirect() { restart_ = lines_.redirected_at(fetch_.cycle()); }
+    // What was fetched is thrown away, since the last commit said so.
+    void refill();
     // The cycle of the last commit.
     Cycle committed() const { return commit_.cycle(); }
 
   private:
     static constexpr size_t kRegisters = 64;
-    // Cycles between fetch and issue, and entries of the queues before decode and before issue.
-    static constexpr uint32_t kFrontEnd = 2, kFetched = 6, kDecoded = 14;
+    // Cycles between fetch and issue. Entries of the queues before decode and before issue, each
+    // of which holds what its stage took in one cycle.
+    static constexpr uint32_t kFrontEnd = 2, kFetched = 3, kDecoded = 7;
     // A simple operation's result is forwarded after lat_alu, and it commits this much later.
     static constexpr uint32_t kWriteBack = 2;
 
-    Cycle fetch_and_decode(const MicroOp &op);
+    void fetch(const MicroOp &op);
+    Cycle decode();
     Cycle operands_at(const MicroOp &op) const;
     FunctionalUnit &choose_unit(const MicroOp &op, Cycle earliest);
 
     const Options &options_;
     Slots fetch_, decode_, issue_, commit_, memory_commit_;
-    Cycle restart_ = 0;
-    std::array<Cycle, kFetched> decoded_{}; // of the last instructions
-    std::array<Cycle, kDecoded> issued_{};  // of the last micro-operations
-    uint64_t instructions_ = 0, operations_ = 0;
+    LineFetch lines_;
+    std::optional<Cycle> restart_ = 0;      // when the next line is asked for, if it is another
+    std::array<Cycle, kFetched> decoded_{}; // when the last entries were done with
+    std::array<Cycle, kDecoded> issued_{};
+    uint64_t fetch_entries_ = 0, decode_entries_ = 0;
 
     FunctionalUnit simple_[2], multiply_, divide_, memory_;
     FunctionalUnit *unit_ = nullptr; // of the one issued last

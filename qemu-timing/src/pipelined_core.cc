@@ -55,10 +55,10 @@ void PipelinedCore::resolve_branch(const Block &last, const Block &next) {
                      ? !taken
                      : predictor_.predicted(last.branch, last.branch_pc, last.fallthrough, next.pc);
     if (!right) {
-        pipeline_.refill(options_.mispredict);
+        pipeline_.refill();
         refetched_ = Stall::Mispredict;
     } else if (taken) {
-        pipeline_.delay_fetch(options_.taken_branch);
+        pipeline_.redirect();
         refetched_ = Stall::TakenBranch;
     }
 }
@@ -258,7 +258,7 @@ void PipelinedCore::wait_for_fence(const Step &step, Cycle latency) {
     if (orders_all(step.insn.fence))
         fence_behind(pipeline_.committed());
     if (refills(step.insn.fence)) {
-        pipeline_.refill(options_.mispredict);
+        pipeline_.refill();
         refetched_ = Stall::Fence;
     }
 }

@@ -10,6 +10,7 @@ Options minor() {
     Options options;
     options.width = 2;
     options.pipeline = 1;
+    options.taken_branch = 2;
     options.mispredict = 8;
     options.lat_mul = 3;
     options.lat_div = 9;
@@ -23,6 +24,7 @@ MicroOp simple(uint64_t reads, uint64_t writes) {
     op.reads = reads;
     op.writes = writes;
     op.first = true;
+    op.size = 1; // all are in one line of code
     return op;
 }
 MicroOp of(Unit unit, uint64_t reads, uint64_t writes) {
@@ -50,7 +52,7 @@ TEST_CASE("pipeline: two operations a cycle, the first at the pipeline's depth")
     Pipeline pipeline(options);
     auto found = commits(
         pipeline, {simple(0, reg(1)), simple(0, reg(2)), simple(0, reg(3)), simple(0, reg(4))});
-    CHECK(found[0] == 1 + 1 + 3); // decode, issue, the unit
+    CHECK(found[0] == 2 + 1 + 1 + 3); // fetch, decode, issue, the unit
     CHECK(found == std::vector<Cycle>{found[0], found[0], found[0] + 1, found[0] + 1});
 }
 
@@ -85,7 +87,7 @@ TEST_CASE("pipeline: a refill counts from commit to commit") {
     Options options = minor();
     Pipeline pipeline(options);
     Cycle before = commits(pipeline, {simple(0, 0)})[0];
-    pipeline.refill(options.mispredict);
+    pipeline.refill();
     CHECK(commits(pipeline, {simple(0, 0)})[0] == before + options.mispredict);
 }
 
@@ -93,12 +95,12 @@ TEST_CASE("pipeline: what the fetch loses is hidden while it is ahead") {
     Options options = minor();
     Pipeline late(options), ahead(options);
     Cycle before = commits(late, {simple(0, 0)})[0];
-    late.delay_fetch(3);
+    late.redirect();
     CHECK(commits(late, {simple(0, 0)})[0] == before + 4);
 
-    std::vector<MicroOp> chain(9, simple(reg(1), reg(1)));
+    std::vector<MicroOp> chain(12, simple(reg(1), reg(1)));
     before = commits(ahead, chain).back();
-    ahead.delay_fetch(3);
+    ahead.redirect();
     CHECK(commits(ahead, {simple(reg(1), 0)})[0] == before + 1);
 }
 
@@ -119,6 +121,23 @@ TEST_CASE("pipeline: no operation takes no place at commit") {
     Pipeline pipeline(options);
     auto found = commits(pipeline, {simple(0, 0), of(Unit::Free, 0, 0), simple(0, 0)});
     CHECK(found[1] == found[0]);
+}
+
+TEST_CASE("lines: one is fetched ahead of the one in use") {
+    LineFetch lines(64, 2);
+    lines.restart(0x1000, 10);
+    CHECK(lines.reach(0x103f, 12) == 12);
+    CHECK(lines.reach(0x1040, 12) == 14); // asked for when the first came
+    CHECK(lines.reach(0x1080, 20) == 16);
+    CHECK(lines.reach(0x10c0, 21) == 22); // waited for room until 20
+}
+
+TEST_CASE("lines: what is under way when the buffer is emptied is in the way") {
+    LineFetch lines(64, 2);
+    lines.restart(0x1000, 10); // there at 12, the next asked for then
+    CHECK(lines.redirected_at(12) == 14);
+    CHECK(lines.redirected_at(13) == 14); // the next has just come
+    CHECK(lines.redirected_at(14) == 16); // asks for one more in that cycle
 }
 
 TEST_CASE("unit: what cannot leave stops what is behind it") {
