@@ -1,9 +1,14 @@
 """Commands that list what there is: plans, machines, locks, doctor."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sweeps.cells import Cell
 
 
 def register(app: typer.Typer) -> None:
@@ -15,17 +20,29 @@ def register(app: typer.Typer) -> None:
 
 
 def plans() -> None:
-    """List the plans with their number of cells."""
+    """List the plans with their number of cells, and how many of them are refused."""
     from rich.console import Console
     from rich.table import Table
 
     from sweeps.plan import load_plan, plan_names
 
-    table = Table("plan", "cells", "title", box=None)
+    table = Table("plan", "cells", "refused", "title", box=None)
     for name in plan_names():
         plan = load_plan(name)
-        table.add_row(name, str(len(plan.cells)), plan.title)
+        table.add_row(name, str(len(plan.cells)), _refused(plan.cells), plan.title)
     Console().print(table)
+
+
+def _refused(cells: "Sequence[Cell]") -> str:
+    """How many cells no engine would run, or the engine that is missing to tell."""
+    from results.errors import LockcrossError
+    from sweeps.cells import impossible
+    from sweeps.engines import load_engine
+
+    try:
+        return str(sum(bool(impossible(c) or load_engine(c.engine).refuses(c)) for c in cells))
+    except LockcrossError:
+        return "needs gem5"
 
 
 def machines(
