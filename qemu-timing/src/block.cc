@@ -80,6 +80,31 @@ uint32_t BlockBuilder::slot_for(const Insn &insn, uint32_t earliest, uint32_t fe
     return cycle;
 }
 
+void BlockBuilder::append(const Insn &insn, uint64_t address, uint32_t size,
+                          std::vector<MicroOp> &ops) {
+    size_t first = ops.size();
+    append_micro_ops(insn, options_.micro_operations, ops);
+    for (size_t op = first; op < ops.size(); op++) {
+        ops[op].address = address;
+        ops[op].size = size;
+    }
+}
+
+void BlockBuilder::add_behind(Decoder &decoder, const uint8_t *code, size_t size,
+                              uint64_t address) {
+    constexpr size_t kEnough = 64; // more than the queues hold
+    if (!options_.pipeline || !block_->unpredicted || block_->branch == Branch::None)
+        return;
+    size_t used = 0;
+    while (used < size && block_->behind.size() < kEnough) {
+        Insn insn = decoder.decode(code + used, size - used, address + used);
+        if (insn.size == 0)
+            return;
+        append(insn, address + used, insn.size, block_->behind);
+        used += insn.size;
+    }
+}
+
 Step *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) {
     uint32_t earliest = 0;
     for_each_bit(insn.reads, [&](int reg) { earliest = std::max(earliest, ready_[reg]); });
@@ -104,11 +129,7 @@ Step *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) {
     block_->branch_pc = address;
     size_t first_op = block_->ops.size();
     if (options_.pipeline)
-        append_micro_ops(insn, options_.micro_operations, block_->ops);
-    for (size_t op = first_op; op < block_->ops.size(); op++) {
-        block_->ops[op].address = address;
-        block_->ops[op].size = size;
-    }
+        append(insn, address, size, block_->ops);
     block_->unpredicted = options_.micro_operations && insn.micro_ops[0];
     if (insn.effect == Effect::None)
         return nullptr;

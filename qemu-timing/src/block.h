@@ -22,12 +22,13 @@ struct Block {
     uint64_t branch_pc = 0;
     Branch branch = Branch::None; // of the last instruction
     uint32_t instructions = 0;
-    uint32_t length = 0;       // cycles from the first issue to the last, both counted
-    uint32_t issue_cycles = 0; // those in which something issues
-    uint32_t fetch_cycles = 0; // those in which the rest of an instruction is fetched
-    bool unpredicted = false;  // the fetch does not know that it ends in a branch
-    std::vector<MicroOp> ops;  // with a pipeline
-    std::deque<Step> steps;    // stable addresses: callbacks keep pointers to them
+    uint32_t length = 0;         // cycles from the first issue to the last, both counted
+    uint32_t issue_cycles = 0;   // those in which something issues
+    uint32_t fetch_cycles = 0;   // those in which the rest of an instruction is fetched
+    bool unpredicted = false;    // the fetch does not know that it ends in a branch
+    std::vector<MicroOp> behind; // then: of the code that is fetched if the branch is taken
+    std::vector<MicroOp> ops;    // with a pipeline
+    std::deque<Step> steps;      // stable addresses: callbacks keep pointers to them
 
     struct RegisterTime {
         uint8_t reg;
@@ -62,9 +63,14 @@ class BlockBuilder {
     // the block.
     Step *add(const Insn &insn, uint64_t address, uint32_t size);
 
+    // Takes note of the code behind an unpredicted branch: it is fetched before the branch is
+    // known to be taken. code: at most `size` bytes at address.
+    void add_behind(Decoder &decoder, const uint8_t *code, size_t size, uint64_t address);
+
     std::unique_ptr<Block> finish();
 
   private:
+    void append(const Insn &insn, uint64_t address, uint32_t size, std::vector<MicroOp> &ops);
     uint32_t latency_of(const Insn &insn) const;
     uint32_t fetches_after_first(uint64_t address, uint32_t size) const;
     uint32_t slot_for(const Insn &insn, uint32_t earliest, uint32_t fetches);

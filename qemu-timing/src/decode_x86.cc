@@ -134,6 +134,7 @@ class X86Decoder : public Decoder {
         if (!c)
             return insn;
         insn.micro_ops = x86_micro_ops(c);
+        insn.size = uint8_t(c->size);
         if (c->id == X86_INS_NOP) {
             decode_charge(c, insn);
             return insn;

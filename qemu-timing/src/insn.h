@@ -40,6 +40,7 @@ struct Insn {
     // Kinds of micro-operations (micro_ops.cc), for a core that cracks instructions; none: it is
     // one. The last byte is zero.
     std::array<char, 16> micro_ops{};
+    uint8_t size = 0;           // bytes; only where instructions differ in it
     uint64_t address_reads = 0; // of `reads`, what its micro-operations that load need
     // A load-linked or store-conditional that a pipeline treats as a plain access.
     bool plain = false;

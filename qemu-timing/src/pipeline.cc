@@ -116,6 +116,7 @@ Cycle Pipeline::issue(const MicroOp &op) {
         issue_.close(); // one access a cycle, and it is the last
     issued_[decode_entries_ % kDecoded] = earliest;
     for_each_bit(op.writes, [&](int reg) { ready_[reg] = earliest + latency; });
+    end_ = end;
     return end;
 }
 
@@ -145,7 +146,29 @@ Cycle Pipeline::commit(const MicroOp &op, Cycle earliest) {
     return cycle;
 }
 
-void Pipeline::refill() {
+// Fetch and decode go straight on until the commit of the branch stops the fetch. Issue follows
+// while the branch is on its way, and then drops what comes; but decode, unaware, works off all
+// that was fetched.
+void Pipeline::fetch_in_vain(const std::vector<MicroOp> &ops) {
+    Cycle stop = commit_.cycle();
+    uint64_t passed = 0; // of the same code again, which stands for what lies behind it
+    for (size_t i = 0;; i++) {
+        MicroOp op = ops[i % ops.size()];
+        if (i > 0 && i % ops.size() == 0)
+            passed += ops.back().address + ops.back().size - ops[0].address;
+        op.address += passed;
+        if (op.first)
+            fetch(op);
+        if (fetch_.cycle() > stop)
+            return;
+        Cycle issued = decode() + 1;
+        issued_[decode_entries_ % kDecoded] = issued <= end_ ? issued : std::max(issued, stop);
+    }
+}
+
+void Pipeline::refill(const std::vector<MicroOp> &behind) {
+    if (!behind.empty())
+        fetch_in_vain(behind);
     uint32_t after = options_.taken_branch + kFrontEnd + options_.lat_alu + kWriteBack;
     restart_ = commit_.cycle() + (options_.mispredict > after ? options_.mispredict - after : 0);
 }

@@ -84,8 +84,9 @@ class Pipeline {
 
     // The fetch goes on elsewhere: the last instruction is a branch, and predicted.
     void redirect() { restart_ = lines_.redirected_at(fetch_.cycle()); }
-    // What was fetched is thrown away, since the last commit said so.
-    void refill();
+    // What was fetched is thrown away, since the last commit said so. It was `behind`, or nothing
+    // that takes time to decode.
+    void refill(const std::vector<MicroOp> &behind);
     // The cycle of the last commit.
     Cycle committed() const { return commit_.cycle(); }
 
@@ -99,6 +100,7 @@ class Pipeline {
 
     void fetch(const MicroOp &op);
     Cycle decode();
+    void fetch_in_vain(const std::vector<MicroOp> &ops);
     Cycle operands_at(const MicroOp &op) const;
     FunctionalUnit &choose_unit(const MicroOp &op, Cycle earliest);
 
@@ -112,6 +114,7 @@ class Pipeline {
 
     FunctionalUnit simple_[2], multiply_, divide_, memory_;
     FunctionalUnit *unit_ = nullptr; // of the one issued last
+    Cycle end_ = 0;                  // when that was at its end
     Cycle ready_[kRegisters] = {};   // its result, counted as by its consumers
     Cycle written_[kRegisters] = {}; // cycle from which one that asks for memory may use it
 };

@@ -16,9 +16,11 @@ bool orders_all(Fence kind) {
            kind == Fence::Dmb || kind == Fence::DmbLd || kind == Fence::DmbSt || kind == Fence::Dsb;
 }
 
-bool is_fence_too(const Insn &insn) {
-    bool both = insn.acquire && insn.release, either = insn.acquire || insn.release;
-    return insn.effect == Effect::Cas || insn.effect == Effect::Rmw ? both : either;
+bool is_fence_too(const Insn &insn) { return insn.acquire || insn.release; }
+
+bool waits_for_drain(const Insn &insn) {
+    return insn.effect == Effect::StoreConditional ||
+           (insn.effect == Effect::Memory && insn.release);
 }
 
 } // namespace
@@ -55,7 +57,7 @@ void PipelinedCore::resolve_branch(const Block &last, const Block &next) {
                      ? !taken
                      : predictor_.predicted(last.branch, last.branch_pc, last.fallthrough, next.pc);
     if (!right) {
-        pipeline_.refill();
+        pipeline_.refill(last.behind);
         refetched_ = Stall::Mispredict;
     } else if (taken) {
         pipeline_.redirect();
@@ -187,7 +189,7 @@ void PipelinedCore::write_through(const Step &step, uint64_t address, uint32_t s
     buffer_.retire(earliest);
     StoreBuffer::Lookup found = buffer_.lookup(address, size);
     Cycle free = earliest;
-    if (step.insn.release || step.insn.effect == Effect::StoreConditional) {
+    if (waits_for_drain(step.insn)) {
         free = buffer_.empty_at(earliest);
     } else if (found.match != StoreBuffer::Match::None) {
         free = found.until;
@@ -258,7 +260,7 @@ void PipelinedCore::wait_for_fence(const Step &step, Cycle latency) {
     if (orders_all(step.insn.fence))
         fence_behind(pipeline_.committed());
     if (refills(step.insn.fence)) {
-        pipeline_.refill();
+        pipeline_.refill({});
         refetched_ = Stall::Fence;
     }
 }

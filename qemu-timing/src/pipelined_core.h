@@ -4,8 +4,8 @@
 //   once; it commits with its data. A store commits into the store buffer.
 // - A load-linked, an atomic of one micro-operation, a store-conditional and a release store wait
 //   until they are the oldest, and the last two for the store buffer to drain.
-// - A full fence commits at once; accesses behind it wait until every earlier store is done. So
-//   behind an acquire load, a release store, and an atomic that is both: all count as full fences.
+// - A full fence commits at once; accesses behind it wait until every earlier store is done. So do
+//   those behind what acquires or releases: it counts as a full fence.
 //
 // Invariant: clock_ is the core's start plus the sum of its stall counters.
 #pragma once

@@ -14,6 +14,7 @@ constexpr int64_t kMarker = 0x4c58; // system call number; docs/interfaces.md, s
 enum MarkerOp : uint64_t { kMeet = 1, kBegin = 2, kPhase = 3, kEnd = 4 };
 constexpr uint32_t kMaxCores = 64;
 constexpr uint32_t kMaxVcpus = 4096;
+constexpr uint64_t kPage = 4096;
 
 struct Engine {
     Options options;
@@ -130,6 +131,12 @@ void on_translation(qemu_plugin_id_t, qemu_plugin_tb *tb) {
         engine->host_offset =
             int64_t(reinterpret_cast<uint64_t>(qemu_plugin_insn_haddr(insn)) - address);
     }
+    qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, qemu_plugin_tb_n_insns(tb) - 1);
+    uint64_t behind = qemu_plugin_insn_vaddr(last) + qemu_plugin_insn_size(last);
+    // What lies on the same page is there to be read.
+    builder.add_behind(*engine->decoder,
+                       reinterpret_cast<const uint8_t *>(behind + uint64_t(engine->host_offset)),
+                       -behind % kPage, behind);
     engine->blocks.push_back(builder.finish());
     qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS,
                                          engine->blocks.back().get());

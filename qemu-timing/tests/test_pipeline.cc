@@ -87,8 +87,22 @@ TEST_CASE("pipeline: a refill counts from commit to commit") {
     Options options = minor();
     Pipeline pipeline(options);
     Cycle before = commits(pipeline, {simple(0, 0)})[0];
-    pipeline.refill();
+    pipeline.refill({});
     CHECK(commits(pipeline, {simple(0, 0)})[0] == before + options.mispredict);
+}
+
+TEST_CASE("pipeline: what was fetched in vain is in the way of decode") {
+    Options options = minor();
+    Pipeline pipeline(options);
+    Cycle before = commits(pipeline, {simple(0, 0)})[0];
+    // Each instruction of six parts: three queued entries of two take 18 cycles to decode.
+    std::vector<MicroOp> behind(6, simple(0, 0));
+    for (size_t part = 1; part < behind.size(); part++)
+        behind[part].first = false;
+    pipeline.refill(behind);
+    Cycle after = commits(pipeline, {simple(0, 0)})[0];
+    CHECK(after - before > options.mispredict + 9);
+    CHECK(after - before < options.mispredict + 18);
 }
 
 TEST_CASE("pipeline: what the fetch loses is hidden while it is ahead") {
