@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -30,8 +30,8 @@ class Gem5:
 
     path: str
     version: str
-    models: dict[str, tuple[str, ...]]
-    description: str  # all that it says of itself, as JSON
+    models: dict[str, tuple[str, ...]] = field(compare=False)
+    description: str = ""  # all that it says of itself, as JSON
 
 
 def find_gem5(isa: str) -> Gem5:
