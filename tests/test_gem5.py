@@ -255,10 +255,8 @@ REPORT = {
     "total_cycles": 900.0,
     "end": {"cause": "exiting with last active thread context", "code": 0, "class": "finished"},
     "statistics": {
-        "cpu": {"commitStats0": {
-            "numInsts": {"type": "Scalar", "value": 300, "unit": "Count", "description": ""},
-            "numOps": {"type": "Scalar", "value": 400, "unit": "Count", "description": ""},
-        }},
+        "system.cpu.commitStats0.numInsts": {"value": 300.0, "unit": "Count"},
+        "system.cpu.commitStats0.numOps": {"value": 400.0, "unit": "Count"},
     },
 }  # fmt: skip
 ENDED = Exit(0, "", "", timed_out=False, duration_s=1.0)

@@ -1,9 +1,9 @@
 """The region of interest: who says when it begins and ends, and what the clock showed then."""
 
 import m5
+from _m5.stats import ScalarInfo
 from m5.objects import PcCountTracker, PcCountTrackerManager
 from m5.params import PcCountPair
-from m5.stats.gem5stats import get_simstat
 
 from lockcross_gem5.exits import WATCHED, announced, classify
 
@@ -18,7 +18,10 @@ class Watch:
         self._addresses = addresses
         self._seen = []
         targets = [PcCountPair(addresses["begin"], 1), PcCountPair(addresses["end"], 1)]
-        targets += [PcCountPair(addresses["phase"], n + 1) for n in range(phases)]
+        if phases:
+            targets += [PcCountPair(addresses["phase"], n + 1) for n in range(phases)]
+        else:  # a manager knows the addresses of its targets only
+            self._addresses = {k: v for k, v in addresses.items() if k != "phase"}
         for cpu in system.cpu:
             cpu.region = PcCountTrackerManager(targets=targets)
             cpu.region_tracker = PcCountTracker(targets=targets, core=cpu, ptmanager=cpu.region)
@@ -36,11 +39,23 @@ class Watch:
         return found
 
 
+def scalars(group, path):
+    """Every scalar that is not zero below a group of statistics: name -> value and unit."""
+    found = {}
+    for statistic in group.getStats():
+        statistic.prepare()
+        if isinstance(statistic, ScalarInfo) and statistic.value:
+            name = f"{path}.{statistic.name}"
+            found[name] = {"value": statistic.value, "unit": statistic.unit}
+    for name, inner in group.getStatGroups().items():
+        found.update(scalars(inner, f"{path}.{name}"))
+    return found
+
+
 def simulate(root, watch, limit):
     """Runs to the end, or for `limit` ticks: a livelock must not run for ever.
 
-    Returns the events (kind, core, phase, tick), the statistics of the region as JSON has them, and
-    how the simulation ended: cause, code, class.
+    Returns the events (kind, core, phase, tick), the region's statistics, and how the simulation ended: cause, code, class.
     """
     events, statistics = [], {}
     cores = len(root.system.cpu)
@@ -57,5 +72,6 @@ def simulate(root, watch, limit):
             m5.stats.reset()
         events += [(*event, m5.curTick()) for event in found]
         if sum(event[0] == "end" for event in events) == cores and not statistics:
-            statistics = get_simstat(root.system, prepare_stats=True).to_json()
+            m5.stats.prepare()
+            statistics = scalars(root.system, "system")
     return events, statistics, {"cause": cause, "code": code, "class": classify(cause, code)}

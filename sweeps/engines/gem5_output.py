@@ -2,9 +2,9 @@
 
 import json
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from sweeps.cells import Cell
 from sweeps.engines.base import Exit, Limits, Reading
@@ -21,6 +21,13 @@ class Event(Document):
     core: int
     phase: int
     cycle: float
+
+
+class Statistic(Document):
+    """One of gem5's scalars, with gem5's unit."""
+
+    value: float
+    unit: str
 
 
 class Report(Document):
@@ -40,7 +47,7 @@ class Report(Document):
     events: list[Event]
     total_cycles: float
     end: dict[str, str | int]
-    statistics: dict[str, Any]
+    statistics: dict[str, Statistic]
 
 
 def read(
@@ -120,33 +127,20 @@ def metrics(
     return found | _statistics(report) | _phases(report, regions)
 
 
-_STATISTICS = {  # gem5's name -> ours; summed over cores
-    "numInsts": "instructions",
-    "numOps": "micro_operations",
+_STATISTICS = {  # the end of gem5's name -> ours; summed over cores
+    ".commitStats0.numInsts": "instructions",
+    ".commitStats0.numOps": "micro_operations",
 }
 
 
 def _statistics(report: Report) -> dict[str, tuple[float, str]]:
     """Sums over cores of gem5's own counters in the region, with gem5's units."""
     found: dict[str, tuple[float, str]] = {}
-    for name, value, unit in _scalars(report.statistics):
-        if name in _STATISTICS:
-            ours = _STATISTICS[name]
-            found[ours] = (found.get(ours, (0.0, ""))[0] + value, unit)
+    for name, one in report.statistics.items():
+        for end, ours in _STATISTICS.items():
+            if name.endswith(end):
+                found[ours] = (found.get(ours, (0.0, ""))[0] + one.value, one.unit)
     return found
-
-
-def _scalars(tree: object) -> Iterator[tuple[str, float, str]]:
-    """Every scalar below, as (its last name, value, unit)."""
-    if isinstance(tree, list):
-        for one in tree:
-            yield from _scalars(one)
-    elif isinstance(tree, dict):
-        for name, value in tree.items():
-            if isinstance(value, dict) and value.get("type") == "Scalar":
-                yield name, float(value["value"]), str(value["unit"])
-            else:
-                yield from _scalars(value)
 
 
 def _phases(
