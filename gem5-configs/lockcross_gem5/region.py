@@ -55,7 +55,8 @@ def scalars(group, path):
 def simulate(root, watch, limit):
     """Runs to the end, or for `limit` ticks: a livelock must not run for ever.
 
-    Returns the events (kind, core, phase, tick), the region's statistics, and how the simulation ended: cause, code, class.
+    Returns the events (kind, core, phase, tick), the region's statistics, and how the simulation
+    ended: cause, code, class.
     """
     events, statistics = [], {}
     cores = len(root.system.cpu)
