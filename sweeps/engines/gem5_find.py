@@ -22,6 +22,7 @@ VARIABLES = {"x86_64": "GEM5_X86", "aarch64": "GEM5_ARM", "ppc64le": "GEM5_POWER
 _NAMES = ("gem5", "gem5.fast", "gem5.opt")  # as a build calls it
 _PREFIX = "lockcross-gem5: "
 _ASK_S = 60.0
+_COMPLAINT = re.compile(r"^lockcross-gem5:|\bpanic\b|\bfatal\b|Error\b|assert", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -97,11 +98,15 @@ def ask(path: str) -> Gem5:
             document = json.loads(text)
             models = {isa: tuple(names) for isa, names in document["models"].items()}
             return Gem5(path, document["gem5_version"], models, text)
-    said = (done.stderr or done.stdout).strip().splitlines()
-    raise LockcrossError(
-        f"gem5 ({path}) does not run its configuration: {said[-1] if said else 'it said nothing'}",
-        exit_code=1,
-    )
+    said = complaint(done.stderr or done.stdout)
+    raise LockcrossError(f"gem5 ({path}) does not run its configuration: {said}", exit_code=1)
+
+
+def complaint(stderr: str) -> str:
+    """The line of gem5's standard error that says what went wrong; seldom the last one."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    said = [line for line in lines if _COMPLAINT.search(line)]
+    return (said or lines[-1:] or ["it did not say why"])[0][:200]
 
 
 @cache

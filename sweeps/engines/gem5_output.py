@@ -8,10 +8,10 @@ from typing import Literal
 
 from sweeps.cells import Cell
 from sweeps.engines.base import Exit, Limits, Reading
+from sweeps.engines.gem5_find import complaint
 from sweeps.engines.guest import BadRunError, Document, check_guest, parse
 
 REPORT = "lockcross.json"
-PREFIX = "lockcross-gem5:"
 
 
 class Event(Document):
@@ -75,10 +75,7 @@ def _text(path: Path) -> str:
 def _check_end(limits: Limits, end: Exit, folder: Path) -> None:
     if end.timed_out:
         raise BadRunError(f"time limit: {limits.time_s:g} s")
-    said = [line for line in end.stderr.splitlines() if line.strip()]
-    # gem5 says why on a line of its own, long before its last one.
-    why = next((s for s in said if s.startswith((PREFIX, "panic", "fatal"))), said[-1:] or "")
-    why = why if isinstance(why, str) else why[0]
+    why = complaint(end.stderr)
     if end.code < 0:
         raise BadRunError(f"gem5 was killed by {signal.Signals(-end.code).name}: {why}")
     if end.code == 3:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sweeps.build import Binary, Builder, Program
 from sweeps.cells import digest
-from sweeps.engines.gem5_find import SCRIPT, Gem5, configs_digest
+from sweeps.engines.gem5_find import SCRIPT, Gem5, complaint, configs_digest
 from sweeps.isa import ISAS
 from sweeps.machine import load_machine
 from sweeps.paths import GEM5_PROBES
@@ -89,14 +89,10 @@ def _litmus(gem5: Gem5, isa: str, model: str, binary: Binary, cores: int) -> str
         if done.returncode == 3:
             return f"a litmus run of {threads} did not end in {_CYCLES} cycles"
         if done.returncode != 0:
-            return f"gem5 fails with {threads} (exit code {done.returncode}): {_why(done.stderr)}"
+            return (
+                f"gem5 fails with {threads} (exit code {done.returncode}): {complaint(done.stderr)}"
+            )
         return _verdict(Path(folder) / "guest.out", threads)
-
-
-def _why(stderr: str) -> str:
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    said = [line for line in lines if line.startswith(("panic", "fatal", "lockcross-gem5", "gem5"))]
-    return (said or lines[-1:] or ["it did not say why"])[0][:200]
 
 
 def _verdict(output: Path, threads: str) -> str:
