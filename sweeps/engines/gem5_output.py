@@ -82,8 +82,8 @@ def _check_end(limits: Limits, end: Exit, folder: Path) -> None:
         raise BadRunError(f"cycle limit: {limits.instructions}")
     if end.code != 0:
         raise BadRunError(f"gem5 failed (exit code {end.code}): {why}")
-    if complaint := _text(folder / "guest.err").strip():
-        raise BadRunError(f"arguments refused: {complaint.splitlines()[-1]}")
+    if said := _text(folder / "guest.err").strip():
+        raise BadRunError(f"arguments refused: {said.splitlines()[-1]}")
 
 
 def _check_report(cell: Cell, folder: Path) -> Report:
