@@ -42,7 +42,7 @@ def run(folder: Path, cells: list[Cell], limits: Limits | None = None) -> list[d
 def uncontended(engine: str, isa: str, lock: str, model: str = "timing") -> Cell:
     return Cell(
         engine=engine, machine=MACHINES[model], isa=isa, flavour=ISAS[isa].flavours[0], lock=lock,
-        fence="full", workload="sync", parameters={"iterations": 300},
+        fence="full", workload="sync", parameters={"iterations": 2000},
     )  # fmt: skip
 
 
@@ -70,12 +70,13 @@ def test_a_set_latency_is_added(tmp_path: Path, isa: str, model: str) -> None:
     ops = ("empty", "store", "cas", "fence", "stop")
     flavour = ISAS[isa].flavours[0]
     settings = [
-        Setting(MACHINES[model], isa, flavour, n, n, f"gem5/{model}", n, ops) for n in (40, 140)
+        Setting(MACHINES[model], isa, flavour, n, n, f"gem5/{model}", 10 * n, ops)
+        for n in (40, 140)
     ]
     with Store(tmp_path / "runs.db") as store:
         low, high = calibrate(Runner(store, 1), store, settings)
-    for op in ("cas", "fence", "stop"):
-        assert high[op].cycles - low[op].cycles == pytest.approx(100, rel=0.05), op
+    for op, added in (("cas", 100), ("fence", 100), ("stop", 1000)):
+        assert high[op].cycles - low[op].cycles == pytest.approx(added, rel=0.05), op
 
 
 @pytest.mark.parametrize("model", ["timing", "o3"])

@@ -17,17 +17,20 @@ _FIXED = {
         "predictor_entries": (None, "TimingSimple predicts no branches"),
         "store_buffer": (0, "TimingSimple waits for every store"),
         "blocking": (1, "TimingSimple waits for every access"),
+        "pipeline": (0, "TimingSimple has no pipeline"),
         "micro_operations": (0, "micro-operations take no time of their own on TimingSimple"),
     },
     "minor": {
         "taken_branch": (None, "Minor's own fetch and decode stages decide"),
         "mispredict": (None, "the depth of Minor's pipeline decides"),
+        "pipeline": (1, "Minor is a pipeline"),
         "blocking": (0, "Minor's loads and stores leave the pipeline"),
     },
     "o3": {
         "width": (None, "the machine's width is an in-order core's; O3 keeps gem5's widths (8)"),
         "taken_branch": (None, "O3's own fetch stage decides"),
         "mispredict": (None, "the depth of O3's pipeline decides"),
+        "pipeline": (None, "the in-order pipeline of the embedded engine is Minor's"),
         "blocking": (0, "O3's loads and stores leave the pipeline"),
     },
 }  # fmt: skip
