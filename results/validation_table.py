@@ -50,26 +50,32 @@ def reasons(one: SetSummary) -> list[tuple[int, str]]:
 
 def _errors(summaries: list[SetSummary]) -> Table:
     table = Table(
-        "set", "gem5", "ISA", "cells", "left out", "mean error", "worst", "signed",
-        "order agrees", "winner changes", "bars", box=None,
+        "set", "ISA", "cells", "mean", "worst", "signed", "order", "pairs", "bars", box=None,
         title="Cycles per pair of the embedded engine against gem5",
     )  # fmt: skip
     for one in summaries:
-        changes = f"{len(one.winner_changes)} of {one.contests}" if one.contests else ""
-        pairs = f" of {one.order_pairs}" if one.order_pairs else ""
         table.add_row(
-            one.title, engine_name(one.engine).removeprefix("gem5 "), one.isa, str(one.cells),
-            str(len(one.left_out)),
-            percent(one.mean_error, one.bar_mean), percent(one.worst_error, one.bar_worst),
-            signed(one.signed_error), percent(one.order_share, one.bar_order) + pairs, changes,
-            verdict(one),
+            one.title, one.isa, str(one.cells), percent(one.mean_error), percent(one.worst_error),
+            signed(one.signed_error), percent(one.order_share), str(one.order_pairs), verdict(one),
         )  # fmt: skip
     return table
 
 
+def _bars(one: SetSummary) -> str:
+    """The bars of a set in words; nothing where it has none."""
+    bars = (
+        ("mean at most", one.bar_mean), ("worst at most", one.bar_worst),
+        ("order at least", one.bar_order),
+    )  # fmt: skip
+    return ", ".join(f"{words} {percent(bar)}" for words, bar in bars if bar is not None)
+
+
 def _print_findings(one: SetSummary, console: Console) -> None:
-    lines = [f"  worst: {one.worst_cell}"] if one.worst_cell else []
+    lines = [f"  bars: {bars}"] if (bars := _bars(one)) else []
+    lines += [f"  worst: {one.worst_cell}"] if one.worst_cell else []
     lines += [f"  left out, {count} cells: {reason}" for count, reason in reasons(one)[:_SHOWN]]
+    if one.contests:
+        lines.append(f"  winner changes in {len(one.winner_changes)} of {one.contests} settings")
     lines += [
         f"  winner: {name(change.gem5)} on gem5, {name(change.qemu)} on the embedded engine "
         f"({100 * change.loss:.1f} % dearer on gem5): {change.setting}"
