@@ -120,9 +120,8 @@ Cycle Pipeline::issue(const MicroOp &op) {
     return end;
 }
 
-Cycle Pipeline::request(const MicroOp &op, Cycle earliest) {
+Cycle Pipeline::operands_committed(const MicroOp &op, Cycle earliest) const {
     for_each_bit(op.reads, [&](int reg) { earliest = std::max(earliest, written_[reg]); });
-    unit_->leave(earliest);
     return earliest;
 }
 
@@ -137,10 +136,8 @@ Cycle Pipeline::commit(const MicroOp &op, Cycle earliest) {
         cycle = commit_.take(cycle, options_.width);
     if (unit_ && op.unit != Unit::Memory)
         unit_->leave(cycle);
-    // The last one of a cycle is seen as committed in the next.
-    Cycle seen = cycle + (commit_.used() >= options_.width ? 1 : 0);
     for_each_bit(op.writes, [&](int reg) {
-        written_[reg] = seen;
+        written_[reg] = seen();
         ready_[reg] = std::min(ready_[reg], cycle);
     });
     return cycle;

@@ -77,8 +77,10 @@ class Pipeline {
     // Fetches, decodes and issues the next one; returns the first cycle in which it can commit,
     // or, if it accesses memory, ask for it.
     Cycle issue(const MicroOp &op);
-    // The one issued last leaves its unit for the memory: not before its operands are committed.
-    Cycle request(const MicroOp &op, Cycle earliest);
+    // When the operands of one that is about to ask for memory are committed.
+    Cycle operands_committed(const MicroOp &op, Cycle earliest) const;
+    // The one issued last leaves its unit for the memory.
+    void leave_unit(Cycle cycle) { unit_->leave(cycle); }
     // The one issued last is committed.
     Cycle commit(const MicroOp &op, Cycle earliest);
 
@@ -87,8 +89,10 @@ class Pipeline {
     // What was fetched is thrown away, since the last commit said so. It was `behind`, or nothing
     // that takes time to decode.
     void refill(const std::vector<MicroOp> &behind);
-    // The cycle of the last commit.
+    // The cycle of the last commit, and the first one in which an access takes it as done: accesses
+    // are asked for before the second commit of a cycle.
     Cycle committed() const { return commit_.cycle(); }
+    Cycle seen() const { return commit_.cycle() + (commit_.used() >= options_.width ? 1 : 0); }
 
   private:
     static constexpr size_t kRegisters = 64;

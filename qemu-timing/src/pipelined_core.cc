@@ -69,8 +69,11 @@ void PipelinedCore::run_to(size_t end) {
     while (next_op_ < end) {
         const MicroOp &op = current();
         Cycle earliest = asked_ ? asked_at_ : pipeline_.issue(op);
-        if (op.unit == Unit::Memory && !asked_)
-            earliest = pipeline_.request(op, earliest) + options_.lat_l1; // its access was none
+        if (op.unit == Unit::Memory && !asked_) { // its access was none
+            earliest = pipeline_.operands_committed(op, earliest);
+            pipeline_.leave_unit(earliest);
+            earliest += options_.lat_l1;
+        }
         asked_ = false;
         retire(earliest);
         if (op.fence)
@@ -81,6 +84,12 @@ void PipelinedCore::run_to(size_t end) {
 
 void PipelinedCore::retire(Cycle earliest) {
     Cycle cycle = pipeline_.commit(current(), earliest);
+    last_ = {cycle, pipeline_.seen()};
+    // Its commit comes after the queue was tried in that cycle, unless it is an access, too, or the
+    // next one had to wait for its result.
+    const MicroOp *next = next_op_ + 1 < block_->ops.size() ? &current() + 1 : nullptr;
+    if (current().unit != Unit::Memory && !(next && next->reads & current().writes))
+        last_.seen = cycle + 1;
     if (cycle >= clock_) {
         Cycle gap = cycle - clock_;
         for (const Wait &known : waits_) {
@@ -108,13 +117,18 @@ bool PipelinedCore::ask(const Step &step) {
     Cycle end = pipeline_.issue(current());
     Cycle free = std::max(end, left_queue_);
     wait(Stall::Drain, fenced_until_ > free ? fenced_until_ - free : 0);
-    asked_at_ = pipeline_.request(current(), std::max(free, fenced_until_));
+    asked_at_ = pipeline_.operands_committed(current(), std::max(free, fenced_until_));
+    for (const Awaited &oldest : awaited_) {
+        if (asked_at_ >= oldest.from && asked_at_ < oldest.until)
+            asked_at_ = oldest.until;
+    }
+    pipeline_.leave_unit(asked_at_);
     asked_ = true;
     return true;
 }
 
-Cycle PipelinedCore::queued_behind(Cycle earlier) const {
-    return asked_at_ < earlier ? earlier + 1 : asked_at_;
+Cycle PipelinedCore::queued_behind(Done earlier) const {
+    return asked_at_ < earlier.seen ? earlier.cycle + 1 : asked_at_;
 }
 
 Cycle PipelinedCore::send(Cycle earliest) {
@@ -134,11 +148,14 @@ Cycle PipelinedCore::read(LineId first, LineId last, Cycle from) {
 }
 
 void PipelinedCore::finish_access(const Step &step, Cycle done) {
+    Cycle oldest = std::max(asked_at_, pipeline_.committed());
     retire(done);
+    std::rotate(awaited_.begin(), awaited_.begin() + 1, awaited_.end());
+    awaited_.back() = {oldest + 1, done};
     asked_ = false;
     next_op_++;
     done_[0] = done_[1];
-    done_[1] = pipeline_.committed();
+    done_[1] = {pipeline_.committed(), pipeline_.seen()};
     if (is_fence_too(step.insn) && step.first_op + 1 == step.end_op)
         fence_behind(pipeline_.committed());
 }
@@ -154,9 +171,9 @@ void PipelinedCore::load(const Step &step, uint64_t address, uint32_t size) {
         return;
     }
     // Behind a store that is not yet in the store buffer, it cannot know what to take from there.
-    Cycle earliest = queued_behind(std::max(done_[0], stored_));
+    Cycle earliest = std::max(queued_behind(done_[0]), queued_behind(stored_));
     if (step.insn.effect == Effect::LoadLinked && !step.insn.plain)
-        earliest = std::max(earliest, queued_behind(pipeline_.committed()));
+        earliest = std::max(earliest, queued_behind(last_));
     buffer_.retire(earliest);
     StoreBuffer::Lookup found = buffer_.lookup(address, size);
     if (found.match == StoreBuffer::Match::Forward) {
@@ -185,7 +202,7 @@ void PipelinedCore::store(const Step &step, uint64_t address, uint32_t size) {
 // A write that waits until it is the oldest, and for the line.
 void PipelinedCore::write_through(const Step &step, uint64_t address, uint32_t size, Event event,
                                   Cycle latency) {
-    Cycle earliest = std::max(queued_behind(done_[0]), queued_behind(pipeline_.committed()));
+    Cycle earliest = std::max(queued_behind(done_[0]), queued_behind(last_));
     buffer_.retire(earliest);
     StoreBuffer::Lookup found = buffer_.lookup(address, size);
     Cycle free = earliest;
@@ -205,7 +222,7 @@ void PipelinedCore::write_through(const Step &step, uint64_t address, uint32_t s
     memory_.write_until(id_, line, done + latency);
     sent(done);
     finish_access(step, done + latency);
-    stored_ = pipeline_.committed();
+    stored_ = done_[1];
 }
 
 void PipelinedCore::enter_store_buffer(const Step &step, uint64_t address, uint32_t size,
@@ -216,12 +233,12 @@ void PipelinedCore::enter_store_buffer(const Step &step, uint64_t address, uint3
     Cycle room = buffer_.room_at(now);
     wait(Stall::StoreBuffer, room - now);
     finish_access(step, room);
-    stored_ = pipeline_.committed();
+    stored_ = done_[1];
     LineId first = line_of(address), last = line_of(address + size - 1);
     for (LineId line = first; line <= last; line++) {
         bool owned = memory_.state(id_, line) >= Mesi::E;
         Cycle free = std::min(in_memory_[0], in_memory_[1]);
-        Cycle start = buffer_.start_of(std::max(stored_ + 1, free), owned);
+        Cycle start = buffer_.start_of(std::max(stored_.cycle + 1, free), owned);
         Fill fill = memory_.own(id_, line, start, event);
         Cycle latency = fill.hold + fill.latency + options_.lat_l1;
         Cycle done = buffer_.push(address, size, start, latency, step.insn.release);

@@ -40,7 +40,10 @@ class PipelinedCore : public Core {
     // instruction's second access may be part of its first.
     bool ask(const Step &step);
     // When the access that was asked for is looked at again, if that was before `earlier`.
-    Cycle queued_behind(Cycle earlier) const;
+    struct Done {
+        Cycle cycle = 0, seen = 0; // of a commit; see Pipeline::seen
+    };
+    Cycle queued_behind(Done earlier) const;
     // Sends it to the memory, which takes two at once; returns when.
     Cycle send(Cycle earliest);
     void sent(Cycle done) {
@@ -72,8 +75,14 @@ class PipelinedCore : public Core {
     Cycle asked_at_ = 0;     // when it came to the load and store queue
     Cycle fenced_until_ = 0; // no access is asked for before
     Cycle left_queue_ = 0;   // when the last access made room for the next to ask
-    Cycle done_[2] = {};     // commits of the last two accesses
-    Cycle stored_ = 0;       // commit of the last store
+    Done done_[2];           // commits of the last two accesses
+    struct Awaited {
+        Cycle from = 0, until = 0;
+    };
+    // When the last accesses were the oldest and not answered: meanwhile no other is asked for.
+    std::array<Awaited, 4> awaited_{};
+    Done stored_; // commit of the last store
+    Done last_;   // last commit, as one that is about to access memory sees it
     Cycle in_memory_[2] = {};
     Cycle clock_ = 0; // behind the last commit
 

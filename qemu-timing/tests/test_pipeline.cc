@@ -39,7 +39,7 @@ std::vector<Cycle> commits(Pipeline &pipeline, const std::vector<MicroOp> &ops) 
     for (const MicroOp &op : ops) {
         Cycle end = pipeline.issue(op);
         if (op.unit == Unit::Memory)
-            end = pipeline.request(op, end);
+            pipeline.leave_unit(end = pipeline.operands_committed(op, end));
         cycles.push_back(pipeline.commit(op, end));
     }
     return cycles;
