@@ -52,6 +52,7 @@ void Pipeline::fetch(const MicroOp &op) {
         restart_.reset();
         fetch_.close();
     }
+    refetched_ -= refetched_ > 0;
     Cycle there = lines_.reach(op.address + op.size - 1, fetch_.cycle());
     if (!fetch_.has_room(there, options_.width)) {
         there = std::max(there, decoded_[++fetch_entries_ % kFetched]);
@@ -161,6 +162,12 @@ void Pipeline::fetch_in_vain(const std::vector<MicroOp> &ops) {
         Cycle issued = decode() + 1;
         issued_[decode_entries_ % kDecoded] = issued <= end_ ? issued : std::max(issued, stop);
     }
+}
+
+void Pipeline::refetch() {
+    uint64_t fetched = options_.width * (commit_.cycle() - fetch_.cycle());
+    refetched_ = 1 + std::min<uint64_t>(fetched, options_.width * (kFetched + kDecoded));
+    refill({});
 }
 
 void Pipeline::refill(const std::vector<MicroOp> &behind) {

@@ -89,6 +89,10 @@ class Pipeline {
     // What was fetched is thrown away, since the last commit said so. It was `behind`, or nothing
     // that takes time to decode.
     void refill(const std::vector<MicroOp> &behind);
+    // The same, by an instruction that is no branch: what is fetched next was fetched before.
+    void refetch();
+    // Whether the last instruction was.
+    bool refetched() const { return refetched_ > 0; }
     // The cycle of the last commit, and the first one in which an access takes it as done: accesses
     // are asked for before the second commit of a cycle.
     Cycle committed() const { return commit_.cycle(); }
@@ -114,6 +118,7 @@ class Pipeline {
     std::optional<Cycle> restart_ = 0;      // when the next line is asked for, if it is another
     std::array<Cycle, kFetched> decoded_{}; // when the last entries were done with
     std::array<Cycle, kDecoded> issued_{};
+    uint64_t refetched_ = 0; // instructions from the last one on that were fetched before
     uint64_t fetch_entries_ = 0, decode_entries_ = 0;
 
     FunctionalUnit simple_[2], multiply_, divide_, memory_;

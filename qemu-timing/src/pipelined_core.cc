@@ -52,6 +52,8 @@ void PipelinedCore::leave() {
 void PipelinedCore::resolve_branch(const Block &last, const Block &next) {
     if (last.branch == Branch::None)
         return;
+    if (pipeline_.refetched())
+        predictor_.predict_in_vain(last.branch, last.branch_pc);
     bool taken = next.pc != last.fallthrough;
     bool right = last.unpredicted
                      ? !taken
@@ -277,7 +279,7 @@ void PipelinedCore::wait_for_fence(const Step &step, Cycle latency) {
     if (orders_all(step.insn.fence))
         fence_behind(pipeline_.committed());
     if (refills(step.insn.fence)) {
-        pipeline_.refill({});
+        pipeline_.refetch();
         refetched_ = Stall::Fence;
     }
 }

@@ -51,6 +51,14 @@ class Predictor {
         }
     }
 
+    // A conditional branch that was predicted and then thrown away trains its counter all the same,
+    // with its prediction.
+    void predict_in_vain(Branch kind, uint64_t pc) {
+        uint8_t counter = counters_[index(pc)];
+        if (kind == Branch::Conditional || kind == Branch::ConditionalReturn)
+            conditional(index(pc), counter >= 2);
+    }
+
   private:
     size_t index(uint64_t pc) const { return (pc ^ (pc >> 2) ^ (pc >> 12)) & mask_; }
 

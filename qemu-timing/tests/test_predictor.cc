@@ -30,3 +30,15 @@ TEST_CASE("predictor: an indirect branch is predicted to go where it went") {
     CHECK(predictor.predicted(Branch::Indirect, 0x100, 0x104, 0x500));
     CHECK_FALSE(predictor.predicted(Branch::Indirect, 0x100, 0x104, 0x600));
 }
+
+TEST_CASE("predictor: a branch that is predicted in vain each time never learns that it is taken") {
+    Predictor predictor(16);
+    for (int turn = 0; turn < 10; turn++) {
+        predictor.predict_in_vain(Branch::Conditional, 0x100);
+        CHECK_FALSE(predictor.predicted(Branch::Conditional, 0x100, 0x104, 0x200));
+    }
+    for (int turn = 0; turn < 3; turn++)
+        predictor.predicted(Branch::Conditional, 0x100, 0x104, 0x200);
+    predictor.predict_in_vain(Branch::Conditional, 0x100);
+    CHECK(predictor.predicted(Branch::Conditional, 0x100, 0x104, 0x200));
+}
