@@ -114,6 +114,7 @@ def _commit_late(mask, match, cycles, sources, assumed=0):
 
 
 def _configure_o3(cpu, figures, sentinels):
+    cpu.fetchBufferSize = min(64, whole_number(figures, "line"))  # gem5's own, or a line
     cpu.SQEntries = max(1, whole_number(figures, "store_buffer"))
     cpu.branchPred = _predictor(figures)
     op = objects.OpDesc
