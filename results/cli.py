@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,32 +125,35 @@ def show(
 def figures(
     others: Annotated[
         list[Path] | None,
-        typer.Option("--with", help="A study of another engine, drawn over this one's borders."),
+        typer.Option("--with", help="A study of another engine, in place of the reference ones."),
     ] = None,
     output: Output = None,
     db: Database = DATABASE,
 ) -> None:
     """Draw the figures from the database (PNG and SVG)."""
-    from results.figures import draw_all, draw_over_one_another
+    from results.figures import draw_all
+    from results.reference import references
 
     folder, paths = (output or db.parent) / "figures", [db, *(others or [])]
     with ExitStack() as opened:
         studies = {str(path): opened.enter_context(_reading(path)) for path in paths}
-        for path in draw_all(studies[str(db)], folder).values():
-            print(path)
+        mine = opened.enter_context(references(studies[str(db)]))
         if others:
-            print(draw_over_one_another(studies, folder))
+            mine = replace(mine, studies=studies)
+        for path in draw_all(studies[str(db)], folder, mine).values():
+            print(path)
 
 
 def report(output: Output = None, db: Database = DATABASE) -> None:
     """Draw the figures and write the report from the database: one HTML page."""
     from results.figures import draw_all
+    from results.reference import references
     from results.report import write_report
 
     folder = output or db.parent
-    with _reading(db) as connection:
-        figures = draw_all(connection, folder / "figures")
-        print(write_report(connection, folder / "report.html", figures))
+    with _reading(db) as connection, references(connection) as others:
+        figures = draw_all(connection, folder / "figures", others)
+        print(write_report(connection, folder / "report.html", figures, others))
 
 
 def _check_format(form: str) -> None:

@@ -21,6 +21,7 @@ from results.figure_map import draw_map
 from results.figure_rounds import draw_rounds
 from results.figure_run_length import draw_run_length
 from results.figure_validation import draw_validation
+from results.reference import References
 from results.style import RC
 
 
@@ -93,9 +94,23 @@ DRAWINGS = (
 )  # fmt: skip
 
 
-def draw_all(connection: sqlite3.Connection, folder: Path) -> dict[str, Path]:
+# Drawn from several databases, so not one of the above.
+ENGINES = Drawing(
+    "engines",
+    STUDY,
+    "Where the cheapest lock changes, by engine",
+    "The borders of the winner map on the embedded engine and on gem5's core models over one "
+    "another, each over the latencies measured on that engine.",
+    lambda connection: draw_engines({"the database": connection}),
+)
+
+
+def draw_all(
+    connection: sqlite3.Connection, folder: Path, others: References | None = None
+) -> dict[str, Path]:
     """Draws every figure that the database has data for into `folder`; returns the PNG of each by
-    name. The SVG lies beside it. A figure that a study lacks is named on stderr.
+    name. The SVG lies beside it. A figure that a study lacks is named on stderr. `others`: where
+    the parts about gem5 come from, if not from the database.
 
     The same database gives the same bytes. Raises NoDataError for a database with nothing to
     draw, FigureError when a file cannot be written.
@@ -104,11 +119,14 @@ def draw_all(connection: sqlite3.Connection, folder: Path) -> dict[str, Path]:
     study = optional_fact(connection, "plan") is not None
     for drawing in DRAWINGS:
         try:
-            draw = partial(drawing.draw, connection)
+            source = others.validation if others and drawing.section != STUDY else connection
+            draw = partial(drawing.draw, source)
             found[drawing.name] = write(drawing.name, drawing.title, draw, folder)
         except NoDataError as missing:
             if study and drawing.section == STUDY:
                 print(f"figure {drawing.name} left out: {missing.message}", file=sys.stderr)
+    if others and others.studies and STUDY in {d.section for d in DRAWINGS if d.name in found}:
+        found[ENGINES.name] = draw_over_one_another(others.studies, folder)
     if not found:
         raise NoDataError(
             "this database holds no finished study (./lockcross crossover makes one), no "
@@ -141,5 +159,4 @@ def write(name: str, title: str, draw: Callable[[], Figure], folder: Path) -> Pa
 def draw_over_one_another(studies: Mapping[str, sqlite3.Connection], folder: Path) -> Path:
     """Draws the figure `engines` from several studies, each with a name for messages; returns the
     PNG's path. Raises NoDataError, FigureError."""
-    title = "Where the cheapest lock changes, by engine"
-    return write("engines", title, partial(draw_engines, studies), folder)
+    return write(ENGINES.name, ENGINES.title, partial(draw_engines, studies), folder)

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from results import summary
 from results.figures import draw_all
+from results.reference import references
 from results.report import write_report
 from results.store import Store
 from results.style import name
@@ -20,8 +21,9 @@ def present(db: Path, output: Path) -> None:
     """Draws and writes into `output`, then prints the winner table, the crossovers in words and
     the paths. Raises StoreError, NoDataError, FigureError, ReportError."""
     with Store(db, read_only=True) as store:
-        figures = draw_all(store.connection, output / "figures")
-        report = write_report(store.connection, output / "report.html", figures)
+        with references(store.connection) as others:
+            figures = draw_all(store.connection, output / "figures", others)
+            report = write_report(store.connection, output / "report.html", figures, others)
         console = Console(highlight=False)
         console.print(_table(store.connection))
         for line in summary.lines(store.connection, "axis"):

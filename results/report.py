@@ -12,7 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from results import latency, summary
 from results.data import Isa, engine, isa_title, optional_fact
 from results.errors import LockcrossError
-from results.figures import DRAWINGS
+from results.figures import DRAWINGS, ENGINES
+from results.reference import References
 from results.style import engine_name, isa_words, name
 from results.validation import speeds, summarize
 from results.validation_table import percent, reasons, signed, verdict
@@ -25,13 +26,19 @@ class ReportError(LockcrossError):
     """The report cannot be written."""
 
 
-def write_report(connection: sqlite3.Connection, path: Path, figures: Mapping[str, Path]) -> Path:
-    """Writes the page to `path` and returns it. `figures`: what `draw_all` has drawn.
+def write_report(
+    connection: sqlite3.Connection,
+    path: Path,
+    figures: Mapping[str, Path],
+    others: References | None = None,
+) -> Path:
+    """Writes the page to `path` and returns it. `figures`: what `draw_all` has drawn, with the
+    same `others`.
 
     Sections without data are left out. Raises ReportError when it cannot be written.
     """
     try:
-        page = render(connection, figures)
+        page = render(connection, figures, others)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -43,7 +50,9 @@ def write_report(connection: sqlite3.Connection, path: Path, figures: Mapping[st
     return path
 
 
-def render(connection: sqlite3.Connection, figures: Mapping[str, Path]) -> str:
+def render(
+    connection: sqlite3.Connection, figures: Mapping[str, Path], others: References | None = None
+) -> str:
     """The page as text. Everything from the database is escaped."""
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined
@@ -53,11 +62,13 @@ def render(connection: sqlite3.Connection, figures: Mapping[str, Path]) -> str:
         "percent": percent, "signed": signed, "verdict": verdict, "reasons": reasons,
     }  # fmt: skip
     plan = optional_fact(connection, "plan")
+    gem5 = others.validation if others else connection
     return environment.get_template("report.html").render(
         title=plan["title"] if plan else "The embedded engine and gem5",
         study=_study(connection, plan) if plan else None,
-        validation=_validation(connection),
-        latency=_latency(connection),
+        validation=_validation(gem5),
+        latency=_latency(gem5),
+        gem5_note=others.note if others else "",
         figures=_figures(figures),
         calibration=_calibration(connection),
         failures=connection.execute(
@@ -133,7 +144,7 @@ def _answers(
 
 def _figures(paths: Mapping[str, Path]) -> list[dict[str, str]]:
     found = []
-    for drawing in DRAWINGS:
+    for drawing in (*DRAWINGS, ENGINES):
         if drawing.name not in paths:
             continue
         data = paths[drawing.name].with_suffix(".svg").read_bytes()

@@ -1,0 +1,55 @@
+"""What figures and report take from the reference results."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from results.figures import draw_all
+from results.reference import references
+from results.report import write_report
+from results.store import Store
+from tests.test_figures_gem5 import database, study
+
+__all__ = ["database"]
+
+
+@pytest.fixture
+def folder(database: Path, tmp_path: Path) -> Path:
+    """A folder of reference results: a validation and no study."""
+    place = tmp_path / "reference"
+    place.mkdir()
+    shutil.copy(database, place / "validation.db")
+    return place
+
+
+def test_a_study_takes_the_validation_of_the_reference(folder: Path, tmp_path: Path) -> None:
+    study(tmp_path / "own.db")
+    with (
+        Store(tmp_path / "own.db", read_only=True) as store,
+        references(store.connection, folder) as others,
+    ):
+        drawn = draw_all(store.connection, tmp_path, others)
+        page = write_report(store.connection, tmp_path / "report.html", drawn, others)
+    assert {"winner_map", "validation", "latency_calibration"} <= set(drawn)
+    assert "results/reference/validation.db" in page.read_text("utf-8")
+
+
+def test_a_database_with_its_own_validation_keeps_it(folder: Path, tmp_path: Path) -> None:
+    with (
+        Store(folder / "validation.db", read_only=True) as store,
+        references(store.connection, folder) as others,
+    ):
+        assert others.validation is store.connection
+        assert others.note == ""
+        assert not others.studies
+
+
+def test_without_a_reference_there_is_only_the_database(tmp_path: Path) -> None:
+    study(tmp_path / "own.db")
+    with (
+        Store(tmp_path / "own.db", read_only=True) as store,
+        references(store.connection, tmp_path / "nowhere") as others,
+    ):
+        assert others.validation is store.connection
+        assert not others.studies
