@@ -53,18 +53,30 @@ TARGETS = {
 
 @dataclass(frozen=True)
 class Mechanisms:
-    """How added latency reaches the core (lockimpl/arch/latency.h): `engine` adds nothing."""
+    """How added latency reaches the core (lockimpl/arch/latency.h): `engine` adds nothing.
+
+    `atomic_chain` and `fence_chain` are the lengths of chains, where the mechanism is `chain`.
+    """
 
     atomic: str = "engine"
     fence: str = "engine"
     charge: str = "engine"
+    atomic_chain: int = 0
+    fence_chain: int = 0
 
     def flags(self) -> list[str]:
         """For the compiler; none for what the engine does."""
-        return [
-            f"-DLOCKCROSS_{name.upper()}_LATENCY=LATENCY_{value.upper()}"
-            for name, value in vars(self).items()
+        kinds = {"atomic": self.atomic, "fence": self.fence, "charge": self.charge}
+        found = [
+            f"-DLOCKCROSS_{kind.upper()}_LATENCY=LATENCY_{value.upper()}"
+            for kind, value in kinds.items()
             if value != "engine"
+        ]
+        lengths = {"atomic": self.atomic_chain, "fence": self.fence_chain}
+        return found + [
+            f"-DLOCKCROSS_{kind.upper()}_CHAIN={length}"
+            for kind, length in lengths.items()
+            if kinds[kind] == "chain"
         ]
 
 

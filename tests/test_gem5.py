@@ -19,7 +19,7 @@ from lockcross_gem5 import elf, exits, figures
 
 LABELS = ("gem5/timing", "gem5/minor", "gem5/o3")
 MODELS = ("timing", "minor", "o3")
-COMPILED = ("sentinel", "padding", "quiesce")
+COMPILED = ("sentinel", "padding", "quiesce", "chain")
 
 
 def cell(engine: str = "gem5/timing", isa: str = "x86_64", **more: object) -> Cell:
@@ -174,7 +174,7 @@ def test_a_forced_mechanism_takes_the_place_of_the_default() -> None:
 )
 def test_programs_with_mechanisms_compile(flavour: str, mechanism: str, fence: str) -> None:
     program = Program(
-        "sync", "reservation", "full", flavour, Mechanisms(mechanism, fence, "padding")
+        "sync", "reservation", "full", flavour, Mechanisms(mechanism, fence, "padding", 9, 7)
     )
     plain = Program("sync", "reservation", "full", flavour)
     built = Builder().build([program, plain])

@@ -8,9 +8,14 @@
  *   sentinel  one instruction of an operation class that nothing else here uses, which waits for
  *             the operation's result; the simulator's configuration sets the latency of its class
  *   padding   a loop of that many turns, which waits for the operation's result
+ *   chain     so many operations in a row, each of which waits for the one before, and the first
+ *             for the operation's result; the number is compiled in, and there is no branch to
+ *             mispredict
  *
- * Each ISA's latency_<isa>.h gives latency_quiesce, latency_sentinel_atomic, latency_sentinel_fence
- * and latency_pad; POWER lacks the first and the third.
+ * Each ISA's latency_<isa>.h gives latency_quiesce, latency_sentinel_atomic,
+ * latency_sentinel_fence, latency_pad and LATENCY_CHAIN_OF; POWER has latency_sentinel_atomic and
+ * latency_pad alone. The loop of latency_pad is aligned: a loop that lies in two fetch blocks takes
+ * O3 twice as long.
  */
 #ifndef LOCKCROSS_ARCH_H
 #error "include arch/arch.h"
@@ -20,6 +25,7 @@
 #define LATENCY_QUIESCE 1
 #define LATENCY_SENTINEL 2
 #define LATENCY_PADDING 3
+#define LATENCY_CHAIN 4
 
 #ifndef LOCKCROSS_ATOMIC_LATENCY
 #define LOCKCROSS_ATOMIC_LATENCY LATENCY_ENGINE
@@ -57,6 +63,8 @@ extern latency_amounts_t latency_amounts;
 #define LATENCY_AFTER_ATOMIC(seen) latency_quiesce(latency_amounts.atomic)
 #elif LOCKCROSS_ATOMIC_LATENCY == LATENCY_SENTINEL
 #define LATENCY_AFTER_ATOMIC(seen) latency_sentinel_atomic(seen)
+#elif LOCKCROSS_ATOMIC_LATENCY == LATENCY_CHAIN
+#define LATENCY_AFTER_ATOMIC(seen) LATENCY_CHAIN_OF(LOCKCROSS_ATOMIC_CHAIN, (seen))
 #elif LOCKCROSS_ATOMIC_LATENCY == LATENCY_PADDING
 #define LATENCY_AFTER_ATOMIC(seen) latency_pad(latency_amounts.atomic, (seen))
 #else
@@ -75,6 +83,8 @@ static inline uint32_t latency_load_behind_fence(void) {
 #define LATENCY_AFTER_FENCE() latency_quiesce(latency_amounts.fence)
 #elif LOCKCROSS_FENCE_LATENCY == LATENCY_SENTINEL
 #define LATENCY_AFTER_FENCE() latency_sentinel_fence(latency_load_behind_fence())
+#elif LOCKCROSS_FENCE_LATENCY == LATENCY_CHAIN
+#define LATENCY_AFTER_FENCE() LATENCY_CHAIN_OF(LOCKCROSS_FENCE_CHAIN, latency_load_behind_fence())
 #elif LOCKCROSS_FENCE_LATENCY == LATENCY_PADDING
 #define LATENCY_AFTER_FENCE() latency_pad(latency_amounts.fence, latency_load_behind_fence())
 #else

@@ -33,7 +33,8 @@ static inline void latency_pad(uint64_t turns, uint32_t after) {
     uint64_t left = after;
     __asm__ volatile("and %[left], %[left], xzr\n\t"
                      "add %[left], %[left], %[turns]\n\t"
-                     "cbz %[left], 2f\n"
+                     "cbz %[left], 2f\n\t"
+                     ".p2align 5\n"
                      "1: subs %[left], %[left], #1\n\t"
                      "b.ne 1b\n"
                      "2:"
@@ -41,3 +42,13 @@ static inline void latency_pad(uint64_t turns, uint32_t after) {
                      : [turns] "r"(turns)
                      : "cc", "memory");
 }
+
+/* `count` operations in a row that begin when `after` is known. */
+#define LATENCY_CHAIN_OF(count, after)                                                             \
+    do {                                                                                           \
+        uint64_t latency_value_ = (after);                                                         \
+        __asm__ volatile(".rept %c[turns]\n\tadd %[value], %[value], #1\n\t.endr"                  \
+                         : [value] "+r"(latency_value_)                                            \
+                         : [turns] "i"(count)                                                      \
+                         : "memory");                                                              \
+    } while (0)

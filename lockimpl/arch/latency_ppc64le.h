@@ -25,7 +25,8 @@ static inline void latency_pad(uint64_t turns, uint32_t after) {
     __asm__ volatile("andi. %[left], %[left], 0\n\t"
                      "add. %[left], %[left], %[turns]\n\t"
                      "beq 2f\n\t"
-                     "mtctr %[left]\n"
+                     "mtctr %[left]\n\t"
+                     ".p2align 5\n"
                      "1: bdnz 1b\n"
                      "2:"
                      : [left] "+b"(left)

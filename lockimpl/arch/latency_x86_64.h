@@ -33,7 +33,8 @@ static inline void latency_pad(uint64_t turns, uint32_t after) {
     uint64_t left = after;
     __asm__ volatile("andl $0, %k[left]\n\t"
                      "addq %[turns], %[left]\n\t"
-                     "jz 2f\n"
+                     "jz 2f\n\t"
+                     ".p2align 5\n"
                      "1: decq %[left]\n\t"
                      "jnz 1b\n"
                      "2:"
@@ -41,3 +42,13 @@ static inline void latency_pad(uint64_t turns, uint32_t after) {
                      : [turns] "r"(turns)
                      : "cc", "memory");
 }
+
+/* `count` operations in a row that begin when `after` is known. */
+#define LATENCY_CHAIN_OF(count, after)                                                             \
+    do {                                                                                           \
+        uint64_t latency_value_ = (after);                                                         \
+        __asm__ volatile(".rept %c[turns]\n\tincq %[value]\n\t.endr"                               \
+                         : [value] "+r"(latency_value_)                                            \
+                         : [turns] "i"(count)                                                      \
+                         : "cc", "memory");                                                        \
+    } while (0)

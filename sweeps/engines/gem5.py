@@ -12,7 +12,7 @@ from sweeps.engines.gem5_probe import Probe, figures_of, probe, script_command
 from sweeps.isa import ISAS
 
 MODELS = ("timing", "minor", "o3")
-MECHANISMS = ("quiesce", "sentinel", "padding", "fu_timing")
+MECHANISMS = ("quiesce", "sentinel", "padding", "chain", "fu_timing")
 ROIS = ("m5", "pc_count")
 MAX_CORES = 64
 _CHARGES = "charge_"

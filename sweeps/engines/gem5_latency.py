@@ -5,7 +5,7 @@ Minor on AArch64). The others are an instruction behind the operation; lockimpl/
 how each works, gem5-configs/README.md which is used where.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sweeps.build import Mechanisms
 from sweeps.cells import Cell
@@ -14,10 +14,10 @@ from sweeps.cells import Cell
 ATOMIC = {
     ("x86_64", "timing"): ("quiesce", "padding"),
     ("x86_64", "minor"): ("sentinel", "quiesce"),
-    ("x86_64", "o3"): ("sentinel", "padding"),
+    ("x86_64", "o3"): ("sentinel", "chain"),
     ("aarch64", "timing"): ("quiesce", "padding"),
     ("aarch64", "minor"): ("fu_timing", "sentinel"),
-    ("aarch64", "o3"): ("sentinel", "padding"),
+    ("aarch64", "o3"): ("sentinel", "chain"),
     ("ppc64le", "timing"): ("padding",),
     ("ppc64le", "minor"): ("sentinel", "padding"),
 }
@@ -42,17 +42,19 @@ class Latencies:
     """What a cell sets, by mechanism.
 
     `mechanisms`: atomic, fence, charge -> mechanism, where something is set; `program`: what the
-    program is told (argument -> amount); `config`: what gem5 is told (name -> cycles).
+    program is told (argument -> amount); `config`: what gem5 is told (name -> cycles); `chains`:
+    what is compiled into the program.
     """
 
     mechanisms: dict[str, str]
     program: dict[str, int]
     config: dict[str, int]
+    chains: dict[str, int]
 
     def built_in(self) -> Mechanisms:
         """What the program is built with. Functional-unit timing needs nothing there."""
         found = {k: v for k, v in self.mechanisms.items() if v != "fu_timing"}
-        return Mechanisms(**found)
+        return replace(Mechanisms(**found), **self.chains)
 
 
 def mechanism(kind: str, isa: str, model: str, forced: str) -> str:
@@ -67,6 +69,7 @@ def latencies(cell: Cell, model: str, forced: str, charges: dict[str, int]) -> L
     mechanisms: dict[str, str] = {}
     program: dict[str, int] = {}
     config: dict[str, int] = {}
+    chains: dict[str, int] = {}
     for kind, cycles in (("atomic", cell.cas), ("fence", cell.fence_latency)):
         if cycles is None:
             continue
@@ -74,6 +77,8 @@ def latencies(cell: Cell, model: str, forced: str, charges: dict[str, int]) -> L
         mechanisms[kind] = chosen
         if chosen == "quiesce":
             program[f"latency_{kind}"] = cycles
+        elif chosen == "chain":
+            chains[f"{kind}_chain"] = cycles
         elif chosen == "padding":
             program[f"latency_{kind}"] = _turns(where, cycles)
         elif chosen == "sentinel":
@@ -83,7 +88,7 @@ def latencies(cell: Cell, model: str, forced: str, charges: dict[str, int]) -> L
     if any(charges.values()):
         mechanisms["charge"] = "padding"
         program |= {f"latency_{name}": _turns(where, cycles) for name, cycles in charges.items()}
-    return Latencies(mechanisms, program, config)
+    return Latencies(mechanisms, program, config, chains)
 
 
 def _turns(where: tuple[str, str], cycles: int) -> int:
