@@ -51,8 +51,8 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two mechanisms for the same operation of the same core model. `difference`: the largest of
-    what they add to the latency at 0, relative; `offset`: of those latencies at 0, in cycles."""
+    """Two mechanisms for the same operation of the same core model. `difference`: of the slopes of
+    their lines, measured cycles a set cycle; `offset`: of what their lines cost at 0, in cycles."""
 
     first: Sweep
     second: Sweep
@@ -125,10 +125,9 @@ def _fit(key: tuple[str, ...], points: dict[int, float], mechanisms: set[str]) -
 def agreements(found: Sequence[Sweep]) -> list[Agreement]:
     """Each two mechanisms that serve the same operation of the same core model and machine."""
     return [
-        _agreement(first, second, common)
+        Agreement(first, second, abs(first.slope - second.slope), second.offset - first.offset)
         for first, second in itertools.combinations(found, 2)
         if _subject(first) == _subject(second) and first.mechanism != second.mechanism
-        if len(common := sorted(dict(first.points).keys() & dict(second.points).keys())) > 1
     ]
 
 
@@ -139,16 +138,6 @@ def model_of(label: str) -> str:
 
 def _subject(sweep: Sweep) -> tuple[str, ...]:
     return (model_of(sweep.engine), sweep.machine, sweep.isa, sweep.flavour, sweep.op)
-
-
-def _agreement(first: Sweep, second: Sweep, common: Sequence[int]) -> Agreement:
-    """Compares what each adds to its own latency at 0, which a mechanism may have to pay for."""
-    one, other = dict(first.points), dict(second.points)
-    base, *others = common
-    difference = max(
-        abs((one[x] - one[base]) - (other[x] - other[base])) / (x - base) for x in others
-    )
-    return Agreement(first, second, difference, second.offset - first.offset)
 
 
 def regions(connection: sqlite3.Connection) -> list[Region]:

@@ -5,7 +5,7 @@ Minor on AArch64). The others are an instruction behind the operation; lockimpl/
 how each works, gem5-configs/README.md which is used where.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sweeps.build import Mechanisms
 from sweeps.cells import Cell
@@ -43,7 +43,7 @@ class Latencies:
 
     `mechanisms`: atomic, fence, charge -> mechanism, where something is set; `program`: what the
     program is told (argument -> amount); `config`: what gem5 is told (name -> cycles); `chains`:
-    what is compiled into the program.
+    atomic, fence -> operations compiled into the program.
     """
 
     mechanisms: dict[str, str]
@@ -54,7 +54,13 @@ class Latencies:
     def built_in(self) -> Mechanisms:
         """What the program is built with. Functional-unit timing needs nothing there."""
         found = {k: v for k, v in self.mechanisms.items() if v != "fu_timing"}
-        return replace(Mechanisms(**found), **self.chains)
+        return Mechanisms(
+            found.get("atomic", "engine"),
+            found.get("fence", "engine"),
+            found.get("charge", "engine"),
+            self.chains.get("atomic", 0),
+            self.chains.get("fence", 0),
+        )
 
 
 def mechanism(kind: str, isa: str, model: str, forced: str) -> str:
@@ -78,7 +84,7 @@ def latencies(cell: Cell, model: str, forced: str, charges: dict[str, int]) -> L
         if chosen == "quiesce":
             program[f"latency_{kind}"] = cycles
         elif chosen == "chain":
-            chains[f"{kind}_chain"] = cycles
+            chains[kind] = cycles
         elif chosen == "padding":
             program[f"latency_{kind}"] = _turns(where, cycles)
         elif chosen == "sentinel":
