@@ -15,7 +15,7 @@ from results.errors import LockcrossError
 from results.figures import DRAWINGS, ENGINES
 from results.reference import References
 from results.style import engine_name, isa_words, name
-from results.validation import speeds, summarize
+from results.validation import ALL_ISAS, speeds, summarize
 from results.validation_table import percent, reasons, signed, verdict
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -108,7 +108,8 @@ def _validation(connection: sqlite3.Connection) -> dict[str, Any] | None:
     sets = summarize(connection)
     if not sets:
         return None
-    isas = {one.isa: isa_title(connection, one.isa) for one in sets}
+    isas = {one.isa: isa_title(connection, one.isa) for one in sets if one.isa != ALL_ISAS}
+    isas[ALL_ISAS] = ALL_ISAS
     return {"sets": sets, "speeds": speeds(connection), "isas": isas}
 
 

@@ -9,7 +9,7 @@ import itertools
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -17,6 +17,7 @@ from results.data import EMBEDDED, label_of, optional_fact
 from results.style import LATENCIES, engine_order, flavour_name, name
 
 FLOOR = "null"  # what a workload costs without a lock: in no contest
+ALL_ISAS = "all"  # stands for the ISA in the summary of a whole set
 CLEAR = 0.10  # the order of two locks counts when their costs on gem5 differ by more
 
 _COLUMNS = """SELECT series.name, runs.id, engine, lock, fence, machine, isa, flavour, workload,
@@ -187,7 +188,8 @@ def compare(runs: Sequence[Run]) -> list[Cell]:
 
 
 def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
-    """Every set by engine label and ISA; empty for a database without validation."""
+    """Every set by engine label and ISA, and behind several ISAs the whole set, to which the bars
+    apply; empty for a database without validation."""
     runs = load(connection)
     facts = optional_fact(connection, "validation_bars") or {}
     java = (optional_fact(connection, "java_locks") or {}).get("names")
@@ -199,16 +201,25 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
     groups = {(r.set, r.engine, r.setting.isa) for r in runs if r.engine != EMBEDDED}
     # The simplest model first, and what runs alone before what contends.
     ordered = sorted(groups, key=lambda g: (engine_order(g[1]), threads[g[0]], g))
-    return [
-        _summary(
-            group,
-            facts.get(group[0], {}),
-            [c for c in cells if (c.set, c.engine, c.setting.isa) == group],
-            [r for r in runs if r.set == group[0] and r.setting.isa == group[2]],
-            java,
-        )
-        for group in ordered
-    ]
+    found = []
+    for (title, engine), some in itertools.groupby(ordered, key=lambda g: g[:2]):
+        fact = facts.get(title, {})
+        here = [c for c in cells if (c.set, c.engine) == (title, engine)]
+        isas = [isa for _, _, isa in some]
+        found += [
+            _summary(
+                (title, engine, isa),
+                fact if len(isas) == 1 else {"title": fact.get("title", title)},
+                [c for c in here if c.setting.isa == isa],
+                [r for r in runs if r.set == title and r.setting.isa == isa],
+                java,
+            )
+            for isa in isas
+        ]
+        if len(isas) > 1:  # what is found in it stands with the ISAs
+            whole = _summary((title, engine, ALL_ISAS), fact, here, [], java)
+            found.append(replace(whole, worst_cell="", contests=0, winner_changes=()))
+    return found
 
 
 def _summary(

@@ -165,3 +165,20 @@ def test_the_named_query_gives_the_same_errors(data: Gem5Data, tmp_path: Path) -
         "o3_contended", "thin", 100.0,
     )  # fmt: skip
     assert {row["error_percent"] for row in rows if row["engine"] == "gem5/timing"} == {-2, 0, 2}
+
+
+def test_bars_apply_to_all_isas_of_a_set_together(data: Gem5Data) -> None:
+    runs = [
+        data.run(engine, "thin", cost, isa=isa, flavour=flavour)
+        for isa, flavour, costs in (
+            ("x86_64", "lock", (100.0, 110.0)), ("aarch64", "lse", (100.0, 100.0)),
+        )
+        for engine, cost in zip(("gem5/timing", "qemu"), costs, strict=True)
+    ]  # fmt: skip
+    data.store.set_series("validation/both", runs)
+    data.store.set_fact("validation_bars", {"both": {"mean": 0.06, "title": "Both"}})
+    found = _summaries(data)
+    assert [found["both", isa].met for isa in ("x86_64", "aarch64", "all")] == [None, None, True]
+    assert found["both", "all"].mean_error == pytest.approx(0.05)
+    data.store.set_fact("validation_bars", {"both": {"mean": 0.04, "title": "Both"}})
+    assert _summaries(data)["both", "all"].met is False
