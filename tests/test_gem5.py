@@ -11,6 +11,7 @@ from sweeps.build import Builder, Mechanisms, Program
 from sweeps.cells import Cell
 from sweeps.engines import gem5_find, gem5_latency, gem5_output, load_engine
 from sweeps.engines.base import Exit, Limits
+from sweeps.engines.gem5_probe import figures_of
 from sweeps.paths import GEM5_CONFIGS
 from tests.commands import lockcross
 
@@ -131,7 +132,7 @@ def test_unknown_labels_are_the_users_mistake(label: str) -> None:
 
 
 def test_nothing_set_nothing_built_in() -> None:
-    found = gem5_latency.latencies(cell(), "timing", "", {"stop": 0, "park": 0})
+    found = gem5_latency.latencies(cell(), "timing", "", {"stop": 0, "park": 0}, 1)
     assert found.built_in() == Mechanisms()
     assert found.program == found.config == {}
     assert Program.of(cell(), found.built_in()) == Program.of(cell())
@@ -149,11 +150,11 @@ def test_nothing_set_nothing_built_in() -> None:
 )
 def test_mechanisms(isa: str, model: str, atomic: str, fence: str) -> None:
     wanted = cell(f"gem5/{model}", isa, cas=60, fence_latency=30)
-    found = gem5_latency.latencies(wanted, model, "", {"stop": 100})
+    found = gem5_latency.latencies(wanted, model, "", {"stop": 100}, 2)
     assert found.mechanisms == {"atomic": atomic, "fence": fence, "charge": "padding"}
     assert "fu_timing" not in vars(found.built_in()).values()
     amounts = {**found.program, **found.config}
-    turn = gem5_latency.CYCLES_PER_TURN[isa, model]
+    turn = gem5_latency.cycles_per_turn(isa, model, 2)
     assert amounts["latency_stop"] == round(100 / turn)
     told = {"quiesce": 60, "sentinel": 60, "fu_timing": 60, "padding": round(60 / turn)}[atomic]
     assert told in amounts.values()
@@ -161,7 +162,9 @@ def test_mechanisms(isa: str, model: str, atomic: str, fence: str) -> None:
 
 def test_a_forced_mechanism_takes_the_place_of_the_default() -> None:
     wanted = cell("gem5/minor/sentinel", "aarch64", cas=60)
-    assert gem5_latency.latencies(wanted, "minor", "sentinel", {}).config == {"sentinel_atomic": 60}
+    assert gem5_latency.latencies(wanted, "minor", "sentinel", {}, 2).config == {
+        "sentinel_atomic": 60
+    }
 
 
 @pytest.mark.parametrize(
@@ -196,7 +199,23 @@ def test_x86_code_is_fetched_and_cracked_as_gem5_does() -> None:
     told = {"fetch_bytes": 0, "micro_operations": 0}
     assert set(figures.refused("timing", "x86_64", told)) == {"fetch_bytes"}
     assert set(figures.refused("o3", "x86_64", told)) == {"micro_operations"}
-    assert figures.refused("o3", "aarch64", told) == {}
+    assert set(figures.refused("minor", "aarch64", told)) == {"micro_operations"}
+    assert figures.refused("o3", "ppc64le", told) == {}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("isa", ["x86_64", "ppc64le", "aarch64"])
+def test_every_figure_of_a_machine_is_known(model: str, isa: str) -> None:
+    told = {k: n for k, n in figures_of("generic", isa).items() if not k.startswith("charge_")}
+    found = figures.refused(model, isa, {**told, "surprise": 1})
+    assert [k for k, why in found.items() if "no such figure" in why] == ["surprise"]
+    assert {"lat_dirty", "lat_upgrade", "lat_invalidate", "cas_success"} <= set(found)
+    assert not {"line", "lat_l1", "l2_size", "clock_mhz"} & set(found)
+
+
+def test_a_fill_faster_than_the_path_is_refused() -> None:
+    found = figures.refused("timing", "ppc64le", {"lat_l2": 4, "lat_memory": 15})
+    assert set(found) == {"lat_l2", "lat_memory"}
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -46,7 +46,10 @@ def make_cpu(isa, model, number, figures, latencies):
 
 def _predictor(figures):
     """A table of two-bit counters, as the embedded engine has."""
-    return objects.LocalBP(localPredictorSize=whole_number(figures, "predictor_entries"))
+    counters = objects.LocalBP(localPredictorSize=whole_number(figures, "predictor_entries"))
+    if hasattr(objects, "ConditionalPredictor"):  # gem5 25.1 made of one class two
+        return objects.BranchPredictor(conditionalBranchPred=counters)
+    return counters
 
 
 def _configure_minor(cpu, figures, sentinels, unit_latencies):

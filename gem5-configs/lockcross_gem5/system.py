@@ -4,16 +4,9 @@ from m5 import objects
 from m5.objects import Cache, L2XBar, Process, Root, SEWorkload, SimpleMemory, System, SystemXBar
 
 from lockcross_gem5.cores import make_cpu
-from lockcross_gem5.figures import whole_number
+from lockcross_gem5.figures import L2_PATH, MEMORY_PATH, whole_number
 
 MEMORY = "512MiB"
-
-# What a clean fill from the L2 takes beside the L2's lookup, and one from memory beside that of the
-# L2 and the memory's own latency, in cycles: the answers of L1 and L2, the crossbars. With these,
-# workload rounds takes what the embedded engine says, on machine gem5_timing and with an L2 too
-# small for its objects.
-L2_PATH = 4
-MEMORY_PATH = 11
 
 
 def build(isa, model, cores, figures, latencies, command):

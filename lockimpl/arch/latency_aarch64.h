@@ -38,7 +38,7 @@ static inline void latency_pad(uint64_t turns, uint32_t after) {
                      "1: subs %[left], %[left], #1\n\t"
                      "b.ne 1b\n"
                      "2:"
-                     : [left] "+r"(left)
+                     : [left] "+&r"(left)
                      : [turns] "r"(turns)
                      : "cc", "memory");
 }

@@ -29,7 +29,7 @@ static inline void latency_pad(uint64_t turns, uint32_t after) {
                      ".p2align 5\n"
                      "1: bdnz 1b\n"
                      "2:"
-                     : [left] "+b"(left)
+                     : [left] "+&b"(left)
                      : [turns] "r"(turns)
                      : "ctr", "cr0", "memory");
 }

@@ -16,6 +16,7 @@ MECHANISMS = ("quiesce", "sentinel", "padding", "chain", "fu_timing")
 ROIS = ("m5", "pc_count")
 MAX_CORES = 64
 _CHARGES = "charge_"
+_FEWEST_COUNTERS = 2  # of gem5's LocalBP
 
 
 class Gem5Engine:
@@ -58,20 +59,32 @@ class Gem5Engine:
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without gem5."""
         where = f"gem5's {self.model} core for {ISAS[cell.isa].title}"
-        if self.model not in find_gem5(cell.isa).models[cell.isa]:
+        gem5 = find_gem5(cell.isa)
+        if self.model not in gem5.models[cell.isa]:
             return f"isa: {cell.isa}: this gem5 has no {self.model} core for it"
-        if self._roi == "m5" and cell.isa == "ppc64le":
-            return f"isa: {cell.isa}: gem5 has no m5 operations there"
-        known = gem5_latency.ATOMIC.get((cell.isa, self.model), ())
-        if self._mechanism and self._mechanism not in known:
-            return f"engine: {self.name}: {where} knows {', '.join(known) or 'no mechanism'} only"
         if cell.threads > MAX_CORES:
             return f"threads: {cell.threads}: engine {self.name} has {MAX_CORES} cores at most"
-        found = probe(find_gem5(cell.isa), cell.isa, self.model)
+        found = probe(gem5, cell.isa, self.model)
         if found.alone:
             return f"isa: {cell.isa}: {where} is unusable: {found.alone}"
         if cell.threads > 1 and found.together:
             return f"threads: {cell.threads}: atomics do not hold across cores: {found.together}"
+        return self._misfit(cell, where)
+
+    def _misfit(self, cell: Cell, where: str) -> str:
+        """What of label or machine the core model cannot be, or nothing."""
+        known = gem5_latency.ATOMIC.get((cell.isa, self.model), ())
+        figures = figures_of(cell.machine, cell.isa)
+        if not known:
+            return f"isa: {cell.isa}: no latency mechanism is known for {where}"
+        if self._mechanism and self._mechanism not in known:
+            return f"engine: {self.name}: {where} knows {', '.join(known)} only"
+        if self._roi == "m5" and cell.isa == "ppc64le":
+            return f"isa: {cell.isa}: gem5 has no m5 operations there"
+        if self.model != "timing" and not figures["store_buffer"]:
+            return f"machine: {cell.machine}: {where} needs a store buffer, the machine has none"
+        if self.model != "timing" and figures["predictor_entries"] < _FEWEST_COUNTERS:
+            return f"machine: {cell.machine}: {where} needs {_FEWEST_COUNTERS} predictor_entries"
         return ""
 
     def _latencies(self, cell: Cell) -> gem5_latency.Latencies:
@@ -83,7 +96,7 @@ class Gem5Engine:
         }
         if cell.cancel is not None:
             charges["stop"] = cell.cancel
-        return gem5_latency.latencies(cell, self.model, self._mechanism, charges)
+        return gem5_latency.latencies(cell, self.model, self._mechanism, charges, figures["width"])
 
     def _roi_of(self, cell: Cell) -> str:
         return self._roi or ("pc_count" if cell.isa == "ppc64le" else "m5")

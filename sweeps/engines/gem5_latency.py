@@ -35,6 +35,7 @@ CYCLES_PER_TURN = {
     ("ppc64le", "timing"): 1.0,
     ("ppc64le", "minor"): 4.0,
 }
+_SINGLE_ISSUE_X86 = 12.0  # Minor, which decodes an operation a cycle then
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,20 @@ def mechanism(kind: str, isa: str, model: str, forced: str) -> str:
     return forced if forced in works else works[0]
 
 
-def latencies(cell: Cell, model: str, forced: str, charges: dict[str, int]) -> Latencies:
-    """The mechanisms of a cell and their amounts. `charges`: kind -> cycles of the machine."""
+def cycles_per_turn(isa: str, model: str, width: int) -> float:
+    """Cycles of one turn of the padding loop on a core of that width."""
+    if (isa, model, width) == ("x86_64", "minor", 1):
+        return _SINGLE_ISSUE_X86
+    return CYCLES_PER_TURN[isa, model]
+
+
+def latencies(
+    cell: Cell, model: str, forced: str, charges: dict[str, int], width: int
+) -> Latencies:
+    """The mechanisms of a cell and their amounts. `charges`: kind -> cycles of the machine;
+    `width`: that of its core."""
     where = (cell.isa, model)
+    turn = cycles_per_turn(*where, width)
     mechanisms: dict[str, str] = {}
     program: dict[str, int] = {}
     config: dict[str, int] = {}
@@ -86,16 +98,12 @@ def latencies(cell: Cell, model: str, forced: str, charges: dict[str, int]) -> L
         elif chosen == "chain":
             chains[kind] = cycles
         elif chosen == "padding":
-            program[f"latency_{kind}"] = _turns(where, cycles)
+            program[f"latency_{kind}"] = round(cycles / turn)
         elif chosen == "sentinel":
             config[f"sentinel_{kind}"] = max(1, cycles)
         elif cycles:
             config[f"fu_{kind}"] = cycles
     if any(charges.values()):
         mechanisms["charge"] = "padding"
-        program |= {f"latency_{name}": _turns(where, cycles) for name, cycles in charges.items()}
+        program |= {f"latency_{name}": round(n / turn) for name, n in charges.items()}
     return Latencies(mechanisms, program, config, chains)
-
-
-def _turns(where: tuple[str, str], cycles: int) -> int:
-    return round(cycles / CYCLES_PER_TURN[where])
