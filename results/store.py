@@ -186,9 +186,12 @@ class Store:
             )
 
     def forget_series(self) -> None:
-        """Removes all series and crossovers, in one transaction; the runs stay."""
+        """Removes a study's series and crossovers, in one transaction; the runs and what
+        `lockcross validate` has left stay."""
         with self._transaction() as connection:
-            connection.execute("DELETE FROM series")
+            connection.execute(
+                "DELETE FROM series WHERE name NOT GLOB 'validation/*' AND name NOT GLOB 'roi/*'"
+            )
             connection.execute("DELETE FROM crossovers")
 
     def fact(self, name: str) -> dict[str, object] | None:

@@ -217,8 +217,9 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
             for isa in isas
         ]
         if len(isas) > 1:  # what is found in it stands with the ISAs
-            whole = _summary((title, engine, ALL_ISAS), fact, here, [], java)
-            found.append(replace(whole, worst_cell="", contests=0, winner_changes=()))
+            everything = [r for r in runs if r.set == title]
+            whole = _summary((title, engine, ALL_ISAS), fact, here, everything, java)
+            found.append(replace(whole, worst_cell="", contests=0, winner_changes=(), left_out=()))
     return found
 
 
@@ -234,6 +235,7 @@ def _summary(
     mean = fmean(map(abs, errors)) if errors else None
     highest = abs(worst.error) if worst else None
     share = sum(agreed) / len(agreed) if agreed else None
+    failed = any(r.status == "failed" for r in runs if r.engine in (group[1], EMBEDDED))
     return SetSummary(
         set=group[0], title=facts.get("title", group[0]), engine=group[1], isa=group[2],
         cells=len(cells),
@@ -243,7 +245,7 @@ def _summary(
         winner_changes=tuple(change for c in contests if (change := _change(c))),
         left_out=tuple(_left_out(group[1], runs)),
         bar_mean=bars.mean, bar_worst=bars.worst, bar_order=bars.order,
-        met=_met(bars, mean, highest, share),
+        met=_met(bars, mean, highest, share, failed),
     )  # fmt: skip
 
 
@@ -303,8 +305,13 @@ def _why_not(engine: str, run: Run | None) -> str:
     return f"{engine} {run.status}: {run.cause}" if run.status != "ok" else f"{engine}: no pairs"
 
 
-def _met(bars: _Bars, mean: float | None, worst: float | None, order: float | None) -> bool | None:
-    """Whether the errors are within the bars, the share of agreed orders above its own."""
+def _met(
+    bars: _Bars, mean: float | None, worst: float | None, order: float | None, failed: bool
+) -> bool | None:
+    """Whether the errors are within the bars, the share of agreed orders above its own, and no run
+    failed; None without bars."""
+    if (bars.mean, bars.worst, bars.order) == (None, None, None):
+        return None
     judged = [
         value <= bar
         for value, bar in ((mean, bars.mean), (worst, bars.worst))
@@ -312,7 +319,7 @@ def _met(bars: _Bars, mean: float | None, worst: float | None, order: float | No
     ]
     if order is not None and bars.order is not None:
         judged.append(order >= bars.order)
-    return all(judged) if judged else None
+    return not failed and all(judged) if judged or failed else None
 
 
 def speeds(connection: sqlite3.Connection) -> list[Speed]:

@@ -27,7 +27,7 @@ Keep = Annotated[
     bool, typer.Option("--keep", help="Keep every run's folder, not only failed ones'.")
 ]
 InstructionLimit = Annotated[
-    int, typer.Option(min=1, help="Instructions a cell may execute, over all cores.")
+    int, typer.Option(min=1, help="Instructions a cell may execute, over all cores; gem5: cycles.")
 ]
 Database = Annotated[Path, typer.Option("--db", help="The database.")]
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
@@ -208,6 +208,8 @@ def run(
     for name, value in sorted(done.metrics.items()):
         table.add_row(name, f"{value:g}" if value % 1 else f"{value:.0f}", units[name])
     Console().print(table)
+    if output:
+        print(output.strip())
 
 
 def _parameters(workload: str, words: Sequence[str]) -> dict[str, int | str]:

@@ -320,7 +320,10 @@ def _one_bar(total: int) -> "Iterator[Progress]":
 def _flavours(plan: StudyPlan, isas: list[str] | None) -> list[str]:
     if unknown := [isa for isa in isas or [] if isa not in ISAS]:
         raise LockcrossError(f"--isa: {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
-    return [flavour for flavour in plan.flavours if not isas or isa_of(flavour) in isas]
+    found = [flavour for flavour in plan.flavours if not isas or isa_of(flavour) in isas]
+    if not found:
+        raise LockcrossError(f"--isa: this study has {', '.join(plan.flavours)} only")
+    return found
 
 
 def crossover(
@@ -342,6 +345,8 @@ def crossover(
     ] = None,
 ) -> None:
     """The main job: measure, find the crossovers, draw the figures, write the report."""
+    if quick and study:
+        raise LockcrossError("--quick is a study of its own; give it or --study")
     plan = load_study(study or ("crossover_quick" if quick else "crossover"))
     flavours = _flavours(plan, isa)
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()

@@ -132,7 +132,10 @@ class StudyPlan(_Table):
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
-        load_engine(self.engine)
+        try:
+            load_engine(self.engine)
+        except LockcrossError as error:
+            raise ValueError(f"engine: {error.message}") from None
         rounds = [self.rounds] if self.rounds else []
         machines = [self.machine, *(r.machine for r in rounds), *self.calibration.machines]
         for key, values, known in (
@@ -167,6 +170,9 @@ def load_study(name: str) -> StudyPlan:
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
+    known = sorted(path.stem for path in STUDIES.glob("*.toml"))
+    if name not in known:
+        raise LockcrossError(f"study {name!r} is unknown; known are {', '.join(known)}")
     path = STUDIES / f"{name}.toml"
     try:
         return parse_study(path.read_text(encoding="utf-8"))

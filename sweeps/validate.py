@@ -108,17 +108,17 @@ class Validation:
         """Raises LockcrossError when gem5 is missing, or a latency sweep fails."""
         cells = set_cells(names)
         models = [m for m in MODELS if any(name.startswith(m) for name in names)]
-        for isa in ISAS:
-            load_engine(f"gem5/{models[0]}").version(isa)
         everything = [cell for some in cells.values() for cell in some]
+        for isa in sorted({cell.isa for cell in everything}):
+            load_engine(f"gem5/{models[0]}").version(isa)
         self._runner.run(everything, "validate")
         for name, some in cells.items():
             self._store_series(f"validation/{name}", some)
+        self._store_facts(names, everything)
         if latencies:
             for name, some in region_cells(models).items():
                 self._store_series(name, some)
             calibrate(self._runner, self._store, latency_settings(models))
-        self._store_facts(names, everything)
 
     def _store_series(self, name: str, cells: Sequence[Cell]) -> None:
         self._store.set_series(name, [run.id for run in self._runner.run(cells, "validate")])
@@ -160,11 +160,14 @@ def validate(
     from sweeps.commands_run import progress_bar
 
     names = list(sets or SETS)
+    set_cells(names)  # an unknown one is said before anything else
     with Store(db) as store:
         with progress_bar() as progress:
             Validation(store, _runner(store, jobs, progress)).run(names, latencies)
         print_validation(store.connection, Console())
-        missed = [one for one in summarize(store.connection) if one.met is False]
+        missed = [
+            one for one in summarize(store.connection) if one.met is False and one.set in names
+        ]
     if missed:
         raise typer.Exit(1)
 

@@ -182,3 +182,13 @@ def test_bars_apply_to_all_isas_of_a_set_together(data: Gem5Data) -> None:
     assert found["both", "all"].mean_error == pytest.approx(0.05)
     data.store.set_fact("validation_bars", {"both": {"mean": 0.04, "title": "Both"}})
     assert _summaries(data)["both", "all"].met is False
+
+
+def test_a_failed_run_meets_no_bar(data: Gem5Data) -> None:
+    data.validation()
+    assert _summaries(data)["timing_uncontended", "x86_64"].met is True
+    (last,) = data.store.connection.execute(
+        "SELECT max(run_id) FROM series WHERE name = 'validation/timing_uncontended'"
+    ).fetchone()
+    data.store.connection.execute("UPDATE runs SET status = 'failed' WHERE id = ?", (last,))
+    assert _summaries(data)["timing_uncontended", "x86_64"].met is False

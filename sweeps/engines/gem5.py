@@ -38,14 +38,14 @@ class Gem5Engine:
         self.model, *variants = parts
         self._mechanism = self._roi = ""
         for variant in variants:
-            if variant in MECHANISMS:
+            if variant in MECHANISMS and not self._mechanism:
                 self._mechanism = variant
-            elif variant in ROIS:
+            elif variant in ROIS and not self._roi:
                 self._roi = variant
             else:
                 raise LockcrossError(
-                    f"engine {label!r}: {variant!r} is unknown; allowed are "
-                    f"{', '.join((*MECHANISMS, *ROIS))}"
+                    f"engine {label!r}: {variant!r} is unknown or one too many; allowed are one of "
+                    f"{', '.join(MECHANISMS)} and one of {', '.join(ROIS)}"
                 )
 
     def version(self, isa: str) -> str:
@@ -139,12 +139,11 @@ class Gem5Engine:
         for isa in ISAS:
             try:
                 gem5 = find_gem5(isa)
+                findings.append(Finding(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})"))
+                for model in gem5.models[isa]:
+                    findings.append(_judge(isa, model, probe(gem5, isa, model)))
             except LockcrossError as error:
                 findings.append(Finding(f"gem5 for {isa}", False, error.message, optional=True))
-                continue
-            findings.append(Finding(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})"))
-            for model in gem5.models[isa]:
-                findings.append(_judge(isa, model, probe(gem5, isa, model)))
         return findings
 
 

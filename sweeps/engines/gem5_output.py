@@ -77,13 +77,20 @@ def _check_end(limits: Limits, end: Exit, folder: Path) -> None:
         raise BadRunError(f"time limit: {limits.time_s:g} s")
     why = complaint(end.stderr)
     if end.code < 0:
-        raise BadRunError(f"gem5 was killed by {signal.Signals(-end.code).name}: {why}")
+        raise BadRunError(f"gem5 was killed by {_signal(-end.code)}: {why}")
     if end.code == 3:
         raise BadRunError(f"cycle limit: {limits.instructions}")
     if end.code != 0:
         raise BadRunError(f"gem5 failed (exit code {end.code}): {why}")
     if said := _text(folder / "guest.err").strip():
         raise BadRunError(f"arguments refused: {said.splitlines()[-1]}")
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal
+        return f"signal {number}"
 
 
 def _check_report(cell: Cell, folder: Path) -> Report:
