@@ -107,7 +107,7 @@ def doctor() -> None:
             part = f"engine {name.partition('/')[0]}: {found.part}"
             findings.append(replace(found, part=part))
     for finding in findings:
-        state = "ok" if finding.ok else "absent" if finding.optional else "MISSING"
+        state = "ok" if finding.ok else "not ok" if finding.optional else "MISSING"
         print(f"{state:7} {finding.part}: {finding.detail}")
     if not all(finding.ok or finding.optional for finding in findings):
         raise typer.Exit(1)
