@@ -4,7 +4,7 @@ import sqlite3
 from collections import Counter
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from results.style import engine_name, name
 from results.validation import SetSummary, Speed, speeds, summarize
@@ -50,13 +50,15 @@ def reasons(one: SetSummary) -> list[tuple[int, str]]:
 
 def _errors(summaries: list[SetSummary]) -> Table:
     table = Table(
-        "set", "ISA", "cells", "mean", "worst", "signed", "order", "pairs", "bars", box=None,
+        Column("set", overflow="fold", min_width=20),
+        "ISA", "cells", "mean", "worst", "order", Column("bars", min_width=6), box=None,
         title="Cycles per pair of the embedded engine against gem5",
     )  # fmt: skip
     for one in summaries:
+        order = f"{percent(one.order_share)} of {one.order_pairs}" if one.order_pairs else ""
         table.add_row(
             one.title, one.isa, str(one.cells), percent(one.mean_error), percent(one.worst_error),
-            signed(one.signed_error), percent(one.order_share), str(one.order_pairs), verdict(one),
+            order, verdict(one),
         )  # fmt: skip
     return table
 
