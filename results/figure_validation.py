@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from statistics import fmean
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -74,8 +75,8 @@ def _draw_panel(ax: Axes, cells: Sequence[Cell], summaries: Sequence[SetSummary]
         )  # fmt: skip
     _label_worst(ax, cells)
     ax.margins(x=0.08)
-    count = sum(one.cells for one in summaries)
-    mean = sum((one.mean_error or 0) * one.cells for one in summaries) / count
+    count = len(cells)
+    mean = fmean(abs(cell.error) for cell in cells)
     ax.text(
         0.02, 0.02, f"{count} cells, mean error {100 * mean:.1f} %", transform=ax.transAxes,
         fontsize=8, path_effects=HALO, zorder=6,

@@ -12,6 +12,9 @@ from sweeps.runner import Runner
 from sweeps.workloads import CALIBRATE_OPS
 
 ITERATIONS = 2000
+# A charge may be thousands of cycles, and takes the same each time: a few are enough.
+CHARGE_ITERATIONS = 100
+_CHARGES = ("stop", "park", "unpark", "wake")
 _BASE = {"fence": "store"}  # the loop an operation is compared with, where it is not `empty`
 
 
@@ -29,8 +32,13 @@ class Setting:
     cancel: int | None = None
     ops: tuple[str, ...] = CALIBRATE_OPS
 
-    def cell(self, op: str) -> Cell:
-        """The run that measures an operation's loop."""
+    def loops(self) -> list[tuple[str, int]]:
+        """Every loop that is run, as operation and iterations."""
+        few = [("empty", CHARGE_ITERATIONS)] if set(_CHARGES) & set(self.ops) else []
+        return [(op, iterations(op)) for op in self.ops] + few
+
+    def cell(self, op: str, turns: int) -> Cell:
+        """The run that measures an operation's loop of so many turns."""
         return Cell(
             engine=self.engine,
             machine=self.machine,
@@ -39,11 +47,16 @@ class Setting:
             lock="null",
             fence="full",
             workload="calibrate",
-            parameters={"op": op, "iterations": ITERATIONS},
+            parameters={"op": op, "iterations": turns},
             cas=self.cas,
             fence_latency=self.fence_latency,
             cancel=self.cancel,
         )
+
+
+def iterations(op: str) -> int:
+    """The turns of an operation's loop."""
+    return CHARGE_ITERATIONS if op in _CHARGES else ITERATIONS
 
 
 def calibrate(
@@ -54,7 +67,7 @@ def calibrate(
     One dictionary a setting, by operation; costs in cycles. Raises LockcrossError (exit code 1)
     when a run fails.
     """
-    cells = [setting.cell(op) for setting in settings for op in setting.ops]
+    cells = [setting.cell(*loop) for setting in settings for loop in setting.loops()]
     runs = runner.run(cells, "calibrate")
     for cell, run in zip(cells, runs, strict=True):
         if run.status != "ok":
@@ -64,7 +77,8 @@ def calibrate(
     found = []
     left = iter(runs)
     for setting in settings:
-        loops = dict(zip(setting.ops, itertools.islice(left, len(setting.ops)), strict=True))
+        wanted = setting.loops()
+        loops = dict(zip(wanted, itertools.islice(left, len(wanted)), strict=True))
         records = {op: _record(setting, op, loops) for op in setting.ops if op != "empty"}
         for record in records.values():
             store.add_calibration(record)
@@ -72,8 +86,11 @@ def calibrate(
     return found
 
 
-def _record(setting: Setting, op: str, loops: dict[str, StoredRun]) -> CalibrationRecord:
-    run, base = loops[op], loops[_BASE.get(op, "empty")]
+def _record(
+    setting: Setting, op: str, loops: dict[tuple[str, int], StoredRun]
+) -> CalibrationRecord:
+    turns = iterations(op)
+    run, base = loops[op, turns], loops[_BASE.get(op, "empty"), turns]
     return CalibrationRecord(
         machine=setting.machine,
         isa=setting.isa,
@@ -82,7 +99,7 @@ def _record(setting: Setting, op: str, loops: dict[str, StoredRun]) -> Calibrati
         cas=setting.cas,
         fence_latency=setting.fence_latency,
         op=op,
-        cycles=(run.metrics["cycles"] - base.metrics["cycles"]) / ITERATIONS,
+        cycles=(run.metrics["cycles"] - base.metrics["cycles"]) / turns,
         run_id=run.id,
         base_run_id=base.id,
     )

@@ -31,7 +31,6 @@ from sweeps.paths import DATABASE
 from sweeps.runner import Runner
 from sweeps.study_cells import Line, StudyCells, isa_of
 from sweeps.study_plan import StudyPlan, load_study
-from sweeps.workloads import CALIBRATE_OPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +71,7 @@ class Study:
 
     def known_cells(self) -> list[Cell]:
         """Every cell that can be named before anything has been run."""
-        cells = [s.cell(op) for s in self._calibrations() for op in CALIBRATE_OPS]
+        cells = [s.cell(*loop) for s in self._calibrations() for loop in s.loops()]
         for flavour in self._flavours:
             # The longest first: the shorter ones then fill the gaps at the end.
             cells += self._cells.run_length_cells(flavour)[::-1]
