@@ -232,11 +232,14 @@ def _draw_key(ax: Axes, plan: Mapping[str, Any], cancellation: int | None) -> No
         else ""
     )
     handles = [
-        Line2D([], [], color="black", marker="o", markersize=3, label="equal cost (searched)"),
-        Line2D([], [], color="black", marker="D", linestyle="", label="real processor"),
-        Line2D([], [], color="black", marker="D", linestyle="", markerfacecolor="white",
-               label="real processor,\nlatency partly assumed"),
-    ]  # fmt: skip
+        Line2D([], [], color="black", marker="o", markersize=3, label="equal cost (searched)")
+    ]
+    if label == EMBEDDED:
+        handles += [
+            Line2D([], [], color="black", marker="D", linestyle="", label="real processor"),
+            Line2D([], [], color="black", marker="D", linestyle="", markerfacecolor="white",
+                   label="real processor,\nlatency partly assumed"),
+        ]  # fmt: skip
     ax.legend(handles=handles, loc="upper left", frameon=False)
     ax.text(
         0.04, 0.7,
