@@ -142,6 +142,8 @@ def _labelled(found: Sequence[_Border], studies: Sequence[_Study]) -> list[tuple
 
 def _label(ax: Axes, found: Sequence[_Border], texts: Sequence[tuple[_Border, str]]) -> None:
     """Writes each text near its border, clear of all borders and other texts, with a line to it."""
+    if not found:  # one lock wins everywhere
+        return
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     origin, scale = np.array([left, low]), np.array([right - left, high - low]) / _PANEL
     names = [text for text in ax.texts if isinstance(text, Annotation)]
