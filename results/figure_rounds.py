@@ -7,8 +7,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from results.data import NoDataError, SeriesRun, fact, phases, series, series_names
-from results.style import FENCE_KINDS, look, name
+from results.data import (
+    EMBEDDED,
+    NoDataError,
+    SeriesRun,
+    engine,
+    fact,
+    phases,
+    series,
+    series_names,
+)
+from results.style import FENCE_KINDS, engine_name, look, name
 
 _TURN = 3  # rounds a thread runs before the other's turn
 _HIGH = 20  # bars above this say how high they are
@@ -70,5 +79,7 @@ def _draw_panel(
     ax.set_xlabel("round, and the thread that runs it")
     ax.set_ylabel(f"time relative to round 1 of {name(order[0])}")
     titles = dict(connection.execute("SELECT name, title FROM machines"))
-    ax.set_title(f"{titles.get(machine, machine)}: {FENCE_KINDS.get(kind, 'full fences')}")
+    label = engine(connection)
+    where = f" on {engine_name(label)}" if label != EMBEDDED else ""
+    ax.set_title(f"{titles.get(machine, machine)}{where}: {FENCE_KINDS.get(kind, 'full fences')}")
     ax.legend(loc="upper right", ncols=3, frameon=False)

@@ -50,8 +50,8 @@ DRAWINGS = (
         "Who wins, by the latency of a CAS and of a full fence",
         "Winner map for each instruction set over measured CAS latency (horizontal) and measured "
         "full-fence latency (vertical): the lock with the least cycles per acquire-release pair. "
-        "Black lines join the crossovers that were searched for (dots); diamonds are real "
-        "processors, hollow where a latency is assumed.",
+        "Black lines join the crossovers that were searched for (dots); diamonds, on the embedded "
+        "engine, are real processors, hollow where a latency is assumed.",
         draw_map,
     ),
     Drawing(

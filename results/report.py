@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results import latency, summary
-from results.data import Isa, engine, isa_title, optional_fact
+from results.data import EMBEDDED, Isa, engine, isa_title, optional_fact
 from results.errors import LockcrossError
 from results.figures import DRAWINGS, ENGINES
 from results.reference import References
@@ -85,6 +85,7 @@ def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str,
     rows = summary.rows(connection)
     return {
         "plan": plan,
+        "marked": engine(connection) == EMBEDDED,
         "engine": engine_name(engine(connection)),
         "locks": ", ".join(map(name, plan["locks"])),
         "aside": ", ".join(map(name, plan["table_locks"])) or "none",

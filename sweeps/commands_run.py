@@ -1,5 +1,6 @@
 """Commands that run cells: sweep, run, calibrate, build."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -196,8 +197,8 @@ def run(
         units = dict(
             store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (done.id,))
         )
-        (output,) = store.connection.execute(
-            "SELECT output FROM runs WHERE id = ?", (done.id,)
+        output, resolved = store.connection.execute(
+            "SELECT output, resolved FROM runs WHERE id = ?", (done.id,)
         ).fetchone()
     if done.status != "ok":
         raise LockcrossError(
@@ -208,6 +209,10 @@ def run(
     for name, value in sorted(done.metrics.items()):
         table.add_row(name, f"{value:g}" if value % 1 else f"{value:.0f}", units[name])
     Console().print(table)
+    prefix = "refused."
+    refused = [key.removeprefix(prefix) for key in json.loads(resolved) if key.startswith(prefix)]
+    if refused:
+        print(f"figures the core model cannot be told: {', '.join(refused)}")
     if output:
         print(output.strip())
 

@@ -25,6 +25,7 @@ from results.store import Store
 from results.winners import neighbours
 from sweeps.calibrate import Setting, calibrate
 from sweeps.cells import Cell
+from sweeps.engines import load_engine
 from sweeps.isa import ISAS
 from sweeps.machine import load_machine
 from sweeps.paths import DATABASE
@@ -348,6 +349,8 @@ def crossover(
         raise LockcrossError("--quick is a study of its own; give it or --study")
     plan = load_study(study or ("crossover_quick" if quick else "crossover"))
     flavours = _flavours(plan, isa)
+    for flavour in flavours:  # an engine that is missing is said before a database is made
+        load_engine(plan.engine).version(isa_of(flavour))
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     with Store(db) as store:
         new = _measure(store, plan, flavours, jobs)

@@ -1,6 +1,7 @@
 """`lockcross validate`: the embedded engine against gem5, and gem5's latency mechanisms against
 what they are told. Everything it runs is stored; the tables and the report are made of that."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,8 +110,6 @@ class Validation:
         cells = set_cells(names)
         models = [m for m in MODELS if any(name.startswith(m) for name in names)]
         everything = [cell for some in cells.values() for cell in some]
-        for isa in sorted({cell.isa for cell in everything}):
-            load_engine(f"gem5/{models[0]}").version(isa)
         self._runner.run(everything, "validate")
         for name, some in cells.items():
             self._store_series(f"validation/{name}", some)
@@ -160,7 +159,8 @@ def validate(
     from sweeps.commands_run import progress_bar
 
     names = list(sets or SETS)
-    set_cells(names)  # an unknown one is said before anything else
+    for cell in itertools.chain(*set_cells(names).values()):
+        load_engine(cell.engine).version(cell.isa)  # what is missing is said before anything else
     with Store(db) as store:
         with progress_bar() as progress:
             Validation(store, _runner(store, jobs, progress)).run(names, latencies)

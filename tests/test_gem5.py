@@ -69,7 +69,7 @@ def test_a_variable_that_names_nothing_is_said(
     no_gem5: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GEM5_ARM", "/nowhere/gem5")
-    with pytest.raises(LockcrossError, match="GEM5_ARM=/nowhere/gem5: no such program"):
+    with pytest.raises(LockcrossError, match="GEM5_ARM=/nowhere/gem5: no program that can be run"):
         gem5_find.find_gem5("aarch64")
 
 
@@ -101,7 +101,7 @@ def test_something_that_is_no_gem5_is_said(no_gem5: Path) -> None:
     path = no_gem5 / "gem5.opt"
     path.write_text("#!/bin/sh\necho 'what is run.py?' >&2\nexit 1\n")
     path.chmod(0o755)
-    with pytest.raises(LockcrossError, match=r"does not run its configuration: what is run.py"):
+    with pytest.raises(LockcrossError, match=r"is it a gem5\? It said: what is run.py"):
         gem5_find.find_gem5("x86_64")
 
 
@@ -112,7 +112,7 @@ def test_asking_for_the_engine_without_gem5_is_one_message(tmp_path: Path) -> No
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "GEM5_X86=" in done.stderr and "no such program" in done.stderr
+    assert "GEM5_X86=" in done.stderr and "no program that can be run" in done.stderr
 
 
 # Labels and mechanisms --------------------------------------------------------------------------

@@ -62,7 +62,8 @@ def _locate(isa: str) -> tuple[str, str]:
             path = shutil.which(given)
             if path is None:
                 raise LockcrossError(
-                    f"{variable}={given}: no such program; name a gem5 binary there", exit_code=1
+                    f"{variable}={given}: no program that can be run; name a gem5 binary there",
+                    exit_code=1,
                 )
             return str(Path(path).resolve()), variable
     for name in _NAMES:
@@ -99,7 +100,9 @@ def ask(path: str) -> Gem5:
             models = {isa: tuple(names) for isa, names in document["models"].items()}
             return Gem5(path, document["gem5_version"], models, text)
     said = complaint(done.stderr or done.stdout)
-    raise LockcrossError(f"gem5 ({path}) does not run its configuration: {said}", exit_code=1)
+    raise LockcrossError(
+        f"gem5 ({path}) does not run its configuration; is it a gem5? It said: {said}", exit_code=1
+    )
 
 
 def complaint(stderr: str) -> str:
