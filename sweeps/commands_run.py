@@ -170,9 +170,6 @@ def run(
     ] = None,
 ) -> None:
     """Run one cell and print its metrics. A run with --db is not repeated if it is stored."""
-    from rich.console import Console
-    from rich.table import Table
-
     from results.store import Store
     from sweeps.cells import Cell, wrong
     from sweeps.engines import load_engine
@@ -194,12 +191,20 @@ def run(
     ):
         runner = Runner(store, 1, None, limits(time_limit, instruction_limit), keep=keep)
         (done,) = runner.run([cell], "run")
-        units = dict(
-            store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (done.id,))
-        )
-        output, resolved = store.connection.execute(
-            "SELECT output, resolved FROM runs WHERE id = ?", (done.id,)
-        ).fetchone()
+        _print_run(store, done)
+
+
+def _print_run(store: "Store", done: "StoredRun") -> None:
+    """Prints the metrics of a run. Raises LockcrossError for one that is not ok."""
+    from rich.console import Console
+    from rich.table import Table
+
+    units = dict(
+        store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (done.id,))
+    )
+    output, resolved = store.connection.execute(
+        "SELECT output, resolved FROM runs WHERE id = ?", (done.id,)
+    ).fetchone()
     if done.status != "ok":
         raise LockcrossError(
             f"{done.status}: {done.cause}" + (f"\n{output.strip()}" if output else ""),
