@@ -12,10 +12,9 @@
  *             for the operation's result; the number is compiled in, and there is no branch to
  *             mispredict
  *
- * Each ISA's latency_<isa>.h gives latency_quiesce, latency_sentinel_atomic,
- * latency_sentinel_fence, latency_pad and LATENCY_CHAIN_OF; POWER has latency_sentinel_atomic and
- * latency_pad alone. The loop of latency_pad is aligned: a loop that lies in two fetch blocks takes
- * O3 twice as long.
+ * Each ISA's latency_<isa>.h gives latency_pad, whose loop is aligned: one that lies in two fetch
+ * blocks takes O3 twice as long. It gives the instructions of sentinels and chain too; POWER, which
+ * lacks the rest, gives latency_sentinel_atomic itself.
  */
 #ifndef LOCKCROSS_ARCH_H
 #error "include arch/arch.h"
@@ -55,6 +54,31 @@ extern latency_amounts_t latency_amounts;
 #include "arch/latency_ppc64le.h"
 #else
 #include "arch/latency_aarch64.h"
+#endif
+
+#include "arch/m5.h"
+#if LOCKCROSS_HAS_M5
+static inline __attribute__((always_inline)) void latency_quiesce(uint64_t cycles) {
+    m5_quiesce_cycles(cycles);
+}
+
+static inline void latency_sentinel_atomic(uint64_t after) {
+    LATENCY_SENTINEL_OPERATION(LATENCY_SENTINEL_OF_ATOMIC, after);
+}
+
+static inline void latency_sentinel_fence(uint64_t after) {
+    LATENCY_SENTINEL_OPERATION(LATENCY_SENTINEL_OF_FENCE, after);
+}
+
+/* `count` operations in a row that begin when `after` is known. */
+#define LATENCY_CHAIN_OF(count, after)                                                             \
+    do {                                                                                           \
+        uint64_t latency_value_ = (after);                                                         \
+        __asm__ volatile(".rept %c[turns]\n\t" LATENCY_CHAIN_LINK "\n\t.endr"                      \
+                         : [value] "+r"(latency_value_)                                            \
+                         : [turns] "i"(count)                                                      \
+                         : "cc", "memory");                                                        \
+    } while (0)
 #endif
 #endif
 

@@ -2,11 +2,6 @@
 #ifndef LOCKCROSS_ARCH_H
 #error "include arch/arch.h"
 #endif
-#include "arch/m5.h"
-
-static inline __attribute__((always_inline)) void latency_quiesce(uint64_t cycles) {
-    m5_quiesce_cycles(cycles);
-}
 
 /* One instruction on `after`, and one operation that waits for it. */
 #define LATENCY_SENTINEL_OPERATION(instruction, after)                                             \
@@ -17,16 +12,9 @@ static inline __attribute__((always_inline)) void latency_quiesce(uint64_t cycle
                      :                                                                             \
                      : "cc", "memory")
 
-/* gem5's operation class SimdFloatSqrt. */
-static inline void latency_sentinel_atomic(uint64_t after) {
-    LATENCY_SENTINEL_OPERATION("sqrtsd %%xmm0, %%xmm0", after);
-}
-
-/* gem5's operation class SimdFloatDiv. */
-static inline void latency_sentinel_fence(uint64_t after) {
-    LATENCY_SENTINEL_OPERATION("divsd %%xmm0, %%xmm0", after);
-}
-#undef LATENCY_SENTINEL_OPERATION
+#define LATENCY_SENTINEL_OF_ATOMIC "sqrtsd %%xmm0, %%xmm0" /* gem5's class SimdFloatSqrt */
+#define LATENCY_SENTINEL_OF_FENCE "divsd %%xmm0, %%xmm0"   /* SimdFloatDiv */
+#define LATENCY_CHAIN_LINK "incq %[value]"
 
 /* `turns` turns of a loop that begins when `after` is known. */
 static inline void latency_pad(uint64_t turns, uint32_t after) {
@@ -42,13 +30,3 @@ static inline void latency_pad(uint64_t turns, uint32_t after) {
                      : [turns] "r"(turns)
                      : "cc", "memory");
 }
-
-/* `count` operations in a row that begin when `after` is known. */
-#define LATENCY_CHAIN_OF(count, after)                                                             \
-    do {                                                                                           \
-        uint64_t latency_value_ = (after);                                                         \
-        __asm__ volatile(".rept %c[turns]\n\tincq %[value]\n\t.endr"                               \
-                         : [value] "+r"(latency_value_)                                            \
-                         : [turns] "i"(count)                                                      \
-                         : "cc", "memory");                                                        \
-    } while (0)
