@@ -39,10 +39,18 @@ def run(folder: Path, cells: list[Cell], limits: Limits | None = None) -> list[d
     return [one.metrics for one in found]
 
 
-def uncontended(engine: str, isa: str, lock: str, model: str = "timing") -> Cell:
+def uncontended(engine: str, isa: str, lock: str) -> Cell:
     return Cell(
-        engine=engine, machine=MACHINES[model], isa=isa, flavour=ISAS[isa].flavours[0], lock=lock,
+        engine=engine, machine="gem5_timing", isa=isa, flavour=ISAS[isa].flavours[0], lock=lock,
         fence="full", workload="sync", parameters={"iterations": 2000},
+    )  # fmt: skip
+
+
+def contended(model: str, isa: str, lock: str) -> Cell:
+    return Cell(
+        engine=f"gem5/{model}", machine=MACHINES[model], isa=isa, flavour=ISAS[isa].flavours[0],
+        lock=lock, fence="full", workload="threads",
+        parameters={"iterations": 20, "critical": 5, "think": 5}, threads=2,
     )  # fmt: skip
 
 
@@ -91,11 +99,7 @@ def test_the_ways_to_the_region_agree(tmp_path: Path, model: str) -> None:
 
 
 def test_what_the_probe_rules_out_is_refused(tmp_path: Path) -> None:
-    cell = Cell(
-        engine="gem5/timing", machine="gem5_timing", isa="ppc64le", flavour="larx", lock="thin",
-        fence="full", workload="threads", parameters={"iterations": 5, "critical": 0, "think": 0},
-        threads=2,
-    )  # fmt: skip
+    cell = contended("timing", "ppc64le", "thin")
     with Store(tmp_path / "runs.db") as store:
         (found,) = Runner(store, 1).run([cell], "test")
     assert found.status == "refused"
@@ -113,10 +117,6 @@ def test_a_livelock_ends_at_the_limit_and_leaves_its_folder(tmp_path: Path) -> N
 
 
 def test_the_same_run_has_the_same_cycles(tmp_path: Path) -> None:
-    cell = Cell(
-        engine="gem5/o3", machine="gem5_o3", isa="aarch64", flavour="lse", lock="asym_tasuki",
-        fence="full", workload="threads", parameters={"iterations": 20, "critical": 5, "think": 5},
-        threads=2,
-    )  # fmt: skip
+    cell = contended("o3", "aarch64", "asym_tasuki")
     first, second = (run(tmp_path / name, [cell])[0] for name in ("a", "b"))
     assert first == second

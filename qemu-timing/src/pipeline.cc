@@ -1,16 +1,9 @@
 #include "pipeline.h"
+#include "bits.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace lockcross {
-
-namespace {
-template <typename Each> void for_each_bit(uint64_t mask, Each each) {
-    for (; mask; mask &= mask - 1)
-        each(std::countr_zero(mask));
-}
-} // namespace
 
 Cycle FunctionalUnit::free_at(Cycle earliest) const {
     Cycle free = earliest;
