@@ -20,11 +20,37 @@
 #define LOCK_LINE 128 /* bytes; the longest cache line of the ISAs */
 #define LOCK_MAX_THREADS 64
 
+#define LOCK_TEXT_(x) #x
+#define LOCK_TEXT(x) LOCK_TEXT_(x)
+#define LOCK_JOIN_(x, y) x##y
+#define LOCK_JOIN(x, y) LOCK_JOIN_(x, y)
+#define LOCK_MEMBER(member) LOCK_JOIN(LOCKCROSS_LOCK, member)
+
+#ifndef LOCKCROSS_LOCK
+#error "LOCKCROSS_LOCK must name a lock of locks.def"
+#endif
+
+/* What locks.def says of every lock. */
+#define LOCK(name, paper_name, source, java, fence_kinds, variants, threads, words, summary)       \
+    enum {                                                                                         \
+        name##_is_java = java,                                                                     \
+        name##_fence_kinds = fence_kinds,                                                          \
+        name##_max_threads = threads,                                                              \
+        name##_extra_words = words                                                                 \
+    };
+#include "locks.def"
+#undef LOCK
+
+enum { LOCK_IS_JAVA = LOCK_MEMBER(_is_java) };
+_Static_assert(LOCK_MEMBER(_fence_kinds) & LOCKCROSS_FENCE,
+               "locks.def does not offer this lock with this fence kind");
+
 /* Object header. The flag word stands behind the lock word in one aligned 8 bytes: the fence kind
- * store_forward reads both with one load. */
+ * store_forward reads both with one load. What a lock has beyond that is `extra`, zero at first. */
 typedef struct {
     volatile uint32_t lock_word;
     volatile uint32_t flag;
+    volatile uint64_t extra[LOCK_MEMBER(_extra_words)];
 } __attribute__((aligned(8))) lock_object_t;
 
 /* Thread context. Each part that other threads read or write has a line of its own. */
@@ -72,32 +98,14 @@ _Noreturn void lock_fatal(const char *message);
 
 #include "monitor/handshake.h"
 
-#ifndef LOCKCROSS_LOCK
-#error "LOCKCROSS_LOCK must name a lock of locks.def"
-#endif
-#define LOCK_TEXT_(x) #x
-#define LOCK_TEXT(x) LOCK_TEXT_(x)
 /* clang-format off */
 #define LOCK_HEADER_(x) LOCK_TEXT_(locks/x.h)
 /* clang-format on */
 #define LOCK_HEADER(x) LOCK_HEADER_(x)
-#define LOCK_JOIN_(x, y) x##y
-#define LOCK_JOIN(x, y) LOCK_JOIN_(x, y)
-#define LOCK_MEMBER(member) LOCK_JOIN(LOCKCROSS_LOCK, member)
 
 /* clang-format off */
 #include LOCK_HEADER(LOCKCROSS_LOCK)
 /* clang-format on */
-
-/* What locks.def says of every lock: <name>_is_java, <name>_fence_kinds. */
-#define LOCK(name, paper_name, source, java, fence_kinds, summary)                                 \
-    enum { name##_is_java = java, name##_fence_kinds = fence_kinds };
-#include "locks.def"
-#undef LOCK
-
-enum { LOCK_IS_JAVA = LOCK_MEMBER(_is_java) };
-_Static_assert(LOCK_MEMBER(_fence_kinds) & LOCKCROSS_FENCE,
-               "locks.def does not offer this lock with this fence kind");
 
 /* Makes `self` thread number `index` (from 0): not running yet, so safe for handshakes. */
 static inline void lock_thread_init(lock_thread_t *self, unsigned index) {
@@ -110,6 +118,8 @@ static inline void lock_thread_init(lock_thread_t *self, unsigned index) {
 static inline void lock_object_init(lock_object_t *obj) {
     obj->lock_word = LOCK_MEMBER(_initial_word);
     obj->flag = 0;
+    for (int i = 0; i < LOCK_MEMBER(_extra_words); i++)
+        obj->extra[i] = 0;
 }
 
 /* Acquires obj's lock, waiting for it if need be; recursively if `self` holds it. */

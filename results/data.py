@@ -137,9 +137,10 @@ def engine(connection: sqlite3.Connection) -> str:
     return str(fact(connection, "plan").get("engine", EMBEDDED))
 
 
-def label_of(lock: str, fence: str) -> str:
+def label_of(lock: str, fence: str, variant: str = "") -> str:
     """The lock label (docs/interfaces.md, section 8)."""
-    return lock if fence == "full" else f"{lock}/{fence}"
+    named = f"{lock}:{variant}" if variant else lock
+    return named if fence == "full" else f"{named}/{fence}"
 
 
 def series_names(connection: sqlite3.Connection, kind: str) -> list[tuple[str, ...]]:
@@ -159,8 +160,8 @@ def _index(values: Sequence[str], value: str) -> int:
 def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     """The good runs of a series."""
     rows = connection.execute(
-        "SELECT runs.id, lock, fence, parameters, cas, fence_latency, cancel, resolved, value "
-        "FROM series "
+        "SELECT runs.id, lock, fence, variant, parameters, cas, fence_latency, cancel, resolved, "
+        "value FROM series "
         "JOIN runs ON runs.id = series.run_id "
         "JOIN metrics ON metrics.run_id = runs.id AND metrics.name = 'cycles_per_pair' "
         "WHERE series.name = ? AND status = 'ok' ORDER BY runs.id",
@@ -169,11 +170,11 @@ def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     axes = ("cas", "fence_latency", "cancel")
     return [
         SeriesRun(
-            run_id, label_of(lock, fence), json.loads(parameters),
+            run_id, label_of(lock, fence, variant), json.loads(parameters),
             {axis: value for axis, value in zip(axes, given, strict=True) if value is not None},
             json.loads(resolved), cost,
         )
-        for run_id, lock, fence, parameters, *given, resolved, cost in rows
+        for run_id, lock, fence, variant, parameters, *given, resolved, cost in rows
     ]  # fmt: skip
 
 

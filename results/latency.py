@@ -165,16 +165,16 @@ class _Length:
 
 def _lengths(connection: sqlite3.Connection, series: str) -> Iterator[tuple[str, str, _Length]]:
     """Good runs of a series as (workload, way to the region, length)."""
-    for engine, lock, fence, flavour, workload, pairs, cost, total in connection.execute(
-        "SELECT engine, lock, fence, flavour, workload, pairs.value, cost.value, total.value "
-        "FROM series JOIN runs ON runs.id = series.run_id AND status = 'ok' "
+    for engine, lock, fence, variant, flavour, workload, pairs, cost, total in connection.execute(
+        "SELECT engine, lock, fence, variant, flavour, workload, pairs.value, cost.value, "
+        "total.value FROM series JOIN runs ON runs.id = series.run_id AND status = 'ok' "
         "JOIN metrics pairs ON pairs.run_id = id AND pairs.name = 'pairs' "
         "JOIN metrics cost ON cost.run_id = id AND cost.name = 'cycles_per_pair' "
         "JOIN metrics total ON total.run_id = id AND total.name = 'total_cycles' "
         "WHERE series.name = ? ORDER BY id",
         (series,),
     ):
-        words = f"{name(label_of(lock, fence))}, {workload}, {flavour}"
+        words = f"{name(label_of(lock, fence, variant))}, {workload}, {flavour}"
         yield words, engine.split("/")[-1], _Length(pairs, cost, total)
 
 

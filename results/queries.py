@@ -70,9 +70,9 @@ def list_runs(connection: sqlite3.Connection, limit: int, **filters: str | None)
         )
     where = " AND ".join(f"{column} = :{column}" for column in given) or "1"
     cursor = connection.execute(
-        "SELECT runs.id, status, machine, isa, flavour, lock, fence, workload, threads, cas, "
-        "fence_latency, cancel, round(value, 2) AS cycles_per_pair, cause FROM runs "
-        "LEFT JOIN metrics ON metrics.run_id = runs.id AND name = 'cycles_per_pair' "
+        "SELECT runs.id, status, machine, isa, flavour, lock, variant, fence, workload, "
+        "threads, cores, cas, fence_latency, cancel, round(value, 2) AS cycles_per_pair, cause "
+        "FROM runs LEFT JOIN metrics ON metrics.run_id = runs.id AND name = 'cycles_per_pair' "
         f"WHERE {where} ORDER BY runs.id DESC LIMIT :limit",
         given | {"limit": limit},
     )

@@ -35,6 +35,8 @@ class RunRecord:
     compiler: str
     resolved: dict[str, int | str]  # engine options as the engine reported them
     metrics: dict[str, tuple[float, str]]  # name -> (value, unit)
+    variant: str = ""  # of the lock; "": its first, or only one
+    cores: int | None = None  # shared by the threads; None: a core a thread
 
 
 @dataclass(frozen=True)

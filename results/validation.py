@@ -20,8 +20,8 @@ FLOOR = "null"  # what a workload costs without a lock: in no contest
 ALL_ISAS = "all"  # stands for the ISA in the summary of a whole set
 CLEAR = 0.10  # the order of two locks counts when their costs on gem5 differ by more
 
-_COLUMNS = """SELECT series.name, runs.id, engine, lock, fence, machine, isa, flavour, workload,
-    parameters, threads, cas, fence_latency, cancel, seed, status, cause, duration_s,
+_COLUMNS = """SELECT series.name, runs.id, engine, lock, fence, variant, machine, isa, flavour,
+    workload, parameters, threads, cas, fence_latency, cancel, seed, status, cause, duration_s,
     cost.value, instructions.value
 FROM series JOIN runs ON runs.id = series.run_id
 LEFT JOIN metrics cost ON cost.run_id = runs.id AND cost.name = 'cycles_per_pair'
@@ -168,9 +168,9 @@ class _Bars:
 def load(connection: sqlite3.Connection) -> list[Run]:
     """Every run of every validation set."""
     return [
-        Run(series.partition("/")[2], run_id, engine, label_of(lock, fence), Setting(*row[:10]),
-            *row[10:])
-        for series, run_id, engine, lock, fence, *row in connection.execute(_COLUMNS)
+        Run(series.partition("/")[2], run_id, engine, label_of(lock, fence, variant),
+            Setting(*row[:10]), *row[10:])
+        for series, run_id, engine, lock, fence, variant, *row in connection.execute(_COLUMNS)
     ]  # fmt: skip
 
 

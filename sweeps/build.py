@@ -89,11 +89,12 @@ class Program:
     fence: str
     flavour: str
     mechanisms: Mechanisms = Mechanisms()
+    variant: str = ""
 
     @classmethod
     def of(cls, cell: Cell, mechanisms: Mechanisms = Mechanisms()) -> "Program":
         """The program that runs a cell."""
-        return cls(cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms)
+        return cls(cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms, cell.variant)
 
     def command(self, compiler: str, output: str) -> list[str]:
         """The compile command, to be run in the root of the tree: its paths are relative, so
@@ -105,6 +106,7 @@ class Program:
             *target.flags,
             f"-DLOCKCROSS_LOCK={self.lock}",
             f"-DLOCKCROSS_FENCE=FENCE_{self.fence.upper()}",
+            *([f"-DLOCKCROSS_VARIANT_{self.variant.upper()}=1"] if self.variant else []),
             *self.mechanisms.flags(),
             f"workloads/kernels/{self.workload}.c",
             "workloads/runtime/runtime.c",
@@ -211,7 +213,8 @@ class Builder:
         version = compiler_version(compiler)
         flags = program.command(TARGETS[program.flavour].compiler, "")
         key = hashlib.sha256("\0".join([self._sources, version, *flags]).encode()).hexdigest()
-        stem = f"{program.workload}-{program.lock}-{program.fence}-{program.flavour}"
+        words = (program.workload, program.lock, program.variant, program.fence, program.flavour)
+        stem = "-".join(filter(None, words))
         path = self._folder / f"{stem}-{key[:16]}"
         if not path.exists():
             self._compile(program, compiler, path)
@@ -248,8 +251,9 @@ def _complaint(program: Program, output: str) -> str:
     lines = output.strip().splitlines()
     errors = [line for line in lines if "error" in line or "undefined" in line] or lines
     command = " ".join(program.command(TARGETS[program.flavour].compiler, "/dev/null"))
+    lock = f"{program.lock}:{program.variant}" if program.variant else program.lock
     return (
-        f"workload {program.workload} with lock {program.lock} ({program.flavour}, fence "
+        f"workload {program.workload} with lock {lock} ({program.flavour}, fence "
         f"{program.fence}) does not compile:\n  " + "\n  ".join(errors[:5]) + "\n"
         f"the whole output, in the root of the tree: {command}"
     )

@@ -19,6 +19,7 @@ class Cell:
 
     `parameters` are the workload's keys. `cas`, `fence_latency` and `cancel` are cycles that
     take the place of the machine's atomics, full fence and stopping cost; None leaves them.
+    `variant` is the lock's ("": its default); `cores` are shared by the threads (None: one each).
     """
 
     engine: str
@@ -34,21 +35,25 @@ class Cell:
     fence_latency: int | None = None
     cancel: int | None = None
     seed: int = 1
+    variant: str = ""
+    cores: int | None = None
 
     def arguments(self) -> list[str]:
         """What the workload's program is told."""
         pairs = {**self.parameters, "threads": self.threads, "seed": self.seed}
+        if self.cores is not None:
+            pairs["cores"] = self.cores
         return [f"{key}={value}" for key, value in sorted(pairs.items())]
 
     def command(self) -> str:
         """The command line that repeats this run."""
         words = ["./lockcross", "run"]
         for option in (
-            "engine", "machine", "isa", "flavour", "lock", "fence", "workload", "threads",
-            "cas", "fence_latency", "cancel", "seed",
+            "engine", "machine", "isa", "flavour", "lock", "variant", "fence", "workload",
+            "threads", "cores", "cas", "fence_latency", "cancel", "seed",
         ):  # fmt: skip
             value = getattr(self, option)
-            if value is not None:
+            if value not in (None, ""):
                 words += ["--" + option.replace("_", "-"), str(value)]
         words += [f"{key}={value}" for key, value in sorted(self.parameters.items())]
         return shlex.join(words)
@@ -84,6 +89,8 @@ def wrong(cell: Cell) -> str:
         return (
             f"threads: {cell.threads}: allowed is a whole number from 1 to {workloads.MAX_THREADS}"
         )
+    if cell.cores is not None and not 1 <= cell.cores <= cell.threads:
+        return f"cores: {cell.cores}: allowed is a whole number from 1 to threads, {cell.threads}"
     return ""
 
 
@@ -99,4 +106,8 @@ def impossible(cell: Cell) -> str:
     if cell.fence not in lock.fence_kinds:
         kinds = ", ".join(lock.fence_kinds)
         return f"fence: {cell.fence}: lock {lock.name} is built with {kinds} only"
+    if why := lock.variant_wrong(cell.variant):
+        return f"variant: {why}"
+    if lock.threads and cell.threads > lock.threads:
+        return f"threads: {cell.threads}: lock {lock.name} is for {lock.threads} at most"
     return workloads.impossible(cell.workload, cell.lock, cell.threads, cell.parameters)

@@ -153,6 +153,10 @@ def run(
     machine: Annotated[str, typer.Option(help="A machine's name (see `machines`).")] = "generic",
     isa: Annotated[str, typer.Option(help="x86_64, ppc64le or aarch64.")] = "x86_64",
     threads: Annotated[int, typer.Option(help="Threads, each on a core of its own.")] = 1,
+    cores: Annotated[
+        int | None, typer.Option(min=1, help="Cores that the threads share; default: one each.")
+    ] = None,
+    variant: Annotated[str, typer.Option(help="The lock's variant; default: its first.")] = "",
     flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
     fence: Annotated[str, typer.Option(help="full, rmw or store_forward.")] = "full",
     cas: Annotated[int | None, typer.Option(min=0, help="Cycles of an atomic.")] = None,
@@ -181,7 +185,7 @@ def run(
     cell = Cell(
         engine, machine, isa, flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock,
         fence, workload, _parameters(workload, parameters or []), threads, cas, fence_latency,
-        cancel, seed,
+        cancel, seed, "" if variant in _first_variant(lock) else variant, cores,
     )  # fmt: skip
     if why := wrong(cell):
         raise LockcrossError(why)
@@ -220,6 +224,14 @@ def _print_run(store: "Store", done: "StoredRun") -> None:
         print(f"figures the core model cannot be told: {', '.join(refused)}")
     if output:
         print(output.strip())
+
+
+def _first_variant(lock: str) -> tuple[str, ...]:
+    """The name of a lock's default variant, if it has variants."""
+    from sweeps.locks import load_locks
+
+    locks = load_locks()
+    return locks[lock].variants[:1] if lock in locks else ()
 
 
 def _parameters(workload: str, words: Sequence[str]) -> dict[str, int | str]:

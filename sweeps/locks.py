@@ -11,6 +11,7 @@ from sweeps.paths import LOCKS_DEF
 _ENTRY = re.compile(
     r"""^LOCK\(\s*(?P<name>\w+)\s*,\s*"(?P<paper>[^"]*)"\s*,\s*"(?P<source>[^"]*)"\s*,
         \s*(?P<java>[01])\s*,\s*(?P<fences>FENCE_\w+(?:\s*\|\s*FENCE_\w+)*)\s*,
+        \s*"(?P<variants>[^"]*)"\s*,\s*(?P<threads>\d+)\s*,\s*(?P<words>\d+)\s*,
         \s*"(?P<summary>[^"]*)"\s*\)\s*$""",
     re.VERBOSE | re.MULTILINE,
 )
@@ -18,14 +19,29 @@ _ENTRY = re.compile(
 
 @dataclass(frozen=True)
 class Lock:
-    """One line of locks.def. `java`: has wait and notify. `fence_kinds`: those it is built with."""
+    """One line of locks.def. `java`: has wait and notify. `fence_kinds`: those it is built with.
+
+    `variants`: their names, the default first; none for most. `threads`: the most that can use an
+    object, 0 for any number. `words`: 8-byte words of the object header behind lock and flag.
+    """
 
     name: str
     paper_name: str
     source: str
     java: bool
     fence_kinds: tuple[str, ...]
+    variants: tuple[str, ...]
+    threads: int
+    words: int
     summary: str
+
+    def variant_wrong(self, variant: str) -> str:
+        """Why a variant ("": the default) is none of this lock's, or nothing."""
+        if not variant or variant in self.variants[1:]:
+            return ""
+        if not self.variants:
+            return f"{variant!r}: lock {self.name} has no variants"
+        return f"{variant!r}: lock {self.name} has {', '.join(self.variants)} only"
 
 
 def parse_locks(text: str) -> dict[str, Lock]:
@@ -45,6 +61,7 @@ def parse_locks(text: str) -> dict[str, Lock]:
             )
         locks[entry["name"]] = Lock(
             entry["name"], entry["paper"], entry["source"], entry["java"] == "1", fences,
+            tuple(entry["variants"].split()), int(entry["threads"]), int(entry["words"]),
             entry["summary"],
         )  # fmt: skip
     if rest := _ENTRY.sub("", text).strip():

@@ -61,8 +61,8 @@ Cycles = Annotated[int, Field(ge=0, le=10_000_000)]
 Threads = Annotated[int, Field(ge=1, le=64)]
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 _AXES = (
-    "engine", "machine", "isa", "flavour", "lock", "fence", "workload", "threads",
-    "cas", "fence_latency", "cancel", "seed",
+    "engine", "machine", "isa", "flavour", "lock", "variant", "fence", "workload", "threads",
+    "cores", "cas", "fence_latency", "cancel", "seed",
 )  # fmt: skip
 
 
@@ -74,10 +74,12 @@ class Sweep(_Table):
     isa: Axis[str] | None = None  # None: every ISA of the machine
     flavour: Axis[str] | None = None  # None: the ISA's first; "all": each of the ISA's
     lock: Axis[str]
+    variant: Axis[str] | None = None  # None: the lock's first; "all": each of the lock's
     fence: Axis[str] = ["full"]
     workload: Axis[str]
     parameters: dict[str, Axis[int | str]] = {}
     threads: Axis[Threads] = [1]
+    cores: Axis[Threads] | None = None  # None: a core a thread
     cas: Axis[Cycles] | None = None
     fence_latency: Axis[Cycles] | None = None
     cancel: Axis[Cycles] | None = None
@@ -111,24 +113,33 @@ class Sweep(_Table):
         names = list(self.parameters)
         for engine, machine in itertools.product(self.engine, self.machine):
             for isa in self.isa or load_machine(machine).isas:
-                for flavour, lock, fence, workload, threads, cas, fence_latency, cancel, seed in (
-                    itertools.product(
-                        self._flavours(isa), self.lock, self.fence, self.workload, self.threads,
-                        _or_own(self.cas), _or_own(self.fence_latency), _or_own(self.cancel),
-                        self.seed,
-                    )
-                ):  # fmt: skip
-                    for point in itertools.product(*self.parameters.values()):
-                        yield Cell(
-                            engine, machine, isa, flavour, lock, fence, workload,
-                            dict(zip(names, point, strict=True)), threads, cas, fence_latency,
-                            cancel, seed,
-                        )  # fmt: skip
+                for flavour, lock in itertools.product(self._flavours(isa), self.lock):
+                    for (
+                        variant, fence, workload, threads, cores, cas, fence_latency, cancel, seed,
+                    ) in (
+                        itertools.product(
+                            self._variants(lock), self.fence, self.workload, self.threads,
+                            _or_own(self.cores), _or_own(self.cas), _or_own(self.fence_latency),
+                            _or_own(self.cancel), self.seed,
+                        )
+                    ):  # fmt: skip
+                        for point in itertools.product(*self.parameters.values()):
+                            yield Cell(
+                                engine, machine, isa, flavour, lock, fence, workload,
+                                dict(zip(names, point, strict=True)), threads, cas, fence_latency,
+                                cancel, seed, variant, cores,
+                            )  # fmt: skip
 
     def _flavours(self, isa: str) -> list[str]:
         if self.flavour is None:
             return [ISAS[isa].flavours[0]]
         return list(ISAS[isa].flavours) if self.flavour == ["all"] else self.flavour
+
+    def _variants(self, lock: str) -> list[str]:
+        """As cells have them: "" is the lock's first."""
+        own = load_locks()[lock].variants if lock in load_locks() else ()
+        wanted = list(own or [""]) if self.variant == ["all"] else self.variant or [""]
+        return ["" if own and name == own[0] else name for name in wanted]
 
 
 def _or_own(axis: list[int] | None) -> Sequence[int | None]:

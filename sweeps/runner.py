@@ -213,6 +213,8 @@ class Runner:
             compiler=item.binary.compiler if item.binary else "",
             resolved=reading.resolved,
             metrics=reading.metrics,
+            variant=cell.variant,
+            cores=cell.cores,
         )
 
 

@@ -64,7 +64,8 @@ class StudyCells:
         """One run of lock_sequence. A latency that a lock never pays is left unset, so that the
         same run serves for all its values: the full fence's with another fence kind, the
         cancellation's with a lock that cancels nothing."""
-        lock, _, kind = label.partition("/")
+        named, _, kind = label.partition("/")
+        lock, _, variant = named.partition(":")
         return Cell(
             engine=self.plan.engine,
             machine=machine or self.plan.machine,
@@ -78,6 +79,7 @@ class StudyCells:
             cas=cas,
             fence_latency=fence_latency if not kind else None,
             cancel=cancel if lock in self.plan.cancelling else None,
+            variant=variant,
         )
 
     def on_map(self, flavour: str, label: str, cas: int, fence_latency: int) -> Cell:

@@ -80,7 +80,7 @@ def test_the_registry_is_read() -> None:
 
 
 def test_a_faulty_registry_names_the_line() -> None:
-    good = 'LOCK(a, "A", "b, 3", 1, FENCE_FULL | FENCE_RMW, "c (d)")\n'
+    good = 'LOCK(a, "A", "b, 3", 1, FENCE_FULL | FENCE_RMW, "e f", 2, 3, "c (d)")\n'
     assert parse_locks(good)["a"].source == "b, 3"
     with pytest.raises(LockcrossError, match=r"not an entry: LOCK\(b"):
         parse_locks(good + "LOCK(b)\n")
