@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from results.errors import LockcrossError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -35,7 +37,6 @@ def plans() -> None:
 
 def _refused(cells: "Sequence[Cell]") -> str:
     """How many cells no engine would run, or the engine that is missing to tell."""
-    from results.errors import LockcrossError
     from sweeps.cells import impossible
     from sweeps.engines import load_engine
 
@@ -74,23 +75,23 @@ def machines(
     Console().print(f"{machine.name}: {machine.title}", table)
 
 
-def locks() -> None:
-    """List the locks with their fence kinds and sources."""
+def locks(
+    name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
+) -> None:
+    """List the locks with what each can be had with, or one with its source and variants."""
     from rich.console import Console
-    from rich.table import Table
 
+    from sweeps.lock_list import details, overview
     from sweeps.locks import load_locks
 
-    table = Table("lock", "name in its source", "source", "fence kinds", "in a sentence", box=None)
-    for lock in load_locks().values():
-        fences = " ".join(lock.fence_kinds)
-        table.add_row(lock.name, lock.paper_name, lock.source, fences, lock.summary)
-    Console().print(table)
+    if name is not None and name not in load_locks():
+        raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(load_locks())}")
+    shown = overview(load_locks().values()) if name is None else details(load_locks()[name])
+    Console().print(*shown, sep="\n")
 
 
 def doctor() -> None:
     """Say which engines and compilers there are, in which versions, and what is missing."""
-    from results.errors import LockcrossError
     from sweeps.build import TARGETS, compiler_version, find_compiler
     from sweeps.engines import load_engine
     from sweeps.engines.base import Finding
