@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command()(plans)
     app.command()(machines)
     app.command()(locks)
+    app.command()(workloads)
     app.command()(doctor)
 
 
@@ -88,6 +89,32 @@ def locks(
         raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(load_locks())}")
     shown = overview(load_locks().values()) if name is None else details(load_locks()[name])
     Console().print(*shown, sep="\n")
+
+
+def workloads(
+    name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
+) -> None:
+    """List the benchmarks, or one with its keys, their usual values and what is allowed."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from sweeps.workload_list import description, first_sentence
+    from sweeps.workloads import WORKLOADS
+
+    if name is not None and name not in WORKLOADS:
+        raise LockcrossError(f"workload {name!r} is unknown; known are {', '.join(WORKLOADS)}")
+    if name is None:
+        table = Table("workload", "threads", "in a sentence", box=None)
+        for one, kind in WORKLOADS.items():
+            table.add_row(one, f"{kind.min_threads} to {kind.max_threads}", first_sentence(one))
+        Console().print(table)
+        return
+    table = Table("key", "usual value", "allowed", box=None)
+    for key, given in WORKLOADS[name].keys.items():
+        allowed = ", ".join(given.choices) or f"{given.low} to {given.high}"
+        table.add_row(key, str(given.usual), allowed)
+    print(f"{name}: {description(name)}")
+    Console().print(table)
 
 
 def doctor() -> None:

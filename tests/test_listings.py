@@ -1,0 +1,55 @@
+"""What `locks` and `workloads` list: every system of the source documents, and why not more."""
+
+import pytest
+
+from sweeps.lock_list import offers
+from sweeps.locks import load_locks
+from sweeps.workload_list import first_sentence
+from sweeps.workloads import WORKLOADS
+from tests.commands import lockcross
+
+LOCKS = {
+    "null", "naive", "monitor_table", "monitor_cache", "direct", "hot", "cas_spin", "dekker",
+    "thin", "tasuki", "reservation", "asym_spin1", "asym_spin3", "asym_tasuki", "meta", "relaxed",
+    "to_lock", "mcs", "cilk_the", "handover", "renouncement", "tnp", "tnp_selective", "elided",
+    "io_spin", "lifted", "revocable",
+}  # fmt: skip
+BENCHMARKS = {
+    "nosync", "sync", "nested_sync", "mixed_sync", "multi_sync", "call", "call_sync",
+    "nested_call_sync", "threads", "primitive", "transition", "rounds", "long_locker", "flat_fat",
+    "thrashing", "lock_sequence", "io_put", "structured", "counter", "priority_mix",
+}  # fmt: skip
+
+
+def test_every_lock_and_benchmark_of_the_sources_is_there() -> None:
+    assert set(load_locks()) >= LOCKS
+    assert set(WORKLOADS) >= BENCHMARKS
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_kernel_says_what_it_is(name: str) -> None:
+    assert 20 < len(first_sentence(name)) < 250
+
+
+def test_what_cannot_be_had_is_said_with_its_reason() -> None:
+    for lock in load_locks().values():
+        found = offers(lock)
+        assert len(found) == max(1, len(lock.variants))
+        for offer in found:
+            refused = {f for f, kinds in offer.kinds.items() if set(kinds) < set(lock.fence_kinds)}
+            assert bool(refused) <= bool(offer.missing), offer
+            assert any(offer.kinds.values()), offer
+    (tasuki,) = offers(load_locks()["tasuki"])
+    assert tasuki.kinds["lock"] == ("full", "rmw", "store_forward")
+    assert tasuki.kinds["llsc"] == ("full",)
+    assert "atomics do not promise" in tasuki.missing["fence: rmw on aarch64"]
+
+
+def test_the_listings_name_rows_and_reasons() -> None:
+    locks = lockcross("locks").stdout
+    assert all(name in locks for name in load_locks())
+    assert "cannot be had:" in locks
+    assert "Kawachiya 2005" in lockcross("locks", "tasuki").stdout
+    assert lockcross("locks", "vax").returncode == 2
+    assert "objects" in lockcross("workloads", "rounds").stdout
+    assert lockcross("workloads", "vax").returncode == 2
