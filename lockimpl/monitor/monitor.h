@@ -28,7 +28,8 @@ typedef struct monitor {
     thread_queue_t waiting;   /* waiting for a notification */
     const lock_object_t *object;
     struct monitor *hash_next; /* monitor_table.h */
-} __attribute__((aligned(LOCK_LINE))) monitor_t;
+    uint64_t displaced;        /* direct, hot: the header word that a pointer to this displaced */
+} monitor_t;
 
 static inline void latch_acquire(volatile uint32_t *latch) {
     while (!cas_acq_u32(latch, 0, 1)) {

@@ -12,8 +12,13 @@
 #define MONITOR_POOL_SIZE 4096
 #define MONITOR_BUCKETS 1024
 
+/* Each monitor has lines of its own. */
 typedef struct {
-    monitor_t pool[MONITOR_POOL_SIZE];
+    monitor_t monitor;
+} __attribute__((aligned(LOCK_LINE))) monitor_line_t;
+
+typedef struct {
+    monitor_line_t pool[MONITOR_POOL_SIZE];
     volatile uint32_t latch;
     uint32_t used; /* monitors of the pool */
     monitor_t *buckets[MONITOR_BUCKETS];
@@ -24,21 +29,33 @@ extern monitor_table_t monitor_table;
 monitor_table_t monitor_table;
 #endif
 
-static inline monitor_t *monitor_at(uint32_t index) { return &monitor_table.pool[index - 1]; }
+static inline monitor_t *monitor_at(uint32_t index) {
+    return &monitor_table.pool[index - 1].monitor;
+}
 
-/* The monitor of an object, made if it has none. Fatal when the pool is exhausted. */
+static inline monitor_t **monitor_bucket(const lock_object_t *object) {
+    return &monitor_table.buckets[((uintptr_t)object / LOCK_LINE) % MONITOR_BUCKETS];
+}
+
+/* With the table's latch held: a new monitor. Fatal when the pool is exhausted. */
+static inline monitor_t *monitor_create(const lock_object_t *object) {
+    if (monitor_table.used == MONITOR_POOL_SIZE)
+        lock_fatal("the monitor pool is exhausted");
+    monitor_t *monitor = &monitor_table.pool[monitor_table.used++].monitor;
+    monitor->index = monitor_table.used;
+    monitor->object = object;
+    return monitor;
+}
+
+/* The monitor of an object, made if it has none. */
 LOCK_SLOW monitor_t *lookup_monitor(const lock_object_t *object) {
-    monitor_t **bucket = &monitor_table.buckets[((uintptr_t)object / LOCK_LINE) % MONITOR_BUCKETS];
+    monitor_t **bucket = monitor_bucket(object);
     latch_acquire(&monitor_table.latch);
     monitor_t *monitor = *bucket;
     while (monitor && monitor->object != object)
         monitor = monitor->hash_next;
     if (!monitor) {
-        if (monitor_table.used == MONITOR_POOL_SIZE)
-            lock_fatal("the monitor pool is exhausted");
-        monitor = &monitor_table.pool[monitor_table.used++];
-        monitor->index = monitor_table.used;
-        monitor->object = object;
+        monitor = monitor_create(object);
         monitor->hash_next = *bucket;
         *bucket = monitor;
     }
