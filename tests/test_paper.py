@@ -1,0 +1,165 @@
+"""The published numbers: every cell as its index promises, and the sums that the tables hold."""
+
+from decimal import Decimal
+
+import pytest
+
+from results.paper import PAPER, Entry, Published, Table, index, parse, stated, table
+
+
+def all_tables() -> list[Table]:
+    return [table(name) for name in index().table]
+
+
+def number(name: str, key: str, column: str) -> float:
+    return float(table(name).number(key, column))
+
+
+def keys(name: str) -> list[str]:
+    first = next(iter(table(name).entry.columns))
+    return [str(row[first]) for row in table(name).rows]
+
+
+def test_every_file_is_in_the_index_and_every_cell_of_its_unit() -> None:
+    assert {path.stem for path in PAPER.glob("*.csv")} == set(index().table)
+    numbers = 0
+    for one in all_tables():
+        for row in one.rows:
+            for column, unit in one.entry.columns.items():
+                wanted = str if unit in ("text", "unit", "yes_no") else Decimal
+                assert isinstance(row[column], wanted) or unit.endswith("?")
+                numbers += isinstance(row[column], Decimal)
+        named = one.entry.key or [next(iter(one.entry.columns))]
+        assert len({tuple(row[name] for name in named) for row in one.rows}) == len(one.rows)
+        assert set(one.entry.doubtful) <= set(keys(one.name))
+    assert numbers > 500
+
+
+def test_every_document_has_tables_and_stated_values_with_their_words() -> None:
+    assert {one.entry.document for one in all_tables()} == set(index().document) == set("KBOSW")
+    for document in index().document:
+        for row in table(f"{document}_stated").rows:
+            found = stated(document, str(row["id"]))
+            assert found.low is not None or found.high is not None
+            assert found.low is None or found.high is None or found.low <= found.high
+            assert len(str(row["words"])) > 15
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "whole", "ratio", "digits"),
+    [
+        ("K_table_2_2", "objects_locked", "objects_created", "ratio", 0.06),
+        ("K_table_4_2_synchronized", "objects_synchronized", "objects_created", "ratio", 0.06),
+        ("K_table_4_2_heavily", "objects_heavily", "objects_synchronized", "ratio", 0.006),
+        ("K_table_4_4", "sections_of_10_ms", "locked_sections", "ratio", 0.006),
+        ("K_table_5_3", "by_multiple_threads", "objects_synchronized", "ratio", 0.006),
+    ],
+)
+def test_ratios_are_those_of_their_columns(
+    name: str, part: str, whole: str, ratio: str, digits: float
+) -> None:
+    for key in keys(name):
+        found = 100 * number(name, key, part) / number(name, key, whole)
+        assert found == pytest.approx(number(name, key, ratio), abs=digits), key
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "count", "mean"),
+    [
+        ("B_table_1", "synchronizations", "synchronized_objects", "per_object"),
+        ("K_table_4_2_synchronized", "operations", "objects_synchronized", "operations_per_object"),
+        ("K_table_4_2_heavily", "operations", "objects_heavily", "operations_per_object"),
+    ],
+)
+def test_means_are_those_of_their_columns(name: str, total: str, count: str, mean: str) -> None:
+    for key in keys(name):
+        found = number(name, key, total) / number(name, key, count)
+        assert found == pytest.approx(number(name, key, mean), abs=0.11), key
+
+
+def test_the_same_counts_stand_in_several_tables() -> None:
+    spec = keys("K_table_2_1")
+    for key in spec:
+        assert number("K_table_2_1", key, "acquisitions") == number(
+            "K_table_5_2", key, "acquisitions"
+        )
+        for column, other in (
+            ("objects_created", "objects_created"),
+            ("objects_locked", "objects_synchronized"),
+        ):
+            assert number("K_table_2_2", key, column) == number("K_table_5_3", key, other)
+        cancelled = number("K_table_6_2", key, "cancellations")
+        assert cancelled == number("K_table_5_3", key, "by_multiple_threads")
+        rate = number("K_table_5_6", key, "cancellations") / 100
+        once = rate * number("K_table_5_6", key, "acquisitions")
+        assert once == pytest.approx(cancelled, rel=0.15), key  # measured apart
+    for key in keys("K_table_4_4"):
+        assert number("K_table_4_2_synchronized", key, "objects_synchronized") == number(
+            "K_table_4_2_heavily", key, "objects_synchronized"
+        )
+        assert number("K_table_4_6", key, "operations") == number(
+            "K_table_4_2_synchronized", key, "operations"
+        )
+        groups = [row for row in table("K_table_4_3").rows if row["program"] == key]
+        for column in ("objects_heavily", "operations"):
+            total = sum(float(str(row[column])) for row in groups)
+            assert total == number("K_table_4_2_heavily", key, column)
+
+
+def test_what_the_texts_derive_follows_from_their_numbers() -> None:
+    cost = {key: number("K_table_5_4", key, "outermost") for key in keys("K_table_5_4")}
+    saved = 100 * (1 - cost["reserved"] / cost["not reserved (flat)"])
+    assert stated("K", "reserved_saving").holds(saved)
+    times = [number("K_table_5_5", key, "time") for key in keys("K_table_5_5")][1:]
+    assert all(stated("K", "cancellation_inflated").holds(t / cost["inflated"]) for t in times)
+    for name in ("ibench", "amplace"):
+        thin, tasuki = (stated("K", f"{name}_{lock}").value or 0 for lock in ("thin", "tasuki"))
+        assert 100 * (tasuki / thin - 1) == pytest.approx(
+            stated("K", f"{name}_gain").value, abs=0.06
+        )
+    for lock in ("reservation", "asymmetric"):
+        speedup = stated("K", f"{lock}_p3_209_db").value or 0
+        reduction = stated("K", f"reduction_{lock}_209_db").value
+        assert 100 * (1 - 1 / (1 + speedup / 100)) == pytest.approx(reduction, abs=0.1)
+    objects = number("K_table_6_2", "Barnes", "objects")
+    share = 100 * number("K_table_6_2", "Barnes", "cancellations") / objects
+    assert stated("K", "cancelled_barnes").holds(share, 0.02)
+    for key in keys("O_table_overhead"):
+        by_jit, tnp = (number("O_table_overhead", key, c) for c in ("tnp_by_jit", "tnp"))
+        overhead = number("O_table_overhead", key, "overhead")
+        assert 100 * (tnp - by_jit) / by_jit == pytest.approx(overhead, abs=0.1), key
+    for mode, key in (("single", "single_hop"), ("multi", "multi_hop")):
+        c, hop = (
+            number("S_table_appendix", mode, f"linux_x86_{language}") for language in ("c", "hop")
+        )
+        assert c / hop == pytest.approx(stated("S", key).value, abs=0.01)
+
+
+def test_a_faulty_table_says_where() -> None:
+    entry = Entry(
+        document="K", place="x", title="y", platform="p3",
+        columns={"program": "text", "count": "count", "share": "percent?"},
+    )  # fmt: skip
+    good = "program,count,share\na,1,\n"
+    assert parse(good, entry)[0]["share"] is None
+    for text, complaint in (
+        (good.replace("a,1,", "a,1.5,"), "line 2, count: '1.5': a whole number"),
+        (good.replace("a,1,", "a,1,101"), "share: '101': more than all"),
+        (good.replace("a,1,", "a,-1,"), "whole number"),
+        (good.replace("a,1,", ",1,"), "program: '': must not be empty"),
+        (good.replace("a,1,", "a,1"), "2 cells, not 3"),
+        (good.replace("count", "counts"), "its columns must be program, count, share"),
+    ):
+        with pytest.raises(ValueError, match=complaint.split(":")[-1]):
+            parse(text, entry)
+    with pytest.raises(ValueError, match="is unknown; allowed are"):
+        Entry(document="K", place="x", title="y", platform="p3", columns={"a": "text", "b": "mm"})
+
+
+def test_ranges() -> None:
+    assert Published(1, 1).value == 1 and Published(1, 2).value is None
+    assert Published(None, 5).holds(-3) and not Published(None, 5).holds(5.1)
+    assert Published(1, 1).holds(1.04, 0.05) and not Published(1, 1).holds(1.06, 0.05)
+    assert [str(Published(*ends)) for ends in ((1, 1), (None, 2), (3, None), (1, 2))] == [
+        "1", "at most 2", "at least 3", "1 to 2",
+    ]  # fmt: skip
