@@ -124,9 +124,17 @@ Options parse_options(const std::vector<std::string_view> &arguments) {
             options.out = text;
             continue;
         }
+        if (name == "events") {
+            options.events = text;
+            continue;
+        }
         uint64_t value = parse_number(name, text);
         if (name == "max_instructions") {
             options.max_instructions = value;
+            continue;
+        }
+        if (name == "clock_mhz") {
+            options.clock_mhz = uint32_t(value);
             continue;
         }
         const OptionSpec *found = nullptr;

@@ -21,7 +21,8 @@ struct Options {
     uint32_t charge_stop, charge_park, charge_unpark, charge_wake;
     uint32_t seed, offset_max;
     uint64_t max_instructions;
-    std::string out;
+    std::string out, events;
+    uint32_t clock_mhz = 1000; // of the log of lock events; nothing simulated depends on it
 
     Options();
 };

@@ -1,4 +1,5 @@
 // The plugin: QEMU's callbacks on one side, the region of interest on the other.
+#include "events.h"
 #include "qemu_plugin_api.h"
 #include "region.h"
 
@@ -11,7 +12,7 @@ using namespace lockcross;
 namespace {
 
 constexpr int64_t kMarker = 0x4c58; // system call number; docs/interfaces.md, section 5
-enum MarkerOp : uint64_t { kMeet = 1, kBegin = 2, kPhase = 3, kEnd = 4 };
+enum MarkerOp : uint64_t { kMeet = 1, kBegin = 2, kPhase = 3, kEnd = 4, kEvent = 6 };
 constexpr uint32_t kMaxCores = 64;
 constexpr uint32_t kMaxVcpus = 4096;
 constexpr uint64_t kPage = 4096;
@@ -29,6 +30,7 @@ struct Engine {
     uint64_t meetings = 0;   // how often all came
     std::unique_ptr<Region> region;
     bool region_over = false;
+    EventLog events;
 };
 
 Engine *engine;
@@ -182,9 +184,32 @@ void end(unsigned vcpu) {
     running[vcpu] = nullptr;
     bool over = engine->region->finish(core);
     std::unique_lock lock(engine->mutex);
+    if (over && !engine->options.events.empty()) {
+        const Options &o = engine->options;
+        write_file(o.events, engine->events.to_bytes(engine->region->image.begin, o.clock_mhz));
+    }
     engine->region_over |= over;
     engine->changed.notify_all();
     engine->changed.wait(lock, [] { return engine->region_over; });
+}
+
+// A lock event; `what` is its kind and, from bit 8, the state of the lock.
+void event(unsigned vcpu, uint64_t thread, uint64_t what, uint64_t object) {
+    constexpr uint8_t kObjectMade = 0;
+    if (engine->options.events.empty())
+        return;
+    if (uint8_t(what) == kObjectMade) {
+        std::lock_guard lock(engine->mutex);
+        return engine->events.object_made(object);
+    }
+    if (!running[vcpu])
+        return;
+    Region &region = *engine->region;
+    uint32_t core = running[vcpu]->id();
+    LockEvent told{region.now(core), core,          uint32_t(object - region.image.begin),
+                   uint16_t(thread), uint8_t(what), uint8_t(what >> 8)};
+    if (!engine->events.add(told))
+        fail(4, "more than " + std::to_string(kMaxEvents) + " lock events; let the run be shorter");
 }
 
 void on_syscall(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t op, uint64_t thread,
@@ -193,6 +218,8 @@ void on_syscall(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t op, ui
         return;
     if (vcpu >= kMaxVcpus)
         fail(4, "too many threads");
+    if (op == kEvent)
+        return event(vcpu, thread, a2, a3);
     bool inside = running[vcpu] != nullptr;
     if (inside != (op == kPhase || op == kEnd))
         fail(4, "a marker is out of place");

@@ -17,6 +17,15 @@ void fail(int code, const std::string &message) {
     _exit(code);
 }
 
+void write_file(const std::string &path, const std::string &bytes) {
+    std::FILE *file = std::fopen(path.c_str(), "w");
+    bool written = file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+    if (file && std::fclose(file) != 0)
+        written = false;
+    if (!written)
+        fail(4, "cannot write " + path + ": " + std::strerror(errno));
+}
+
 namespace {
 
 // A well-mixed number for each (seed, core): the finalizer of SplitMix64.
@@ -50,7 +59,7 @@ std::vector<uint8_t> copy_of(const Image &image) {
 } // namespace
 
 Runner::Runner(Region &region, uint32_t id, const Options &options, Memory &memory, Counts &counts)
-    : core(make_core(options, id, memory, counts)), region_(region), id_(id) {}
+    : core(make_core(options, id, memory, counts)), region_(region), counts_(counts), id_(id) {}
 
 void Runner::wake() {
     turn_.store(1, std::memory_order_release);
@@ -116,6 +125,7 @@ void Runner::access(const Step &step, uint64_t address, uint32_t size, bool is_s
     default:
         break;
     }
+    (is_store ? counts_.stores : counts_.loads)++;
     if (!is_store) {
         core->load(step, address, size);
         return;
@@ -193,8 +203,13 @@ bool Region::finish(uint32_t core) {
 }
 
 void Region::mark(uint32_t core, uint64_t phase) {
+    Cycle cycle = now(core);
+    report_.phases.push_back({core, phase, cycle, counts_[core]});
+}
+
+Cycle Region::now(uint32_t core) {
     runners_[core]->resolve();
-    report_.phases.push_back({core, phase, runners_[core]->core->end_of_block()});
+    return runners_[core]->core->end_of_block();
 }
 
 uint64_t Region::instructions() const {
@@ -215,15 +230,8 @@ void Region::write_report(bool complete) {
             fail(4, "the stalls of core " + std::to_string(core) + " do not add up to its cycles");
         }
     }
-    if (options.out.empty())
-        return;
-    std::string text = to_json(report_, options, counts_);
-    std::FILE *file = std::fopen(options.out.c_str(), "w");
-    bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    if (file && std::fclose(file) != 0)
-        written = false;
-    if (!written)
-        fail(4, "cannot write " + options.out + ": " + std::strerror(errno));
+    if (!options.out.empty())
+        write_file(options.out, to_json(report_, options, counts_));
 }
 
 } // namespace lockcross

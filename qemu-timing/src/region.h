@@ -68,6 +68,7 @@ class Runner {
     void hand_over(Cycle cycle);
 
     Region &region_;
+    Counts &counts_;
     uint32_t id_;
     std::atomic<uint32_t> turn_{0}; // futex word: 1 when it is this thread's turn
     const Step *pending_ = nullptr;
@@ -87,6 +88,8 @@ class Region {
     // The core is through; returns true when all are.
     bool finish(uint32_t core);
     void mark(uint32_t core, uint64_t phase);
+    // Where the core is in simulated time; right only at the end of a block.
+    Cycle now(uint32_t core);
     void hand_over(uint32_t core, Cycle cycle);
     // Writes the document to options.out. Fails (exit code 4) when it cannot, or when the stalls of
     // a core do not add up to its cycles.
@@ -109,6 +112,9 @@ class Region {
     std::vector<Cycle> cycles_; // of each core
     Report report_;
 };
+
+// Fails (exit code 4) when it cannot be written.
+void write_file(const std::string &path, const std::string &bytes);
 
 // One line on standard error, then the end of the process.
 [[noreturn]] void fail(int code, const std::string &message);

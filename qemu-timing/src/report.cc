@@ -22,16 +22,21 @@ std::string member(const char *name, uint64_t value) {
     return "\"" + std::string(name) + "\":" + std::to_string(value);
 }
 
+// What the instructions of a core did; without the braces.
+std::string work_members(const Counts &counts) {
+    return member("instructions", counts.instructions) + "," + member("loads", counts.loads) + "," +
+           member("stores", counts.stores) + ",\"cas\":{" + member("won", counts.cas_won) + "," +
+           member("lost", counts.cas_lost) + "}," + member("rmw", counts.rmw) +
+           ",\"fences\":" + object(kFenceNames, counts.fences);
+}
+
 std::string core_json(size_t core, Cycle start, Cycle cycles, const Counts &counts) {
-    std::string text =
-        "{" + member("core", core) + "," + member("start", start) + "," + member("cycles", cycles) +
-        "," + member("instructions", counts.instructions) + ",\"cas\":{" +
-        member("won", counts.cas_won) + "," + member("lost", counts.cas_lost) + "}," +
-        member("rmw", counts.rmw) + ",\"fences\":" + object(kFenceNames, counts.fences) + "," +
-        member("reservations_lost", counts.reservations_lost) +
-        ",\"charges\":" + object(kChargeNames, counts.charges) + "," +
-        member("holds", counts.holds) + ",\"stalls\":" + object(kStallNames, counts.stalls) +
-        ",\"coherence\":{";
+    std::string text = "{" + member("core", core) + "," + member("start", start) + "," +
+                       member("cycles", cycles) + "," + work_members(counts) + "," +
+                       member("reservations_lost", counts.reservations_lost) +
+                       ",\"charges\":" + object(kChargeNames, counts.charges) + "," +
+                       member("holds", counts.holds) +
+                       ",\"stalls\":" + object(kStallNames, counts.stalls) + ",\"coherence\":{";
     for (size_t event = 0; event < kEventNames.size(); event++) {
         if (event)
             text += ",";
@@ -68,7 +73,7 @@ std::string to_json(const Report &report, const Options &options,
         if (i)
             text += ",";
         text += "{" + member("core", mark.core) + "," + member("phase", mark.phase) + "," +
-                member("cycle", mark.cycle) + "}";
+                member("cycle", mark.cycle) + "," + work_members(mark.counts) + "}";
     }
     return text + "]}\n";
 }

@@ -15,6 +15,7 @@ struct PhaseMark {
     uint32_t core;
     uint64_t phase;
     Cycle cycle;
+    Counts counts; // of the core, up to the mark
 };
 
 struct Report {

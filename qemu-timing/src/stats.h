@@ -70,6 +70,7 @@ template <typename Key> using CountsBy = std::array<uint64_t, size_t(Key::Count)
 
 struct Counts {
     uint64_t instructions = 0;
+    uint64_t loads = 0, stores = 0; // plain ones: no part of an atomic
     uint64_t cas_won = 0, cas_lost = 0, rmw = 0;
     uint64_t reservations_lost =
         0; // store-conditionals that failed since another core took the line

@@ -17,16 +17,23 @@ class CasCounts(Document):
     lost: int
 
 
-class CoreReport(Document):
-    """One core: its counts and the causes of its cycles, which count from its own start."""
+class Work(Document):
+    """What the instructions of a core did. Loads and stores are plain ones, no part of an atomic."""
 
     core: int
-    start: int
-    cycles: int
     instructions: int
+    loads: int
+    stores: int
     cas: CasCounts
     rmw: int
     fences: dict[str, int]
+
+
+class CoreReport(Work):
+    """One core: its counts and the causes of its cycles, which count from its own start."""
+
+    start: int
+    cycles: int
     reservations_lost: int
     charges: dict[str, int]
     holds: int
@@ -34,10 +41,9 @@ class CoreReport(Document):
     coherence: dict[str, dict[str, int]]
 
 
-class PhaseMark(Document):
-    """A time stamp: phase `phase` begins on core `core` at `cycle`."""
+class PhaseMark(Work):
+    """A time stamp: phase `phase` begins on core `core` at `cycle`, which did so much until then."""
 
-    core: int
     phase: int
     cycle: int
 
@@ -124,7 +130,7 @@ def metrics(pairs: int, engine: EngineReport) -> dict[str, tuple[float, str]]:
         "cas_lost": (sum(core.cas.lost for core in cores), "count"),
         "handovers": (engine.handovers, "count"),
     }
-    for name in ("rmw", "reservations_lost", "holds"):
+    for name in ("loads", "stores", "rmw", "reservations_lost", "holds"):
         found[name] = (sum(getattr(core, name) for core in cores), "count")
     for table, prefix, unit in (
         ("fences", "fences", "count"),
