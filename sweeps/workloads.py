@@ -1,7 +1,10 @@
 """What the workloads may be asked for: the keys of docs/interfaces.md, section 4."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from sweeps.locks import load_locks
 
 MAX_THREADS = 64
 PARTS = 1_000_000  # of an owner share: parts per million
@@ -12,7 +15,7 @@ CALIBRATE_OPS = (
 
 @dataclass(frozen=True)
 class Key:
-    """One parameter: whole numbers from `low` to `high`, or one of `choices`.
+    """One parameter: whole numbers from `low` to `high`, one of `choices`, or text like `text`.
 
     `usual` is what `lockcross run` takes when it is not told; plans say every value.
     """
@@ -21,11 +24,15 @@ class Key:
     low: int = 0
     high: int = 2**32 - 1
     choices: tuple[str, ...] = ()
+    text: str = ""  # a regular expression
 
     def wrong(self, value: int | str) -> str:
         """What is allowed, when `value` is not; else nothing."""
         if self.choices:
             return "" if value in self.choices else f"allowed are {', '.join(self.choices)}"
+        if self.text:
+            said = isinstance(value, str) and re.fullmatch(self.text, value)
+            return "" if said else f"it is written like {self.usual}"
         if isinstance(value, int) and self.low <= value <= self.high:
             return ""
         return f"allowed is a whole number from {self.low} to {self.high}"
@@ -33,7 +40,9 @@ class Key:
 
 _ITERATIONS = {"iterations": Key(1000, low=1)}
 _LENGTHS = {"critical": Key(20), "think": Key(100)}
+_NO_LENGTHS = {"critical": Key(0), "think": Key(0)}
 _OBJECTS = {"objects": Key(100, low=1, high=16384)}
+_RUNS = r"\d+x\d+(,\d+x\d+)*"  # of one object: THREADxACQUISITIONS, ...
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,8 @@ class Workload:
     min_threads: int = 1
     max_threads: int = MAX_THREADS
     locks: tuple[str, ...] = field(default=())  # empty: any
+    # What its result line reports beside the pairs: name -> unit.
+    metrics: Mapping[str, str] = field(default_factory=dict)
 
 
 WORKLOADS: dict[str, Workload] = {
@@ -63,6 +74,51 @@ WORKLOADS: dict[str, Workload] = {
             "owner_share": Key(PARTS, high=PARTS),
         }
         | _LENGTHS
+    ),
+    "lock_trace": Workload(
+        {
+            "sequence": Key("0x12,1x3,0x5", text=f"{_RUNS}(/{_RUNS})*"),
+            "objects": Key(10, low=1, high=4096),
+        }
+        | _LENGTHS
+    ),
+    "lock_mix": Workload(
+        _OBJECTS
+        | {
+            "acquisitions": Key(10_000, low=1),
+            "owner_share": Key(PARTS, high=PARTS),
+            "return_share": Key(0, high=PARTS),
+            "recursive": Key(0, high=PARTS),
+            "shared_objects": Key(0, high=16384),
+            "owners": Key(0, high=MAX_THREADS),
+        }
+        | _LENGTHS
+    ),
+    "multi_sync": Workload(_OBJECTS | _ITERATIONS, max_threads=1),
+    "call": Workload(_ITERATIONS),
+    "call_sync": Workload(_ITERATIONS),
+    "nested_call_sync": Workload(_ITERATIONS),
+    "primitive": Workload(
+        {
+            "objects": Key(1, low=1, high=1024),
+            "state": Key("reserved", choices=("reserved", "flat", "foreign", "inflated")),
+            "level": Key("outermost", choices=("outermost", "recursive")),
+        }
+        | _ITERATIONS,
+        min_threads=2,
+        max_threads=2,
+    ),
+    "transition": Workload(
+        _OBJECTS | {"owner": Key("waiting", choices=("waiting", "running"))},
+        min_threads=2,
+        max_threads=2,
+    ),
+    "long_locker": Workload({"hold": Key(100_000, low=1)}),
+    "flat_fat": Workload(_ITERATIONS | {"sections": Key(6, low=1, high=1_000_000)} | _NO_LENGTHS),
+    "thrashing": Workload(
+        {"iterations": Key(100, low=1, high=2**31 - 1), "hold": Key(2000)},
+        min_threads=2,
+        max_threads=2,
     ),
     "conformance": Workload({"iterations": Key(10, low=1, high=256)}),
     "calibrate": Workload(
@@ -86,10 +142,51 @@ def impossible(workload: str, lock: str, threads: int, parameters: Mapping[str, 
             else f"from {kind.min_threads} to {kind.max_threads}"
         )
         return f"threads: {threads}: workload {workload} runs with {allowed}"
-    share = parameters.get("owner_share", PARTS)
-    if workload == "lock_sequence" and threads == 1 and isinstance(share, int) and share < PARTS:
+    numbers = {key: value for key, value in parameters.items() if isinstance(value, int)}
+    if workload == "lock_sequence":
+        return _impossible_sequence(threads, numbers["owner_share"])
+    if workload == "lock_mix":
+        return _impossible_mix(threads, numbers)
+    if workload == "lock_trace":
+        return _impossible_trace(threads, str(parameters["sequence"]))
+    if parameters.get("state") == "inflated" and not load_locks()[lock].java:
+        return f"parameters.state: inflated: lock {lock} has no monitor to inflate to"
+    return ""
+
+
+def _impossible_sequence(threads: int, share: int) -> str:
+    if threads == 1 and share < PARTS:
         return (
             f"owner_share: {share}: below {PARTS} some acquisitions are another thread's, "
             "so threads must be 2 or more"
+        )
+    return ""
+
+
+def _impossible_trace(threads: int, sequence: str) -> str:
+    if (most := max(int(number) for number in re.findall(r"(\d+)x", sequence))) >= threads:
+        return f"parameters.sequence: thread {most}: threads, from 0, are {threads}"
+    return ""
+
+
+def _impossible_mix(threads: int, of: Mapping[str, int]) -> str:
+    """As lock_mix.c shares the acquisitions out."""
+    returned, nested = (
+        of["acquisitions"] * of[key] // PARTS for key in ("return_share", "recursive")
+    )
+    rest = PARTS - of["owner_share"] - of["return_share"] - of["recursive"]
+    foreign = of["acquisitions"] * rest // PARTS
+    if rest < 0:
+        return f"parameters: owner_share, return_share and recursive are more than {PARTS}"
+    if of["shared_objects"] > of["objects"]:
+        return f"parameters.shared_objects: more than {of['objects']} objects"
+    if of["owners"] > threads or (of["shared_objects"] and threads < 2):
+        return f"threads: {threads}: too few for owners and other threads"
+    if of["acquisitions"] - returned - nested - foreign < of["objects"]:
+        return "parameters.owner_share: less than one acquisition for each object"
+    if foreign < of["shared_objects"] or (returned + foreign and not of["shared_objects"]):
+        return (
+            f"parameters.shared_objects: {of['shared_objects']}: does not go with {foreign} "
+            f"acquisitions by other threads and {returned} by first lockers after them"
         )
     return ""

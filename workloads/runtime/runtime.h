@@ -11,7 +11,8 @@
 #include "lock.h"
 
 /* One argument of a kernel. Whole numbers from `low` to `high`; with `choices`, one of those words
- * (the list ends with NULL) and `value` its index. Without `optional` it must be given. */
+ * (the list ends with NULL) and `value` its index; with `choices` runtime_text, any text and
+ * `value` its address. Without `optional` it must be given. */
 typedef struct {
     const char *name;
     uint64_t low, high;
@@ -19,6 +20,7 @@ typedef struct {
     bool optional;
     uint64_t value;
 } runtime_key_t;
+extern const char *const runtime_text[];
 
 typedef struct {
     const char *name;

@@ -1,0 +1,62 @@
+/* long_locker: thread 0 holds a lock for a long computation, `hold` turns of a loop, while all the
+ * others attempt to acquire it (Kawachiya 2005, 4.6.1, Table 4.5 and Figure 4.11: LongLocker n,
+ * where n is `threads`). Phase 1 is the computation, phase 2 that the others get the lock, one
+ * after the other, once each.
+ *
+ * The source's computation is 5 seconds on one processor, which waiters that are busy take from it;
+ * with a core for each thread they can only take memory bandwidth. */
+#include "runtime/outcome.h"
+
+enum { HOLD };
+enum { COMPUTATION = 1, WAITERS };
+
+static guarded_t object, own[LOCK_MAX_THREADS];
+
+static runtime_key_t keys[] = {
+    [HOLD] = {.name = "hold", .low = 1, .high = UINT32_MAX},
+    RUNTIME_KEYS_END,
+};
+
+static const char *setup(void) {
+    lock_object_init(&object.lock);
+    for (unsigned i = 0; i < runtime_threads; i++)
+        lock_object_init(&own[i].lock);
+    return 0;
+}
+
+static void prepare(lock_thread_t *self) { (void)self; }
+
+/* The section, with a safepoint in each turn of the computation. */
+static void compute(lock_thread_t *self) {
+    object.holder = self->tid;
+    object.counter++;
+    for (uint64_t i = keys[HOLD].value; i != 0; i--)
+        lock_safepoint(self);
+    if (object.holder != self->tid)
+        object.intrusions++;
+}
+
+static uint64_t run(lock_thread_t *self) {
+    bool holder = runtime_index(self) == 0;
+    lock_result_t result = guarded_sync(&own[runtime_index(self)], self, 0); /* warms up */
+    if (holder)
+        result |= lock_acquire(&object.lock, self);
+    runtime_barrier(self);
+    if (holder) {
+        runtime_phase(self, COMPUTATION);
+        compute(self);
+        runtime_phase(self, WAITERS);
+        result |= lock_release(&object.lock, self);
+    } else {
+        result |= guarded_sync(&object, self, 0);
+    }
+    outcome_note(self, result);
+    return 1;
+}
+
+static const char *verify(uint64_t pairs) {
+    const char *error = outcome_verify(pairs, runtime_threads);
+    return error ? error : guarded_verify(&object, runtime_threads);
+}
+
+const workload_t workload = {"long_locker", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};

@@ -1,0 +1,18 @@
+/* The methods that call, call_sync and nested_call_sync call: really called, never inlined. */
+#ifndef KERNELS_METHOD_H
+#define KERNELS_METHOD_H
+
+#include "runtime/guarded.h"
+
+#define METHOD static __attribute__((noipa, unused))
+
+METHOD void plain_method(guarded_t *object, const lock_thread_t *self) {
+    guarded_section(object, self, 0);
+}
+
+/* Holds the lock of its object from entry to return. */
+METHOD lock_result_t synchronized_method(guarded_t *object, lock_thread_t *self) {
+    return guarded_sync(object, self, 0);
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* nested_call_sync: as nested_sync, by calling a synchronized method (Bacon et al. 1998, Table 2:
+ * NestedCallSync). The pair around the loop is in the region of interest and counts. */
+#include "kernels/method.h"
+#include "kernels/uncontended.h"
+
+static uint64_t run(lock_thread_t *self) {
+    guarded_t *object = &objects[runtime_index(self)];
+    uint64_t iterations = keys[0].value;
+    lock_result_t result = lock_acquire(&object->lock, self);
+    for (uint64_t i = 0; i < iterations; i++) {
+        result |= synchronized_method(object, self);
+        lock_safepoint(self);
+    }
+    results[runtime_index(self)] = result | lock_release(&object->lock, self);
+    return iterations + 1;
+}
+
+static const char *verify(uint64_t pairs) { return verify_pairs(pairs, keys[0].value + 1); }
+
+const workload_t workload = {
+    "nested_call_sync", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};

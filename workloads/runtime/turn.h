@@ -1,0 +1,23 @@
+/* A number that threads wait for, on a line of its own: who goes next. */
+#ifndef RUNTIME_TURN_H
+#define RUNTIME_TURN_H
+
+#include "runtime/runtime.h"
+
+typedef struct {
+    volatile uint32_t number;
+} __attribute__((aligned(LOCK_LINE))) turn_t;
+
+/* Waits until the turn is `number`; safe, so that others can cancel reservations meanwhile. */
+static inline void turn_await(turn_t *turn, lock_thread_t *self, uint32_t number) {
+    handshake_enter_safe(self);
+    while (load_acq_u32(&turn->number) != number)
+        cpu_relax();
+    handshake_leave_safe(self);
+}
+
+static inline void turn_pass(turn_t *turn, uint32_t number) {
+    store_rel_u32(&turn->number, number);
+}
+
+#endif
