@@ -5,6 +5,7 @@
 #endif
 
 #define LOCKCROSS_ISA "aarch64"
+#define ARCH_ATOMIC_IS_FENCE 0
 
 static inline void arch_fence_full(void) {
     __asm__ volatile("dmb ish" ::: "memory");

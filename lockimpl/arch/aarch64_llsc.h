@@ -43,3 +43,16 @@ static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add)
     LATENCY_AFTER_ATOMIC(lost);
     return seen;
 }
+
+/* Replaces *p; returns what it was. */
+static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
+    uint32_t seen, lost;
+    __asm__ volatile("1: ldaxr %w[seen], %[word]\n\t"
+                     "stlxr %w[lost], %w[value], %[word]\n\t"
+                     "cbnz %w[lost], 1b"
+                     : [seen] "=&r"(seen), [lost] "=&r"(lost), [word] "+Q"(*p)
+                     : [value] "r"(value)
+                     : "memory");
+    LATENCY_AFTER_ATOMIC(lost);
+    return seen;
+}

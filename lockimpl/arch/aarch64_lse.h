@@ -38,3 +38,14 @@ static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add)
     LATENCY_AFTER_ATOMIC(seen);
     return seen;
 }
+
+/* Replaces *p; returns what it was. */
+static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
+    uint32_t seen;
+    __asm__ volatile("swpal %w[value], %w[seen], %[word]"
+                     : [seen] "=r"(seen), [word] "+Q"(*p)
+                     : [value] "r"(value)
+                     : "memory");
+    LATENCY_AFTER_ATOMIC(seen);
+    return seen;
+}

@@ -6,10 +6,11 @@
  *   a_then_b  a, then b, in program order for every observer, store before load included
  *
  * Algorithms include this file alone; it picks the one file of the ISA and atomic flavour. Each of
- * those gives the atomics (`cas_acq_u32`, `fetch_add_acq_rel_u32`), the full fence, `cpu_relax`,
- * `arch_charge`, `read_ticks`, and names itself (LOCKCROSS_ISA, LOCKCROSS_FLAVOUR). Loads and
- * stores of one to eight bytes are the compiler's own atomics, which are single instructions here
- * and never calls:
+ * those gives the atomics (`cas_acq_u32`, `fetch_add_acq_rel_u32`, `swap_acq_rel_u32`), the full
+ * fence, `cpu_relax`, `arch_charge`, `read_ticks`, says whether an atomic orders as a full fence
+ * (ARCH_ATOMIC_IS_FENCE), and names itself (LOCKCROSS_ISA, LOCKCROSS_FLAVOUR). Loads and stores of
+ * one to eight bytes are the compiler's own atomics, which are single instructions here and never
+ * calls:
  *
  *            load_acq                  store_rel       full fence
  *   x86_64   mov                       mov             mfence
@@ -32,7 +33,13 @@
 #endif
 
 /* Costs that need an operating system; each is one reserved no-op (docs/interfaces.md, 5). */
-typedef enum { CHARGE_STOP = 0, CHARGE_PARK = 1, CHARGE_UNPARK = 2, CHARGE_WAKE = 3 } charge_t;
+typedef enum {
+    CHARGE_STOP = 0,
+    CHARGE_PARK = 1,
+    CHARGE_UNPARK = 2,
+    CHARGE_WAKE = 3,
+    CHARGE_SWITCH = 4
+} charge_t;
 
 /* Keeps the compiler, and nobody else, from moving memory accesses across this point. */
 static inline void order_compiler(void) { __asm__ volatile("" ::: "memory"); }
@@ -106,6 +113,15 @@ static inline uint32_t store_then_load_acq_u32(volatile uint32_t *p, uint32_t va
                                                const volatile uint32_t *q) {
     store_before_all_u32(p, value);
     return load_acq_u32(q);
+}
+
+/* As cas_acq_u32, and if it wins, it is performed before every later access of this thread,
+ * whatever the fence kind: with the full fence behind it where an atomic is none. */
+static inline bool cas_before_all_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    bool won = cas_acq_u32(p, expected, desired);
+    if (!ARCH_ATOMIC_IS_FENCE && won)
+        arch_fence_full();
+    return won;
 }
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * Fence kind `full`: the store, the ISA's full fence, the load.
  *
- * All four work on a pair of words, p[0] and p[1], aligned to 8 bytes: the fence kind
- * store_forward needs that. `at` counts bytes, or half-words, from the least significant one.
+ * store_u8_then_load_acq_u32 and those that end in `_next` work on a pair of words, p[0] and p[1],
+ * aligned to 8 bytes: the fence kind store_forward needs that. `at` counts bytes, or half-words,
+ * from the least significant one. Those with `_other` load any other place; store_forward has none.
  */
 #ifndef LOCKCROSS_ARCH_H
 #error "include arch/arch.h"
@@ -37,4 +38,20 @@ static inline uint32_t store_rel_u32_then_load_next(volatile uint32_t *p, uint32
     store_rel_u32(p, value);
     arch_fence_full();
     return load_rlx_u32(p + 1);
+}
+
+/* Stores byte p, then loads q with acquire. */
+static inline uint32_t store_u8_then_load_other_acq_u32(volatile uint8_t *p, uint8_t value,
+                                                        const volatile uint32_t *q) {
+    store_rlx_u8(p, value);
+    arch_fence_full();
+    return load_acq_u32(q);
+}
+
+/* Stores p, then loads q with acquire. */
+static inline uint32_t store_u32_then_load_other_acq_u32(volatile uint32_t *p, uint32_t value,
+                                                         const volatile uint32_t *q) {
+    store_rlx_u32(p, value);
+    arch_fence_full();
+    return load_acq_u32(q);
 }

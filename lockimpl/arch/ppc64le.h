@@ -6,6 +6,7 @@
 
 #define LOCKCROSS_ISA "ppc64le"
 #define LOCKCROSS_FLAVOUR "larx"
+#define ARCH_ATOMIC_IS_FENCE 0
 
 /* If *p is `expected`, it becomes `desired`; says whether it did. Acquires only if it did. */
 static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
@@ -42,6 +43,21 @@ static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add)
                      "isync"
                      : [seen] "=&r"(seen), [sum] "=&r"(sum)
                      : [p] "r"(p), [add] "r"(add)
+                     : "cc", "memory");
+    LATENCY_AFTER_ATOMIC(seen);
+    return seen;
+}
+
+/* Replaces *p; returns what it was. */
+static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
+    uint32_t seen;
+    __asm__ volatile("lwsync\n"
+                     "1: lwarx %[seen], 0, %[p]\n\t"
+                     "stwcx. %[value], 0, %[p]\n\t"
+                     "bne- 1b\n\t"
+                     "isync"
+                     : [seen] "=&r"(seen)
+                     : [p] "r"(p), [value] "r"(value)
                      : "cc", "memory");
     LATENCY_AFTER_ATOMIC(seen);
     return seen;

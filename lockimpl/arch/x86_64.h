@@ -6,6 +6,7 @@
 
 #define LOCKCROSS_ISA "x86_64"
 #define LOCKCROSS_FLAVOUR "lock"
+#define ARCH_ATOMIC_IS_FENCE 1
 
 /* If *p is `expected`, it becomes `desired`; says whether it did. */
 static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
@@ -28,6 +29,13 @@ static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add)
     __asm__ volatile("lock xaddl %[add], %[word]" : [add] "+r"(add), [word] "+m"(*p) : : "memory");
     LATENCY_AFTER_ATOMIC(add);
     return add;
+}
+
+/* Replaces *p; returns what it was. xchg locks without a prefix. */
+static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
+    __asm__ volatile("xchgl %[value], %[word]" : [value] "+r"(value), [word] "+m"(*p) : : "memory");
+    LATENCY_AFTER_ATOMIC(value);
+    return value;
 }
 
 static inline void arch_fence_full(void) {

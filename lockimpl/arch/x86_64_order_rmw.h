@@ -42,3 +42,15 @@ static inline uint32_t store_rel_u32_then_load_next(volatile uint32_t *p, uint32
     arch_xchg_u32(p, value);
     return load_rlx_u32(p + 1);
 }
+
+static inline uint32_t store_u8_then_load_other_acq_u32(volatile uint8_t *p, uint8_t value,
+                                                        const volatile uint32_t *q) {
+    arch_xchg_u8(p, value);
+    return load_acq_u32(q);
+}
+
+static inline uint32_t store_u32_then_load_other_acq_u32(volatile uint32_t *p, uint32_t value,
+                                                         const volatile uint32_t *q) {
+    arch_xchg_u32(p, value);
+    return load_acq_u32(q);
+}

@@ -1,0 +1,128 @@
+/*
+ * asym_spin3: the asymmetric spin lock in three words, Kawachiya 2005, section 6.3.2, Figures 6.3
+ * to 6.5.
+ *
+ * The first acquirer becomes the owner, by one CAS, for ever. Two rounds (6.4.1): the other threads
+ * compete by a CAS of `other`; its winner and the owner, who takes no part in that, then run
+ * Dekker's algorithm: each stores its own field and loads the other's, and resets its own if that
+ * is set. To release, each clears the field that it set. asym_spin1.h is the same lock with the
+ * three fields in one word: there the CAS of another thread covers the owner's status too, so it
+ * needs no second look, nobody livelocks, and the owner's store and load can be collocated.
+ *
+ *    31                     0     31                     0
+ *   +------------------------+   +------------------------+
+ *   | owner: tid, or 0       |   | other: tid, or 0       |
+ *   +------------------------+   +------------------------+
+ *          lock word                     flag word
+ *    63                           32 31                             0
+ *   +-------------------------------+--------------------------------+
+ *   | recursions (of other, its own)| owner_status: the owner's holds|
+ *   +-------------------------------+--------------------------------+
+ *                               extra[0]
+ *
+ * The owner's store then load is the fence kind. Another thread needs the same order of its CAS and
+ * its load of owner_status (6.4.3, footnote 3): where an atomic is no fence, on POWER and AArch64,
+ * it pays the full fence besides. Where the source is silent: owner_status counts the owner's
+ * acquisitions, and a word of its own those of another behind its first. The figure can livelock
+ * (6.4.2): another thread that saw owner_status set backs off (back_off.h), the owner does not.
+ * Both spin on loads until the field in their way is clear.
+ */
+#ifndef LOCKCROSS_ASYM_SPIN3_H
+#define LOCKCROSS_ASYM_SPIN3_H
+
+#include "locks/back_off.h"
+
+enum { asym_spin3_initial_word = 0, asym_spin3_tid_shift = 0, asym_spin3_misc_mask = 0 };
+
+static inline volatile uint32_t *asym_spin3_status(lock_object_t *obj) {
+    return (volatile uint32_t *)&obj->extra[0];
+}
+
+static inline volatile uint32_t *asym_spin3_recursions(lock_object_t *obj) {
+    return asym_spin3_status(obj) + 1;
+}
+
+/* One attempt of the owner, which does not hold the lock. */
+static inline bool asym_spin3_try_owner(lock_object_t *obj) {
+    volatile uint32_t *status = asym_spin3_status(obj);
+    if (LOCK_LIKELY(store_u32_then_load_other_acq_u32(status, 1, &obj->flag) == 0))
+        return true;
+    store_rlx_u32(status, 0);
+    return false;
+}
+
+/* One attempt of another thread, which does not hold the lock. */
+static inline bool asym_spin3_try_other(lock_object_t *obj, lock_thread_t *self) {
+    if (!cas_before_all_u32(&obj->flag, 0, self->tid_field))
+        return false;
+    if (LOCK_LIKELY(load_acq_u32(asym_spin3_status(obj)) == 0))
+        return true;
+    store_rlx_u32(&obj->flag, 0);
+    return false;
+}
+
+LOCK_SLOW lock_result_t asym_spin3_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
+    if (load_rlx_u32(&obj->lock_word) == 0)
+        cas_acq_u32(&obj->lock_word, 0, self->tid_field);
+    if (load_rlx_u32(&obj->lock_word) == self->tid_field) {
+        while (!asym_spin3_try_owner(obj)) {
+            while (load_rlx_u32(&obj->flag) != 0)
+                spin_wait(self);
+        }
+        return SUCCESS;
+    }
+    uint32_t failures = 0;
+    do {
+        back_off(self, &failures);
+        while (load_rlx_u32(&obj->flag) != 0 || load_rlx_u32(asym_spin3_status(obj)) != 0)
+            spin_wait(self);
+    } while (!asym_spin3_try_other(obj, self));
+    return SUCCESS;
+}
+
+static inline lock_result_t asym_spin3_acquire(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t owner = load_rlx_u32(&obj->lock_word);
+    if (LOCK_LIKELY(owner == self->tid_field)) {
+        uint32_t holds = load_rlx_u32(asym_spin3_status(obj));
+        if (!LOCK_LIKELY(holds == 0)) {
+            store_rlx_u32(asym_spin3_status(obj), holds + 1);
+            return SUCCESS;
+        }
+        if (LOCK_LIKELY(asym_spin3_try_owner(obj)))
+            return SUCCESS;
+    } else if (load_rlx_u32(&obj->flag) == self->tid_field) {
+        volatile uint32_t *recursions = asym_spin3_recursions(obj);
+        store_rlx_u32(recursions, load_rlx_u32(recursions) + 1);
+        return SUCCESS;
+    } else if (owner != 0 && asym_spin3_try_other(obj, self)) {
+        return SUCCESS;
+    }
+    return asym_spin3_acquire_slow(obj, self);
+}
+
+static inline lock_result_t asym_spin3_release(lock_object_t *obj, lock_thread_t *self) {
+    if (LOCK_LIKELY(load_rlx_u32(&obj->lock_word) == self->tid_field)) {
+        uint32_t holds = load_rlx_u32(asym_spin3_status(obj));
+        if (!LOCK_LIKELY(holds != 0))
+            return ILLEGAL_STATE;
+        store_rel_u32(asym_spin3_status(obj), holds - 1);
+        return SUCCESS;
+    }
+    if (!LOCK_LIKELY(load_rlx_u32(&obj->flag) == self->tid_field))
+        return ILLEGAL_STATE;
+    volatile uint32_t *recursions = asym_spin3_recursions(obj);
+    uint32_t left = load_rlx_u32(recursions);
+    if (LOCK_LIKELY(left == 0))
+        store_rel_u32(&obj->flag, 0);
+    else
+        store_rlx_u32(recursions, left - 1);
+    return SUCCESS;
+}
+
+LOCK_WITHOUT_WAIT(asym_spin3)
+
+static inline bool asym_spin3_is_idle(lock_object_t *obj) {
+    return obj->flag == 0 && obj->extra[0] == 0;
+}
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * dekker: the Dekker-style spin lock for two threads of Kawachiya 2005, section 6.4.1, Figure 6.6.
+ *
+ * Each of the two threads has a flag. To acquire, it sets its own and then loads the other's: if
+ * that is clear it has the lock, else it clears its own and tries again. To release it clears its
+ * own. There is no atomic; store then load is the fence kind. The threads are those with the tids 1
+ * and 2.
+ *
+ *    31                              0     31                              0
+ *   +---------------------------------+   +---------------------------------+
+ *   | status[0]: holds of tid 1, or 0 |   | status[1]: holds of tid 2, or 0 |
+ *   +---------------------------------+   +---------------------------------+
+ *              lock word                              flag word
+ *
+ * Where the figure is silent: it has no recursion; a flag that is set counts its thread's
+ * acquisitions. The figure can livelock, as 6.4.2 says; Dekker's own remedy, a word that says whose
+ * turn it is, is left out there and here. After a failure a thread backs off (back_off.h), then
+ * spins on loads until the other's flag is clear.
+ */
+#ifndef LOCKCROSS_DEKKER_H
+#define LOCKCROSS_DEKKER_H
+
+#include "locks/back_off.h"
+
+enum { dekker_initial_word = 0, dekker_tid_shift = 0, dekker_misc_mask = 0 };
+
+static inline volatile uint32_t *dekker_status(lock_object_t *obj, uint32_t tid) {
+    return (volatile uint32_t *)obj + (tid - 1);
+}
+
+/* One attempt of a thread that does not hold the lock. */
+static inline bool dekker_try_acquire(volatile uint32_t *mine, volatile uint32_t *another) {
+    if (LOCK_LIKELY(store_u32_then_load_other_acq_u32(mine, 1, another) == 0))
+        return true;
+    store_rlx_u32(mine, 0);
+    return false;
+}
+
+LOCK_SLOW lock_result_t dekker_acquire_slow(volatile uint32_t *mine, volatile uint32_t *another,
+                                            lock_thread_t *self) {
+    uint32_t failures = 0;
+    do {
+        back_off(self, &failures);
+        while (load_rlx_u32(another) != 0)
+            spin_wait(self);
+    } while (!dekker_try_acquire(mine, another));
+    return SUCCESS;
+}
+
+static inline lock_result_t dekker_acquire(lock_object_t *obj, lock_thread_t *self) {
+    volatile uint32_t *mine = dekker_status(obj, self->tid);
+    uint32_t holds = load_rlx_u32(mine);
+    if (!LOCK_LIKELY(holds == 0)) {
+        store_rlx_u32(mine, holds + 1);
+        return SUCCESS;
+    }
+    volatile uint32_t *another = dekker_status(obj, 3 - self->tid);
+    if (LOCK_LIKELY(dekker_try_acquire(mine, another)))
+        return SUCCESS;
+    return dekker_acquire_slow(mine, another, self);
+}
+
+static inline lock_result_t dekker_release(lock_object_t *obj, lock_thread_t *self) {
+    volatile uint32_t *mine = dekker_status(obj, self->tid);
+    uint32_t holds = load_rlx_u32(mine);
+    if (!LOCK_LIKELY(holds != 0))
+        return ILLEGAL_STATE;
+    store_rel_u32(mine, holds - 1);
+    return SUCCESS;
+}
+
+LOCK_WITHOUT_WAIT(dekker)
+
+static inline bool dekker_is_idle(lock_object_t *obj) {
+    return obj->lock_word == 0 && obj->flag == 0;
+}
+
+#endif

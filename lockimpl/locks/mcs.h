@@ -1,0 +1,87 @@
+/*
+ * mcs: the list-based queue lock of Mellor-Crummey and Scott 1991, section 2.4 (Algorithm 5);
+ * Kawachiya 2005, section 6.4.4.
+ *
+ * The lock word names the last node of a queue. A thread acquires the lock by swapping the number
+ * of its own node into it; if there was a node before, it links itself behind that and spins on its
+ * own node, which lies in a line of its own, until its predecessor passes the lock on by one store.
+ * To release with no successor in sight, one CAS makes the queue empty; if that fails, a successor
+ * is about to link itself, and is waited for. First come, first served.
+ *
+ *    31                              0     31                              0
+ *   +---------------------------------+   +---------------------------------+
+ *   |  tail: a node's number, or 0    |   | the holder's node, or 0         |
+ *   +---------------------------------+   +---------------------------------+
+ *              lock word                              flag word
+ *
+ * The paper's caller brings the node to acquire and to release. Here it comes from a pool of the
+ * thread's own (record_pool.h), and the flag word, written by the holder alone, says which it is:
+ * so a thread also knows whether it holds the lock. Numbers stand for pointers, which do not fit
+ * the word. The node counts recursive acquisitions, which the paper has not.
+ */
+#ifndef LOCKCROSS_MCS_H
+#define LOCKCROSS_MCS_H
+
+typedef struct {
+    volatile uint32_t next;   /* the successor's node, or 0; written by the successor */
+    volatile uint32_t locked; /* cleared by the predecessor */
+    uint32_t holds;           /* acquisitions of its thread */
+} __attribute__((aligned(LOCK_LINE))) record_t;
+
+#include "locks/record_pool.h"
+
+enum { mcs_initial_word = 0, mcs_tid_shift = 0, mcs_misc_mask = 0 };
+
+LOCK_SLOW void mcs_wait_in_queue(record_t *node, uint32_t number, uint32_t predecessor,
+                                 lock_thread_t *self) {
+    store_rlx_u32(&node->locked, 1);
+    store_rel_u32(&record_at(predecessor)->next, number);
+    while (load_acq_u32(&node->locked) != 0)
+        spin_wait(self);
+}
+
+static inline lock_result_t mcs_acquire(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t number = load_rlx_u32(&obj->flag);
+    if (!LOCK_LIKELY(!record_is_mine(number, self))) {
+        record_at(number)->holds++;
+        return SUCCESS;
+    }
+    number = record_take(self);
+    record_t *node = record_at(number);
+    node->holds = 1;
+    store_rlx_u32(&node->next, 0);
+    uint32_t predecessor = swap_acq_rel_u32(&obj->lock_word, number);
+    if (!LOCK_LIKELY(predecessor == 0))
+        mcs_wait_in_queue(node, number, predecessor, self);
+    store_rlx_u32(&obj->flag, number);
+    return SUCCESS;
+}
+
+LOCK_SLOW void mcs_await_successor(record_t *node, lock_thread_t *self) {
+    uint32_t next;
+    while ((next = load_acq_u32(&node->next)) == 0)
+        spin_wait(self);
+    store_rel_u32(&record_at(next)->locked, 0);
+}
+
+static inline lock_result_t mcs_release(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t number = load_rlx_u32(&obj->flag);
+    if (!LOCK_LIKELY(record_is_mine(number, self)))
+        return ILLEGAL_STATE;
+    record_t *node = record_at(number);
+    if (!LOCK_LIKELY(--node->holds == 0))
+        return SUCCESS;
+    store_rlx_u32(&obj->flag, 0);
+    uint32_t next = load_acq_u32(&node->next);
+    if (next != 0)
+        store_rel_u32(&record_at(next)->locked, 0);
+    else if (!LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, number, 0)))
+        mcs_await_successor(node, self);
+    return SUCCESS;
+}
+
+LOCK_WITHOUT_WAIT(mcs)
+
+static inline bool mcs_is_idle(lock_object_t *obj) { return obj->lock_word == 0 && obj->flag == 0; }
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Records of locks in which a thread's own part of a lock stands: the queue nodes of mcs.h, the
+ * lock records of meta.h. Every thread has RECORDS_EACH of them, for as many locks as it can hold
+ * or wait for at once, and a record is in use while its `holds` is not zero. A lock word names a
+ * record by its number, from 1; 0 names none.
+ *
+ * The including header defines record_t, which has a field `holds` that its thread alone reads and
+ * writes, before it includes this one.
+ */
+#ifndef LOCKCROSS_RECORD_POOL_H
+#define LOCKCROSS_RECORD_POOL_H
+
+#define RECORDS_EACH 16u
+
+extern record_t record_pool[LOCK_MAX_THREADS * RECORDS_EACH];
+#ifdef LOCKCROSS_STORAGE
+record_t record_pool[LOCK_MAX_THREADS * RECORDS_EACH];
+#endif
+
+static inline record_t *record_at(uint32_t number) { return &record_pool[number - 1]; }
+
+/* Whether `number`, which may be 0, is that of a record of `self`. */
+static inline bool record_is_mine(uint32_t number, const lock_thread_t *self) {
+    return number - 1 - (self->tid - 1) * RECORDS_EACH < RECORDS_EACH;
+}
+
+LOCK_SLOW uint32_t record_find_free(uint32_t number) {
+    for (uint32_t end = number + RECORDS_EACH; number != end; number++) {
+        if (record_at(number)->holds == 0)
+            return number;
+    }
+    lock_fatal("a thread holds or waits for too many locks at once: 16 are allowed");
+}
+
+/* A record of `self` that is not in use, mostly the first. */
+static inline uint32_t record_take(const lock_thread_t *self) {
+    uint32_t first = (self->tid - 1) * RECORDS_EACH + 1;
+    return LOCK_LIKELY(record_at(first)->holds == 0) ? first : record_find_free(first);
+}
+
+#endif
