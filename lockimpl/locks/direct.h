@@ -21,6 +21,7 @@
 #ifndef LOCKCROSS_DIRECT_H
 #define LOCKCROSS_DIRECT_H
 
+#define MONITOR_POOL_SIZE 16384 /* every object that is ever used for a lock has a monitor */
 #include "monitor/monitor_table.h"
 
 enum { direct_initial_word = 0, direct_tid_shift = 0, direct_misc_mask = -1 };

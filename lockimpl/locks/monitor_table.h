@@ -18,6 +18,7 @@
 #ifndef LOCKCROSS_LOCKS_MONITOR_TABLE_H
 #define LOCKCROSS_LOCKS_MONITOR_TABLE_H
 
+#define MONITOR_POOL_SIZE 16384 /* every object that is ever used for a lock has a monitor */
 #include "monitor/monitor_table.h"
 
 enum { monitor_table_initial_word = 0, monitor_table_tid_shift = 0, monitor_table_misc_mask = -1 };

@@ -29,6 +29,7 @@ typedef struct monitor {
     const lock_object_t *object;
     struct monitor *hash_next; /* monitor_table.h */
     uint64_t displaced;        /* direct, hot: the header word that a pointer to this displaced */
+    uint32_t entries;          /* recycling.h: acquisitions as this object's, for hot */
 } monitor_t;
 
 static inline void latch_acquire(volatile uint32_t *latch) {

@@ -1,15 +1,18 @@
 /*
  * Where monitors come from: a static pool, and a table from objects to monitors (Kawachiya 2005,
- * 2.4.1, Figure 2.7) under one global latch. An association is never removed: deflation is a
- * transition of the lock word only (4.5.1). Lock words refer to a monitor by its index, 1 to
- * MONITOR_POOL_SIZE, which fits the 22 bits that the narrowest lock word has for it.
+ * 2.4.1, Figure 2.7) under one global latch. An association is never removed, but where
+ * recycling.h takes monitors back: deflation is a transition of the lock word only (4.5.1). Lock
+ * words refer to a monitor by its index, 1 to MONITOR_POOL_SIZE, which fits the 22 bits that the
+ * narrowest lock word has for it.
  */
 #ifndef LOCKCROSS_MONITOR_TABLE_H
 #define LOCKCROSS_MONITOR_TABLE_H
 
 #include "monitor/monitor.h"
 
+#ifndef MONITOR_POOL_SIZE /* a lock that needs more defines it */
 #define MONITOR_POOL_SIZE 4096
+#endif
 #define MONITOR_BUCKETS 1024
 
 /* Each monitor has lines of its own. */

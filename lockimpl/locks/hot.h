@@ -1,0 +1,182 @@
+/*
+ * hot: the hot locks of IBM's JDK 1.1.2 for AIX (IBM112), Bacon et al. 1998, sections 3 and 3.3.
+ *
+ * An object begins with a fat lock of the monitor cache, which records how often it is acquired.
+ * When it proves hot, it becomes one of 32 preallocated hot locks: a pointer to that takes the
+ * place of a word of the object's header, the displaced word is kept in the hot lock, and one bit
+ * of the word says which of the two it is. From then on a lock operation follows the pointer, and
+ * the monitor cache with its global lock is by-passed. Beyond 32 hot objects the scheme thrashes.
+ *
+ *    63                                 1  0
+ *   +----------------------------------+--+
+ *   | regular header data              |0 |   a fat lock, by the table, or none yet
+ *   +----------------------------------+--+
+ *   | pointer to the hot lock          |1 |   the header data is in the hot lock
+ *   +----------------------------------+--+
+ *     extra[0]; lock word and flag word are not the lock's: misc
+ *
+ * A fat lock becomes a hot one by the thread that is in it, with all its queues; those on their way
+ * to its latch look anew (monitor/recycling.h, which also shows why no waiter is lost). With the
+ * table's latch held, an object has a hot lock, or a fat one in the table, or none.
+ *
+ * Where the source is silent: hot is a fat lock that was acquired 16 times, nested ones count. When
+ * all 32 are taken, the next hot object gets one that is not in use, in turn; its former object has
+ * its header word back and begins anew. The paper says only that more than 32 slow it down
+ * considerably, and likens it to a cache that is thrashed (section 4). The fat locks are looked up
+ * in the table by every operation: per-thread caches came later. A header word has 64 bits here.
+ */
+#ifndef LOCKCROSS_HOT_H
+#define LOCKCROSS_HOT_H
+
+#include "monitor/recycling.h"
+
+#define HOT_LOCKS 32
+#define HOT_THRESHOLD 16
+#define HOT_BIT 1u
+
+enum { hot_initial_word = 0, hot_tid_shift = 0, hot_misc_mask = -1 };
+
+/* Under the latch of the table, but for the monitors themselves. */
+typedef struct {
+    monitor_line_t locks[HOT_LOCKS];
+    uint32_t hand; /* where the last search ended */
+} hot_locks_t;
+
+extern hot_locks_t hot_locks;
+#ifdef LOCKCROSS_STORAGE
+hot_locks_t hot_locks;
+#endif
+
+static inline uint64_t hot_header(const lock_object_t *obj) { return load_acq_u64(&obj->extra[0]); }
+
+static inline monitor_t *hot_pointer(uint64_t header) {
+    return (monitor_t *)(uintptr_t)(header & ~(uint64_t)HOT_BIT);
+}
+
+/* With the table's latch held: obj's monitor, hot or fat, or NULL. */
+static inline monitor_t *hot_find(const lock_object_t *obj) {
+    uint64_t header = hot_header(obj);
+    return header & HOT_BIT ? hot_pointer(header) : recycling_find(obj);
+}
+
+/* The header data, wherever it is now. */
+static inline uint64_t hot_header_data(lock_object_t *obj) {
+    latch_acquire(&monitor_table.latch);
+    uint64_t header = hot_header(obj);
+    uint64_t data = header & HOT_BIT ? hot_pointer(header)->displaced : header;
+    latch_release(&monitor_table.latch);
+    return data;
+}
+
+/* With the table's latch held: a hot lock that is no object's, taken from one if need be; NULL when
+ * all are in use. */
+static inline monitor_t *hot_take(void) {
+    for (uint32_t tried = 0; tried < HOT_LOCKS; tried++) {
+        monitor_t *hot = &hot_locks.locks[hot_locks.hand++ % HOT_LOCKS].monitor;
+        lock_object_t *former = (lock_object_t *)hot->object;
+        if (!monitor_withdraw(hot))
+            continue;
+        if (former)
+            store_rel_u64(&former->extra[0], hot->displaced);
+        return hot;
+    }
+    return 0;
+}
+
+/* With both latches held: all that `fat` is to obj, `hot` is from now on. */
+static inline void hot_move(monitor_t *hot, monitor_t *fat, const lock_object_t *obj) {
+    __atomic_store_n(&hot->object, obj, __ATOMIC_RELAXED);
+    store_rlx_u32(&hot->holder, fat->holder);
+    hot->recursion = fat->recursion;
+    hot->entry = fat->entry;
+    hot->waiting = fat->waiting;
+    __atomic_store_n(&fat->object, 0, __ATOMIC_RELAXED);
+    store_rlx_u32(&fat->holder, 0);
+    fat->entry = fat->waiting = (thread_queue_t){0, 0};
+}
+
+/* In the fat lock of obj, which has proved hot: the monitor that the thread is in thereafter. */
+LOCK_SLOW monitor_t *hot_promote(lock_object_t *obj, monitor_t *fat) {
+    latch_acquire(&monitor_table.latch);
+    monitor_t *hot = hot_take();
+    if (hot) {
+        latch_acquire(&hot->latch);
+        latch_acquire(&fat->latch);
+        hot_move(hot, fat, obj);
+        latch_release(&fat->latch);
+        hot->displaced = hot_header(obj);
+        latch_release(&hot->latch);
+        store_rel_u64(&obj->extra[0], (uintptr_t)hot | HOT_BIT);
+        recycling_dispose(fat, obj);
+    } else {
+        fat->entries = 0;
+    }
+    latch_release(&monitor_table.latch);
+    return hot ? hot : fat;
+}
+
+/* By the table: enters what it finds or makes. */
+LOCK_SLOW monitor_t *hot_enter_slow(lock_object_t *obj, lock_thread_t *self) {
+    monitor_t *monitor;
+    bool is_hot;
+    do {
+        latch_acquire(&monitor_table.latch);
+        is_hot = hot_header(obj) & HOT_BIT;
+        monitor = hot_find(obj);
+        if (!monitor)
+            monitor = recycling_obtain(obj);
+        latch_release(&monitor_table.latch);
+    } while (!monitor_enter_of(monitor, obj, self, false));
+    return !is_hot && ++monitor->entries == HOT_THRESHOLD ? hot_promote(obj, monitor) : monitor;
+}
+
+static inline monitor_t *recycled_enter(lock_object_t *obj, lock_thread_t *self) {
+    uint64_t header = hot_header(obj);
+    if (LOCK_LIKELY(header & HOT_BIT) &&
+        LOCK_LIKELY(monitor_enter_of(hot_pointer(header), obj, self, false)))
+        return hot_pointer(header);
+    return hot_enter_slow(obj, self);
+}
+
+LOCK_SLOW monitor_t *hot_held_slow(lock_object_t *obj, lock_thread_t *self) {
+    latch_acquire(&monitor_table.latch);
+    monitor_t *monitor = hot_find(obj);
+    latch_release(&monitor_table.latch);
+    return monitor && monitor_serves(monitor, obj, self) ? monitor : 0;
+}
+
+static inline monitor_t *recycled_held(lock_object_t *obj, lock_thread_t *self) {
+    uint64_t header = hot_header(obj);
+    if (LOCK_LIKELY(header & HOT_BIT) &&
+        LOCK_LIKELY(monitor_serves(hot_pointer(header), obj, self)))
+        return hot_pointer(header);
+    return hot_held_slow(obj, self);
+}
+
+static inline lock_result_t hot_acquire(lock_object_t *obj, lock_thread_t *self) {
+    recycled_enter(obj, self);
+    return SUCCESS;
+}
+
+static inline lock_result_t hot_release(lock_object_t *obj, lock_thread_t *self) {
+    return recycled_release(obj, self);
+}
+
+static inline lock_result_t hot_wait(lock_object_t *obj, lock_thread_t *self) {
+    return recycled_wait(obj, self);
+}
+
+static inline lock_result_t hot_notify(lock_object_t *obj, lock_thread_t *self) {
+    return recycled_notify(obj, self, 1);
+}
+
+static inline lock_result_t hot_notify_all(lock_object_t *obj, lock_thread_t *self) {
+    return recycled_notify(obj, self, MONITOR_NOTIFY_ALL);
+}
+
+static inline bool hot_is_idle(lock_object_t *obj) {
+    const monitor_t *monitor = hot_find(obj);
+    return !monitor || monitor_is_idle(monitor);
+}
+
+#endif

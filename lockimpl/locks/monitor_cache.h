@@ -1,0 +1,118 @@
+/*
+ * monitor_cache: the monitor cache of Sun's JDK 1.1, Kawachiya 2005, sections 2.4.1 and 4.6.1;
+ * Bacon et al. 1998, sections 1 and 3.3.
+ *
+ * Objects have no field for the lock; a table with a global lock associates them with monitors. A
+ * thread first looks into a small cache of its own for the monitor it last found, which needs no
+ * lock; only a miss searches the table. The cache of monitors has a size: beyond it, an object gets
+ * a monitor that another does not use any more, by way of a bounded free list, which thrashes when
+ * the working set exceeds that size (Bacon, 3.3). monitor/recycling.h says how.
+ *
+ *   lock word, flag word          entry of a thread's cache, 8 a thread
+ *   +-----------------------+     +---------------+----------------------+
+ *   | not the lock's: misc  |     | object        | monitor, as last seen |
+ *   +-----------------------+     +---------------+----------------------+
+ *
+ * Where the sources are silent: a thread's cache has one line, direct-mapped by the object's
+ * address; an entry may be old, and the monitor itself says whether it is still the object's. The
+ * cache of monitors has 128, its free list 32 at most. Monitors return to the free list when it is
+ * empty, not at release: a hit would be impossible otherwise. An operation by a thread that is not
+ * in the monitor makes no monitor.
+ */
+#ifndef LOCKCROSS_MONITOR_CACHE_H
+#define LOCKCROSS_MONITOR_CACHE_H
+
+#include "monitor/recycling.h"
+
+#define MONITOR_CACHE_ENTRIES 8
+
+enum { monitor_cache_initial_word = 0, monitor_cache_tid_shift = 0, monitor_cache_misc_mask = -1 };
+
+typedef struct {
+    const lock_object_t *object;
+    monitor_t *monitor;
+} monitor_cache_entry_t;
+
+typedef struct {
+    monitor_cache_entry_t entries[MONITOR_CACHE_ENTRIES];
+} __attribute__((aligned(LOCK_LINE))) monitor_cache_t;
+
+/* By thread, read and written by that thread alone. */
+extern monitor_cache_t monitor_caches[LOCK_MAX_THREADS];
+#ifdef LOCKCROSS_STORAGE
+monitor_cache_t monitor_caches[LOCK_MAX_THREADS];
+#endif
+
+static inline monitor_cache_entry_t *monitor_cache_entry(const lock_object_t *obj,
+                                                         const lock_thread_t *self) {
+    uintptr_t place = (uintptr_t)obj / LOCK_LINE % MONITOR_CACHE_ENTRIES;
+    return &monitor_caches[self->tid - 1].entries[place];
+}
+
+/* Searches the table, enters what it finds or makes. */
+LOCK_SLOW monitor_t *monitor_cache_enter_slow(lock_object_t *obj, lock_thread_t *self) {
+    monitor_t *monitor;
+    do {
+        latch_acquire(&monitor_table.latch);
+        monitor = recycling_find(obj);
+        if (!monitor)
+            monitor = recycling_obtain(obj);
+        latch_release(&monitor_table.latch);
+        *monitor_cache_entry(obj, self) = (monitor_cache_entry_t){obj, monitor};
+    } while (!monitor_enter_of(monitor, obj, self, false));
+    return monitor;
+}
+
+static inline monitor_t *recycled_enter(lock_object_t *obj, lock_thread_t *self) {
+    monitor_cache_entry_t *entry = monitor_cache_entry(obj, self);
+    if (LOCK_LIKELY(entry->object == obj) &&
+        LOCK_LIKELY(monitor_enter_of(entry->monitor, obj, self, false)))
+        return entry->monitor;
+    return monitor_cache_enter_slow(obj, self);
+}
+
+/* Not by this thread's cache, where another object may have its place. */
+LOCK_SLOW monitor_t *monitor_cache_held_slow(lock_object_t *obj, lock_thread_t *self) {
+    latch_acquire(&monitor_table.latch);
+    monitor_t *monitor = recycling_find(obj);
+    latch_release(&monitor_table.latch);
+    if (!monitor || !monitor_serves(monitor, obj, self))
+        return 0;
+    *monitor_cache_entry(obj, self) = (monitor_cache_entry_t){obj, monitor};
+    return monitor;
+}
+
+static inline monitor_t *recycled_held(lock_object_t *obj, lock_thread_t *self) {
+    monitor_cache_entry_t *entry = monitor_cache_entry(obj, self);
+    if (LOCK_LIKELY(entry->object == obj) && LOCK_LIKELY(monitor_serves(entry->monitor, obj, self)))
+        return entry->monitor;
+    return monitor_cache_held_slow(obj, self);
+}
+
+static inline lock_result_t monitor_cache_acquire(lock_object_t *obj, lock_thread_t *self) {
+    recycled_enter(obj, self);
+    return SUCCESS;
+}
+
+static inline lock_result_t monitor_cache_release(lock_object_t *obj, lock_thread_t *self) {
+    return recycled_release(obj, self);
+}
+
+static inline lock_result_t monitor_cache_wait(lock_object_t *obj, lock_thread_t *self) {
+    return recycled_wait(obj, self);
+}
+
+static inline lock_result_t monitor_cache_notify(lock_object_t *obj, lock_thread_t *self) {
+    return recycled_notify(obj, self, 1);
+}
+
+static inline lock_result_t monitor_cache_notify_all(lock_object_t *obj, lock_thread_t *self) {
+    return recycled_notify(obj, self, MONITOR_NOTIFY_ALL);
+}
+
+static inline bool monitor_cache_is_idle(lock_object_t *obj) {
+    const monitor_t *monitor = recycling_find(obj);
+    return !monitor || monitor_is_idle(monitor);
+}
+
+#endif

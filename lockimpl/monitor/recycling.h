@@ -1,0 +1,177 @@
+/*
+ * Monitors that go back: a monitor is given to an object when it is first used for a lock, and to
+ * another object when it is not in use any more. Part of monitor_cache.h and hot.h, over the table
+ * of monitor_table.h.
+ *
+ * A monitor is an object's while its field `object` says so, which is written with the table's
+ * latch and the monitor's held. Wherever a thread has a monitor from (a cache, a header, the
+ * table), it takes the monitor's latch and reads that field before it enters, and again whenever it
+ * comes back from parking. If the monitor is another object's by then, it looks for its own anew.
+ *
+ * A monitor is taken away only while no thread holds it and both queues are empty. So no waiter can
+ * be lost: one that is queued keeps the monitor where it is; one that was taken from a queue and is
+ * on its way to the latch relies on nothing there, finds another object and looks anew.
+ *
+ * Monitors come from the free list. When it is empty and all MONITOR_CACHE_SIZE monitors of the
+ * cache are in the table, it is filled from there with unused ones, MONITOR_FREE_MAX at most; when
+ * all are in use, the cache grows. What the list cannot take goes back to the heap.
+ *
+ * The including header defines:
+ *   recycled_enter(obj, self)    enters obj's monitor, and returns it
+ *   recycled_held(obj, self)     obj's monitor if self is in it, else NULL
+ */
+#ifndef LOCKCROSS_RECYCLING_H
+#define LOCKCROSS_RECYCLING_H
+
+#include "monitor/monitor_table.h"
+
+#define MONITOR_CACHE_SIZE 128
+#define MONITOR_FREE_MAX 32
+
+/* Under the latch of the table. */
+typedef struct {
+    monitor_t *free, *heap; /* linked by hash_next; `heap` stands for what malloc would have */
+    uint32_t free_count;
+    uint32_t hand; /* of the pool: where the last search for unused monitors ended */
+} monitor_recycling_t;
+
+extern monitor_recycling_t monitor_recycling;
+#ifdef LOCKCROSS_STORAGE
+monitor_recycling_t monitor_recycling;
+#endif
+
+static monitor_t *recycled_enter(lock_object_t *obj, lock_thread_t *self);
+static monitor_t *recycled_held(lock_object_t *obj, lock_thread_t *self);
+
+/* Whether `self` is in the monitor and it is obj's: while it is in it, that cannot change. */
+static inline bool monitor_serves(const monitor_t *monitor, const lock_object_t *obj,
+                                  const lock_thread_t *self) {
+    return monitor_held_by(monitor, self) &&
+           __atomic_load_n(&monitor->object, __ATOMIC_RELAXED) == obj;
+}
+
+/* Enters the monitor, recursively if `self` is in it already, and says so; or says that it is not
+ * obj's any more. `was_queued`: a notification has ended the wait of `self`. */
+LOCK_SLOW bool monitor_enter_of(monitor_t *monitor, const lock_object_t *obj, lock_thread_t *self,
+                                bool was_queued) {
+    if (monitor_serves(monitor, obj, self)) {
+        monitor->recursion++;
+        return true;
+    }
+    latch_acquire(&monitor->latch);
+    while (monitor->object == obj && monitor->holder != 0) {
+        if (was_queued)
+            queue_prepend(&monitor->entry, self);
+        else
+            queue_append(&monitor->entry, self);
+        latch_release(&monitor->latch);
+        park(self);
+        latch_acquire(&monitor->latch);
+        was_queued = true;
+    }
+    bool still = monitor->object == obj;
+    if (still) {
+        store_rlx_u32(&monitor->holder, self->tid);
+        monitor->recursion = 1;
+    }
+    latch_release(&monitor->latch);
+    return still;
+}
+
+/* With the table's latch held: makes an unused monitor no object's. False: it is in use. */
+static inline bool monitor_withdraw(monitor_t *monitor) {
+    if (load_rlx_u32(&monitor->holder) != 0)
+        return false;
+    latch_acquire(&monitor->latch);
+    bool unused = monitor->holder == 0 && !monitor_has_queue(monitor);
+    if (unused)
+        __atomic_store_n(&monitor->object, 0, __ATOMIC_RELAXED);
+    latch_release(&monitor->latch);
+    return unused;
+}
+
+/* With the table's latch held: what is in the table for an object, or NULL. */
+static inline monitor_t *recycling_find(const lock_object_t *obj) {
+    monitor_t *monitor = *monitor_bucket(obj);
+    while (monitor && monitor->object != obj)
+        monitor = monitor->hash_next;
+    return monitor;
+}
+
+/* With the table's latch held: takes a monitor, obj's until now, out of the table. */
+static inline void recycling_dispose(monitor_t *monitor, const lock_object_t *obj) {
+    monitor_t **place = monitor_bucket(obj);
+    while (*place != monitor)
+        place = &(*place)->hash_next;
+    *place = monitor->hash_next;
+    bool room = monitor_recycling.free_count < MONITOR_FREE_MAX;
+    monitor_t **list = room ? &monitor_recycling.free : &monitor_recycling.heap;
+    monitor->hash_next = *list;
+    *list = monitor;
+    monitor_recycling.free_count += room;
+}
+
+/* With the table's latch held: fills the free list with monitors of the table. */
+LOCK_SLOW void recycling_fill(void) {
+    for (uint32_t tried = 0; tried < monitor_table.used; tried++) {
+        monitor_t *monitor = monitor_at(monitor_recycling.hand++ % monitor_table.used + 1);
+        const lock_object_t *obj = monitor->object;
+        if (obj && monitor_withdraw(monitor))
+            recycling_dispose(monitor, obj);
+        if (monitor_recycling.free_count == MONITOR_FREE_MAX)
+            return;
+    }
+}
+
+/* With the table's latch held: a monitor for an object that has none. */
+LOCK_SLOW monitor_t *recycling_obtain(const lock_object_t *obj) {
+    if (!monitor_recycling.free && !monitor_recycling.heap &&
+        monitor_table.used >= MONITOR_CACHE_SIZE)
+        recycling_fill();
+    bool is_free = monitor_recycling.free != 0;
+    monitor_t **list = is_free ? &monitor_recycling.free : &monitor_recycling.heap;
+    monitor_t *monitor = *list;
+    if (monitor) {
+        *list = monitor->hash_next;
+        monitor_recycling.free_count -= is_free;
+        latch_acquire(&monitor->latch);
+        __atomic_store_n(&monitor->object, obj, __ATOMIC_RELAXED);
+        latch_release(&monitor->latch);
+    } else {
+        monitor = monitor_create(obj);
+    }
+    monitor->entries = 0;
+    monitor_t **bucket = monitor_bucket(obj);
+    monitor->hash_next = *bucket;
+    return *bucket = monitor;
+}
+
+/* What is left of a Java lock's functions. */
+
+static inline lock_result_t recycled_release(lock_object_t *obj, lock_thread_t *self) {
+    monitor_t *monitor = recycled_held(obj, self);
+    return monitor ? monitor_exit(monitor, self) : ILLEGAL_STATE;
+}
+
+LOCK_SLOW lock_result_t recycled_wait(lock_object_t *obj, lock_thread_t *self) {
+    monitor_t *monitor = recycled_held(obj, self);
+    if (!monitor)
+        return ILLEGAL_STATE;
+    uint32_t recursion = monitor->recursion;
+    latch_acquire(&monitor->latch);
+    queue_append(&monitor->waiting, self);
+    monitor_vacate(monitor);
+    park(self);
+    if (!monitor_enter_of(monitor, obj, self, true))
+        monitor = recycled_enter(obj, self);
+    monitor->recursion = recursion;
+    return SUCCESS;
+}
+
+static inline lock_result_t recycled_notify(lock_object_t *obj, lock_thread_t *self,
+                                            uint32_t limit) {
+    monitor_t *monitor = recycled_held(obj, self);
+    return monitor ? monitor_notify(monitor, self, limit) : ILLEGAL_STATE;
+}
+
+#endif
