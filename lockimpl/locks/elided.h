@@ -1,0 +1,76 @@
+/*
+ * elided: single-thread elision of Serrano and Grande 2014, section 2 (the _IO_acquire_lock of
+ * Hop).
+ *
+ * Acquire and release are calls through pointers. When the program starts they lead to functions
+ * that do nothing; a program of one thread keeps them, and its locks cost a computed call. A
+ * program of more threads has the pointers set to a real mutex (monitor/mutex.h) "at the very
+ * beginning of the execution, before the user code starts to execute": a lock that was acquired by
+ * the empty function would be free for the second thread. So the runtime announces all its threads
+ * before the first one runs, and the second of them switches; there is no way back, and no thread
+ * can be announced later.
+ *
+ *   one thread: lock word and flag are not touched; more: those of monitor/mutex.h
+ *
+ * The empty functions know no holder, so with one thread a release of a lock that is not held
+ * succeeds (LOCK_KNOWS_HOLDER). Where the source is silent: which monitor the other function
+ * manages. It is the mutex, as of section 3 for streams of which nothing is known; io_spin.h is
+ * that section's. Streams offer no wait.
+ */
+#ifndef LOCKCROSS_ELIDED_H
+#define LOCKCROSS_ELIDED_H
+
+#include "monitor/mutex.h"
+
+enum { elided_initial_word = 0, elided_tid_shift = 0, elided_misc_mask = 0 };
+
+typedef lock_result_t elided_function_t(lock_object_t *obj, lock_thread_t *self);
+
+typedef struct {
+    elided_function_t *acquire, *release;
+    bool real; /* not the empty functions */
+} __attribute__((aligned(LOCK_LINE))) elided_functions_t;
+
+LOCK_SLOW lock_result_t elided_nothing(lock_object_t *obj, lock_thread_t *self) {
+    (void)obj, (void)self;
+    return SUCCESS;
+}
+
+LOCK_SLOW lock_result_t elided_acquire_mutex(lock_object_t *obj, lock_thread_t *self) {
+    return mutex_acquire(obj, self);
+}
+
+LOCK_SLOW lock_result_t elided_release_mutex(lock_object_t *obj, lock_thread_t *self) {
+    return mutex_release(obj, self);
+}
+
+extern elided_functions_t elided_functions;
+#ifdef LOCKCROSS_STORAGE
+elided_functions_t elided_functions = {elided_nothing, elided_nothing, false};
+#endif
+
+/* Thread number `index` will run; no thread does yet. */
+static inline void elided_thread_init(unsigned index) {
+    if (index == 0)
+        return;
+    elided_functions.acquire = elided_acquire_mutex;
+    elided_functions.release = elided_release_mutex;
+    elided_functions.real = true;
+}
+#define LOCK_ON_THREAD_INIT(self, index) elided_thread_init(index)
+
+#define LOCK_KNOWS_HOLDER (elided_functions.real)
+
+static inline lock_result_t elided_acquire(lock_object_t *obj, lock_thread_t *self) {
+    return elided_functions.acquire(obj, self);
+}
+
+static inline lock_result_t elided_release(lock_object_t *obj, lock_thread_t *self) {
+    return elided_functions.release(obj, self);
+}
+
+LOCK_WITHOUT_WAIT(elided)
+
+static inline bool elided_is_idle(lock_object_t *obj) { return mutex_is_idle(obj); }
+
+#endif

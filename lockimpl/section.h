@@ -1,0 +1,123 @@
+/*
+ * What a critical section may say of itself, for the locks that make use of it. For all others each
+ * of these compiles to the plain operation: acquire, release, store, safepoint. Part of lock.h.
+ *
+ *   short      it never blocks: others may spin (io_spin.h)
+ *   failsafe   it cannot throw: no exception handler need release its lock (lifted.h)
+ *   revocable  it can be rolled back and begun again (revocable.h)
+ *
+ * A revocable section, with all its writes to shared data and a poll in each loop:
+ *
+ *     lock_section_t section = {0};
+ *   again:
+ *     lock_section_begin(&section, obj, self);
+ *     ...
+ *         lock_section_write(self, &shared, value);
+ *         if (lock_section_poll(self))
+ *             goto again;
+ *     ...
+ *     lock_section_end(&section, self);
+ *
+ * Once poll has said that there was a roll-back, every section that lock_section_is_open denies is
+ * over: nested code leaves them one by one and the outermost of them begins again. Local variables
+ * that were changed since are the program's to restore.
+ */
+#ifndef LOCKCROSS_SECTION_H
+#define LOCKCROSS_SECTION_H
+
+#ifndef LOCK_ACQUIRE_SHORT
+#define LOCK_ACQUIRE_SHORT(obj, self) lock_acquire(obj, self)
+#endif
+
+#ifndef LOCK_ACQUIRE_FAILSAFE
+#define LOCK_ACQUIRE_FAILSAFE(obj, self) lock_acquire(obj, self)
+#define LOCK_RELEASE_FAILSAFE(obj, self) lock_release(obj, self)
+#endif
+
+#ifndef LOCK_KNOWS_HOLDER
+#define LOCK_KNOWS_HOLDER true
+#endif
+
+/* Whether a release, wait or notify by a thread that does not hold the lock is found out. */
+static inline bool lock_knows_holder(void) { return LOCK_KNOWS_HOLDER; }
+
+/* Acquires for a section that is short and never blocks; lock_release ends it. */
+static inline lock_result_t lock_acquire_short(lock_object_t *obj, lock_thread_t *self) {
+    return LOCK_ACQUIRE_SHORT(obj, self);
+}
+
+/* Acquires for a section that cannot throw. */
+static inline lock_result_t lock_acquire_failsafe(lock_object_t *obj, lock_thread_t *self) {
+    return LOCK_ACQUIRE_FAILSAFE(obj, self);
+}
+
+/* Ends what lock_acquire_failsafe began. */
+static inline lock_result_t lock_release_failsafe(lock_object_t *obj, lock_thread_t *self) {
+    return LOCK_RELEASE_FAILSAFE(obj, self);
+}
+
+#ifndef LOCK_HAS_PRIORITIES
+/* Makes 0 to 7 the priority of `self`, for its processor and for the lock. Holding nothing. */
+static inline void lock_set_priority(lock_thread_t *self, uint32_t priority) {
+    processor_set_priority(self, priority);
+}
+#endif
+
+#ifndef LOCK_HAS_SECTIONS
+typedef struct {
+    lock_object_t *object;
+} lock_section_t;
+
+/* Acquires obj's lock for a section that may be begun again. */
+static inline lock_result_t lock_section_begin(lock_section_t *section, lock_object_t *obj,
+                                               lock_thread_t *self) {
+    section->object = obj;
+    return lock_acquire(obj, self);
+}
+
+/* The normal end of a section. */
+static inline lock_result_t lock_section_end(lock_section_t *section, lock_thread_t *self) {
+    return lock_release(section->object, self);
+}
+
+/* Whether a section that was begun is still to be ended. */
+static inline bool lock_section_is_open(const lock_section_t *section, const lock_thread_t *self) {
+    (void)section, (void)self;
+    return true;
+}
+
+/* A write to shared data, undone if the section is rolled back. */
+static inline void lock_section_write(lock_thread_t *self, volatile uint64_t *p, uint64_t value) {
+    (void)self;
+    store_rlx_u64(p, value);
+}
+
+/* A write to a volatile variable, which others may read without the lock. */
+static inline void lock_section_write_volatile(lock_thread_t *self, volatile uint64_t *p,
+                                               uint64_t value) {
+    (void)self;
+    store_rel_u64(p, value);
+}
+
+/* Something that cannot be undone follows: a call of native code. */
+static inline void lock_section_native(lock_thread_t *self) { (void)self; }
+
+/* Waits on the section's own lock. A roll-back from behind it goes back to here, so a section that
+ * is begun again and has `lock_section_waits` skips what stands before its wait. */
+static inline lock_result_t lock_section_wait(lock_section_t *section, lock_thread_t *self) {
+    return lock_wait(section->object, self);
+}
+
+static inline uint32_t lock_section_waits(const lock_section_t *section) {
+    (void)section;
+    return 0;
+}
+
+/* A safepoint inside a section, and where it may be revoked: true if there was a roll-back. */
+static inline bool lock_section_poll(lock_thread_t *self) {
+    lock_safepoint(self);
+    return false;
+}
+#endif
+
+#endif
