@@ -15,6 +15,7 @@ from pathlib import Path
 from results.errors import LockcrossError
 from sweeps.cells import Cell
 from sweeps.paths import BINARIES, ROOT
+from sweeps.workloads import WORKLOADS
 
 COMMON_FLAGS = (
     "-std=gnu17 -O2 -Wall -Wextra -Werror -ffreestanding -nostdlib -static -fno-pie -no-pie "
@@ -107,6 +108,7 @@ class Program:
             f"-DLOCKCROSS_LOCK={self.lock}",
             f"-DLOCKCROSS_FENCE=FENCE_{self.fence.upper()}",
             *([f"-DLOCKCROSS_VARIANT_{self.variant.upper()}=1"] if self.variant else []),
+            *(["-DLOCKCROSS_TEXT_KEYS=1"] if self._has_text_keys() else []),
             *self.mechanisms.flags(),
             f"workloads/kernels/{self.workload}.c",
             "workloads/runtime/runtime.c",
@@ -114,6 +116,10 @@ class Program:
             "-o",
             output,
         ]
+
+    def _has_text_keys(self) -> bool:
+        workload = WORKLOADS.get(self.workload)
+        return workload is not None and any(key.text for key in workload.keys.values())
 
 
 @dataclass(frozen=True)

@@ -118,10 +118,16 @@ static bool equal(const char *a, const char *b) {
     return *a == *b;
 }
 
+#ifdef LOCKCROSS_TEXT_KEYS
 const char *const runtime_text[] = {0};
 
+static bool is_text(const char *const *choices) { return choices == runtime_text; }
+#else
+static bool is_text(const char *const *choices) { return (void)choices, false; }
+#endif
+
 static uint64_t choice(const char *argument, const char *s, const char *const *choices) {
-    if (choices == runtime_text)
+    if (is_text(choices))
         return (uintptr_t)s;
     for (unsigned i = 0; choices[i]; i++) {
         if (equal(s, choices[i]))

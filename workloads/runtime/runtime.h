@@ -20,7 +20,10 @@ typedef struct {
     bool optional;
     uint64_t value;
 } runtime_key_t;
+
+#ifdef LOCKCROSS_TEXT_KEYS
 extern const char *const runtime_text[];
+#endif
 
 typedef struct {
     const char *name;
