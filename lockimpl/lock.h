@@ -107,6 +107,8 @@ _Noreturn void lock_fatal(const char *message);
 #include LOCK_HEADER(LOCKCROSS_LOCK)
 /* clang-format on */
 
+#include "events.h"
+
 /* Makes `self` thread number `index` (from 0): not running yet, so safe for handshakes. */
 static inline void lock_thread_init(lock_thread_t *self, unsigned index) {
     self->tid = index + 1;
@@ -120,32 +122,33 @@ static inline void lock_object_init(lock_object_t *obj) {
     obj->flag = 0;
     for (int i = 0; i < LOCK_MEMBER(_extra_words); i++)
         obj->extra[i] = 0;
+    event_tell_object(obj);
 }
 
 /* Acquires obj's lock, waiting for it if need be; recursively if `self` holds it. */
 static inline lock_result_t lock_acquire(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_MEMBER(_acquire)(obj, self);
+    return LOCK_TOLD(_acquire, EVENT_ACQUIRE, EVENT_ACQUIRED);
 }
 
 /* Undoes one acquire. ILLEGAL_STATE if `self` does not hold the lock. */
 static inline lock_result_t lock_release(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_MEMBER(_release)(obj, self);
+    return LOCK_TOLD(_release, EVENT_RELEASE, EVENT_RELEASE);
 }
 
 /* Releases the lock however often it was acquired, waits for a notification, acquires it as often
  * again. ILLEGAL_STATE if `self` does not hold it, and always for a lock without wait. */
 static inline lock_result_t lock_wait(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_MEMBER(_wait)(obj, self);
+    return LOCK_TOLD(_wait, EVENT_WAIT, EVENT_WAITED);
 }
 
 /* Ends the wait of the thread that has waited longest, if any. Errors as lock_wait. */
 static inline lock_result_t lock_notify(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_MEMBER(_notify)(obj, self);
+    return LOCK_TOLD(_notify, EVENT_NOTIFY, EVENT_NOTIFY);
 }
 
 /* Ends the wait of all waiting threads. Errors as lock_wait. */
 static inline lock_result_t lock_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_MEMBER(_notify_all)(obj, self);
+    return LOCK_TOLD(_notify_all, EVENT_NOTIFY_ALL, EVENT_NOTIFY_ALL);
 }
 
 /* Whether the lock is held and waited for by nobody. Only where no thread is using it. */

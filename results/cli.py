@@ -1,4 +1,4 @@
-"""Commands that read results: query, export, runs, show, figures, report."""
+"""Commands that read results: query, export, runs, show, figures, report, locality."""
 
 import csv
 import json
@@ -28,7 +28,7 @@ FORMATS = ("table", "csv", "json")
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    for command in (query, export, runs, show, figures, report):
+    for command in (query, export, runs, show, figures, report, locality):
         app.command()(command)
 
 
@@ -197,3 +197,22 @@ def _cell(value: object) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.0f}" if value == int(value) else f"{value:.2f}"
+
+
+def locality(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Logs that `run --events FILE` wrote.", exists=True, dir_okay=False),
+    ],
+    long_ms: Annotated[
+        float, typer.Option("--long", min=0, help="Milliseconds from which a section is long.")
+    ] = 10.0,
+) -> None:
+    """Tell from lock events how contention and thread locality are: the thesis's Tables 4.2 to 4.4,
+    5.2 and 5.3."""
+    from rich.console import Console
+
+    from results.events import read_events
+    from results.locality_table import print_tables
+
+    print_tables([read_events(file) for file in files], Console(), long_ms)

@@ -91,6 +91,7 @@ class Program:
     flavour: str
     mechanisms: Mechanisms = Mechanisms()
     variant: str = ""
+    events: bool = False  # tells an engine its lock events
 
     @classmethod
     def of(cls, cell: Cell, mechanisms: Mechanisms = Mechanisms()) -> "Program":
@@ -109,6 +110,7 @@ class Program:
             f"-DLOCKCROSS_FENCE=FENCE_{self.fence.upper()}",
             *([f"-DLOCKCROSS_VARIANT_{self.variant.upper()}=1"] if self.variant else []),
             *(["-DLOCKCROSS_TEXT_KEYS=1"] if self._has_text_keys() else []),
+            *(["-DLOCKCROSS_EVENTS=1"] if self.events else []),
             *self.mechanisms.flags(),
             f"workloads/kernels/{self.workload}.c",
             "workloads/runtime/runtime.c",

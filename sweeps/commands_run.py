@@ -1,9 +1,11 @@
 """Commands that run cells: sweep, run, calibrate, build."""
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -98,7 +100,7 @@ def sweep(
     loaded = load_plan(plan)
     bounds = limits(time_limit, instruction_limit)
     if dry_run:
-        with _store_to_read(db) as store:
+        with store_to_read(db) as store:
             from sweeps.estimate import describe
 
             known = Runner(store, jobs, None, bounds, retry_failed).look_up(loaded.cells)
@@ -113,7 +115,7 @@ def sweep(
 
 
 @contextmanager
-def _store_to_read(path: Path) -> "Iterator[Store]":
+def store_to_read(path: Path) -> "Iterator[Store]":
     """The store at `path`, or an empty one where there is none yet: looking leaves no file."""
     from results.store import Store
 
@@ -169,6 +171,9 @@ def run(
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
     keep: Keep = False,
+    events: Annotated[
+        Path | None, typer.Option(help="Write the run's lock events there, for `locality`.")
+    ] = None,
     db: Annotated[
         Path | None, typer.Option(help="Store the run there; default: run it and store nothing.")
     ] = None,
@@ -181,6 +186,8 @@ def run(
     from sweeps.machine import load_machine
     from sweeps.runner import Runner
 
+    if events is not None:
+        engine = _engine_with_events(engine, db)
     load_machine(machine), load_engine(engine)  # unknown names are said before anything else
     cell = Cell(
         engine, machine, isa, flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock,
@@ -193,9 +200,29 @@ def run(
         TemporaryDirectory(prefix="lockcross-") as folder,
         Store(db or Path(folder) / "run.db") as store,
     ):
-        runner = Runner(store, 1, None, limits(time_limit, instruction_limit), keep=keep)
+        collect = None if events is None else partial(_save_events, file=events)
+        bounds = limits(time_limit, instruction_limit)
+        runner = Runner(store, 1, None, bounds, keep=keep, collect=collect)
         (done,) = runner.run([cell], "run")
         _print_run(store, done)
+
+
+def _engine_with_events(engine: str, db: Path | None) -> str:
+    """The label of an engine that records lock events. Raises LockcrossError if there is none."""
+    if engine != "qemu":
+        raise LockcrossError(f"--events: engine {engine} records none; qemu does")
+    if db is not None:
+        raise LockcrossError(
+            "--events goes without --db: telling its events slows a program, and a stored run "
+            "would not be made again"
+        )
+    return "qemu/events"
+
+
+def _save_events(folder: Path, file: Path) -> None:
+    from sweeps.engines.qemu import EVENTS
+
+    shutil.copyfile(folder / EVENTS, file)
 
 
 def _print_run(store: "Store", done: "StoredRun") -> None:

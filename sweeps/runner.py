@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -52,8 +52,9 @@ class Known:
 class Runner:
     """Runs cells in a pool of processes. Only this process writes the store.
 
-    `jobs` processes at a time (0: one a CPU); `progress` shows a bar, if given. Must be used from
-    the main thread: the processes it starts are killed when the thread that started them ends.
+    `jobs` processes at a time (0: one a CPU); `progress` shows a bar, if given; `collect` is called
+    with the folder of each valid run before that is removed. Must be used from the main thread: the
+    processes it starts are killed when the thread that started them ends.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Runner:
         limits: Limits | None = None,
         retry_failed: bool = False,
         keep: bool = False,
+        collect: Callable[[Path], None] | None = None,
     ) -> None:
         self._store = store
         self._jobs = jobs or len(os.sched_getaffinity(0))
@@ -71,6 +73,7 @@ class Runner:
         self._limits = limits or Limits()
         self._retry_failed = retry_failed
         self._keep = keep
+        self._collect = collect
         self._builder: Builder | None = None
 
     def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
@@ -153,6 +156,8 @@ class Runner:
                 engine = load_engine(item.cell.engine)
                 reading = engine.read(item.cell, self._limits_of(engine), end, folder)
                 kept = self._keep_folder(item, reading, folder)
+                if self._collect and not reading.cause:
+                    self._collect(folder)
                 self._store.add_run(self._record(item, end, reading, kept), plan)
                 if self._progress and bar is not None:
                     self._progress.advance(bar)

@@ -36,6 +36,7 @@
 #include "monitor/monitor_table.h"
 
 #define FLAG_FLC 1u
+#define LOCK_IS_FAT(obj) ((load_rlx_u32(&(obj)->lock_word) & SPIN_SHAPE) != 0)
 
 static inline monitor_t *core_monitor(uint32_t word) {
     return monitor_at((word & ~SPIN_SHAPE) >> SPIN_MONITOR_SHIFT);

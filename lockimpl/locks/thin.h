@@ -28,6 +28,7 @@
 #define THIN_COUNT 0x0000ff00u
 #define THIN_COUNT_ONE 0x00000100u
 #define THIN_MISC 0x000000ffu
+#define LOCK_IS_FAT(obj) ((load_rlx_u32(&(obj)->lock_word) & THIN_SHAPE) != 0)
 
 enum { thin_initial_word = 0, thin_tid_shift = 16, thin_misc_mask = THIN_MISC };
 

@@ -11,10 +11,10 @@ ENGINES = ("qemu", "gem5/timing", "gem5/minor", "gem5/o3")
 @cache
 def load_engine(name: str) -> Engine:
     """The adapter of an engine. Raises LockcrossError for an unknown name."""
-    if name == "qemu":
+    if name in ("qemu", "qemu/events"):
         from sweeps.engines.qemu import QemuEngine
 
-        return QemuEngine()
+        return QemuEngine(events=name == "qemu/events")
     if name.partition("/")[0] == "gem5":
         from sweeps.engines.gem5 import Gem5Engine
 

@@ -4,6 +4,7 @@ import hashlib
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -19,13 +20,21 @@ from sweeps.workloads import MAX_THREADS
 
 ATOMICS = ("cas_success", "cas_failure", "rmw")
 REPORT = "engine.json"  # the plugin's report, in the run's own folder
+EVENTS = "events.bin"  # its log of lock events, there too
 
 
 class QemuEngine:
-    """Runs cells under qemu-<isa> with the timing plugin."""
+    """Runs cells under qemu-<isa> with the timing plugin.
 
-    name = "qemu"
+    `events`: with programs that tell their lock events, which the run leaves in its folder. An
+    engine label of its own, since telling them takes instructions.
+    """
+
     time_limit_s = 60.0
+
+    def __init__(self, events: bool = False) -> None:
+        self._events = events
+        self.name = "qemu/events" if events else "qemu"
 
     def version(self, isa: str) -> str:
         """The plugin's version, a digest of its sources, and QEMU's version."""
@@ -61,13 +70,16 @@ class QemuEngine:
 
     def program(self, cell: Cell) -> Program:
         """The program as it is: the plugin adds every latency itself."""
-        return Program.of(cell)
+        return replace(Program.of(cell), events=self._events)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The QEMU command. The guest's argv[0] is fixed, so that no path reaches it."""
         options = self.options(cell) | {"max_instructions": limits.instructions}
         # QEMU ends an option at a comma, and takes a doubled one as a comma of the path.
         plugin = str(ENGINE_PLUGIN).replace(",", ",,")
+        if self._events:
+            clock = load_machine(cell.machine).clock_mhz.number
+            options |= {"events": EVENTS, "clock_mhz": clock}
         settings = ",".join(f"{name}={value}" for name, value in sorted(options.items()))
         return [
             _find_qemu(cell.isa), "-0", "lockcross", "-plugin", f"{plugin},out={REPORT},{settings}",

@@ -18,7 +18,7 @@ class CasCounts(Document):
 
 
 class Work(Document):
-    """What the instructions of a core did. Loads and stores are plain ones, no part of an atomic."""
+    """What a core's instructions did. Loads and stores are plain ones, no part of an atomic."""
 
     core: int
     instructions: int
@@ -42,7 +42,7 @@ class CoreReport(Work):
 
 
 class PhaseMark(Work):
-    """A time stamp: phase `phase` begins on core `core` at `cycle`, which did so much until then."""
+    """A time stamp: phase `phase` begins on a core at `cycle`, and what it did until then."""
 
     phase: int
     cycle: int

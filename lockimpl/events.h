@@ -1,0 +1,68 @@
+/*
+ * Lock events: what a program compiled with -DLOCKCROSS_EVENTS=1 tells an engine of each lock
+ * operation (docs/interfaces.md, sections 5 and 6). Any other program is compiled as if this file
+ * were not here.
+ *
+ * An acquisition is told when it begins and when it is done, a wait too; a release, a notify and a
+ * notify_all before they are made, so that a lock is held from `acquired` to `release`.
+ *
+ * A lock that has modes defines LOCK_IS_FAT(obj): whether the lock word is inflated.
+ */
+#ifndef LOCKCROSS_EVENTS_H
+#define LOCKCROSS_EVENTS_H
+
+#ifdef LOCKCROSS_EVENTS
+
+typedef enum {
+    EVENT_OBJECT_MADE = 0,
+    EVENT_ACQUIRE = 1,
+    EVENT_ACQUIRED = 2,
+    EVENT_RELEASE = 3,
+    EVENT_WAIT = 4,
+    EVENT_WAITED = 5,
+    EVENT_NOTIFY = 6,
+    EVENT_NOTIFY_ALL = 7,
+    EVENT_NOTHING_DONE = 8 /* ILLEGAL_STATE */
+} event_kind_t;
+
+#define EVENT_STATE_FAT 0x100u
+
+/* Given by the program, as lock_fatal() is. `index` is the thread's, from 0; `event` its kind and
+ * the state of the lock. */
+void lock_tell_event(unsigned index, unsigned event, const lock_object_t *obj);
+
+#ifndef LOCK_IS_FAT
+#define LOCK_IS_FAT(obj) false
+#endif
+
+static inline void event_tell(lock_object_t *obj, const lock_thread_t *self, event_kind_t kind) {
+    unsigned state = LOCK_IS_FAT(obj) ? EVENT_STATE_FAT : 0;
+    lock_tell_event(self->tid - 1, (unsigned)kind | state, obj);
+}
+
+static inline void event_tell_object(lock_object_t *obj) {
+    lock_tell_event(0, EVENT_OBJECT_MADE, obj);
+}
+
+/* `done`: what is told when the operation succeeded, or its beginning once more for nothing. */
+static inline lock_result_t event_tell_result(lock_object_t *obj, const lock_thread_t *self,
+                                              event_kind_t begun, event_kind_t done,
+                                              lock_result_t result) {
+    if (result != SUCCESS)
+        event_tell(obj, self, EVENT_NOTHING_DONE);
+    else if (done != begun)
+        event_tell(obj, self, done);
+    return result;
+}
+
+#define LOCK_TOLD(operation, begun, done)                                                          \
+    (event_tell(obj, self, begun),                                                                 \
+     event_tell_result(obj, self, begun, done, LOCK_MEMBER(operation)(obj, self)))
+
+#else
+
+#define event_tell_object(obj) ((void)0)
+#define LOCK_TOLD(operation, begun, done) LOCK_MEMBER(operation)(obj, self)
+
+#endif
+#endif

@@ -1,0 +1,290 @@
+"""Lock events: the log, the analyses on sequences by hand, and logs of real runs."""
+
+import struct
+from dataclasses import astuple
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from results.errors import LockcrossError
+from results.events import HEADER, MAGIC, RECORD, EventLog, Kind, read_events
+from results.locality import Sections, locality, repetitions, sharing
+from results.store import Store
+from sweeps.cells import Cell
+from sweeps.engines.qemu import EVENTS
+from sweeps.runner import Runner
+from tests.commands import lockcross
+
+SHORT = {
+    "a": Kind.ACQUIRE, "g": Kind.ACQUIRED, "r": Kind.RELEASE, "w": Kind.WAIT, "b": Kind.WAITED,
+    "n": Kind.NOTIFY, "x": Kind.NOTHING_DONE,
+}  # fmt: skip
+
+
+def content(script: str, version: int = 1) -> bytes:
+    """A log of events like "0a1": thread 0 begins to acquire object 1. Ten cycles each; the lock is
+    inflated where an exclamation mark follows."""
+    rows = [
+        (10 * place, int(word[2]), int(word[0]), SHORT[word[1]], "!" in word)
+        for place, word in enumerate(script.split(), start=1)
+    ]
+    records = np.array(rows, RECORD) if rows else np.empty(0, RECORD)
+    return HEADER.pack(MAGIC, version, 2000, 0x400000, 7, len(rows)) + records.tobytes()
+
+
+@pytest.fixture
+def log_of(tmp_path: Path):  # type: ignore[no-untyped-def]
+    def read(script: str) -> EventLog:
+        path = tmp_path / "some.bin"
+        path.write_bytes(content(script))
+        return read_events(path)
+
+    return read
+
+
+def pair(thread: int, count: int = 1, object: int = 1) -> str:
+    return f"{thread}a{object} {thread}g{object} {thread}r{object} " * count
+
+
+# Lock sequences as Figure 5.2 has them, by what the text says of it: three objects, 30
+# acquisitions, 17 of them in first repetitions; a first repetition of one acquisition; an initial
+# locker that comes again; object 2 is C's until B comes (Figure 5.3).
+FIGURE_5_2 = {1: "AAAAAABAACAA", 2: "CCCCCCCCCCBBC", 3: "BAAAA"}
+
+
+def test_the_example_of_figure_5_2() -> None:
+    pairs = [(number, thread) for number, text in FIGURE_5_2.items() for thread in text]
+    objects, threads = zip(*pairs, strict=True)
+    found = repetitions(pd.Series(objects), pd.Series(threads))
+    assert found["first"].to_dict() == {1: 6, 2: 10, 3: 1}
+    assert found["longest"].to_dict() == {1: 6, 2: 10, 3: 4}
+    ratio = found["first"].sum() / found["length"].sum()
+    assert f"{found['first'].sum()}/{found['length'].sum()} = {ratio:.1%}" == "17/30 = 56.7%"
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=60))
+def test_repetitions_are_what_their_definition_says(pairs: list[tuple[int, int]]) -> None:
+    frame = pd.DataFrame(pairs, columns=["object", "thread"])
+    found = repetitions(frame["object"], frame["thread"])
+    assert list(found.index) == sorted({number for number, _ in pairs})
+    for number, (length, first, longest) in found.iterrows():
+        text = "".join(str(thread) for one, thread in pairs if one == number)
+        runs = [len(list(run)) for _, run in groupby(text)]
+        assert (length, first, longest) == (len(text), runs[0], max(runs))
+
+
+def test_nested_acquisitions_are_operations_but_no_sections(log_of) -> None:  # type: ignore[no-untyped-def]
+    log = log_of("0a1 0g1 0a1 0g1 0r1 0r1" + " " + pair(1, 2))
+    assert astuple(locality(log)) == (4, 2, 2)
+    assert astuple(sharing(log)) == (7, 1, 1)
+    sections = Sections(log)
+    assert astuple(sections.statistics()) == (2, 7, 1, 8, 0, 0)
+    assert astuple(sections.durations(long=40)) == (3, 20.0, 40, 1)
+
+
+def test_contention_is_a_fat_section_until_the_last_one_has_the_lock(log_of) -> None:  # type: ignore[no-untyped-def]
+    """One fat section: threads 1 and 2 wait for the lock, one after the other gets it. In it: the
+    releases of 0 and 1 and both acquires; flat: what 0 and, behind it, 2 do."""
+    log = log_of(pair(0) + "0a1 0g1 1a1 0r1 2a1 1g1 1r1 2g1 2r1 " + pair(2))
+    sections = Sections(log)
+    assert astuple(sections.contention()["nowait"]) == (1, 10, 1, 2, 4, 0)
+    assert astuple(sections.contention()["wait"]) == (0, 0, 0, 0, 0, 0)
+    in_fat = sections.operations()["in_fat"].to_list()
+    assert in_fat == [False] * 3 + [True] * 4 + [False] * 3
+
+
+def test_who_comes_to_a_free_lock_contends_only_if_another_takes_it(log_of) -> None:  # type: ignore[no-untyped-def]
+    alone = Sections(log_of("0a1 1a2 0g1 1g2 1r2 0r1"))
+    assert alone.statistics().heavy_objects == 0
+    race = Sections(log_of("0a1 1a1 0g1 0r1 1g1 1r1"))
+    # 1 waits from the time at which 0 has the lock: 0's release and 1's acquire.
+    assert astuple(race.contention()["nowait"]) == (1, 4, 1, 2, 2, 0)
+
+
+def test_waiting_is_a_fat_section_and_makes_a_wait_object(log_of) -> None:  # type: ignore[no-untyped-def]
+    log = log_of("0a1 0g1 0w1! 1a1! 1g1! 1n1! 1r1! 0b1! 0r1! " + pair(0, 1, 2) + "1a2 1g2 1n2 1r2")
+    sections = Sections(log)
+    # Wait, then acquire, notify and release of the other thread; the last release is flat again.
+    assert astuple(sections.contention()["wait"]) == (1, 6, 1, 2, 4, 5)
+    # An object on which nobody ever waited or contended is not heavily synchronized.
+    assert sections.statistics().heavy_objects == 1
+    # The wait ends one locked section, and begins another.
+    assert sections.locked()[["thread", "begin", "end"]].to_numpy().tolist() == [
+        [0, 20, 30], [1, 50, 70], [0, 80, 90], [0, 110, 120], [1, 140, 160],
+    ]  # fmt: skip
+
+
+def test_an_object_that_ends_in_a_fat_section_has_one_flat_section_less(log_of) -> None:  # type: ignore[no-untyped-def]
+    """As Table 4.3 counts: eSuite's wait group, 101 objects with 4.91 fat sections, has about 590
+    flat ones, where each is followed by another there would be 597."""
+    sections = Sections(log_of("0a1 0g1 0w1 1a1 1g1 1r1"))
+    assert astuple(sections.contention()["wait"]) == (1, 4, 1, 1, 3, 0)
+
+
+def test_operations_that_did_nothing_are_none(log_of) -> None:  # type: ignore[no-untyped-def]
+    log = log_of("0a1 0g1 1r1 0w1 0x1 1x1 1n1 1x1 0r1")
+    assert log.events["kind"].to_list() == [Kind.ACQUIRE, Kind.ACQUIRED, Kind.RELEASE]
+    assert astuple(Sections(log).durations(0)) == (1, 70.0, 70, 1)
+
+
+def test_a_log_may_begin_and_end_in_the_middle(log_of) -> None:  # type: ignore[no-untyped-def]
+    """0 holds the lock twice when the log begins, 2 waits for a notification until 3 comes, who
+    never gets it: the log begins and ends in a fat section."""
+    log = log_of("1a1 0r1 0r1 1g1 1r1 2b1 3a1 2r1 0a1 0g1")
+    sections = Sections(log)
+    assert astuple(sections.contention()["nowait"]) == (1, 6, 2, 1, 6, 0)
+    assert sections.locked()["thread"].to_list() == [1, 2]
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=40), st.randoms(use_true_random=False))
+def test_sections_add_up_whatever_threads_do(lockers: list[int], random) -> None:  # type: ignore[no-untyped-def]
+    """Threads that come before they can have the lock, or after: operations are all there, and flat
+    and fat sections follow each other."""
+    script: list[tuple[int, Kind]] = []
+    for thread in lockers:
+        script += [(thread, Kind.ACQUIRED), (thread, Kind.RELEASE)]
+        mine = [i for i, (one, _) in enumerate(script[:-2]) if one == thread]
+        early = random.randint(mine[-1] + 1 if mine else 0, len(script) - 2)
+        script.insert(early, (thread, Kind.ACQUIRE))
+    threads, kinds = zip(*script, strict=True)
+    frame = pd.DataFrame({"cycle": range(len(script)), "thread": threads, "kind": kinds})
+    sections = Sections(EventLog("made", 1, 1, frame.assign(object=5, fat=False)))
+    (row,) = sections.objects().to_dict("records")
+    assert row["operations"] == 2 * len(lockers) and row["flat"] == row["fat"] + 1
+    assert (row["in_fat"] > 0) == (row["fat"] > 0) and row["in_fat"] >= 2 * row["fat"]
+    assert len(sections.locked()) == len(lockers)
+
+
+def test_a_lock_that_two_threads_hold_is_no_lock(log_of) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(LockcrossError, match=r"at cycle 40 .* excludes nobody"):
+        Sections(log_of("0a1 0g1 1a1 1g1 0r1 1r1"))
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "words"),
+    [
+        (b"", "not a log of lock events"),
+        (b"SQLite format 3\0" * 10, "not a log of lock events"),
+        (content("", version=2), "version 2"),
+        (content("0a1 0g1")[:-3], "cut short"),
+        (content("0a1 0g1")[:-2] + b"\x63\0", "damaged"),
+        (content("0a1 0g1")[:40] + struct.pack("<Q", 99) + content("0a1 0g1")[48:], "damaged"),
+    ],
+)
+def test_a_file_that_is_no_log_is_one_message(bytes_: bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    path.write_bytes(bytes_)
+    with pytest.raises(LockcrossError, match=words) as error:
+        read_events(path)
+    assert error.value.exit_code == 2 and str(path) in error.value.message
+
+
+def test_a_log_without_events_has_empty_tables(log_of) -> None:  # type: ignore[no-untyped-def]
+    log = log_of("")
+    assert astuple(locality(log)) == (0, 0, 0) and astuple(sharing(log)) == (7, 0, 0)
+    assert astuple(Sections(log).statistics()) == (0, 7, 0, 0, 0, 0)
+    assert astuple(Sections(log).durations(1)) == (0, 0.0, 0, 0)
+
+
+# Real runs -------------------------------------------------------------------------------------
+
+
+def recorded(
+    tmp_path: Path, lock: str, isa: str, workload: str, threads: int, **keys: int
+) -> EventLog:
+    flavour = {"x86_64": "lock", "ppc64le": "larx", "aarch64": "lse"}[isa]
+    cell = Cell(
+        "qemu/events", "generic", isa, flavour, lock, "full", workload, keys, threads=threads
+    )
+    kept = tmp_path / "log.bin"
+    with Store(tmp_path / "runs.db") as store:
+        runner = Runner(
+            store, 1, collect=lambda folder: kept.write_bytes((folder / EVENTS).read_bytes())
+        )
+        (run,) = runner.run([cell], "test")
+    assert run.status == "ok", run.cause
+    return read_events(kept)
+
+
+SEQUENCE = {"objects": 5, "runs": 6, "run_length": 4, "critical": 0, "think": 0}
+
+
+@pytest.mark.parametrize("isa", ["x86_64", "ppc64le", "aarch64"])
+def test_objects_that_stay_with_their_owners_have_full_locality(isa: str, tmp_path: Path) -> None:
+    log = recorded(
+        tmp_path, "reservation", isa, "lock_sequence", 2, owner_share=1_000_000, **SEQUENCE
+    )
+    assert astuple(locality(log)) == (120, 120, 120)
+    assert astuple(sharing(log)) == (5, 5, 0)
+    assert astuple(Sections(log).statistics()) == (2, 5, 5, 240, 0, 0)
+
+
+def test_objects_that_alternate_are_their_owners_once(tmp_path: Path) -> None:
+    """A share of 500000: steps 0, 2 and 4 are the owner's, so the first repetition is one step."""
+    log = recorded(
+        tmp_path, "asym_tasuki", "x86_64", "lock_sequence", 3, owner_share=500_000, **SEQUENCE
+    )
+    assert astuple(locality(log)) == (120, 20, 20)
+    assert astuple(sharing(log)) == (5, 5, 5)
+    assert Sections(log).statistics().heavy_objects == 0
+
+
+def test_contention_and_inflation_come_out(tmp_path: Path) -> None:
+    """Three threads at one lock all the time; thin inflates once, and stays so."""
+    log = recorded(tmp_path, "thin", "x86_64", "threads", 3, iterations=30, critical=50, think=0)
+    sections = Sections(log)
+    # An object of each thread's own, and the shared one; 64 of their own are made.
+    assert astuple(sections.statistics()) == (3, 65, 4, 186, 1, 180)
+    shared = sections.contention()["nowait"]
+    assert (shared.objects, shared.operations) == (1, 180)
+    assert shared.fat_operations > 120 and shared.inflated_operations > 120
+    durations = sections.durations(long=float("inf"))
+    assert durations.sections == 93 and durations.average >= 50 and durations.long == 0
+
+
+def test_the_same_run_leaves_the_same_log(tmp_path: Path) -> None:
+    logs = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        log = recorded(
+            tmp_path / name, "tasuki", "aarch64", "threads", 2, iterations=20, critical=5, think=3
+        )
+        logs.append(log.events)
+    pd.testing.assert_frame_equal(*logs)
+
+
+def test_wait_and_notify_come_out(tmp_path: Path) -> None:
+    """All the conformance kernel does, illegal operations too, leaves a log of a real lock."""
+    sections = Sections(recorded(tmp_path, "tasuki", "x86_64", "conformance", 3, iterations=2))
+    waiting = sections.contention()["wait"]
+    assert waiting.objects > 0 and waiting.fat_sections >= waiting.objects
+    assert not (sections.locked()["begin"] > sections.locked()["end"]).any()
+
+
+def test_the_command_prints_the_tables_of_the_thesis(tmp_path: Path) -> None:
+    log = tmp_path / "small.bin"
+    done = lockcross(
+        "run", "--lock", "thin", "--workload", "threads", "--threads", "2", "iterations=5",
+        "--events", str(log),
+    )  # fmt: skip
+    assert done.returncode == 0
+    shown = lockcross("locality", str(log), "--long", "0.0001")
+    assert shown.returncode == 0, shown.stderr
+    for words in ("Table 4.2", "Table 4.3", "Table 4.4", "Table 5.2", "Table 5.3", "≥0.0001 ms"):
+        assert words in shown.stdout
+    assert shown.stdout.count("small") == 8
+    wrong = lockcross("locality", str(tmp_path / "nonesuch"))
+    assert wrong.returncode == 2
+    (tmp_path / "nonesuch").write_text("no log")
+    wrong = lockcross("locality", str(tmp_path / "nonesuch"))
+    assert wrong.returncode == 2 and "not a log of lock events" in wrong.stderr
+    for more, words in ((["--db", "x.db"], "without --db"), (["--engine", "gem5/o3"], "qemu does")):
+        done = lockcross("run", "--lock", "thin", "--workload", "sync", "--events", str(log), *more)
+        assert done.returncode == 2 and words in done.stderr
