@@ -14,6 +14,7 @@
  * 3 releases each once; phase 4 is the end. What a pair, an acquisition or a release costs is a
  * phase's cycles less those of the null lock, as in the source. Only these pairs are counted. */
 #include "runtime/outcome.h"
+#include "runtime/turn.h"
 
 enum { OBJECTS, ITERATIONS, STATE, LEVEL };
 enum { RESERVED, FLAT, FOREIGN, INFLATED };
@@ -22,6 +23,7 @@ enum { OBJECTS_MAX = 1024 };
 enum { PAIRS = 1, ACQUIRES, RELEASES, END };
 
 static guarded_t objects[OBJECTS_MAX];
+static turn_t waits; /* objects that the other thread has waited on, or is about to */
 
 static const char *const states[] = {"reserved", "flat", "foreign", "inflated", 0};
 static const char *const levels[] = {"outermost", "recursive", 0};
@@ -71,12 +73,13 @@ static lock_result_t release_all(lock_thread_t *self) {
     return result;
 }
 
-/* The other thread waits on every object. Its count says to thread 0 that it does. */
+/* The other thread waits on every object, and says so while it still holds the lock. */
 static lock_result_t wait_on_all(lock_thread_t *self) {
     lock_result_t result = SUCCESS;
-    for (uint64_t i = 0; i < keys[OBJECTS].value; i++) {
+    for (uint32_t i = 0; i < keys[OBJECTS].value; i++) {
         result |= lock_acquire(&objects[i].lock, self);
         guarded_section(&objects[i], self, 0);
+        turn_pass(&waits, i + 1);
         result |= lock_wait(&objects[i].lock, self);
         result |= lock_release(&objects[i].lock, self);
         lock_safepoint(self);
@@ -86,16 +89,12 @@ static lock_result_t wait_on_all(lock_thread_t *self) {
 
 static lock_result_t notify_all_waits(lock_thread_t *self) {
     lock_result_t result = SUCCESS;
-    for (uint64_t i = 0; i < keys[OBJECTS].value; i++) {
-        bool waits = false;
-        while (!waits) {
-            result |= lock_acquire(&objects[i].lock, self);
-            waits = objects[i].counter != 0;
-            if (waits)
-                result |= lock_notify(&objects[i].lock, self);
-            result |= lock_release(&objects[i].lock, self);
-            lock_safepoint(self);
-        }
+    for (uint32_t i = 0; i < keys[OBJECTS].value; i++) {
+        turn_await(&waits, self, i + 1);
+        result |= lock_acquire(&objects[i].lock, self);
+        result |= lock_notify(&objects[i].lock, self);
+        result |= lock_release(&objects[i].lock, self);
+        lock_safepoint(self);
     }
     return result;
 }
