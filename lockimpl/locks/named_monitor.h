@@ -1,0 +1,82 @@
+/*
+ * A monitor that can be given up at any last exit: what it says holds only while the lock word
+ * names it. The word changes to and from it under its latch, and who enters looks at the word again
+ * with the latch held. Part of relaxed.h and to_lock.h; the suspend monitor itself is monitor.h.
+ *
+ *    31 30                       8 7        0
+ *   +--+---------------------------+----------+
+ *   |1 | monitor index (23 bits)   | misc     |
+ *   +--+---------------------------+----------+
+ *   shape
+ *
+ * It is given up (deflated) if its queues are empty and no thread has ever waited in it for a
+ * notification: the policy of Kawachiya 2005, section 4.6, for what Dice 2001 calls speculative
+ * deflation.
+ */
+#ifndef LOCKCROSS_NAMED_MONITOR_H
+#define LOCKCROSS_NAMED_MONITOR_H
+
+#include "monitor/monitor_table.h"
+
+#define NAMED_SHAPE 0x80000000u
+#define NAMED_MISC 0x000000ffu
+
+static inline monitor_t *named_monitor(uint32_t word) {
+    return monitor_at((word & ~NAMED_SHAPE) >> 8);
+}
+
+/* The word that names `monitor`; misc bits as in `word`. */
+static inline uint32_t named_word(const monitor_t *monitor, uint32_t word) {
+    return NAMED_SHAPE | monitor->index << 8 | (word & NAMED_MISC);
+}
+
+/* Whether the word names a monitor that `self` holds. `word` was loaded with acquire. */
+static inline bool named_is_mine(uint32_t word, const lock_thread_t *self) {
+    return word & NAMED_SHAPE && monitor_held_by(named_monitor(word), self);
+}
+
+/* With the latch held, which it releases, and the word naming the monitor, which `self` does not
+ * hold: takes it, or waits for it and has failed. `waited`: it has done so before. */
+static inline bool named_take(monitor_t *monitor, lock_thread_t *self, bool waited) {
+    if (monitor->holder == 0) {
+        store_rlx_u32(&monitor->holder, self->tid);
+        latch_release(&monitor->latch);
+        monitor->recursion = 1;
+        return true;
+    }
+    if (waited)
+        queue_prepend(&monitor->entry, self);
+    else
+        queue_append(&monitor->entry, self);
+    latch_release(&monitor->latch);
+    park(self);
+    return false;
+}
+
+/* Releases, the lock being not held flat by `self`. If the monitor is given up, the word becomes
+ * `flat` with its misc bits. */
+LOCK_SLOW lock_result_t named_release(lock_object_t *obj, lock_thread_t *self, uint32_t flat) {
+    uint32_t word = load_acq_u32(&obj->lock_word);
+    if (!named_is_mine(word, self))
+        return ILLEGAL_STATE;
+    monitor_t *monitor = named_monitor(word);
+    if (--monitor->recursion > 0)
+        return SUCCESS;
+    latch_acquire(&monitor->latch);
+    if (monitor->waited != 0 || monitor_has_queue(monitor)) {
+        monitor_vacate(monitor);
+        return SUCCESS;
+    }
+    store_rlx_u32(&monitor->holder, 0);
+    store_rel_u32(&obj->lock_word, flat | (word & NAMED_MISC));
+    latch_release(&monitor->latch);
+    return SUCCESS;
+}
+
+/* Waits for a notification in a monitor that `self` holds. */
+static inline lock_result_t named_wait(monitor_t *monitor, lock_thread_t *self) {
+    monitor->waited++;
+    return monitor_wait(monitor, self);
+}
+
+#endif
