@@ -110,4 +110,6 @@ def impossible(cell: Cell) -> str:
         return f"variant: {why}"
     if lock.threads and cell.threads > lock.threads:
         return f"threads: {cell.threads}: lock {lock.name} is for {lock.threads} at most"
+    if WORKLOADS[cell.workload].needs_cores and cell.cores is None:
+        return f"cores: none: workload {cell.workload} runs where threads share cores only"
     return workloads.impossible(cell.workload, cell.lock, cell.threads, cell.parameters)

@@ -55,6 +55,7 @@ class Workload:
     locks: tuple[str, ...] = field(default=())  # empty: any
     # What its result line reports beside the pairs: name -> unit.
     metrics: Mapping[str, str] = field(default_factory=dict)
+    needs_cores: bool = False  # runs only where threads share cores
 
 
 WORKLOADS: dict[str, Workload] = {
@@ -120,6 +121,42 @@ WORKLOADS: dict[str, Workload] = {
         min_threads=2,
         max_threads=2,
     ),
+    "io_put": Workload(
+        {
+            "mode": Key("single", choices=("single", "multi", "flock")),
+            "stream": Key("file", choices=("file", "socket")),
+        }
+        | _ITERATIONS
+    ),
+    "structured": Workload(
+        {
+            "test": Key("sync", choices=("sync", "throw", "notify")),
+            "blocks": Key("lock", choices=("lock", "own_handler")),
+            "locks": Key(2, low=1, high=8),
+            "throw_every": Key(0),
+        }
+        | _ITERATIONS
+    ),
+    "priority_mix": Workload(
+        {
+            "high": Key(2, low=1, high=MAX_THREADS - 1),
+            "sections": Key(10, low=1),
+            "high_iterations": Key(1000, low=1),
+            "low_iterations": Key(5000, low=1),
+            "writes": Key(500_000, high=PARTS),
+            "pause": Key(20_000),
+            "slice": Key(80_000),
+            "run_queue": Key("round_robin", choices=("priority", "round_robin")),
+        },
+        min_threads=2,
+        metrics={"high_elapsed": "cycles", "elapsed": "cycles", "roll_backs": "sections"},
+        needs_cores=True,
+    ),
+    "footprint": Workload(
+        {"iterations": Key(2, low=1, high=1000)},
+        max_threads=2,
+        metrics={"object_bytes": "bytes", "monitor_bytes": "bytes"},
+    ),
     "conformance": Workload({"iterations": Key(10, low=1, high=256)}),
     "calibrate": Workload(
         {"op": Key("cas", choices=CALIBRATE_OPS)} | _ITERATIONS, max_threads=1, locks=("null",)
@@ -149,6 +186,8 @@ def impossible(workload: str, lock: str, threads: int, parameters: Mapping[str, 
         return _impossible_mix(threads, numbers)
     if workload == "lock_trace":
         return _impossible_trace(threads, str(parameters["sequence"]))
+    if workload in ("io_put", "structured", "priority_mix"):
+        return _impossible_sections(workload, lock, threads, parameters)
     if parameters.get("state") == "inflated" and not load_locks()[lock].java:
         return f"parameters.state: inflated: lock {lock} has no monitor to inflate to"
     return ""
@@ -160,6 +199,20 @@ def _impossible_sequence(threads: int, share: int) -> str:
             f"owner_share: {share}: below {PARTS} some acquisitions are another thread's, "
             "so threads must be 2 or more"
         )
+    return ""
+
+
+def _impossible_sections(
+    workload: str, lock: str, threads: int, of: Mapping[str, int | str]
+) -> str:
+    if workload == "io_put" and (of["mode"] == "single") != (threads == 1):
+        return f"threads: {threads}: mode single has 1 thread, multi and flock have 2 or more"
+    if workload == "structured" and of["test"] == "notify" and not load_locks()[lock].java:
+        return f"parameters.test: notify: lock {lock} has no wait and notify"
+    if workload == "structured" and of["test"] != "throw" and of["throw_every"] != 0:
+        return f"parameters.throw_every: test {of['test']} does not throw"
+    if workload == "priority_mix" and int(of["high"]) >= threads:
+        return f"parameters.high: {of['high']}: one of {threads} threads must be of low priority"
     return ""
 
 
