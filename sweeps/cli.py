@@ -19,7 +19,8 @@ INTERRUPTED = 130  # exit code, as a shell gives it for Ctrl-C
 def make_app() -> typer.Typer:
     """All commands."""
     from results import cli as results_cli
-    from sweeps import bench, commands_dev, commands_run, commands_show, study, validate
+    from sweeps import bench, commands_dev, commands_footprint, commands_run, commands_show, study
+    from sweeps import validate as validation
 
     app = typer.Typer(
         name="lockcross",
@@ -29,7 +30,10 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for part in (study, commands_run, commands_show, validate, results_cli, bench, commands_dev):
+    for part in (
+        study, commands_run, commands_show, commands_footprint, validation, results_cli, bench,
+        commands_dev,
+    ):  # fmt: skip
         part.register(app)
     return app
 

@@ -9,7 +9,7 @@ from typing import Literal
 from sweeps.cells import Cell
 from sweeps.engines.base import Exit, Limits, Reading
 from sweeps.engines.gem5_find import complaint
-from sweeps.engines.guest import BadRunError, Document, check_guest, parse
+from sweeps.engines.guest import BadRunError, Document, check_guest, own_metrics, parse
 
 REPORT = "lockcross.json"
 
@@ -62,7 +62,8 @@ def read(
         regions = _regions(report)
     except BadRunError as bad:
         return Reading(str(bad))
-    return Reading("", metrics(guest.pairs, report, regions), _resolved(report, mechanisms))
+    found = metrics(guest.pairs, report, regions) | own_metrics(guest)
+    return Reading("", found, _resolved(report, mechanisms))
 
 
 def _text(path: Path) -> str:

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sweeps.cells import Cell
 from sweeps.toml import explain
+from sweeps.workloads import WORKLOADS
 
 
 class Document(BaseModel):
@@ -27,6 +28,7 @@ class GuestLine(Document):
     ok: bool
     error: str
     ticks: int
+    extra: dict[str, int] = {}
 
 
 class BadRunError(Exception):
@@ -59,6 +61,14 @@ def check_guest(cell: Cell, output: str, code: int) -> GuestLine:
                 f"workload output is of another run: {key} {getattr(guest, key)!r}, "
                 f"not {getattr(cell, key)!r}"
             )
+    if guest.extra.keys() != WORKLOADS[cell.workload].metrics.keys():
+        raise BadRunError(f"workload output: reports {', '.join(guest.extra) or 'no metrics'}")
     if guest.pairs < 1:
         raise BadRunError("workload output: no pairs were measured")
     return guest
+
+
+def own_metrics(guest: GuestLine) -> dict[str, tuple[float, str]]:
+    """What the workload itself reports beside the pairs: name -> (value, unit)."""
+    units = WORKLOADS[guest.workload].metrics
+    return {name: (value, units[name]) for name, value in guest.extra.items()}

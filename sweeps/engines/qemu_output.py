@@ -5,7 +5,8 @@ from pathlib import Path
 
 from sweeps.cells import Cell
 from sweeps.engines.base import Exit, Limits, Reading
-from sweeps.engines.guest import BadRunError, Document, check_guest, parse
+from sweeps.engines.guest import BadRunError, Document, check_guest, own_metrics, parse
+from sweeps.engines.qemu_footprint import way_metrics
 
 PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
 
@@ -67,10 +68,13 @@ def read(cell: Cell, limits: Limits, end: Exit, report: Path) -> Reading:
         _check_end(limits, end)
         guest = check_guest(cell, end.stdout, end.code)
         engine = _check_engine(cell, report)
+        more = own_metrics(guest)
+        if cell.workload == "footprint":
+            more |= way_metrics(engine.phases, cell.threads)
     except BadRunError as bad:
         return Reading(str(bad))
     resolved: dict[str, int | str] = dict(engine.options)
-    return Reading("", metrics(guest.pairs, engine), resolved)
+    return Reading("", metrics(guest.pairs, engine) | more, resolved)
 
 
 def _check_end(limits: Limits, end: Exit) -> None:
