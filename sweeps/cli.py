@@ -19,8 +19,16 @@ INTERRUPTED = 130  # exit code, as a shell gives it for Ctrl-C
 def make_app() -> typer.Typer:
     """All commands."""
     from results import cli as results_cli
-    from sweeps import bench, commands_dev, commands_footprint, commands_run, commands_show, study
-    from sweeps import validate as validation
+    from sweeps import (
+        bench,
+        commands_dev,
+        commands_footprint,
+        commands_run,
+        commands_show,
+        reproduce,
+        study,
+        validate,
+    )
 
     app = typer.Typer(
         name="lockcross",
@@ -31,9 +39,16 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for part in (
-        study, commands_run, commands_show, commands_footprint, validation, results_cli, bench,
+        study,
+        reproduce,
+        commands_run,
+        commands_show,
+        commands_footprint,
+        validate,
+        results_cli,
+        bench,
         commands_dev,
-    ):  # fmt: skip
+    ):
         part.register(app)
     return app
 
