@@ -125,6 +125,15 @@ static inline void lock_object_init(lock_object_t *obj) {
     event_tell_object(obj);
 }
 
+/* Makes `obj` a new object that was created by thread `creator`. Most locks do not care. */
+static inline void lock_object_init_for(lock_object_t *obj, const lock_thread_t *creator) {
+    (void)creator;
+    lock_object_init(obj);
+#ifdef LOCK_WORD_CREATED_BY
+    obj->lock_word = LOCK_WORD_CREATED_BY(creator);
+#endif
+}
+
 /* Acquires obj's lock, waiting for it if need be; recursively if `self` holds it. */
 static inline lock_result_t lock_acquire(lock_object_t *obj, lock_thread_t *self) {
     return LOCK_TOLD(_acquire, EVENT_ACQUIRE, EVENT_ACQUIRED);

@@ -18,11 +18,12 @@
  *   shape                         LRV
  *
  * From a load of the word to the store that rests on it is an unsafe region: the owner must not be
- * stopped inside it. Here threads stop at safepoints (monitor/handshake.h), unsafe regions hold
- * none, and so there is no context to repair (Figure 5.6, lines 85 to 91; variations in 5.4.4).
+ * stopped inside it, or must start it again. Variants, in cancellation (reservation_cancel.h):
+ * handshake, the default; suspend; signal; predicated; and in policy: creator.
  * A held lock's word in the base mode is the same word without the LRV bit (footnote 10), so the
  * base's rcnt is 1 when the lock is held once. Wait and a full rcnt cancel one's own reservation,
- * without a stop. Policy: initial locker (5.3.1).
+ * without a stop. Policy: initial locker (5.3.1); in variant creator the lock is reserved for the
+ * thread that creates the object, from the start (5.5.3).
  */
 #ifndef LOCKCROSS_RESERVATION_H
 #define LOCKCROSS_RESERVATION_H
@@ -34,6 +35,20 @@
 #define SPIN_COUNT_FIRST SPIN_COUNT_ONE
 #define RESERVATION_LRV 0x00000100u
 #define RESERVATION_TID 0x7fff0000u
+
+#define RESERVATION_BY_SIGNAL                                                                      \
+    (LOCKCROSS_VARIANT_SUSPEND || LOCKCROSS_VARIANT_SIGNAL || LOCKCROSS_VARIANT_PREDICATED)
+#if LOCKCROSS_VARIANT_PREDICATED
+#define RESTARTABLE_PREDICATED
+#endif
+#if RESERVATION_BY_SIGNAL
+#include "arch/restartable.h"
+#endif
+
+#if LOCKCROSS_VARIANT_CREATOR
+#define LOCK_WORD_CREATED_BY(thread)                                                               \
+    (RESERVATION_LRV | (uint32_t)((thread) - lock_threads + 1) << reservation_tid_shift)
+#endif
 
 #include "locks/tasuki_spin.h"
 
@@ -48,25 +63,15 @@ static inline bool reservation_is_mine(uint32_t word, const lock_thread_t *self)
     return ((word ^ (self->tid_field | RESERVATION_LRV)) & ~(SPIN_COUNT | SPIN_MISC)) == 0;
 }
 
-/* The word of the base mode that says the same (Base_equivalent_lockword): held as often by the
- * same thread, or free, which in the base mode is a word without a tid. */
-static inline uint32_t reservation_base_word(uint32_t word) {
-    return word & SPIN_COUNT ? word & ~RESERVATION_LRV : word & SPIN_MISC;
-}
+#include "locks/reservation_cancel.h"
 
-/* Cancels the reservation, which was for the thread of `word`. The lock may have been taken out of
- * the reserve mode by another thread meanwhile. */
+/* Cancels the reservation, which was for the thread of `word`. */
 LOCK_SLOW void reservation_unreserve(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
     lock_thread_t *owner = &lock_threads[(word & RESERVATION_TID) / (1u << 16) - 1];
-    if (owner != self)
-        handshake_stop(self, owner);
-    do
-        word = load_rlx_u32(&obj->lock_word);
-    while ((word & RESERVATION_LRV) &&
-           /* release: what the owner did under the lock goes to the base lock's next holder */
-           !cas_acq_rel_u32(&obj->lock_word, word, reservation_base_word(word)));
-    if (owner != self)
-        handshake_resume(self, owner);
+    if (owner == self)
+        reservation_to_base(obj);
+    else
+        reservation_cancel(obj, self, owner);
 }
 
 LOCK_SLOW lock_result_t reservation_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
@@ -81,27 +86,43 @@ LOCK_SLOW lock_result_t reservation_acquire_slow(lock_object_t *obj, lock_thread
     return spin_or_core_acquire(obj, self, load_rlx_u32(&obj->lock_word));
 }
 
+/* The owner's way: adds `add` to the word if the lock is reserved for `self` and its rcnt is not
+ * `except`. Says whether; `seen` is what the word was. */
+static inline __attribute__((always_inline)) bool reservation_count(lock_object_t *obj,
+                                                                    lock_thread_t *self,
+                                                                    uint32_t except, uint32_t add,
+                                                                    uint32_t *seen) {
+#if RESERVATION_BY_SIGNAL
+    return restartable_add_u32(&obj->lock_word, ~(SPIN_COUNT | SPIN_MISC),
+                               self->tid_field | RESERVATION_LRV, SPIN_COUNT, except, add, self,
+                               seen);
+#else
+    order_compiler();
+    uint32_t word = *seen = load_rlx_u32(&obj->lock_word); /* the unsafe region begins */
+    bool mine = reservation_is_mine(word, self) && (word & SPIN_COUNT) != except;
+    if (LOCK_LIKELY(mine))
+        store_rlx_u32(&obj->lock_word, word + add); /* and ends */
+    order_compiler();
+    return mine;
+#endif
+}
+
 static inline lock_result_t reservation_acquire(lock_object_t *obj, lock_thread_t *self) {
-    uint32_t word = load_rlx_u32(&obj->lock_word); /* the unsafe region begins */
-    if (LOCK_LIKELY(reservation_is_mine(word, self) && (word & SPIN_COUNT) != SPIN_COUNT)) {
-        store_rlx_u32(&obj->lock_word, word + SPIN_COUNT_ONE); /* and ends */
-        order_compiler();
+    uint32_t word;
+    if (LOCK_LIKELY(reservation_count(obj, self, SPIN_COUNT, SPIN_COUNT_ONE, &word)))
         return SUCCESS;
-    }
     if (word & RESERVATION_LRV)
         return reservation_acquire_slow(obj, self);
     return spin_or_core_acquire(obj, self, word);
 }
 
 static inline lock_result_t reservation_release(lock_object_t *obj, lock_thread_t *self) {
-    order_compiler();
-    uint32_t word = load_rlx_u32(&obj->lock_word); /* the unsafe region begins */
-    if (!LOCK_LIKELY(reservation_is_mine(word, self)))
-        return core_release(obj, self, word); /* no base lock is held, if another's reservation */
-    if (!LOCK_LIKELY((word & SPIN_COUNT) != 0))
+    uint32_t word;
+    if (LOCK_LIKELY(reservation_count(obj, self, 0, -SPIN_COUNT_ONE, &word)))
+        return SUCCESS;
+    if (reservation_is_mine(word, self))
         return ILLEGAL_STATE;
-    store_rlx_u32(&obj->lock_word, word - SPIN_COUNT_ONE); /* and ends */
-    return SUCCESS;
+    return core_release(obj, self, word); /* no base lock is held, if another's reservation */
 }
 
 /* In the reserve mode nobody can be waiting, and there is no monitor. */

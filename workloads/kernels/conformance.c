@@ -1,45 +1,54 @@
 /*
  * conformance: what every lock promises, whatever it costs. No measurement.
  *
- * Each iteration takes new objects and goes through, with barriers between:
- *   nesting    thread 0 acquires 300 deep; meanwhile others, and later itself, may not release,
- *              wait or notify
- *   waiting    all others wait, at different depths; thread 0 notifies one at a time, then waits
- *              are ended by notify_all (locks with wait only)
+ * Each iteration takes new objects, created by its threads in turn, and goes through, with barriers
+ * between:
+ *   nesting    thread 0 acquires up to 300 deep; meanwhile others, and later itself, may not
+ *              release, wait or notify
+ *   waiting    all others wait, one of them 300 deep, one with another lock held; thread 0 notifies
+ *              one at a time and sees them end in the order in which they began, then all at once;
+ *              a notification that nobody waits for is forgotten (locks with wait only)
+ *   race       one thread acquires, at some depth, and waits, while all others acquire, and one of
+ *              them notifies: whatever inflates or cancels meets whatever waits
  *   storm      all threads acquire two objects, each first acquired by one of them, at depths up to
- *              300, with delays: inflation, deflation, cancellation
- * A lost wake-up shows as a run that does not end.
+ *              300, with delays: inflation and cancellation; who holds nothing may not release
+ *   calm       one thread after the other alone: deflation; and then the storm again
+ * A lost wake-up shows as a run that does not end; anything else ends it at once.
  */
 #include "runtime/guarded.h"
 
 enum { ITERATIONS };
-enum { ITERATIONS_MAX = 256, DEEP = 300, STORM_TURNS = 60 };
+enum { ITERATIONS_MAX = 256, DEEP = 300, RACES = 4, STORM_TURNS = 40 };
 
 typedef struct {
-    guarded_t nested, mailbox, storm[2];
+    guarded_t nested, mailbox, outer, race[RACES], storm[2];
 } objects_t;
+enum { OBJECTS = sizeof(objects_t) / sizeof(guarded_t) };
 
 static objects_t objects[ITERATIONS_MAX];
-/* Of the waiting part, guarded by the mailbox's lock. */
+/* Of the waiting part, guarded by the mailbox's lock: how many threads have begun to wait for the
+ * first time and for the second, whose turn it is to end the first wait, how many have ended it,
+ * whether all may end the second. */
 static struct {
-    uint32_t waiting, tokens, taken, generation;
+    uint32_t first, second, permit, taken, all;
 } __attribute__((aligned(LOCK_LINE))) mail;
+static uint32_t race_over[RACES];           /* each guarded by that race's lock */
 static volatile uint32_t storm_sections[2]; /* of this iteration, by fetch-and-add */
-static const char *volatile failure;        /* the first that was found */
 
 static runtime_key_t keys[] = {
     [ITERATIONS] = {.name = "iterations", .low = 1, .high = ITERATIONS_MAX}, RUNTIME_KEYS_END};
 
+/* What goes wrong would make others wait for ever, so the first failure ends the run. */
 static void expect(bool condition, const char *what) {
-    if (!condition && !failure)
-        failure = what;
+    if (!condition)
+        lock_fatal(what);
 }
 
 static const char *setup(void) {
-    for (uint64_t i = 0; i < keys[ITERATIONS].value; i++) {
+    for (unsigned i = 0; i < keys[ITERATIONS].value; i++) {
         guarded_t *all = &objects[i].nested;
-        for (unsigned k = 0; k < sizeof(objects_t) / sizeof(guarded_t); k++) {
-            lock_object_init(&all[k].lock);
+        for (unsigned k = 0; k < OBJECTS; k++) {
+            lock_object_init_for(&all[k].lock, &lock_threads[(i + k + 1) % runtime_threads]);
             all[k].lock.lock_word |= 0xa5 & LOCK_MEMBER(_misc_mask);
         }
     }
@@ -48,131 +57,240 @@ static const char *setup(void) {
 
 static void prepare(lock_thread_t *self) { (void)self; }
 
-static void acquire_deep(lock_object_t *lock, lock_thread_t *self, unsigned depth) {
-    for (unsigned i = 0; i < depth; i++)
-        expect(lock_acquire(lock, self) == SUCCESS, "an acquire did not succeed");
+static uint64_t draw(uint64_t *random) {
+    *random ^= *random << 13, *random ^= *random >> 7, *random ^= *random << 17;
+    return *random >> 8;
 }
 
-static void release_deep(lock_object_t *lock, lock_thread_t *self, unsigned depth) {
+static void acquire_deep(guarded_t *object, lock_thread_t *self, unsigned depth) {
     for (unsigned i = 0; i < depth; i++)
-        expect(lock_release(lock, self) == SUCCESS, "a release by the holder did not succeed");
+        expect(lock_acquire(&object->lock, self) == SUCCESS, "an acquire did not succeed");
 }
 
-static void expect_illegal(lock_object_t *lock, lock_thread_t *self) {
+static void release_deep(guarded_t *object, lock_thread_t *self, unsigned depth) {
+    for (unsigned i = 0; i < depth; i++)
+        expect(lock_release(&object->lock, self) == SUCCESS,
+               "a release by the holder did not succeed");
+}
+
+static void expect_illegal(guarded_t *object, lock_thread_t *self) {
+    if (!lock_knows_holder())
+        return;
+    lock_object_t *lock = &object->lock;
     expect(lock_release(lock, self) == ILLEGAL_STATE, "a release by a non-holder succeeded");
     expect(lock_wait(lock, self) == ILLEGAL_STATE, "a wait by a non-holder succeeded");
     expect(lock_notify(lock, self) == ILLEGAL_STATE, "a notify by a non-holder succeeded");
     expect(lock_notify_all(lock, self) == ILLEGAL_STATE, "a notify_all by a non-holder succeeded");
 }
 
-static void nesting(objects_t *o, lock_thread_t *self) {
-    lock_object_t *lock = &o->nested.lock;
-    lock_result_t notified = LOCK_IS_JAVA ? SUCCESS : ILLEGAL_STATE;
-    if (runtime_index(self) == 0) {
-        expect_illegal(lock, self);
-        for (unsigned depth = 1; depth <= DEEP; depth += depth < 16 ? 1 : DEEP - 16) {
-            acquire_deep(lock, self, depth);
-            expect(lock_notify(lock, self) == notified, "a notify by the holder went wrong");
-            expect(lock_notify_all(lock, self) == notified,
-                   "a notify_all by the holder went wrong");
-            release_deep(lock, self, depth);
-            expect_illegal(lock, self);
-        }
-        acquire_deep(lock, self, 2);
-    }
-    runtime_barrier(self);
-    if (runtime_index(self) != 0)
-        expect_illegal(lock, self);
-    runtime_barrier(self);
-    if (runtime_index(self) == 0)
-        release_deep(lock, self, 2);
+static void notify(guarded_t *object, lock_thread_t *self) {
+    expect(lock_notify(&object->lock, self) == (LOCK_IS_JAVA ? SUCCESS : ILLEGAL_STATE),
+           "a notify by the holder went wrong");
 }
 
-/* What a waiting thread does: takes one token, then waits for the next generation. */
-static void waiter(lock_object_t *lock, lock_thread_t *self) {
-    unsigned depth = 1 + runtime_index(self) % 3;
-    acquire_deep(lock, self, depth);
-    uint32_t generation = mail.generation;
-    mail.waiting++;
-    while (mail.tokens == 0)
-        expect(lock_wait(lock, self) == SUCCESS, "a wait by the holder did not succeed");
-    mail.tokens--;
-    mail.taken++;
-    while (mail.generation == generation)
-        expect(lock_wait(lock, self) == SUCCESS, "a wait by the holder did not succeed");
-    release_deep(lock, self, depth);
-    expect_illegal(lock, self);
+static void notify_all(guarded_t *object, lock_thread_t *self) {
+    expect(lock_notify_all(&object->lock, self) == (LOCK_IS_JAVA ? SUCCESS : ILLEGAL_STATE),
+           "a notify_all by the holder went wrong");
 }
+
+static void wait(guarded_t *object, lock_thread_t *self) {
+    expect(lock_wait(&object->lock, self) == SUCCESS, "a wait by the holder did not succeed");
+}
+
+/* Nesting ------------------------------------------------------------------------------------ */
+
+/* Thread 0 holds the lock `depth` deep while the others try what they may not do. */
+static void hold(guarded_t *object, lock_thread_t *self, unsigned depth) {
+    bool holder = runtime_index(self) == 0;
+    if (holder)
+        acquire_deep(object, self, depth);
+    runtime_barrier(self);
+    if (!holder)
+        expect_illegal(object, self);
+    runtime_barrier(self);
+    if (holder)
+        release_deep(object, self, depth);
+    runtime_barrier(self);
+    expect_illegal(object, self);
+    runtime_barrier(self);
+}
+
+static void nesting(guarded_t *object, lock_thread_t *self) {
+    if (runtime_index(self) == 0) {
+        expect_illegal(object, self);
+        for (unsigned depth = 1; depth <= DEEP; depth += depth < 16 ? 1 : DEEP - 16) {
+            acquire_deep(object, self, depth);
+            notify(object, self);
+            notify_all(object, self);
+            release_deep(object, self, depth);
+            expect_illegal(object, self);
+        }
+    }
+    hold(object, self, 2);
+    hold(object, self, DEEP);
+    hold(object, self, 1);
+}
+
+/* Waiting ------------------------------------------------------------------------------------ */
 
 /* Waits, by acquiring the lock again and again, until *value is `wanted`. */
-static void until(lock_object_t *lock, lock_thread_t *self, uint32_t *value, uint32_t wanted) {
+static void until(guarded_t *object, lock_thread_t *self, const uint32_t *value, uint32_t wanted) {
     for (bool reached = false; !reached;) {
-        lock_acquire(lock, self);
+        acquire_deep(object, self, 1);
         reached = *value == wanted;
-        lock_release(lock, self);
+        release_deep(object, self, 1);
         lock_safepoint(self);
         runtime_delay(100);
     }
 }
 
-static void waiting(objects_t *o, lock_thread_t *self) {
-    lock_object_t *lock = &o->mailbox.lock;
-    if (runtime_index(self) != 0) {
-        waiter(lock, self);
-        return;
-    }
+/* Two waits, each ended by a notification alone and with the recursion as it was. */
+static void waiter(objects_t *o, lock_thread_t *self) {
+    unsigned number = runtime_index(self);
+    unsigned depth = number == 2 || runtime_threads == 2 ? DEEP : number % 4 + 1;
+    until(&o->mailbox, self, &mail.first, number - 1);
+    if (number == 1)
+        acquire_deep(&o->outer, self, 2);
+    acquire_deep(&o->mailbox, self, depth);
+    mail.first = number;
+    wait(&o->mailbox, self);
+    expect(mail.permit == number, "a wait ended before its turn");
+    mail.taken++;
+    mail.second++;
+    wait(&o->mailbox, self);
+    expect(mail.all == 1, "a wait ended without a notification");
+    mail.second--;
+    release_deep(&o->mailbox, self, depth);
+    expect_illegal(&o->mailbox, self);
+    if (number == 1)
+        release_deep(&o->outer, self, 2);
+}
+
+static void notifier(objects_t *o, lock_thread_t *self) {
     uint32_t others = runtime_threads - 1;
-    until(lock, self, &mail.waiting, others);
+    until(&o->mailbox, self, &mail.first, others);
+    expect_illegal(&o->outer, self);
     for (uint32_t i = 1; i <= others; i++) {
-        acquire_deep(lock, self, 1);
-        mail.tokens++;
-        expect(lock_notify(lock, self) == SUCCESS, "a notify by the holder did not succeed");
-        release_deep(lock, self, 1);
-        /* A notification wakes a thread that waits for a token, or one that has had its own and
-         * passes it on by waiting again; so the rest are woken too. */
-        acquire_deep(lock, self, 1);
-        expect(lock_notify_all(lock, self) == SUCCESS, "a notify_all did not succeed");
-        release_deep(lock, self, 1);
-        until(lock, self, &mail.taken, i);
+        acquire_deep(&o->mailbox, self, 2);
+        mail.permit = i;
+        notify(&o->mailbox, self);
+        release_deep(&o->mailbox, self, 2);
+        until(&o->mailbox, self, &mail.taken, i);
     }
-    acquire_deep(lock, self, 1);
-    mail.generation++;
-    mail.waiting = mail.taken = 0;
-    expect(lock_notify_all(lock, self) == SUCCESS, "a notify_all did not succeed");
-    release_deep(lock, self, 1);
+    until(&o->mailbox, self, &mail.second, others);
+    acquire_deep(&o->mailbox, self, 1);
+    mail.all = 1;
+    notify_all(&o->mailbox, self);
+    release_deep(&o->mailbox, self, 1);
+    until(&o->mailbox, self, &mail.second, 0);
+    mail.first = mail.permit = mail.taken = mail.all = 0;
+}
+
+static void waiting(objects_t *o, lock_thread_t *self) {
+    if (runtime_index(self) == 0) {
+        acquire_deep(&o->mailbox, self, 1);
+        notify(&o->mailbox, self);
+        notify_all(&o->mailbox, self);
+        release_deep(&o->mailbox, self, 1);
+    }
+    runtime_barrier(self);
+    if (runtime_index(self) == 0)
+        notifier(o, self);
+    else
+        waiter(o, self);
+}
+
+/* Race --------------------------------------------------------------------------------------- */
+
+static void race(objects_t *o, unsigned number, lock_thread_t *self, uint64_t *random) {
+    guarded_t *object = &o->race[number];
+    unsigned first = number % runtime_threads;
+    bool is_first = runtime_index(self) == first;
+    bool notifies = runtime_index(self) == (first + 1) % runtime_threads && !is_first;
+    unsigned depth = 1 + draw(random) % 3;
+    runtime_delay(draw(random) % (is_first ? 64 : 512));
+    acquire_deep(object, self, depth);
+    guarded_section(object, self, draw(random) % 128);
+    if (notifies) {
+        race_over[number] = 1;
+        notify(object, self);
+    }
+    while (LOCK_IS_JAVA && is_first && runtime_threads > 1 && !race_over[number])
+        wait(object, self);
+    release_deep(object, self, depth);
+    expect_illegal(object, self);
+    runtime_barrier(self);
+    if (is_first)
+        race_over[number] = 0;
+}
+
+/* Storm and calm ----------------------------------------------------------------------------- */
+
+/* A section `depth` deep, another one less deep, and the first again. */
+static void stairs(objects_t *o, unsigned k, lock_thread_t *self, unsigned depth, uint64_t turns) {
+    guarded_t *object = &o->storm[k];
+    acquire_deep(object, self, depth);
+    guarded_section(object, self, turns);
+    if (depth > 1) {
+        release_deep(object, self, 1);
+        guarded_section(object, self, turns);
+        acquire_deep(object, self, 1);
+        guarded_section(object, self, turns);
+    }
+    release_deep(object, self, depth);
+    fetch_add_acq_rel_u32(&storm_sections[k], depth > 1 ? 3 : 1);
 }
 
 static void storm(objects_t *o, lock_thread_t *self, uint64_t *random) {
-    for (unsigned k = 0; k < 2; k++) {
-        if (runtime_index(self) == k % runtime_threads) /* the first acquirer, alone */
-            expect(guarded_sync(&o->storm[k], self, 0) == SUCCESS, "a section did not succeed");
-    }
-    runtime_barrier(self);
     for (unsigned i = 0; i < STORM_TURNS; i++) {
-        *random ^= *random << 13, *random ^= *random >> 7, *random ^= *random << 17;
-        unsigned k = *random & 1;
-        unsigned depth = (*random >> 8) % 64 == 0 ? DEEP : 1 + (*random >> 16) % 3;
-        acquire_deep(&o->storm[k].lock, self, depth);
-        guarded_section(&o->storm[k], self, (*random >> 24) % 64);
-        if (LOCK_IS_JAVA && (*random >> 32) % 4 == 0)
-            expect(lock_notify(&o->storm[k].lock, self) == SUCCESS, "a notify did not succeed");
-        release_deep(&o->storm[k].lock, self, depth);
-        fetch_add_acq_rel_u32(&storm_sections[k], 1);
+        unsigned k = draw(random) % 2;
+        unsigned depth = draw(random) % 64 == 0 ? DEEP : 1 + draw(random) % 3;
+        stairs(o, k, self, depth, draw(random) % 64);
+        if (draw(random) % 8 == 0)
+            expect_illegal(&o->storm[k], self);
         lock_safepoint(self);
-        runtime_delay((*random >> 40) % 256);
+        runtime_delay(draw(random) % 256);
     }
 }
 
+static void calm(objects_t *o, lock_thread_t *self) {
+    for (unsigned i = 0; i < runtime_threads; i++) {
+        runtime_barrier(self);
+        for (unsigned k = 0; k < 2 && runtime_index(self) == i; k++) {
+            stairs(o, k, self, 3, 0);
+            stairs(o, k, self, 1, 0);
+            expect_illegal(&o->storm[k], self);
+        }
+    }
+    runtime_barrier(self);
+}
+
+static void storms(objects_t *o, lock_thread_t *self, uint64_t *random) {
+    if (runtime_index(self) < 2) /* the first acquirer, alone */
+        stairs(o, runtime_index(self), self, 1, 0);
+    runtime_barrier(self);
+    storm(o, self, random);
+    calm(o, self);
+    storm(o, self, random);
+    calm(o, self);
+}
+
+/* All ---------------------------------------------------------------------------------------- */
+
 static void check(objects_t *o) {
     guarded_t *all = &o->nested;
-    for (unsigned k = 0; k < sizeof(objects_t) / sizeof(guarded_t); k++) {
+    uint32_t misc = 0xa5 & LOCK_MEMBER(_misc_mask);
+    for (unsigned k = 0; k < OBJECTS; k++) {
         expect(lock_is_idle(&all[k].lock), "a lock is not idle at the end");
-        expect((all[k].lock.lock_word & LOCK_MEMBER(_misc_mask)) ==
-                   (0xa5 & LOCK_MEMBER(_misc_mask)),
+        expect((all[k].lock.lock_word & LOCK_MEMBER(_misc_mask)) == misc,
                "misc bits of a lock word were changed");
     }
+    for (unsigned k = 0; k < RACES; k++) {
+        const char *error = guarded_verify(&o->race[k], runtime_threads);
+        expect(!error, error);
+    }
     for (unsigned k = 0; k < 2; k++) {
-        const char *error = guarded_verify(&o->storm[k], storm_sections[k] + 1);
+        const char *error = guarded_verify(&o->storm[k], storm_sections[k]);
         expect(!error, error);
         storm_sections[k] = 0;
     }
@@ -182,23 +300,25 @@ static uint64_t run(lock_thread_t *self) {
     uint64_t iterations = keys[ITERATIONS].value;
     uint64_t random = runtime_seed * 0x9e3779b97f4a7c15u + self->tid;
     for (uint64_t i = 0; i < iterations; i++) {
-        nesting(&objects[i], self);
+        objects_t *o = &objects[i];
+        nesting(&o->nested, self);
         if (LOCK_IS_JAVA)
-            waiting(&objects[i], self);
-        runtime_barrier(self);
-        storm(&objects[i], self, &random);
-        runtime_barrier(self);
+            waiting(o, self);
+        for (unsigned k = 0; k < RACES; k++) {
+            runtime_barrier(self);
+            race(o, k, self, &random);
+        }
+        storms(o, self, &random);
         if (runtime_index(self) == 0)
-            check(&objects[i]);
+            check(o);
         runtime_barrier(self);
     }
     return iterations;
 }
 
 static const char *verify(uint64_t pairs) {
-    if (failure)
-        return failure;
     return pairs == keys[ITERATIONS].value * runtime_threads ? 0 : "an iteration was left out";
 }
 
-const workload_t workload = {"conformance", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};
+enum { MOST_THREADS = LOCK_MEMBER(_max_threads) ? LOCK_MEMBER(_max_threads) : LOCK_MAX_THREADS };
+const workload_t workload = {"conformance", keys, 1, MOST_THREADS, setup, prepare, run, verify};

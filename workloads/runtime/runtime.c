@@ -214,6 +214,14 @@ static void parse(char **arguments) {
 
 /* Threads ------------------------------------------------------------------------------------ */
 
+#ifdef LOCK_SIGNALS
+#include "runtime/signals.h"
+#else
+static inline void signals_start(void) {}
+static inline void signals_begin(lock_thread_t *self) { (void)self; }
+static inline void signals_end(lock_thread_t *self) { (void)self; }
+#endif
+
 static void marker(const lock_thread_t *self, int op, long a2, long a3, long a4) {
     if (announce == SYSCALL)
         runtime_syscall(SYS_MARKER, op, runtime_index(self), a2, a3, a4);
@@ -276,6 +284,7 @@ static void meet(lock_thread_t *self) {
 /* What every thread does. It ends SAFE: others may still cancel what is reserved for it. */
 static void participate(lock_thread_t *self) {
     handshake_leave_safe(self);
+    signals_begin(self);
     workload.prepare(self);
     meet(self);
     /* In a simulator the counter means nothing, and reading it may end the run. */
@@ -290,6 +299,7 @@ static void participate(lock_thread_t *self) {
     done[runtime_index(self)].pairs = pairs;
     handshake_leave_safe(self);
     meet(self);
+    signals_end(self);
     handshake_enter_safe(self);
 }
 
@@ -306,6 +316,8 @@ _Noreturn void runtime_main(long *stack) {
         bad_argument("arguments", impossible);
     for (unsigned i = 0; i < runtime_threads; i++)
         lock_thread_init(&lock_threads[i], i);
+    if (announce == SILENT)
+        signals_start();
     for (unsigned i = 1; i < runtime_threads; i++) {
         if (runtime_clone(CLONE_FLAGS, runtime_stacks[i] + RUNTIME_STACK_SIZE, i) < 0)
             lock_fatal("a thread could not be created");
