@@ -6,6 +6,7 @@
 
 #define LOCKCROSS_ISA "aarch64"
 #define ARCH_ATOMIC_IS_FENCE 0
+#define ARCH_WEAKLY_ORDERED 1
 
 static inline void arch_fence_full(void) {
     __asm__ volatile("dmb ish" ::: "memory");

@@ -6,11 +6,11 @@
 
 #define LOCKCROSS_FLAVOUR "llsc"
 
-/* A CAS whose store-conditional is `store`: the two below differ in that alone. */
-#define LOCKCROSS_CAS(name, store)                                                                 \
+/* A CAS by the exclusive `load` and `store`: those below differ in that alone. */
+#define LOCKCROSS_CAS(name, load, store)                                                           \
     static inline bool name(volatile uint32_t *p, uint32_t expected, uint32_t desired) {           \
         uint32_t seen, lost;                                                                       \
-        __asm__ volatile("1: ldaxr %w[seen], %[word]\n\t"                                          \
+        __asm__ volatile("1: " load " %w[seen], %[word]\n\t"                                       \
                          "cmp %w[seen], %w[expected]\n\t"                                          \
                          "b.ne 2f\n\t" store " %w[lost], %w[desired], %[word]\n\t"                 \
                          "cbnz %w[lost], 1b\n"                                                     \
@@ -24,10 +24,13 @@
     }
 
 /* If *p is `expected`, it becomes `desired`; says whether it did. */
-LOCKCROSS_CAS(cas_acq_u32, "stxr")
+LOCKCROSS_CAS(cas_acq_u32, "ldaxr", "stxr")
 
 /* As cas_acq_u32, and earlier accesses stay before it. */
-LOCKCROSS_CAS(cas_acq_rel_u32, "stlxr")
+LOCKCROSS_CAS(cas_acq_rel_u32, "ldaxr", "stlxr")
+
+/* As cas_acq_u32, without an order. */
+LOCKCROSS_CAS(cas_rlx_u32, "ldxr", "stxr")
 #undef LOCKCROSS_CAS
 
 /* Adds to *p; returns what it was. */

@@ -28,6 +28,17 @@ static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint
     return seen == expected;
 }
 
+/* As cas_acq_u32, without an order. */
+static inline bool cas_rlx_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    uint32_t seen = expected;
+    __asm__ volatile("cas %w[seen], %w[desired], %[word]"
+                     : [seen] "+r"(seen), [word] "+Q"(*p)
+                     : [desired] "r"(desired)
+                     : "memory");
+    LATENCY_AFTER_ATOMIC(seen);
+    return seen == expected;
+}
+
 /* Adds to *p; returns what it was. */
 static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
     uint32_t seen;

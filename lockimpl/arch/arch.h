@@ -6,11 +6,12 @@
  *   a_then_b  a, then b, in program order for every observer, store before load included
  *
  * Algorithms include this file alone; it picks the one file of the ISA and atomic flavour. Each of
- * those gives the atomics (`cas_acq_u32`, `fetch_add_acq_rel_u32`, `swap_acq_rel_u32`), the full
- * fence, `cpu_relax`, `arch_charge`, `read_ticks`, says whether an atomic orders as a full fence
- * (ARCH_ATOMIC_IS_FENCE), and names itself (LOCKCROSS_ISA, LOCKCROSS_FLAVOUR). Loads and stores of
- * one to eight bytes are the compiler's own atomics, which are single instructions here and never
- * calls:
+ * those gives the atomics (`cas_acq_u32`, `cas_rlx_u32`, `fetch_add_acq_rel_u32`,
+ * `swap_acq_rel_u32`), the full fence, `cpu_relax`, `arch_charge`, `read_ticks`, says whether an
+ * atomic orders as a full fence (ARCH_ATOMIC_IS_FENCE) and whether loads and stores need more than
+ * the plain instructions to acquire and release (ARCH_WEAKLY_ORDERED), and names itself
+ * (LOCKCROSS_ISA, LOCKCROSS_FLAVOUR). Loads and stores of one to eight bytes are the compiler's own
+ * atomics, which are single instructions here and never calls:
  *
  *            load_acq                  store_rel       full fence
  *   x86_64   mov                       mov             mfence
@@ -113,6 +114,18 @@ static inline uint32_t store_then_load_acq_u32(volatile uint32_t *p, uint32_t va
                                                const volatile uint32_t *q) {
     store_before_all_u32(p, value);
     return load_acq_u32(q);
+}
+
+/* The full fence whatever the fence kind, then a store, or a CAS that does not acquire: all earlier
+ * accesses of this thread are performed before it. */
+static inline void store_behind_all_u32(volatile uint32_t *p, uint32_t value) {
+    arch_fence_full();
+    store_rlx_u32(p, value);
+}
+
+static inline bool cas_behind_all_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    arch_fence_full();
+    return cas_rlx_u32(p, expected, desired);
 }
 
 /* As cas_acq_u32, and if it wins, it is performed before every later access of this thread,

@@ -7,24 +7,32 @@
 #define LOCKCROSS_ISA "ppc64le"
 #define LOCKCROSS_FLAVOUR "larx"
 #define ARCH_ATOMIC_IS_FENCE 0
+#define ARCH_WEAKLY_ORDERED 1
+
+/* A CAS with `behind` behind it if it succeeds: the two below differ in that alone. */
+#define LOCKCROSS_CAS(name, behind)                                                                \
+    static inline bool name(volatile uint32_t *p, uint32_t expected, uint32_t desired) {           \
+        uint32_t seen;                                                                             \
+        __asm__ volatile("1: lwarx %[seen], 0, %[p]\n\t"                                           \
+                         "cmpw %[seen], %[expected]\n\t"                                           \
+                         "bne- 2f\n\t"                                                             \
+                         "stwcx. %[desired], 0, %[p]\n\t"                                          \
+                         "bne- 1b\n\t" behind "\n"                                                 \
+                         "2:"                                                                      \
+                         : [seen] "=&r"(seen)                                                      \
+                         : [p] "r"(p), [expected] "r"(expected), [desired] "r"(desired)            \
+                         : "cc", "memory");                                                        \
+        if (seen == expected)                                                                      \
+            LATENCY_AFTER_ATOMIC(seen);                                                            \
+        return seen == expected;                                                                   \
+    }
 
 /* If *p is `expected`, it becomes `desired`; says whether it did. Acquires only if it did. */
-static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
-    uint32_t seen;
-    __asm__ volatile("1: lwarx %[seen], 0, %[p]\n\t"
-                     "cmpw %[seen], %[expected]\n\t"
-                     "bne- 2f\n\t"
-                     "stwcx. %[desired], 0, %[p]\n\t"
-                     "bne- 1b\n\t"
-                     "isync\n"
-                     "2:"
-                     : [seen] "=&r"(seen)
-                     : [p] "r"(p), [expected] "r"(expected), [desired] "r"(desired)
-                     : "cc", "memory");
-    if (seen == expected)
-        LATENCY_AFTER_ATOMIC(seen);
-    return seen == expected;
-}
+LOCKCROSS_CAS(cas_acq_u32, "isync")
+
+/* As cas_acq_u32, without an order. */
+LOCKCROSS_CAS(cas_rlx_u32, "")
+#undef LOCKCROSS_CAS
 
 /* As cas_acq_u32, and earlier accesses stay before it. */
 static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {

@@ -7,6 +7,7 @@
 #define LOCKCROSS_ISA "x86_64"
 #define LOCKCROSS_FLAVOUR "lock"
 #define ARCH_ATOMIC_IS_FENCE 1
+#define ARCH_WEAKLY_ORDERED 0
 
 /* If *p is `expected`, it becomes `desired`; says whether it did. */
 static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
@@ -21,6 +22,11 @@ static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t
 
 /* A locked instruction orders both ways. */
 static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
+    return cas_acq_u32(p, expected, desired);
+}
+
+/* As cas_acq_u32: there is no weaker one. */
+static inline bool cas_rlx_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
     return cas_acq_u32(p, expected, desired);
 }
 
