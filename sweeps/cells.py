@@ -12,6 +12,9 @@ from sweeps.locks import load_locks
 from sweeps.machine import load_machine
 from sweeps.workloads import WORKLOADS
 
+# Variants without acquire and release orders (lock, variant), made for a uniprocessor.
+UNORDERED = {("thin", "inline"), ("thin", "fn_call")}
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -112,4 +115,13 @@ def impossible(cell: Cell) -> str:
         return f"threads: {cell.threads}: lock {lock.name} is for {lock.threads} at most"
     if WORKLOADS[cell.workload].needs_cores and cell.cores is None:
         return f"cores: none: workload {cell.workload} runs where threads share cores only"
+    if (
+        (cell.lock, cell.variant) in UNORDERED
+        and isa.weakly_ordered
+        and (cell.cores or cell.threads) > 1
+    ):
+        return (
+            f"threads: {cell.threads} on {cell.isa}: {lock.name}:{cell.variant} has no acquire and "
+            f"release orders, which {isa.title} needs with more than one processor"
+        )
     return workloads.impossible(cell.workload, cell.lock, cell.threads, cell.parameters)

@@ -15,6 +15,7 @@ class Isa:
     full_fence: str
     fences: tuple[str, ...]
     refused_fence_kinds: dict[str, str]  # fence kind -> why it is not on offer
+    weakly_ordered: bool = True  # a lock needs more than plain loads and stores
 
 
 _NOT_A_FENCE = (
@@ -38,7 +39,7 @@ ISAS: dict[str, Isa] = {
     isa.name: isa
     for isa in (
         Isa("x86_64", "x86-64", ("lock",), "fence_mfence",
-            ("fence_mfence", "fence_lfence", "fence_sfence"), {}),
+            ("fence_mfence", "fence_lfence", "fence_sfence"), {}, weakly_ordered=False),
         Isa("ppc64le", "POWER", ("larx",), "fence_hwsync",
             ("fence_hwsync", "fence_lwsync", "fence_isync"), _weak("POWER")),
         Isa("aarch64", "AArch64", ("lse", "llsc"), "fence_dmb",
