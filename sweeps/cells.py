@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sweeps import workloads
-from sweeps.isa import ISAS
-from sweeps.locks import load_locks
+from sweeps.isa import ISAS, Isa
+from sweeps.locks import Lock, load_locks
 from sweeps.machine import load_machine
 from sweeps.workloads import WORKLOADS
 
@@ -97,6 +97,24 @@ def wrong(cell: Cell) -> str:
     return ""
 
 
+def _lock_impossible(cell: Cell, isa: Isa, lock: Lock) -> str:
+    """Why a lock cannot be had as a cell wants it ("key: value: reason"), or nothing."""
+    if cell.fence not in lock.fence_kinds:
+        kinds = ", ".join(lock.fence_kinds)
+        return f"fence: {cell.fence}: lock {lock.name} is built with {kinds} only"
+    if why := lock.variant_wrong(cell.variant):
+        return f"variant: {why}"
+    if lock.threads and cell.threads > lock.threads:
+        return f"threads: {cell.threads}: lock {lock.name} is for {lock.threads} at most"
+    processors = cell.cores or cell.threads
+    if (cell.lock, cell.variant) in UNORDERED and isa.weakly_ordered and processors > 1:
+        return (
+            f"threads: {cell.threads} on {cell.isa}: this variant has no acquire and release "
+            f"orders, which {isa.title} needs on more than one processor"
+        )
+    return ""
+
+
 def impossible(cell: Cell) -> str:
     """Why a cell of allowed values cannot be run ("key: value: reason"), or nothing."""
     isa, lock, machine = ISAS[cell.isa], load_locks()[cell.lock], load_machine(cell.machine)
@@ -106,22 +124,8 @@ def impossible(cell: Cell) -> str:
         return f"flavour: {cell.flavour}: {cell.isa} has {', '.join(isa.flavours)} only"
     if cell.fence in isa.refused_fence_kinds:
         return f"fence: {cell.fence} on {cell.isa}: {isa.refused_fence_kinds[cell.fence]}"
-    if cell.fence not in lock.fence_kinds:
-        kinds = ", ".join(lock.fence_kinds)
-        return f"fence: {cell.fence}: lock {lock.name} is built with {kinds} only"
-    if why := lock.variant_wrong(cell.variant):
-        return f"variant: {why}"
-    if lock.threads and cell.threads > lock.threads:
-        return f"threads: {cell.threads}: lock {lock.name} is for {lock.threads} at most"
+    if why := _lock_impossible(cell, isa, lock):
+        return why
     if WORKLOADS[cell.workload].needs_cores and cell.cores is None:
         return f"cores: none: workload {cell.workload} runs where threads share cores only"
-    if (
-        (cell.lock, cell.variant) in UNORDERED
-        and isa.weakly_ordered
-        and (cell.cores or cell.threads) > 1
-    ):
-        return (
-            f"threads: {cell.threads} on {cell.isa}: {lock.name}:{cell.variant} has no acquire and "
-            f"release orders, which {isa.title} needs with more than one processor"
-        )
     return workloads.impossible(cell.workload, cell.lock, cell.threads, cell.parameters)
