@@ -59,6 +59,10 @@ typedef struct lock_thread {
     uint32_t tid_field; /* tid where the lock word has it: no shift on the fast path */
     /* Under the latch of the monitor this thread is queued at. */
     struct lock_thread *next;
+#ifdef LOCKCROSS_SCHEDULER
+    uint32_t slice; /* processor.h; written by this thread and by the timer of its processor */
+    uint32_t priority;
+#endif
 
     /* Parking: set by the waking thread, cleared by this one. */
     __attribute__((aligned(LOCK_LINE))) volatile uint32_t permit;
@@ -97,6 +101,7 @@ _Noreturn void lock_fatal(const char *message);
     }
 
 #include "monitor/handshake.h"
+#include "monitor/processor.h"
 
 /* clang-format off */
 #define LOCK_HEADER_(x) LOCK_TEXT_(locks/x.h)
@@ -114,6 +119,13 @@ static inline void lock_thread_init(lock_thread_t *self, unsigned index) {
     self->tid = index + 1;
     self->tid_field = (uint32_t)(index + 1) << LOCK_MEMBER(_tid_shift);
     self->state = HANDSHAKE_SAFE;
+#ifdef LOCKCROSS_SCHEDULER
+    self->slice = SLICE_RUNNING;
+    self->priority = PROCESSOR_PRIORITY_USUAL;
+#endif
+#ifdef LOCK_ON_THREAD_INIT
+    LOCK_ON_THREAD_INIT(self, index);
+#endif
 }
 
 /* Makes `obj` a new object: held by no thread. */
@@ -163,8 +175,14 @@ static inline lock_result_t lock_notify_all(lock_object_t *obj, lock_thread_t *s
 /* Whether the lock is held and waited for by nobody. Only where no thread is using it. */
 static inline bool lock_is_idle(lock_object_t *obj) { return LOCK_MEMBER(_is_idle)(obj); }
 
-/* Where a thread may be stopped by another; to be called often, never inside acquire or release.
- * One load and one branch when nothing is asked. */
-static inline void lock_safepoint(lock_thread_t *self) { handshake_poll(self); }
+/* Where a thread may be stopped by another, and a yield point; to be called often, never inside
+ * acquire or release. One load and one branch when nothing is asked (two where processors are
+ * shared). */
+static inline void lock_safepoint(lock_thread_t *self) {
+    handshake_poll(self);
+    processor_poll(self);
+}
+
+#include "section.h"
 
 #endif

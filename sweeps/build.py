@@ -91,12 +91,16 @@ class Program:
     flavour: str
     mechanisms: Mechanisms = Mechanisms()
     variant: str = ""
+    scheduled: bool = False  # with the M:N runtime: threads may share cores
     events: bool = False  # tells an engine its lock events
 
     @classmethod
     def of(cls, cell: Cell, mechanisms: Mechanisms = Mechanisms()) -> "Program":
         """The program that runs a cell."""
-        return cls(cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms, cell.variant)
+        return cls(
+            cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms, cell.variant,
+            cell.cores is not None,
+        )  # fmt: skip
 
     def command(self, compiler: str, output: str) -> list[str]:
         """The compile command, to be run in the root of the tree: its paths are relative, so
@@ -109,12 +113,19 @@ class Program:
             f"-DLOCKCROSS_LOCK={self.lock}",
             f"-DLOCKCROSS_FENCE=FENCE_{self.fence.upper()}",
             *([f"-DLOCKCROSS_VARIANT_{self.variant.upper()}=1"] if self.variant else []),
-            *(["-DLOCKCROSS_TEXT_KEYS=1"] if self._has_text_keys() else []),
+            *(["-DLOCKCROSS_SCHEDULER=1"] if self.scheduled else []),
             *(["-DLOCKCROSS_EVENTS=1"] if self.events else []),
+            *(["-DLOCKCROSS_EXTRAS=1"] if self._has_metrics() else []),
+            *(["-DLOCKCROSS_TEXT_KEYS=1"] if self._has_text_keys() else []),
             *self.mechanisms.flags(),
             f"workloads/kernels/{self.workload}.c",
             "workloads/runtime/runtime.c",
             f"workloads/runtime/start_{target.isa}.S",
+            *(
+                ["workloads/runtime/scheduler.c", f"workloads/runtime/switch_{target.isa}.S"]
+                if self.scheduled
+                else []
+            ),
             "-o",
             output,
         ]
@@ -122,6 +133,9 @@ class Program:
     def _has_text_keys(self) -> bool:
         workload = WORKLOADS.get(self.workload)
         return workload is not None and any(key.text for key in workload.keys.values())
+
+    def _has_metrics(self) -> bool:
+        return self.workload in WORKLOADS and bool(WORKLOADS[self.workload].metrics)
 
 
 @dataclass(frozen=True)
@@ -221,7 +235,10 @@ class Builder:
         version = compiler_version(compiler)
         flags = program.command(TARGETS[program.flavour].compiler, "")
         key = hashlib.sha256("\0".join([self._sources, version, *flags]).encode()).hexdigest()
-        words = (program.workload, program.lock, program.variant, program.fence, program.flavour)
+        words = (
+            program.workload, program.lock, program.variant, program.fence, program.flavour,
+            "scheduled" if program.scheduled else "", "events" if program.events else "",
+        )  # fmt: skip
         stem = "-".join(filter(None, words))
         path = self._folder / f"{stem}-{key[:16]}"
         if not path.exists():

@@ -55,7 +55,7 @@ LOCK_SLOW lock_result_t asym_spin1_acquire_slow(lock_object_t *obj, lock_thread_
         uint32_t obstacle =
             (word & ASYM_OWNER) == self->tid_field ? ASYM_OTHER : ASYM_OTHER | ASYM_STATUS;
         while ((word = load_rlx_u32(&obj->lock_word)) & obstacle)
-            cpu_relax();
+            spin_wait(self);
     }
     return SUCCESS;
 }

@@ -26,7 +26,7 @@ LOCK_SLOW lock_result_t cas_spin_acquire_slow(lock_object_t *obj, lock_thread_t 
     }
     do {
         while (load_rlx_u32(&obj->lock_word) != 0)
-            cpu_relax();
+            spin_wait(self);
     } while (!cas_acq_u32(&obj->lock_word, 0, self->tid_field));
     return SUCCESS;
 }

@@ -1,12 +1,26 @@
 /*
  * Parking: a thread suspends itself until another wakes it. There is no kernel to sleep in, so the
- * thread spins on its own line and the cost is charged (docs/interfaces.md, section 5).
+ * thread spins on its own line and the cost is charged (docs/interfaces.md, section 5). Where
+ * threads share processors it is switched out instead, and the switch is what is charged: that is
+ * the business of a thread library, no operating system is asked.
  *
  * A permit is given by unpark and taken by park, once each: a thread parks only behind putting
  * itself into a queue, and only who takes it from there unparks it.
  */
 #ifndef LOCKCROSS_PARK_H
 #define LOCKCROSS_PARK_H
+
+#ifdef LOCKCROSS_SCHEDULER
+
+static inline void park(lock_thread_t *self) {
+    handshake_enter_safe(self);
+    processor_park(self);
+    handshake_leave_safe(self);
+}
+
+static inline void unpark(lock_thread_t *thread) { processor_unpark(thread); }
+
+#else
 
 /* Waits for the permit; safe for handshakes while it waits. Never with a latch held. */
 static inline void park(lock_thread_t *self) {
@@ -24,5 +38,7 @@ static inline void unpark(lock_thread_t *thread) {
     charge(CHARGE_UNPARK);
     store_rel_u32(&thread->permit, 1);
 }
+
+#endif
 
 #endif

@@ -3,15 +3,13 @@
 #include "runtime/runtime.h"
 #include "arch/m5.h"
 #include "runtime/layout.h"
+#include "runtime/marker.h"
 
 /* In start_<isa>.S */
 long runtime_clone(unsigned long flags, void *stack_top, unsigned thread);
-long runtime_syscall(long number, long a0, long a1, long a2, long a3, long a4);
 /* Called from there */
 _Noreturn void runtime_main(long *stack);
 _Noreturn void runtime_thread(unsigned thread);
-
-extern char __executable_start[], _end[];
 
 #if defined(__x86_64__)
 enum { SYS_WRITE = 1, SYS_EXIT = 60, SYS_EXIT_GROUP = 231 };
@@ -20,8 +18,6 @@ enum { SYS_WRITE = 4, SYS_EXIT = 1, SYS_EXIT_GROUP = 234 };
 #else
 enum { SYS_WRITE = 64, SYS_EXIT = 93, SYS_EXIT_GROUP = 94 };
 #endif
-enum { SYS_MARKER = 19544 };
-enum { MARKER_MEET = 1, MARKER_BEGIN = 2, MARKER_PHASE = 3, MARKER_END = 4 };
 
 /* CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM: what QEMU's user mode takes for a thread. */
 #define CLONE_FLAGS 0x50f00
@@ -69,6 +65,27 @@ static _Noreturn void leave(int code) {
         runtime_syscall(SYS_EXIT_GROUP, code, 0, 0, 0, 0);
 }
 
+#ifdef LOCKCROSS_SCHEDULER
+static scheduler_settings_t scheduling;
+
+static void put_cores(void) { put(",\"cores\":"), put_number(scheduling.cores); }
+#else
+static void put_cores(void) {}
+#endif
+
+#ifdef LOCKCROSS_EXTRAS
+static void put_extras(void) {
+    put(",\"extra\":{");
+    for (const runtime_extra_t *extra = runtime_extras; extra->name; extra++) {
+        put(extra == runtime_extras ? "\"" : ",\""), put(extra->name), put("\":");
+        put_number(extra->value);
+    }
+    put("}");
+}
+#else
+static void put_extras(void) {}
+#endif
+
 /* `{"workload":...}`, with the error "" for a run that verified. */
 static void put_result(uint64_t pairs, const char *error) {
     static const char *const fences[] = {
@@ -79,10 +96,13 @@ static void put_result(uint64_t pairs, const char *error) {
                                                    "\",\"fence\":\"");
     put(fences[LOCKCROSS_FENCE]);
     put("\",\"threads\":"), put_number(runtime_threads);
+    put_cores();
     put(",\"pairs\":"), put_number(pairs);
     put(error ? ",\"ok\":false,\"error\":\"" : ",\"ok\":true,\"error\":\"");
     put(error ? error : "");
-    put("\",\"ticks\":"), put_number(ticks), put("}\n");
+    put("\",\"ticks\":"), put_number(ticks);
+    put_extras();
+    put("}\n");
     flush(1);
 }
 
@@ -175,6 +195,27 @@ static runtime_key_t latency_keys[] = {RUNTIME_KEYS_END};
 static void set_latencies(void) {}
 #endif
 
+#ifdef LOCKCROSS_SCHEDULER
+static runtime_key_t scheduler_keys[] = {
+    {"cores", 1, LOCK_MAX_THREADS, 0, true, 1},
+    {"slice", 0, UINT32_MAX, 0, true, 100000},
+    {"run_queue", 0, 0, (const char *const[]){"priority", "round_robin", 0}, true, 0},
+    RUNTIME_KEYS_END,
+};
+
+static void set_scheduling(void) {
+    scheduling = (scheduler_settings_t){runtime_threads, (unsigned)scheduler_keys[0].value,
+                                        scheduler_keys[1].value, scheduler_keys[2].value != 0,
+                                        announce == SYSCALL};
+    if (scheduling.cores > runtime_threads)
+        bad_argument("cores", "more than threads");
+    if (announce != SYSCALL && announce != SILENT)
+        bad_argument("marker", "none or syscall, where threads share cores");
+}
+#else
+static void set_scheduling(void) {}
+#endif
+
 static void parse(char **arguments) {
     static const char *const marker_choices[] = {"none", "syscall", "watch",
                                                  LOCKCROSS_HAS_M5 ? "m5" : 0, 0};
@@ -184,7 +225,14 @@ static void parse(char **arguments) {
         {"marker", 0, 0, marker_choices, true, 0},
         RUNTIME_KEYS_END,
     };
-    runtime_key_t *const lists[] = {common, workload.keys, latency_keys};
+    runtime_key_t *const lists[] = {
+        common,
+        workload.keys,
+        latency_keys,
+#ifdef LOCKCROSS_SCHEDULER
+        scheduler_keys,
+#endif
+    };
     for (; *arguments; arguments++) {
         bool known = false;
         for (unsigned list = 0; list < sizeof lists / sizeof *lists; list++) {
@@ -210,6 +258,7 @@ static void parse(char **arguments) {
     set_latencies();
     if (runtime_threads < workload.min_threads || runtime_threads > workload.max_threads)
         bad_argument("threads", "this workload does not run with that many");
+    set_scheduling();
 }
 
 /* Threads ------------------------------------------------------------------------------------ */
@@ -227,8 +276,16 @@ static void marker(const lock_thread_t *self, int op, long a2, long a3, long a4)
         runtime_syscall(SYS_MARKER, op, runtime_index(self), a2, a3, a4);
 }
 
+#ifdef LOCKCROSS_EVENTS
+void lock_tell_event(unsigned index, unsigned event, const lock_object_t *obj) {
+    if (announce == SYSCALL)
+        runtime_syscall(SYS_MARKER, MARKER_EVENT, index, event, (long)obj, 0);
+}
+#endif
+
 /* The three below are places in the program too: an engine may watch for their addresses. */
 
+#ifndef LOCKCROSS_SCHEDULER
 __attribute__((noipa)) static void runtime_region_begin(const lock_thread_t *self) {
     marker(self, MARKER_BEGIN, runtime_threads, (long)__executable_start, (long)_end);
 #if LOCKCROSS_HAS_M5
@@ -236,6 +293,7 @@ __attribute__((noipa)) static void runtime_region_begin(const lock_thread_t *sel
         m5_work_begin(runtime_index(self), runtime_index(self));
 #endif
 }
+#endif
 
 __attribute__((noipa)) void runtime_phase(lock_thread_t *self, uint64_t phase) {
     marker(self, MARKER_PHASE, (long)phase, 0, 0);
@@ -245,6 +303,7 @@ __attribute__((noipa)) void runtime_phase(lock_thread_t *self, uint64_t phase) {
 #endif
 }
 
+#ifndef LOCKCROSS_SCHEDULER
 __attribute__((noipa)) static void runtime_region_end(const lock_thread_t *self) {
     marker(self, MARKER_END, 0, 0, 0);
 #if LOCKCROSS_HAS_M5
@@ -252,6 +311,7 @@ __attribute__((noipa)) static void runtime_region_end(const lock_thread_t *self)
         m5_work_end(runtime_index(self), runtime_index(self));
 #endif
 }
+#endif
 
 void runtime_barrier(lock_thread_t *self) {
     static struct {
@@ -265,10 +325,37 @@ void runtime_barrier(lock_thread_t *self) {
         store_rel_u32(&barrier.round, round + 1);
     } else {
         while (load_acq_u32(&barrier.round) == round)
-            cpu_relax();
+            spin_wait(self);
     }
     handshake_leave_safe(self);
 }
+
+#ifdef LOCKCROSS_SCHEDULER
+
+/* It ends SAFE, as below. */
+void runtime_scheduled_thread(lock_thread_t *self) {
+    handshake_leave_safe(self);
+    workload.prepare(self);
+    handshake_enter_safe(self);
+    scheduler_stop(self);
+    handshake_leave_safe(self);
+    done[runtime_index(self)].pairs = workload.run(self);
+    handshake_enter_safe(self);
+    scheduler_stop(self);
+}
+
+static unsigned carriers(void) {
+    scheduler_setup(&scheduling);
+    return scheduling.cores;
+}
+
+static void carry(unsigned core) {
+    uint64_t passed = scheduler_carry(core);
+    if (core == 0)
+        ticks = passed;
+}
+
+#else
 
 /* Outside the region of interest: the engine's barrier if there is one, it costs nothing. */
 static void meet(lock_thread_t *self) {
@@ -303,8 +390,19 @@ static void participate(lock_thread_t *self) {
     handshake_enter_safe(self);
 }
 
+static unsigned carriers(void) {
+    if (announce == SILENT)
+        signals_start();
+    return runtime_threads;
+}
+
+static void carry(unsigned thread) { participate(&lock_threads[thread]); }
+
+#endif
+
+/* A thread of the host: one for each thread, or for each core that threads share. */
 _Noreturn void runtime_thread(unsigned thread) {
-    participate(&lock_threads[thread]);
+    carry(thread);
     for (;;)
         runtime_syscall(SYS_EXIT, 0, 0, 0, 0, 0);
 }
@@ -316,13 +414,12 @@ _Noreturn void runtime_main(long *stack) {
         bad_argument("arguments", impossible);
     for (unsigned i = 0; i < runtime_threads; i++)
         lock_thread_init(&lock_threads[i], i);
-    if (announce == SILENT)
-        signals_start();
-    for (unsigned i = 1; i < runtime_threads; i++) {
+    unsigned count = carriers();
+    for (unsigned i = 1; i < count; i++) {
         if (runtime_clone(CLONE_FLAGS, runtime_stacks[i] + RUNTIME_STACK_SIZE, i) < 0)
             lock_fatal("a thread could not be created");
     }
-    participate(&lock_threads[0]);
+    carry(0);
     uint64_t pairs = 0;
     for (unsigned i = 0; i < runtime_threads; i++)
         pairs += done[i].pairs;

@@ -9,6 +9,9 @@
 #define RUNTIME_RUNTIME_H
 
 #include "lock.h"
+#ifdef LOCKCROSS_SCHEDULER
+#include "runtime/scheduler.h"
+#endif
 
 /* One argument of a kernel. Whole numbers from `low` to `high`; with `choices`, one of those words
  * (the list ends with NULL) and `value` its index; with `choices` runtime_text, any text and
@@ -44,6 +47,16 @@ extern const workload_t workload;
 
 #define RUNTIME_KEYS_END {.name = 0}
 
+#ifdef LOCKCROSS_EXTRAS
+/* What a kernel reports of its own beside the pairs (`metrics` in sweeps/workloads.py): complete
+ * when verify() returns. Ends with an extra without a name. */
+typedef struct {
+    const char *name;
+    uint64_t value;
+} runtime_extra_t;
+extern runtime_extra_t runtime_extras[];
+#endif
+
 /* Threads of this run, and the argument `seed`. */
 extern unsigned runtime_threads;
 extern uint64_t runtime_seed;
@@ -57,10 +70,17 @@ void runtime_phase(lock_thread_t *self, uint64_t number);
 /* The number of this thread, from 0. */
 static inline unsigned runtime_index(const lock_thread_t *self) { return self->tid - 1; }
 
-/* `turns` turns of an empty loop. */
+/* `turns` turns of an empty loop; where threads share cores each is a yield point. */
 static inline void runtime_delay(uint64_t turns) {
-    for (; turns != 0; turns--)
+#ifdef LOCKCROSS_SCHEDULER
+    lock_thread_t *self = scheduler_self();
+#endif
+    for (; turns != 0; turns--) {
         __asm__ volatile("" : "+r"(turns));
+#ifdef LOCKCROSS_SCHEDULER
+        processor_poll(self);
+#endif
+    }
 }
 
 #endif

@@ -1,0 +1,20 @@
+/* What the runtime tells an engine: docs/interfaces.md, section 5. */
+#ifndef RUNTIME_MARKER_H
+#define RUNTIME_MARKER_H
+
+enum { SYS_MARKER = 19544 };
+enum {
+    MARKER_MEET = 1,
+    MARKER_BEGIN = 2,
+    MARKER_PHASE = 3,
+    MARKER_END = 4,
+    MARKER_TIMER = 5,
+    MARKER_EVENT = 6
+};
+
+extern char __executable_start[], _end[];
+
+/* In start_<isa>.S */
+long runtime_syscall(long number, long a0, long a1, long a2, long a3, long a4);
+
+#endif

@@ -1,0 +1,322 @@
+/* M:N threads; see scheduler.h. */
+#include "runtime/scheduler.h"
+#include "monitor/monitor.h"
+#include "runtime/marker.h"
+
+/* In switch_<isa>.S */
+/* Stores the caller's context to *save and goes on with another. */
+void scheduler_switch(void **save, void *context);
+/* The context of a thread that begins with scheduler_begin(thread) on an empty stack. */
+void *scheduler_context(void *stack_top, unsigned thread);
+/* Called from there */
+_Noreturn void scheduler_begin(unsigned thread);
+
+char scheduler_stacks[LOCK_MAX_THREADS][RUNTIME_STACK_SIZE] __attribute__((aligned(LOCK_LINE)));
+
+typedef struct core {
+    void *waiting;     /* the carrier's context while a thread runs */
+    uint64_t deadline; /* of the running thread's slice, without an engine */
+    unsigned number;
+} __attribute__((aligned(LOCK_LINE))) core_t;
+
+typedef struct {
+    void *context;       /* while it is switched out */
+    core_t *core;        /* where it runs, or ran last */
+    lock_thread_t *next; /* in a run queue */
+    bool parked, permit;
+    volatile uint64_t clock; /* written by the engine */
+} __attribute__((aligned(LOCK_LINE))) thread_t;
+
+static core_t cores[LOCK_MAX_THREADS];
+static thread_t threads[LOCK_MAX_THREADS];
+static scheduler_settings_t settings;
+
+/* The queue of a priority. That of threads that yielded comes last, and only until the next end of
+ * a time slice. */
+enum { YIELDED = 0, LOWEST = 1, QUEUES = PROCESSOR_PRIORITIES + 1 };
+
+/* Under the latch, which is held over every switch and released by who goes on: so nobody takes up
+ * a thread whose registers are not yet stored. */
+static struct {
+    volatile uint32_t latch;
+    volatile uint32_t levels; /* which of the queues have threads, as bits */
+    struct {
+        lock_thread_t *head, *tail;
+    } queues[QUEUES];
+    uint32_t running;          /* threads on cores */
+    volatile uint32_t stopped; /* calls of scheduler_stop so far */
+    uint32_t awaited;          /* how many end what the carriers do now */
+    bool timed;                /* in the region: slices end */
+} run;
+
+static thread_t *own(const lock_thread_t *thread) { return &threads[thread->tid - 1]; }
+
+static uint32_t level_of(const lock_thread_t *thread) {
+    return LOWEST + (settings.round_robin ? 0 : thread->priority);
+}
+
+/* The run queue --------------------------------------------------------------------------------*/
+
+static void enqueue(lock_thread_t *thread, uint32_t level) {
+    own(thread)->next = 0;
+    if (run.levels & 1u << level)
+        own(run.queues[level].tail)->next = thread;
+    else
+        run.queues[level].head = thread;
+    run.queues[level].tail = thread;
+    store_rlx_u32(&run.levels, run.levels | 1u << level);
+}
+
+/* The first thread of the highest priority, or NULL. */
+static lock_thread_t *dequeue(void) {
+    uint32_t levels = run.levels;
+    if (levels == 0)
+        return 0;
+    unsigned level = 31 - (unsigned)__builtin_clz(levels);
+    lock_thread_t *thread = run.queues[level].head;
+    run.queues[level].head = own(thread)->next;
+    if (!run.queues[level].head)
+        store_rlx_u32(&run.levels, levels & ~(1u << level));
+    return thread;
+}
+
+/* Ends the turns of those that yielded. */
+static void requeue_yielded(void) {
+    if (!(run.levels & 1u << YIELDED))
+        return;
+    store_rlx_u32(&run.levels, run.levels & ~(1u << YIELDED));
+    for (lock_thread_t *thread = run.queues[YIELDED].head, *next; thread; thread = next) {
+        next = own(thread)->next;
+        enqueue(thread, level_of(thread));
+    }
+}
+
+/* Time slices ----------------------------------------------------------------------------------*/
+
+static void timer(const core_t *core, const void *word, uint64_t slice, volatile void *clock) {
+    runtime_syscall(SYS_MARKER, MARKER_TIMER, core->number, (long)word, (long)slice, (long)clock);
+}
+
+/* The slice of `self` begins. Without an engine nothing sets the word at its end: then it is zero
+ * all the time, and each yield point looks at the clock. */
+static void begin_slice(lock_thread_t *self) {
+    core_t *core = own(self)->core;
+    if (!run.timed)
+        return;
+    if (settings.engine) {
+        self->slice |= SLICE_RUNNING;
+        timer(core, &self->slice, settings.slice, 0);
+    } else {
+        self->slice &= ~SLICE_RUNNING;
+        core->deadline = read_ticks() + settings.slice;
+    }
+}
+
+/* Its next yield point finds the slice over. */
+static void cut_slice(lock_thread_t *self) {
+    if (!run.timed)
+        return;
+    self->slice &= ~SLICE_RUNNING;
+    own(self)->core->deadline = read_ticks();
+}
+
+uint64_t scheduler_clock(lock_thread_t *self) {
+    if (!settings.engine)
+        return read_ticks();
+    timer(own(self)->core, 0, 0, &own(self)->clock);
+    return own(self)->clock;
+}
+
+/* Switching ------------------------------------------------------------------------------------*/
+
+/* `self` was taken up: by who held the latch then. */
+static void go_on(lock_thread_t *self) {
+    begin_slice(self);
+    latch_release(&run.latch);
+    charge(CHARGE_SWITCH);
+}
+
+/* With the latch held, and `self` where someone will find it: lets the core do something else.
+ * Comes back when a core takes `self` up again, without the latch. */
+static void switch_out(lock_thread_t *self) {
+    core_t *core = own(self)->core;
+    lock_thread_t *next = dequeue();
+    if (next) {
+        own(next)->core = core;
+        scheduler_switch(&own(self)->context, own(next)->context);
+    } else {
+        if (--run.running == 0 && run.stopped != run.awaited)
+            lock_fatal("every thread is parked: a wake-up was lost");
+        if (run.timed && settings.engine) /* the slice word may be on another core by then */
+            timer(core, &self->slice, 0, 0);
+        scheduler_switch(&own(self)->context, core->waiting);
+    }
+    go_on(self);
+}
+
+/* Makes `self` SAFE, as it must be while it is switched out. True if it was not. */
+static bool leave(lock_thread_t *self) {
+    if (load_rlx_u32(&self->state) == HANDSHAKE_SAFE)
+        return false;
+    handshake_enter_safe(self);
+    return true;
+}
+
+static void come_back(lock_thread_t *self, bool left) {
+    if (left)
+        handshake_leave_safe(self);
+}
+
+void processor_end_slice(lock_thread_t *self) {
+    if (!settings.engine && (int64_t)(read_ticks() - own(self)->core->deadline) < 0)
+        return;
+    bool left = leave(self);
+    latch_acquire(&run.latch);
+    requeue_yielded();
+    if (run.levels >> level_of(self)) {
+        enqueue(self, level_of(self));
+        switch_out(self);
+    } else {
+        begin_slice(self);
+        latch_release(&run.latch);
+    }
+    come_back(self, left);
+}
+
+/* Behind all others, whatever their priority: it may be one of the lowest that is waited for. */
+void processor_yield(lock_thread_t *self) {
+    cpu_relax();
+    if (load_rlx_u32(&run.levels) == 0)
+        return;
+    bool left = leave(self);
+    latch_acquire(&run.latch);
+    if (run.levels) {
+        enqueue(self, YIELDED);
+        switch_out(self);
+    } else {
+        latch_release(&run.latch);
+    }
+    come_back(self, left);
+}
+
+void processor_park(lock_thread_t *self) {
+    latch_acquire(&run.latch);
+    if (own(self)->permit) {
+        own(self)->permit = false;
+        latch_release(&run.latch);
+        return;
+    }
+    own(self)->parked = true;
+    switch_out(self);
+}
+
+void processor_unpark(lock_thread_t *thread) {
+    latch_acquire(&run.latch);
+    if (own(thread)->parked) {
+        own(thread)->parked = false;
+        enqueue(thread, level_of(thread));
+    } else {
+        own(thread)->permit = true;
+    }
+    latch_release(&run.latch);
+    lock_thread_t *self = scheduler_self();
+    if (level_of(thread) > level_of(self))
+        cut_slice(self);
+}
+
+void processor_set_priority(lock_thread_t *thread, uint32_t priority) {
+    thread->priority = priority;
+}
+
+/* Carriers -------------------------------------------------------------------------------------*/
+
+_Noreturn void scheduler_begin(unsigned thread) {
+    lock_thread_t *self = &lock_threads[thread];
+    go_on(self);
+    runtime_scheduled_thread(self);
+    lock_fatal("a thread came back from its end");
+}
+
+void scheduler_stop(lock_thread_t *self) {
+    latch_acquire(&run.latch);
+    run.stopped++;
+    switch_out(self);
+}
+
+void scheduler_setup(const scheduler_settings_t *wanted) {
+    settings = *wanted;
+    for (unsigned i = 0; i < settings.cores; i++)
+        cores[i].number = i;
+    for (unsigned i = 0; i < settings.threads; i++) {
+        threads[i].context = scheduler_context(scheduler_stacks[i] + RUNTIME_STACK_SIZE, i);
+        enqueue(&lock_threads[i], level_of(&lock_threads[i]));
+    }
+    run.awaited = settings.threads;
+}
+
+static void run_threads(core_t *core) {
+    while (load_acq_u32(&run.stopped) != run.awaited) {
+        if (load_rlx_u32(&run.levels) == 0) {
+            cpu_relax();
+            continue;
+        }
+        latch_acquire(&run.latch);
+        lock_thread_t *next = dequeue();
+        if (next) {
+            run.running++;
+            own(next)->core = core;
+            scheduler_switch(&core->waiting, own(next)->context);
+        }
+        latch_release(&run.latch);
+    }
+}
+
+/* A barrier of the carriers, outside the region of interest. */
+static void meet(const core_t *core) {
+    static struct {
+        volatile uint32_t arrived, round;
+    } barrier;
+    if (settings.engine) {
+        runtime_syscall(SYS_MARKER, MARKER_MEET, core->number, settings.cores, 0, 0);
+        return;
+    }
+    uint32_t round = load_rlx_u32(&barrier.round);
+    if (fetch_add_acq_rel_u32(&barrier.arrived, 1) == settings.cores - 1) {
+        store_rlx_u32(&barrier.arrived, 0);
+        store_rel_u32(&barrier.round, round + 1);
+    } else {
+        while (load_acq_u32(&barrier.round) == round)
+            cpu_relax();
+    }
+}
+
+/* The threads go on, first to last, whoever stopped first. */
+static void ready_all(void) {
+    for (unsigned i = 0; i < settings.threads; i++)
+        enqueue(&lock_threads[i], level_of(&lock_threads[i]));
+    run.awaited = 2 * settings.threads;
+    run.timed = settings.slice != 0;
+}
+
+uint64_t scheduler_carry(unsigned number) {
+    core_t *core = &cores[number];
+    run_threads(core);
+    meet(core);
+    if (number == 0)
+        ready_all();
+    meet(core);
+    uint64_t start = 0;
+    if (settings.engine)
+        runtime_syscall(SYS_MARKER, MARKER_BEGIN, number, settings.cores, (long)__executable_start,
+                        (long)_end);
+    else
+        start = read_ticks();
+    run_threads(core);
+    uint64_t ticks = 0;
+    if (settings.engine)
+        runtime_syscall(SYS_MARKER, MARKER_END, number, 0, 0, 0);
+    else
+        ticks = read_ticks() - start;
+    meet(core);
+    return ticks;
+}
