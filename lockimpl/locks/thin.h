@@ -18,6 +18,23 @@
  * The order of tests is the paper's: the CAS first, then the nested case (2.3.1, 2.3.3). The misc
  * bits belong to others and are preserved. Where the sources are silent: the inflation loop spins
  * on loads with cpu_relax between its attempts.
+ *
+ * Variants: those of Bacon, section 3.5 and Figure 6, which differ in the flat lock alone. There
+ * each but the first is a change of the one before it.
+ *   inline     "Inline": inlined into the loop, for a uniprocessor: no orders
+ *   fn_call    "FnCall": one routine to lock and one to unlock, called
+ *   mp_sync    "MP Sync": with isync behind the lock and sync at the unlock, for multiprocessors
+ *   dynamic    "ThinLock": each operation tests on what it runs, and is fn_call's or mp_sync's
+ *   unlk_cas   "UnlkC&S": as dynamic, and unlocks by a CAS
+ * The default, inline_mp, is "Inline" with each ISA's usual orders, acquire and release, instead of
+ * none: on x86-64, which needs none, the same code. Without orders, inline and fn_call are for one
+ * processor where the ISA is weakly ordered. "NOP" is the lock null.
+ *
+ * Choices: sync stands in front of the unlocking store, where the architecture needs it; the paper
+ * says behind. Elsewhere than on POWER the ISA's full fence takes its place, and the acquiring CAS
+ * that of isync. Nested operations have no orders. The processor is taken for a multiprocessor when
+ * the program has two threads or more, which is found out at its start. UnlkC&S unlocks by a CAS in
+ * the nested case too.
  */
 #ifndef LOCKCROSS_THIN_H
 #define LOCKCROSS_THIN_H
@@ -30,10 +47,96 @@
 #define THIN_MISC 0x000000ffu
 #define LOCK_IS_FAT(obj) ((load_rlx_u32(&(obj)->lock_word) & THIN_SHAPE) != 0)
 
+#if LOCKCROSS_VARIANT_INLINE || LOCKCROSS_VARIANT_FN_CALL
+#define THIN_UNORDERED 1
+#elif LOCKCROSS_VARIANT_DYNAMIC || LOCKCROSS_VARIANT_UNLK_CAS
+#define THIN_TESTED 1
+#endif
+
+#if !LOCKCROSS_VARIANT_INLINE && (THIN_UNORDERED || THIN_TESTED || LOCKCROSS_VARIANT_MP_SYNC)
+#define THIN_ROUTINE LOCK_SLOW /* called */
+#else
+#define THIN_ROUTINE static inline
+#endif
+
 enum { thin_initial_word = 0, thin_tid_shift = 16, thin_misc_mask = THIN_MISC };
 
 static inline monitor_t *thin_monitor(uint32_t word) {
     return monitor_at((word & ~THIN_SHAPE) >> 8);
+}
+
+#if THIN_TESTED
+/* On a line of its own, since every operation reads it. */
+typedef struct {
+    volatile uint32_t is_multiprocessor;
+} __attribute__((aligned(LOCK_LINE))) thin_machine_t;
+
+extern thin_machine_t thin_machine;
+#ifdef LOCKCROSS_STORAGE
+thin_machine_t thin_machine;
+#endif
+
+static inline bool thin_is_multiprocessor(void) {
+    return load_rlx_u32(&thin_machine.is_multiprocessor);
+}
+
+/* At the start, for one thread after another. */
+#define LOCK_ON_THREAD_INIT(self, index) store_rlx_u32(&thin_machine.is_multiprocessor, (index) > 0)
+
+#elif THIN_UNORDERED && ARCH_WEAKLY_ORDERED && !defined(LOCKCROSS_SCHEDULER)
+#define LOCK_ON_THREAD_INIT(self, index)                                                           \
+    do {                                                                                           \
+        if ((index) > 0)                                                                           \
+            lock_fatal("a thin lock without orders is for one processor on this ISA");             \
+    } while (0)
+#endif
+
+/* The CAS of the lock. */
+static inline bool thin_cas(lock_object_t *obj, uint32_t word, uint32_t taken) {
+#if THIN_UNORDERED
+    return cas_rlx_u32(&obj->lock_word, word, taken);
+#elif THIN_TESTED
+    if (!thin_is_multiprocessor())
+        return cas_rlx_u32(&obj->lock_word, word, taken);
+#endif
+    return cas_acq_u32(&obj->lock_word, word, taken);
+}
+
+/* The store of an unlock on a uniprocessor: the compiler alone could move anything behind it. */
+static inline void thin_free_unordered(lock_object_t *obj, uint32_t freed) {
+    order_compiler();
+    store_rlx_u32(&obj->lock_word, freed);
+}
+
+/* The store of an unlock. None but the holder changes the word, so a CAS cannot fail. */
+static inline void thin_free(lock_object_t *obj, uint32_t word, uint32_t freed) {
+    (void)word;
+#if THIN_UNORDERED
+    thin_free_unordered(obj, freed);
+#elif LOCKCROSS_VARIANT_MP_SYNC
+    store_behind_all_u32(&obj->lock_word, freed);
+#elif LOCKCROSS_VARIANT_DYNAMIC
+    if (thin_is_multiprocessor())
+        store_behind_all_u32(&obj->lock_word, freed);
+    else
+        thin_free_unordered(obj, freed);
+#elif LOCKCROSS_VARIANT_UNLK_CAS
+    if (thin_is_multiprocessor())
+        cas_behind_all_u32(&obj->lock_word, word, freed);
+    else
+        cas_rlx_u32(&obj->lock_word, word, freed);
+#else
+    store_rel_u32(&obj->lock_word, freed);
+#endif
+}
+
+/* The store of a nested unlock. */
+static inline void thin_unnest(lock_object_t *obj, uint32_t word) {
+#if LOCKCROSS_VARIANT_UNLK_CAS
+    cas_rlx_u32(&obj->lock_word, word, word - THIN_COUNT_ONE);
+#else
+    store_rlx_u32(&obj->lock_word, word - THIN_COUNT_ONE);
+#endif
 }
 
 /* Whether the word says: flat, and held by `self`. */
@@ -63,16 +166,16 @@ LOCK_SLOW lock_result_t thin_acquire_slow(lock_object_t *obj, lock_thread_t *sel
             thin_inflate(obj, self, 1);
             return SUCCESS;
         }
-        cpu_relax();
+        spin_wait(self);
         word = load_acq_u32(&obj->lock_word);
     }
     monitor_enter(thin_monitor(word), self);
     return SUCCESS;
 }
 
-static inline lock_result_t thin_acquire(lock_object_t *obj, lock_thread_t *self) {
+THIN_ROUTINE lock_result_t thin_acquire(lock_object_t *obj, lock_thread_t *self) {
     uint32_t misc = load_rlx_u32(&obj->lock_word) & THIN_MISC;
-    if (LOCK_LIKELY(cas_acq_u32(&obj->lock_word, misc, misc | self->tid_field)))
+    if (LOCK_LIKELY(thin_cas(obj, misc, misc | self->tid_field)))
         return SUCCESS;
     uint32_t word = load_rlx_u32(&obj->lock_word);
     if ((word ^ self->tid_field) < THIN_COUNT) { /* held by me, and the count is not full */
@@ -87,15 +190,15 @@ LOCK_SLOW lock_result_t thin_release_slow(lock_object_t *obj, lock_thread_t *sel
     return word & THIN_SHAPE ? monitor_exit(thin_monitor(word), self) : ILLEGAL_STATE;
 }
 
-static inline lock_result_t thin_release(lock_object_t *obj, lock_thread_t *self) {
+THIN_ROUTINE lock_result_t thin_release(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
     uint32_t mine = word ^ self->tid_field;
     if (LOCK_LIKELY(mine <= THIN_MISC)) {
-        store_rel_u32(&obj->lock_word, mine);
+        thin_free(obj, word, mine);
         return SUCCESS;
     }
     if (mine <= (THIN_COUNT | THIN_MISC)) {
-        store_rlx_u32(&obj->lock_word, word - THIN_COUNT_ONE);
+        thin_unnest(obj, word);
         return SUCCESS;
     }
     return thin_release_slow(obj, self);
