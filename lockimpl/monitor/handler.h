@@ -39,95 +39,114 @@ typedef struct handler {
     handler_pair_t *mutexN;
 } handler_t;
 
-/* The handlers of one thread; nobody else's business. */
+/* Each thread's own: the handler that a throw goes to, which is fetched for every block. */
 typedef struct {
     handler_t *current;
+} __attribute__((aligned(LOCK_LINE))) handler_chain_t;
+
+/* Each thread's own: the end of the chain, and pairs. */
+typedef struct {
+    handler_t outermost;
     handler_pair_t *free; /* pairs that were used before */
     unsigned used;        /* pairs of the pool that ever were */
-    handler_t outermost;
     handler_pair_t pool[HANDLER_PAIRS];
-} __attribute__((aligned(LOCK_LINE))) handler_thread_t;
+} __attribute__((aligned(LOCK_LINE))) handler_pairs_t;
 
-extern handler_thread_t handler_threads[LOCK_MAX_THREADS];
+extern handler_chain_t handler_chains[LOCK_MAX_THREADS];
+extern handler_pairs_t handler_pairs[LOCK_MAX_THREADS];
 #ifdef LOCKCROSS_STORAGE
-handler_thread_t handler_threads[LOCK_MAX_THREADS];
+handler_chain_t handler_chains[LOCK_MAX_THREADS];
+handler_pairs_t handler_pairs[LOCK_MAX_THREADS];
 #endif
 
 #define HANDLER_SETJMP(handler) __builtin_setjmp((handler)->context)
 
-static inline handler_thread_t *handler_of(const lock_thread_t *self) {
-    return &handler_threads[self->tid - 1];
+static inline handler_chain_t *handler_chain(const lock_thread_t *self) {
+    return &handler_chains[self->tid - 1];
+}
+
+static inline handler_pairs_t *handler_pairs_of(const lock_thread_t *self) {
+    return &handler_pairs[self->tid - 1];
 }
 
 static inline void handler_thread_init(const lock_thread_t *self) {
-    handler_of(self)->current = &handler_of(self)->outermost;
+    handler_chain(self)->current = &handler_pairs_of(self)->outermost;
 }
 
 static inline void handler_install(handler_t *handler, const lock_thread_t *self) {
-    handler->previous = handler_of(self)->current;
+    handler->previous = handler_chain(self)->current;
     handler->mutex0 = handler->mutex1 = 0;
     handler->mutexN = 0;
-    handler_of(self)->current = handler;
+    handler_chain(self)->current = handler;
 }
 
 static inline void handler_remove(const handler_t *handler, const lock_thread_t *self) {
-    handler_of(self)->current = handler->previous;
+    handler_chain(self)->current = handler->previous;
 }
 
-LOCK_SLOW void handler_push_pair(handler_thread_t *thread, lock_object_t *mutex) {
-    handler_pair_t *pair = thread->free;
+LOCK_SLOW void handler_push_pair(const lock_thread_t *self, lock_object_t *mutex) {
+    handler_t *handler = handler_chain(self)->current;
+    handler_pairs_t *pairs = handler_pairs_of(self);
+    handler_pair_t *pair = pairs->free;
     if (pair)
-        thread->free = pair->next;
-    else if (thread->used < HANDLER_PAIRS)
-        pair = &thread->pool[thread->used++];
+        pairs->free = pair->next;
+    else if (pairs->used < HANDLER_PAIRS)
+        pair = &pairs->pool[pairs->used++];
     else
         lock_fatal("the pairs of an exception handler are exhausted");
     pair->mutex = mutex;
-    pair->next = thread->current->mutexN;
-    thread->current->mutexN = pair;
+    pair->next = handler->mutexN;
+    handler->mutexN = pair;
 }
 
 /* Lifts a block on `mutex` into the current handler. */
 static inline void handler_push_mutex(const lock_thread_t *self, lock_object_t *mutex) {
-    handler_thread_t *thread = handler_of(self);
-    handler_t *handler = thread->current;
+    handler_t *handler = handler_chain(self)->current;
     if (LOCK_LIKELY(!handler->mutex0))
         handler->mutex0 = mutex;
     else if (!handler->mutex1)
         handler->mutex1 = mutex;
     else
-        handler_push_pair(thread, mutex);
+        handler_push_pair(self, mutex);
 }
 
-/* The block that was lifted last ends. Its mutex, or NULL if there is none. */
-static inline lock_object_t *handler_pop_mutex(const lock_thread_t *self) {
-    handler_thread_t *thread = handler_of(self);
-    handler_t *handler = thread->current;
-    lock_object_t *mutex;
-    if (LOCK_LIKELY(!handler->mutex1)) {
-        mutex = handler->mutex0;
+LOCK_SLOW void handler_pop_pair(const lock_thread_t *self) {
+    handler_t *handler = handler_chain(self)->current;
+    handler_pairs_t *pairs = handler_pairs_of(self);
+    handler_pair_t *pair = handler->mutexN;
+    handler->mutexN = pair->next;
+    pair->next = pairs->free;
+    pairs->free = pair;
+}
+
+/* The block that was lifted last ends, if there is one. */
+static inline void handler_pop_mutex(const lock_thread_t *self) {
+    handler_t *handler = handler_chain(self)->current;
+    if (LOCK_LIKELY(!handler->mutex1))
         handler->mutex0 = 0;
-    } else if (!handler->mutexN) {
-        mutex = handler->mutex1;
+    else if (!handler->mutexN)
         handler->mutex1 = 0;
-    } else {
-        handler_pair_t *pair = handler->mutexN;
-        mutex = pair->mutex;
-        handler->mutexN = pair->next;
-        pair->next = thread->free;
-        thread->free = pair;
-    }
-    return mutex;
+    else
+        handler_pop_pair(self);
+}
+
+/* The mutex of the block that was lifted last, or NULL. */
+static inline lock_object_t *handler_last_mutex(const handler_t *handler) {
+    return handler->mutexN   ? handler->mutexN->mutex
+           : handler->mutex1 ? handler->mutex1
+                             : handler->mutex0;
 }
 
 /* Throws: releases what was lifted into the current handler with `release`, and goes on there. */
 static __attribute__((noinline, unused, noreturn)) void
 handler_throw(lock_thread_t *self, lock_result_t (*release)(lock_object_t *, lock_thread_t *)) {
-    handler_t *handler = handler_of(self)->current;
-    if (handler == &handler_of(self)->outermost)
+    handler_t *handler = handler_chain(self)->current;
+    if (handler == &handler_pairs_of(self)->outermost)
         lock_fatal("an exception was not caught");
-    while (handler->mutex0)
-        release(handler_pop_mutex(self), self);
+    for (lock_object_t *mutex; (mutex = handler_last_mutex(handler));) {
+        handler_pop_mutex(self);
+        release(mutex, self);
+    }
     handler_remove(handler, self);
     __builtin_longjmp(handler->context, 1);
 }

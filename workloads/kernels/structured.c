@@ -28,6 +28,8 @@ enum { ITERATIONS, TEST, BLOCKS, LOCKS, THROW_EVERY };
 enum { SYNC, THROW, NOTIFY };
 enum { LOCK_BLOCKS, OWN_HANDLER };
 enum { LOCKS_MAX = 8 };
+/* Before a loop over blocks: in a program each block is code, and branches, of its own. */
+#define EACH_BLOCK_ITS_CODE _Pragma("GCC unroll 8")
 
 typedef struct {
     guarded_t objects[LOCKS_MAX];
@@ -74,6 +76,7 @@ static __attribute__((noinline)) bool call(lock_thread_t *self, bool throws) {
 
 /* Blocks that cannot throw. */
 static bool failsafe_blocks(own_t *own, lock_thread_t *self) {
+    EACH_BLOCK_ITS_CODE
     for (unsigned k = 0; k < nested; k++) {
         own->result |= lock_acquire_failsafe(&own->objects[k].lock, self);
         guarded_section(&own->objects[k], self, 0);
@@ -82,6 +85,7 @@ static bool failsafe_blocks(own_t *own, lock_thread_t *self) {
         own->result |= lock_notify(&own->objects[0].lock, self);
     else
         call(self, false);
+    EACH_BLOCK_ITS_CODE
     for (unsigned k = nested; k-- > 0;)
         own->result |= lock_release_failsafe(&own->objects[k].lock, self);
     return false;
@@ -89,11 +93,13 @@ static bool failsafe_blocks(own_t *own, lock_thread_t *self) {
 
 /* Blocks that may throw. Whether an exception has come as an error code. */
 static bool throwing_blocks(own_t *own, lock_thread_t *self, bool throws) {
+    EACH_BLOCK_ITS_CODE
     for (unsigned k = 0; k < nested; k++) {
         own->result |= lock_acquire(&own->objects[k].lock, self);
         guarded_section(&own->objects[k], self, 0);
     }
     bool error = call(self, throws);
+    EACH_BLOCK_ITS_CODE
     for (unsigned k = nested; k-- > 0;)
         own->result |= lock_release(&own->objects[k].lock, self);
     return error;
