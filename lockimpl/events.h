@@ -55,14 +55,17 @@ static inline lock_result_t event_tell_result(lock_object_t *obj, const lock_thr
     return result;
 }
 
-#define LOCK_TOLD(operation, begun, done)                                                          \
-    (event_tell(obj, self, begun),                                                                 \
-     event_tell_result(obj, self, begun, done, LOCK_MEMBER(operation)(obj, self)))
+#define LOCK_TOLD_AS(call, begun, done)                                                            \
+    (event_tell(obj, self, begun), event_tell_result(obj, self, begun, done, call))
 
 #else
 
 #define event_tell_object(obj) ((void)0)
-#define LOCK_TOLD(operation, begun, done) LOCK_MEMBER(operation)(obj, self)
+#define LOCK_TOLD_AS(call, begun, done) call
 
 #endif
+
+#define LOCK_TOLD(operation, begun, done)                                                          \
+    LOCK_TOLD_AS(LOCK_MEMBER(operation)(obj, self), begun, done)
+
 #endif

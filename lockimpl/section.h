@@ -20,19 +20,11 @@
  *
  * Once poll has said that there was a roll-back, every section that lock_section_is_open denies is
  * over: nested code leaves them one by one and the outermost of them begins again. Local variables
- * that were changed since are the program's to restore.
+ * that were changed since are the program's to restore. Revocable sections tell no lock events
+ * (events.h): a roll-back would be none of them.
  */
 #ifndef LOCKCROSS_SECTION_H
 #define LOCKCROSS_SECTION_H
-
-#ifndef LOCK_ACQUIRE_SHORT
-#define LOCK_ACQUIRE_SHORT(obj, self) lock_acquire(obj, self)
-#endif
-
-#ifndef LOCK_ACQUIRE_FAILSAFE
-#define LOCK_ACQUIRE_FAILSAFE(obj, self) lock_acquire(obj, self)
-#define LOCK_RELEASE_FAILSAFE(obj, self) lock_release(obj, self)
-#endif
 
 #ifndef LOCK_KNOWS_HOLDER
 #define LOCK_KNOWS_HOLDER true
@@ -43,17 +35,29 @@ static inline bool lock_knows_holder(void) { return LOCK_KNOWS_HOLDER; }
 
 /* Acquires for a section that is short and never blocks; lock_release ends it. */
 static inline lock_result_t lock_acquire_short(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_ACQUIRE_SHORT(obj, self);
+#ifdef LOCK_ACQUIRE_SHORT
+    return LOCK_TOLD_AS(LOCK_ACQUIRE_SHORT(obj, self), EVENT_ACQUIRE, EVENT_ACQUIRED);
+#else
+    return lock_acquire(obj, self);
+#endif
 }
 
 /* Acquires for a section that cannot throw. */
 static inline lock_result_t lock_acquire_failsafe(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_ACQUIRE_FAILSAFE(obj, self);
+#ifdef LOCK_ACQUIRE_FAILSAFE
+    return LOCK_TOLD_AS(LOCK_ACQUIRE_FAILSAFE(obj, self), EVENT_ACQUIRE, EVENT_ACQUIRED);
+#else
+    return lock_acquire(obj, self);
+#endif
 }
 
 /* Ends what lock_acquire_failsafe began. */
 static inline lock_result_t lock_release_failsafe(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_RELEASE_FAILSAFE(obj, self);
+#ifdef LOCK_RELEASE_FAILSAFE
+    return LOCK_TOLD_AS(LOCK_RELEASE_FAILSAFE(obj, self), EVENT_RELEASE, EVENT_RELEASE);
+#else
+    return lock_release(obj, self);
+#endif
 }
 
 #ifndef LOCK_HAS_PRIORITIES
