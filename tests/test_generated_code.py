@@ -126,6 +126,13 @@ ACQUIRE = {
     "reservation": {"cas", "free"},  # base; reserved, or nested
     "asym_spin1": {"cas", "free", "s"},  # another thread; nested; owner
     "asym_tasuki": {"cas", "free", "s"},
+    "dekker": {"free", "s"},  # nested; outermost
+    "asym_spin3": {"round", "free", "s"},  # another thread; nested; owner
+    "mcs": {"cas", "free"},  # a swap; nested
+    "cilk_the": {"free", "s"},  # nested; worker
+    "meta": {"cas", "free"},
+    "relaxed": {"cas", "free"},
+    "to_lock": {"free", "s"},
 }
 RELEASE = {
     "null": {"free"},
@@ -135,15 +142,26 @@ RELEASE = {
     "reservation": {"s", "free"},  # base; reserved, nested or not held
     "asym_spin1": {"free"},
     "asym_tasuki": {"s", "free"},
+    "dekker": {"free"},
+    "asym_spin3": {"free"},
+    "mcs": {"cas", "free"},  # nobody behind; nested, or passed on
+    "cilk_the": {"free"},
+    "meta": {"cas", "free"},
+    "relaxed": {"free"},
+    "to_lock": {"free"},
 }
 STORE_THEN_LOAD = {"full": (0, 1), "rmw": (1, 0), "store_forward": (0, 0)}
 
 
 @pytest.mark.parametrize(("lock", "flavour", "fence"), all_variants())
 def test_fast_paths(lock: str, flavour: str, fence: str) -> None:
-    cost = {"free": (0, 0), "cas": (1, 0), "s": STORE_THEN_LOAD[fence]}
+    cost = {"free": (0, 0), "cas": (1, 0), "s": STORE_THEN_LOAD[fence],
+            "round": (1, int(flavour != "lock"))}  # fmt: skip
     for name, expected in (("acquire", ACQUIRE[lock]), ("release", RELEASE[lock])):
         code = probe(name, flavour, lock, fence)
+        if expected == {"call"}:  # through a pointer; POWER comes back from it
+            assert paths(code, flavour) <= {(0, 0)}, name
+            continue
         assert paths(code, flavour) == {cost[way] for way in expected}, name
 
 
@@ -163,22 +181,30 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
     [
         ("lock", "cas_acq", r".*\block cmpxchg %\w+,\(%rdi\).*"),
         ("lock", "fetch_add", r"[^;]*;? ?lock xadd %\w+,\(%rdi\).*"),
+        ("lock", "swap", r"(mov [^;]*; )*xchg %\w+,\(%rdi\); (mov [^;]*; )*ret"),
+        ("lock", "cas_before_all", r"(?!.*mfence).*\block cmpxchg %\w+,\(%rdi\).*"),
         ("lock", "load_acq", r"mov \(%rdi\),%eax; ret"),
         ("lock", "store_rel", r"mov %esi,\(%rdi\); ret"),
         ("lock", "store_before_all", r"mov %esi,\(%rdi\); mfence; ret"),
         ("lock", "store_u8_then_load", r".*mov %\w+,\(%rdi\); mfence; mov \(%rdi\),%eax; ret"),
         ("larx", "cas_acq", r"lwarx .*?; cmpw .*?; bne- .*?; stwcx\. .*?; bne- .*?; isync; .*"),
         ("larx", "cas_acq_rel", r"lwsync; lwarx .* stwcx\. .* isync; .*"),
+        ("larx", "swap", r"(mr [^;]*; )*lwsync; lwarx .*?; stwcx\. .*?; bne- .*?; isync; .*"),
+        ("larx", "cas_before_all", r"lwarx .* stwcx\. .*; isync; .*\b(hw)?sync; .*"),
         ("larx", "load_acq", r"lwz [^;]*; cmpw [^;]*; bne- [^;]*; isync; .*"),
         ("larx", "store_rel", r"lwsync; stw [^;]*; blr"),
         ("larx", "store_before_all", r"stw [^;]*; (hw)?sync; blr"),
         ("lse", "cas_acq", r".*\bcasa w\d+, w\d+, \[x\d+\].*"),
         ("lse", "cas_acq_rel", r".*\bcasal w\d+, w\d+, \[x\d+\].*"),
         ("lse", "fetch_add", r".*\bldaddal w\d+, w\d+, \[x\d+\].*"),
+        ("lse", "swap", r".*\bswpal w\d+, w\d+, \[x\d+\].*"),
+        ("lse", "cas_before_all", r".*\bcasa w\d+, w\d+, \[x\d+\].*; dmb ish; .*"),
         ("lse", "load_acq", r"ldar w0, \[x0\]; ret"),
         ("lse", "store_rel", r"stlr w1, \[x0\]; ret"),
         ("lse", "store_before_all", r"str w1, \[x0\]; dmb ish; ret"),
         ("llsc", "cas_acq", r".*ldaxr [^;]*; cmp [^;]*; b\.ne [^;]*; stxr [^;]*; cbnz .*"),
+        ("llsc", "swap", r".*ldaxr [^;]*; stlxr [^;]*; cbnz .*"),
+        ("llsc", "cas_before_all", r".*ldaxr .* stxr .*; dmb ish; .*"),
         ("llsc", "cas_acq_rel", r".*ldaxr [^;]*; cmp [^;]*; b\.ne [^;]*; stlxr [^;]*; cbnz .*"),
     ],
 )  # fmt: skip
