@@ -133,6 +133,10 @@ ACQUIRE = {
     "meta": {"cas", "free"},
     "relaxed": {"cas", "free"},
     "to_lock": {"free", "s"},
+    "elided": {"call"},
+    "io_spin": {"cas"},
+    "lifted": {"cas"},
+    "revocable": {"cas"},
 }
 RELEASE = {
     "null": {"free"},
@@ -149,6 +153,10 @@ RELEASE = {
     "meta": {"cas", "free"},
     "relaxed": {"free"},
     "to_lock": {"free"},
+    "elided": {"call"},
+    "io_spin": {"cas", "free"},  # a section that may block; a short or nested one
+    "lifted": {"cas", "free"},  # outermost; nested
+    "revocable": {"cas", "free"},
 }
 STORE_THEN_LOAD = {"full": (0, 1), "rmw": (1, 0), "store_forward": (0, 0)}
 
@@ -187,6 +195,8 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
         ("lock", "store_rel", r"mov %esi,\(%rdi\); ret"),
         ("lock", "store_before_all", r"mov %esi,\(%rdi\); mfence; ret"),
         ("lock", "store_u8_then_load", r".*mov %\w+,\(%rdi\); mfence; mov \(%rdi\),%eax; ret"),
+        ("lock", "store_u8_then_load_other", r".*mov %\w+,\(%rdi\); mfence; mov \(%rdx\),%eax; ret"),
+        ("lock", "store_u32_then_load_other", r"mov %esi,\(%rdi\); mfence; mov \(%rdx\),%eax; ret"),
         ("larx", "cas_acq", r"lwarx .*?; cmpw .*?; bne- .*?; stwcx\. .*?; bne- .*?; isync; .*"),
         ("larx", "cas_acq_rel", r"lwsync; lwarx .* stwcx\. .* isync; .*"),
         ("larx", "swap", r"(mr [^;]*; )*lwsync; lwarx .*?; stwcx\. .*?; bne- .*?; isync; .*"),
@@ -194,6 +204,8 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
         ("larx", "load_acq", r"lwz [^;]*; cmpw [^;]*; bne- [^;]*; isync; .*"),
         ("larx", "store_rel", r"lwsync; stw [^;]*; blr"),
         ("larx", "store_before_all", r"stw [^;]*; (hw)?sync; blr"),
+        ("larx", "store_u8_then_load_other", r"(\w+ [^;]*; )?stb [^;]*; (hw)?sync; lwz .*isync; .*"),
+        ("larx", "store_u32_then_load_other", r"stw [^;]*; (hw)?sync; lwz .*isync; .*"),
         ("lse", "cas_acq", r".*\bcasa w\d+, w\d+, \[x\d+\].*"),
         ("lse", "cas_acq_rel", r".*\bcasal w\d+, w\d+, \[x\d+\].*"),
         ("lse", "fetch_add", r".*\bldaddal w\d+, w\d+, \[x\d+\].*"),
@@ -202,6 +214,8 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
         ("lse", "load_acq", r"ldar w0, \[x0\]; ret"),
         ("lse", "store_rel", r"stlr w1, \[x0\]; ret"),
         ("lse", "store_before_all", r"str w1, \[x0\]; dmb ish; ret"),
+        ("lse", "store_u8_then_load_other", r".*strb w\d, \[x0\]; dmb ish; ldar w0, \[x2\]; ret"),
+        ("lse", "store_u32_then_load_other", r"str w1, \[x0\]; dmb ish; ldar w0, \[x2\]; ret"),
         ("llsc", "cas_acq", r".*ldaxr [^;]*; cmp [^;]*; b\.ne [^;]*; stxr [^;]*; cbnz .*"),
         ("llsc", "swap", r".*ldaxr [^;]*; stlxr [^;]*; cbnz .*"),
         ("llsc", "cas_before_all", r".*ldaxr .* stxr .*; dmb ish; .*"),
