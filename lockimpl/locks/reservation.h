@@ -67,11 +67,7 @@ static inline bool reservation_is_mine(uint32_t word, const lock_thread_t *self)
 
 /* Cancels the reservation, which was for the thread of `word`. */
 LOCK_SLOW void reservation_unreserve(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
-    lock_thread_t *owner = &lock_threads[(word & RESERVATION_TID) / (1u << 16) - 1];
-    if (owner == self)
-        reservation_to_base(obj);
-    else
-        reservation_cancel(obj, self, owner);
+    reservation_cancel(obj, self, &lock_threads[(word & RESERVATION_TID) / (1u << 16) - 1]);
 }
 
 LOCK_SLOW lock_result_t reservation_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
@@ -86,30 +82,22 @@ LOCK_SLOW lock_result_t reservation_acquire_slow(lock_object_t *obj, lock_thread
     return spin_or_core_acquire(obj, self, load_rlx_u32(&obj->lock_word));
 }
 
-/* The owner's way: adds `add` to the word if the lock is reserved for `self` and its rcnt is not
- * `except`. Says whether; `seen` is what the word was. */
-static inline __attribute__((always_inline)) bool reservation_count(lock_object_t *obj,
-                                                                    lock_thread_t *self,
-                                                                    uint32_t except, uint32_t add,
-                                                                    uint32_t *seen) {
 #if RESERVATION_BY_SIGNAL
+
+/* The owner's way, an unsafe region: adds `add` to the word if the lock is reserved for `self` and
+ * its rcnt is not `except`. Says whether; `seen` is what the word was. */
+static inline __attribute__((always_inline)) bool reservation_add(lock_object_t *obj,
+                                                                  lock_thread_t *self,
+                                                                  uint32_t except, uint32_t add,
+                                                                  uint32_t *seen) {
     return restartable_add_u32(&obj->lock_word, ~(SPIN_COUNT | SPIN_MISC),
                                self->tid_field | RESERVATION_LRV, SPIN_COUNT, except, add, self,
                                seen);
-#else
-    order_compiler();
-    uint32_t word = *seen = load_rlx_u32(&obj->lock_word); /* the unsafe region begins */
-    bool mine = reservation_is_mine(word, self) && (word & SPIN_COUNT) != except;
-    if (LOCK_LIKELY(mine))
-        store_rlx_u32(&obj->lock_word, word + add); /* and ends */
-    order_compiler();
-    return mine;
-#endif
 }
 
 static inline lock_result_t reservation_acquire(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word;
-    if (LOCK_LIKELY(reservation_count(obj, self, SPIN_COUNT, SPIN_COUNT_ONE, &word)))
+    if (LOCK_LIKELY(reservation_add(obj, self, SPIN_COUNT, SPIN_COUNT_ONE, &word)))
         return SUCCESS;
     if (word & RESERVATION_LRV)
         return reservation_acquire_slow(obj, self);
@@ -118,12 +106,37 @@ static inline lock_result_t reservation_acquire(lock_object_t *obj, lock_thread_
 
 static inline lock_result_t reservation_release(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word;
-    if (LOCK_LIKELY(reservation_count(obj, self, 0, -SPIN_COUNT_ONE, &word)))
+    if (LOCK_LIKELY(reservation_add(obj, self, 0, -SPIN_COUNT_ONE, &word)))
         return SUCCESS;
-    if (reservation_is_mine(word, self))
-        return ILLEGAL_STATE;
-    return core_release(obj, self, word); /* no base lock is held, if another's reservation */
+    return reservation_is_mine(word, self) ? ILLEGAL_STATE : core_release(obj, self, word);
 }
+
+#else
+
+static inline lock_result_t reservation_acquire(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word); /* the unsafe region begins */
+    if (LOCK_LIKELY(reservation_is_mine(word, self) && (word & SPIN_COUNT) != SPIN_COUNT)) {
+        store_rlx_u32(&obj->lock_word, word + SPIN_COUNT_ONE); /* and ends */
+        order_compiler();
+        return SUCCESS;
+    }
+    if (word & RESERVATION_LRV)
+        return reservation_acquire_slow(obj, self);
+    return spin_or_core_acquire(obj, self, word);
+}
+
+static inline lock_result_t reservation_release(lock_object_t *obj, lock_thread_t *self) {
+    order_compiler();
+    uint32_t word = load_rlx_u32(&obj->lock_word); /* the unsafe region begins */
+    if (!LOCK_LIKELY(reservation_is_mine(word, self)))
+        return core_release(obj, self, word); /* no base lock is held, if another's reservation */
+    if (!LOCK_LIKELY((word & SPIN_COUNT) != 0))
+        return ILLEGAL_STATE;
+    store_rlx_u32(&obj->lock_word, word - SPIN_COUNT_ONE); /* and ends */
+    return SUCCESS;
+}
+
+#endif
 
 /* In the reserve mode nobody can be waiting, and there is no monitor. */
 static inline lock_result_t reservation_state(uint32_t word, const lock_thread_t *self) {

@@ -42,11 +42,14 @@ static inline void reservation_to_base(lock_object_t *obj) {
            !cas_acq_rel_u32(&obj->lock_word, word, reservation_base_word(word)));
 }
 
+/* For an owner that is `self`, too: nobody is stopped then. */
 static inline void reservation_cancel_by_handshake(lock_object_t *obj, lock_thread_t *self,
                                                    lock_thread_t *owner) {
-    handshake_stop(self, owner);
+    if (owner != self)
+        handshake_stop(self, owner);
     reservation_to_base(obj);
-    handshake_resume(self, owner);
+    if (owner != self)
+        handshake_resume(self, owner);
 }
 
 #if !RESERVATION_BY_SIGNAL
@@ -132,6 +135,10 @@ static inline void reservation_cancel(lock_object_t *obj, lock_thread_t *self,
     reservation_signal_t *s = &reservation_signal;
     if (!s->possible) {
         reservation_cancel_by_handshake(obj, self, owner);
+        return;
+    }
+    if (owner == self) {
+        reservation_to_base(obj);
         return;
     }
     latch_acquire(&s->latch);
