@@ -12,7 +12,7 @@ typedef struct {
 static inline void turn_await(turn_t *turn, lock_thread_t *self, uint32_t number) {
     handshake_enter_safe(self);
     while (load_acq_u32(&turn->number) != number)
-        cpu_relax();
+        spin_wait(self);
     handshake_leave_safe(self);
 }
 
