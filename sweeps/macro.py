@@ -3,8 +3,9 @@
 A program of Table 5.6 or 6.2 becomes runs of the workload lock_mix with its shares: acquisitions
 by an object's first locker before any other thread's, after another's, by other threads, nested
 ones. What they cost in a lock, less the same with the null lock, is the lock's cost of an
-acquisition. Scaling leaves most programs less than one cancellation: what is missing of the
-published rate, or too much, is added at the cost of a cancellation on the same machine.
+acquisition. Scaling leaves most programs less than one cancellation, where there is none or one:
+what is missing of the published rate is added, or too much taken off, at the cost of a
+cancellation on the same machine.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,8 +33,8 @@ REMOVED_WITHIN = 0.1  # of a statement that says "about"
 
 class MacroPlan(BaseModel):
     """The table [macro] of a definition. `published` maps a lock to what precedes the program in
-    the names of stated speedups; `acquisitions` is the size aimed at, `most` where one
-    cancellation asks for more. `shares`: the stated share of locks in a program's run time."""
+    the names of stated speedups; `acquisitions` is what a program is scaled to. `shares`: the
+    stated share of locks in a program's run time."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -42,7 +43,6 @@ class MacroPlan(BaseModel):
     fences: list[str] = ["full"]
     published: dict[str, str]
     acquisitions: Annotated[int, Field(ge=1000)]
-    most: Annotated[int, Field(ge=1000)]
     shares: dict[str, str] = {}
     few: list[str] = []  # programs with so few lock operations that their speedup tells nothing
 
@@ -111,13 +111,14 @@ class Mix:
     rate: float
 
 
-def mix(of: Statistics, wanted: int, most: int) -> Mix:
-    """Scales a program down to about `wanted` acquisitions, or so many that one cancellation is
-    among them where that is at most `most`."""
-    once = round(1 / of.rate) if of.rate else 0
-    count = min(of.acquisitions, max(wanted, once) if once <= most else wanted)
+def mix(of: Statistics, wanted: int) -> Mix:
+    """Scales a program down to `wanted` acquisitions. Where other threads or returning owners have
+    any of them, one object at least is shared."""
+    count = min(of.acquisitions, wanted)
     objects = min(max(1, round(of.objects * count / of.acquisitions)), OBJECTS_MAX)
     shared = min(objects, round(of.rate * count))
+    if shared == 0 and max(of.foreign, of.returned) * count >= 1:
+        shared = 1
     owned, returned, nested = (round(PARTS * share) for share in (of.owned, of.returned, of.nested))
     if shared == 0:  # no other thread comes: its share is the owner's
         owned, returned = PARTS - nested, 0
@@ -166,7 +167,7 @@ def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Measured]:
 
 
 def _mix(plan: MacroPlan, program: str) -> Mix:
-    return mix(statistics(plan.table, program), plan.acquisitions, plan.most)
+    return mix(statistics(plan.table, program), plan.acquisitions)
 
 
 def _labels(plan: MacroPlan, locks: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ import typer
 from results.errors import LockcrossError
 from results.expression import evaluate, names
 from results.reproduction import Reproduction, Row, as_fact, cells, fact_name
+from sweeps import overtake
 from sweeps.machine import load_machine
 from sweeps.paths import DATABASE
 from sweeps.planned import CLOCK, Planned, PlannedRow
@@ -91,8 +92,9 @@ def reproduce(
     from sweeps.runner import Runner
 
     plans = _chosen(names or [])
+    overtakes = not names or overtake.NAME in names
     if list_them:
-        _print_list(plans)
+        _print_list(plans, overtakes)
         return
     bounds = limits(0.0, _INSTRUCTIONS)
     if dry_run:
@@ -100,6 +102,7 @@ def reproduce(
             from sweeps.estimate import describe
 
             wanted = [one.cell for plan in plans for one in plan.cells.values()]
+            wanted += overtake.known_cells() if overtakes else []
             known = Runner(store, jobs, None, bounds, retry_failed).look_up(wanted)
             print(describe(store, known, jobs))
         return
@@ -107,19 +110,22 @@ def reproduce(
         with progress_bar() as progress:
             runner = Runner(store, jobs, progress, bounds, retry_failed)
             found = [run(plan, runner, store) for plan in plans]
+            cases = overtake.Overtake(runner).run(store) if overtakes else []
         _store_machines(store, plans)
     for one in found:
         print_reproduction(one)
+    if cases:
+        overtake.print_cases(cases)
     print_summary(found)
 
 
 def _chosen(chosen: Sequence[str]) -> list[Planned]:
-    known = reproduction_names()
+    known = [*reproduction_names(), overtake.NAME]
     if unknown := [name for name in chosen if name not in known]:
         raise LockcrossError(
             f"reproduction {unknown[0]!r} is unknown; known are {', '.join(known)}"
         )
-    return [load(name) for name in (chosen or known)]
+    return [load(name) for name in (chosen or known) if name != overtake.NAME]
 
 
 def _store_machines(store: "Store", plans: Sequence[Planned]) -> None:
@@ -131,7 +137,7 @@ def _store_machines(store: "Store", plans: Sequence[Planned]) -> None:
         store.set_machine(MachineRecord(name, machine.title, machine.model_dump(exclude_none=True)))
 
 
-def _print_list(plans: Sequence[Planned]) -> None:
+def _print_list(plans: Sequence[Planned], overtakes: bool) -> None:
     from rich.table import Table
 
     table = Table("name", "source", "machine", "cells", "rows", "title", box=None)
@@ -140,6 +146,9 @@ def _print_list(plans: Sequence[Planned]) -> None:
             plan.name, f"{plan.document} {plan.place}", plan.machine, str(len(plan.cells)),
             str(len(plan.rows)), plan.title,
         )  # fmt: skip
+    if overtakes:
+        machines, cells = ", ".join(overtake.MACHINES), len(overtake.known_cells())
+        table.add_row(overtake.NAME, "K 6.6.2", machines, f"{cells} or more", "", overtake.TITLE)
     wide_console().print(table)
 
 

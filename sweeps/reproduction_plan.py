@@ -41,7 +41,8 @@ class _Table(BaseModel):
 
 class Source(_Table):
     """Where a published number stands: a cell of a table, or what the text states; `over` divides
-    it by another one (of a table: `over_row` and `over_column`, each the same where left out)."""
+    it by another one (of a table: `over_row` and `over_column`, each the same where left out).
+    `factor` converts it to the unit of the row."""
 
     table: str = ""
     row: str = ""
@@ -50,6 +51,7 @@ class Source(_Table):
     over_column: str = ""
     stated: str = ""
     over_stated: str = ""
+    factor: float = 1.0
 
     def look_up(self, document: str) -> Published:
         """The published number. Raises KeyError where there is none."""
@@ -65,7 +67,7 @@ class Source(_Table):
         value = float(one.number(self.row, self.column))
         if self.over_row or self.over_column:
             value /= float(one.number(self.over_row or self.row, self.over_column or self.column))
-        return Published(value, value)
+        return Published(value * self.factor, value * self.factor)
 
 
 class CellPlan(_Table):
@@ -235,10 +237,8 @@ def _rows(plan: Definition) -> Iterator[PlannedRow]:
 def _published(plan: Definition, one: RowPlan, point: Mapping[str, Value]) -> Published | None:
     if one.published is None:
         return None
-    source = one.published.model_dump()
+    filled = {key: _filled(value, point) for key, value in one.published.model_dump().items()}
     try:
-        return Source(**{key: str(_filled(value, point)) for key, value in source.items()}).look_up(
-            plan.document
-        )
+        return Source(**filled).look_up(plan.document)
     except (KeyError, LockcrossError) as error:
         raise ValueError(f"row {one.label!r}: {error}") from None
