@@ -133,14 +133,16 @@ static void nesting(guarded_t *object, lock_thread_t *self) {
 
 /* Waiting ------------------------------------------------------------------------------------ */
 
-/* Waits, by acquiring the lock again and again, until *value is `wanted`. */
+/* Waits, by acquiring the lock again and again, until *value is `wanted`. The delays differ: in a
+ * simulator a thread that is woken may else find the lock taken again for ever. */
 static void until(guarded_t *object, lock_thread_t *self, const uint32_t *value, uint32_t wanted) {
-    for (bool reached = false; !reached;) {
+    uint64_t turn = 0;
+    for (bool reached = false; !reached; turn++) {
         acquire_deep(object, self, 1);
         reached = *value == wanted;
         release_deep(object, self, 1);
         lock_safepoint(self);
-        runtime_delay(100);
+        runtime_delay(100 + turn * 37 % 512);
     }
 }
 

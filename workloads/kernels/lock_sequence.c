@@ -1,10 +1,10 @@
 /* lock_sequence: sequences of lockers drawn to match a given share of their owners (after Kawachiya
  * 2005, Tables 5.2, 5.6 and 6.2).
  *
- * Object i belongs to thread i mod threads, which acquires it once before the region of interest.
- * Then `runs` steps with a barrier between: in step k every object is acquired `run_length` times
- * by one thread, its owner when ceil((k+1)*share) > ceil(k*share), else another thread drawn from
- * the seed. No two threads want one object in one step. */
+ * Object i belongs to thread i mod threads, which creates it and acquires it once before the region
+ * of interest. Then `runs` steps with a barrier between: in step k every object is acquired
+ * `run_length` times by one thread, its owner when ceil((k+1)*share) > ceil(k*share), else another
+ * thread drawn from the seed. No two threads want one object in one step. */
 #include "runtime/guarded.h"
 
 enum { OBJECTS, RUNS, RUN_LENGTH, OWNER_SHARE, CRITICAL, THINK };
@@ -27,7 +27,7 @@ static const char *setup(void) {
     if (runtime_threads < 2 && keys[OWNER_SHARE].value < PARTS)
         return "an owner_share below 1000000 needs two threads or more";
     for (uint64_t i = 0; i < keys[OBJECTS].value; i++)
-        lock_object_init(&objects[i].lock);
+        lock_object_init_for(&objects[i].lock, &lock_threads[i % runtime_threads]);
     return 0;
 }
 

@@ -13,7 +13,7 @@ static runtime_key_t keys[] = {{.name = "iterations", .low = 1, .high = UINT32_M
 
 static const char *setup(void) {
     for (unsigned i = 0; i < runtime_threads; i++)
-        lock_object_init(&objects[i].lock);
+        lock_object_init_for(&objects[i].lock, &lock_threads[i]);
     return 0;
 }
 
