@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from rich.table import Table
 
@@ -106,19 +107,17 @@ class Footprint:
 
 
 def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell]:
-    """One for each variant, flavour and fence kind of the locks that can be had."""
-    wanted = set(isas)
-    every = (
-        _cell(lock.name, variant, fence, isa, flavour, threads)
-        for lock in locks
-        for variant in ("", *lock.variants[1:])
-        for isa in ISAS
-        for flavour in ISAS[isa].flavours
-        for fence in lock.fence_kinds
-        for threads in ((1, 2) if lock.name in _CHOSEN_AT_START else (2,))
-        if isa in wanted
-    )
-    return [cell for cell in every if not impossible(cell)]
+    """Those of each variant, flavour and fence kind of the locks: with two threads, or one where
+    two cannot be had."""
+    found: list[Cell] = []
+    for lock, isa in product(locks, isas):
+        for variant, flavour, fence in product(
+            ("", *lock.variants[1:]), ISAS[isa].flavours, lock.fence_kinds
+        ):
+            one, two = (_cell(lock.name, variant, fence, isa, flavour, n) for n in (1, 2))
+            possible = [cell for cell in (one, two) if not impossible(cell)]
+            found += possible if lock.name in _CHOSEN_AT_START else possible[-1:]
+    return found
 
 
 def _cell(lock: str, variant: str, fence: str, isa: str, flavour: str, threads: int) -> Cell:

@@ -18,6 +18,8 @@
 
 #include "monitor/monitor.h"
 
+#define LOCK_MONITOR_BYTES 0 /* none but the one in the object */
+
 enum { naive_initial_word = 0, naive_tid_shift = 0, naive_misc_mask = -1 };
 
 _Static_assert(sizeof(monitor_t) <= naive_extra_words * sizeof(uint64_t),

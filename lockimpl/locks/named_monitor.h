@@ -19,6 +19,7 @@
 #include "monitor/monitor_table.h"
 
 #define NAMED_SHAPE 0x80000000u
+#define LOCK_IS_FAT(obj) ((load_rlx_u32(&(obj)->lock_word) & NAMED_SHAPE) != 0)
 #define NAMED_MISC 0x000000ffu
 
 static inline monitor_t *named_monitor(uint32_t word) {
