@@ -42,7 +42,8 @@ _ITERATIONS = {"iterations": Key(1000, low=1)}
 _LENGTHS = {"critical": Key(20), "think": Key(100)}
 _NO_LENGTHS = {"critical": Key(0), "think": Key(0)}
 _OBJECTS = {"objects": Key(100, low=1, high=16384)}
-_RUNS = r"\d+x\d+(,\d+x\d+)*"  # of one object: THREADxACQUISITIONS, ...
+_RUN = r"\d{1,2}x[1-9]\d{0,8}"  # THREADxACQUISITIONS
+_RUNS = f"{_RUN}(,{_RUN})*"  # of one object
 
 
 @dataclass(frozen=True)
