@@ -30,8 +30,10 @@
 
 #include "monitor/recycling.h"
 
+#ifndef HOT_LOCKS
 #define HOT_LOCKS 32
 #define HOT_THRESHOLD 16
+#endif
 #define HOT_BIT 1u
 
 enum { hot_initial_word = 0, hot_tid_shift = 0, hot_misc_mask = -1 };

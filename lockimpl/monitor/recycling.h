@@ -25,8 +25,10 @@
 
 #include "monitor/monitor_table.h"
 
+#ifndef MONITOR_CACHE_SIZE
 #define MONITOR_CACHE_SIZE 128
 #define MONITOR_FREE_MAX 32
+#endif
 
 /* Under the latch of the table. */
 typedef struct {
