@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from sweeps.build import Program
 from sweeps.cells import impossible
 from sweeps.plan import load_plan
 from sweeps.workloads import WORKLOADS
 from sweeps.workloads import impossible as workload_impossible
 from tests.native_build import FLAVOURS, build_kernel
 from tests.native_build import run as run_natively
-from tests.test_engine import Options, Program, run
+from tests.test_engine import Options, run
 
 SHORT: dict[str, tuple[dict[str, Any], int]] = {  # arguments, pairs
     "multi_sync": ({"threads": 1, "objects": 5, "iterations": 20}, 100),

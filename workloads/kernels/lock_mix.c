@@ -100,7 +100,7 @@ static const char *setup(void) {
     if (foreign < shared || (returned + foreign && !shared))
         return "shared_objects: does not go with the share of other threads";
     for (uint64_t i = 0; i < keys[OBJECTS].value; i++)
-        lock_object_init(&objects[i].lock);
+        lock_object_init_for(&objects[i].lock, &lock_threads[i % owners()]);
     share_out(FIRST, owned, keys[OBJECTS].value, 0);
     share_out(FOREIGN, foreign, shared, owned);
     share_out(RETURN, returned, shared, owned + foreign);

@@ -1,7 +1,8 @@
 /* lock_trace: replay of lock sequences, who locks an object in which order (Kawachiya 2005, Figures
- * 5.2, 5.3, 6.14 and 6.16). The argument `sequence` is run-length text: `0x12,1x3,0x5` is twelve
- * acquisitions of thread 0, three of thread 1, five of thread 0. Sequences of several objects stand
- * with a slash between; object i of `objects` has sequence i modulo their number.
+ * 5.2, 5.3, 6.14 and 6.16). Its first locker creates it. The argument `sequence` is run-length
+ * text: `0x12,1x3,0x5` is twelve acquisitions of thread 0, three of thread 1, five of thread 0.
+ * Sequences of several objects stand with a slash between; object i of `objects` has sequence i
+ * modulo their number.
  *
  * Step k is run k of every object, with a barrier between the steps: no lock is contended. Phase k,
  * from 1, is step k. */
@@ -67,9 +68,10 @@ static const char *read_sequences(const char *text) {
 }
 
 static const char *setup(void) {
-    for (uint64_t i = 0; i < keys[OBJECTS].value; i++)
-        lock_object_init(&objects[i].lock);
-    return read_sequences((const char *)(uintptr_t)keys[SEQUENCE].value);
+    const char *wrong = read_sequences((const char *)(uintptr_t)keys[SEQUENCE].value);
+    for (uint64_t i = 0; !wrong && i < keys[OBJECTS].value; i++)
+        lock_object_init_for(&objects[i].lock, &lock_threads[runs[starts[i % sequences]].thread]);
+    return wrong;
 }
 
 static void prepare(lock_thread_t *self) { (void)self; }

@@ -15,7 +15,7 @@ static runtime_key_t keys[] = {
 
 static const char *setup(void) {
     for (uint64_t i = 0; i < keys[OBJECTS].value; i++)
-        lock_object_init(&objects[i].lock);
+        lock_object_init_for(&objects[i].lock, &lock_threads[0]);
     return 0;
 }
 

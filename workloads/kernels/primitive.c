@@ -39,7 +39,7 @@ static const char *setup(void) {
     if (keys[STATE].value == INFLATED && !LOCK_IS_JAVA)
         return "state inflated needs a lock with wait";
     for (uint64_t i = 0; i < keys[OBJECTS].value; i++)
-        lock_object_init(&objects[i].lock);
+        lock_object_init_for(&objects[i].lock, &lock_threads[keys[STATE].value == FOREIGN]);
     return 0;
 }
 

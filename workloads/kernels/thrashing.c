@@ -23,9 +23,9 @@ static runtime_key_t keys[] = {
 };
 
 static const char *setup(void) {
-    lock_object_init(&object.lock);
+    lock_object_init_for(&object.lock, &lock_threads[0]);
     for (unsigned i = 0; i < runtime_threads; i++)
-        lock_object_init(&own[i].lock);
+        lock_object_init_for(&own[i].lock, &lock_threads[i]);
     return 0;
 }
 

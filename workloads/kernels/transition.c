@@ -32,9 +32,9 @@ static runtime_key_t keys[] = {
 
 static const char *setup(void) {
     for (uint64_t i = 0; i < keys[OBJECTS].value; i++)
-        lock_object_init(&objects[i].lock);
+        lock_object_init_for(&objects[i].lock, &lock_threads[0]);
     for (unsigned i = 0; i < 2 * SPARE; i++)
-        lock_object_init(&spare[i / SPARE][i % SPARE].lock);
+        lock_object_init_for(&spare[i / SPARE][i % SPARE].lock, &lock_threads[i / SPARE]);
     return 0;
 }
 
