@@ -61,18 +61,19 @@ def _reasons(lock: Lock, variant: str, isa: str, flavour: str, fence: str) -> It
 
 
 def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
-    """A row a lock and variant, and below it why something cannot be had."""
+    """A row a lock, with what its default variant can be had with; below, why not more."""
     columns = (flavour for _, flavour in _FLAVOURS)
     table = Table("lock", "java", "threads", *columns, "in a sentence", box=None)
     reasons: dict[tuple[str, str], list[str]] = {}  # (what, why) -> labels
     for lock in locks:
-        for number, offer in enumerate(offers(lock)):
-            given = ["".join(map(_SHORT.__getitem__, kinds)) for kinds in offer.kinds.values()]
-            most = str(lock.threads or "any")
-            said = "" if number else lock.summary
-            table.add_row(offer.label, "yes" if lock.java else "no", most, *given, said)
+        found = offers(lock)
+        for offer in found:
             for place in offer.missing.items():
                 reasons.setdefault(place, []).append(offer.label)
+        given = ["".join(map(_SHORT.__getitem__, kinds)) for kinds in found[0].kinds.values()]
+        said = [lock.summary, *(["variants: " + " ".join(lock.variants)] if lock.variants else [])]
+        java, most = "yes" if lock.java else "no", str(lock.threads or "any")
+        table.add_row(lock.name, java, most, *given, "\n".join(said))
     yield table
     yield _LEGEND
     yield "cannot be had:"
