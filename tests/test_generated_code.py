@@ -120,6 +120,11 @@ def code_of(name: str, flavour: str, fence: str = "full") -> str:
 # Atomics and full fences of the ways through acquire and release; `s` is the owner's store-load.
 ACQUIRE = {
     "null": {"free"},
+    "naive": {"call"},  # of the monitor
+    "monitor_table": {"call"},
+    "monitor_cache": {"call"},
+    "direct": {"call"},
+    "hot": {"call"},
     "cas_spin": {"cas"},
     "thin": {"cas"},  # the nested case is behind a CAS that fails
     "tasuki": {"cas", "free"},  # outermost; nested
@@ -140,6 +145,11 @@ ACQUIRE = {
 }
 RELEASE = {
     "null": {"free"},
+    "naive": {"call"},
+    "monitor_table": {"call"},
+    "monitor_cache": {"call"},
+    "direct": {"call"},
+    "hot": {"call"},
     "cas_spin": {"free"},
     "thin": {"free"},
     "tasuki": {"s", "free"},  # outermost; nested
@@ -167,7 +177,7 @@ def test_fast_paths(lock: str, flavour: str, fence: str) -> None:
             "round": (1, int(flavour != "lock"))}  # fmt: skip
     for name, expected in (("acquire", ACQUIRE[lock]), ("release", RELEASE[lock])):
         code = probe(name, flavour, lock, fence)
-        if expected == {"call"}:  # through a pointer; POWER comes back from it
+        if expected == {"call"}:  # some ISAs come back from it, to return
             assert paths(code, flavour) <= {(0, 0)}, name
             continue
         assert paths(code, flavour) == {cost[way] for way in expected}, name
@@ -195,7 +205,7 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
         ("lock", "store_rel", r"mov %esi,\(%rdi\); ret"),
         ("lock", "store_before_all", r"mov %esi,\(%rdi\); mfence; ret"),
         ("lock", "store_u8_then_load", r".*mov %\w+,\(%rdi\); mfence; mov \(%rdi\),%eax; ret"),
-        ("lock", "store_u8_then_load_other", r".*mov %\w+,\(%rdi\); mfence; mov \(%rdx\),%eax; ret"),
+        ("lock", "store_u8_then_load_other", r".*mov %\w+,\(%rdi\); mfence; mov \(%rdx\),.*"),
         ("lock", "store_u32_then_load_other", r"mov %esi,\(%rdi\); mfence; mov \(%rdx\),%eax; ret"),
         ("larx", "cas_acq", r"lwarx .*?; cmpw .*?; bne- .*?; stwcx\. .*?; bne- .*?; isync; .*"),
         ("larx", "cas_acq_rel", r"lwsync; lwarx .* stwcx\. .* isync; .*"),
@@ -204,7 +214,7 @@ def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
         ("larx", "load_acq", r"lwz [^;]*; cmpw [^;]*; bne- [^;]*; isync; .*"),
         ("larx", "store_rel", r"lwsync; stw [^;]*; blr"),
         ("larx", "store_before_all", r"stw [^;]*; (hw)?sync; blr"),
-        ("larx", "store_u8_then_load_other", r"(\w+ [^;]*; )?stb [^;]*; (hw)?sync; lwz .*isync; .*"),
+        ("larx", "store_u8_then_load_other", r".*stb [^;]*; (hw)?sync; lwz .*isync; .*"),
         ("larx", "store_u32_then_load_other", r"stw [^;]*; (hw)?sync; lwz .*isync; .*"),
         ("lse", "cas_acq", r".*\bcasa w\d+, w\d+, \[x\d+\].*"),
         ("lse", "cas_acq_rel", r".*\bcasal w\d+, w\d+, \[x\d+\].*"),

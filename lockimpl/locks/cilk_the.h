@@ -65,8 +65,9 @@ static inline bool cilk_the_steal(lock_object_t *obj, lock_thread_t *self) {
 }
 
 LOCK_SLOW lock_result_t cilk_the_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
-    if (load_rlx_u32(cilk_the_worker(obj)) == 0)
-        cas_acq_u32(cilk_the_worker(obj), 0, self->tid_field);
+    if (load_rlx_u32(cilk_the_worker(obj)) == 0 &&
+        cas_acq_u32(cilk_the_worker(obj), 0, self->tid_field) && cilk_the_pop(obj))
+        return SUCCESS;
     if (load_rlx_u32(cilk_the_worker(obj)) == self->tid_field) {
         cilk_the_enter_l(obj, self);
         store_rlx_u32(&obj->lock_word, 0);

@@ -73,18 +73,20 @@ LOCK_SLOW void relaxed_watch(lock_object_t *obj, monitor_t *monitor, uint32_t ho
     charge(CHARGE_WAKE);
 }
 
-/* One attempt of a thread that does not hold the lock to get in through the monitor. If it has to
+/* One attempt of a thread that does not hold the lock, flat or through the monitor. If it has to
  * wait, it does so and has failed. */
 static inline bool relaxed_try_enter(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self,
                                      bool waited) {
     latch_acquire(&monitor->latch);
     uint32_t word = load_acq_u32(&obj->lock_word);
     if (!(word & NAMED_SHAPE)) {
-        bool inflated = !relaxed_is_free(word) && relaxed_inflate(obj, monitor, word);
+        bool free = relaxed_is_free(word);
+        bool won = free ? cas_acq_u32(&obj->lock_word, word, word | self->tid_field)
+                        : relaxed_inflate(obj, monitor, word);
         latch_release(&monitor->latch);
-        if (inflated)
+        if (won && !free)
             relaxed_watch(obj, monitor, word >> RELAXED_TID_SHIFT, self);
-        return false;
+        return won && free;
     }
     return named_take(monitor, self, waited);
 }

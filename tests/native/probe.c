@@ -9,6 +9,10 @@ PROBE bool probe_cas_acq_rel(uint32_t *p, uint32_t a, uint32_t b) {
     return cas_acq_rel_u32(p, a, b);
 }
 PROBE uint32_t probe_fetch_add(uint32_t *p, uint32_t a) { return fetch_add_acq_rel_u32(p, a); }
+PROBE uint32_t probe_swap(uint32_t *p, uint32_t a) { return swap_acq_rel_u32(p, a); }
+PROBE bool probe_cas_before_all(uint32_t *p, uint32_t a, uint32_t b) {
+    return cas_before_all_u32(p, a, b);
+}
 PROBE uint32_t probe_load_acq(uint32_t *p) { return load_acq_u32(p); }
 PROBE void probe_store_rel(uint32_t *p, uint32_t a) { store_rel_u32(p, a); }
 PROBE void probe_store_before_all(uint32_t *p, uint32_t a) { store_before_all_u32(p, a); }
@@ -24,6 +28,14 @@ PROBE uint32_t probe_store_u16_then_load_next(uint32_t *p, uint16_t a) {
 PROBE uint32_t probe_store_u32_then_load_next(uint32_t *p, uint32_t a) {
     return store_rel_u32_then_load_next(p, a);
 }
+#if LOCKCROSS_FENCE != FENCE_STORE_FORWARD
+PROBE uint32_t probe_store_u8_then_load_other(uint8_t *p, uint8_t a, uint32_t *q) {
+    return store_u8_then_load_other_acq_u32(p, a, q);
+}
+PROBE uint32_t probe_store_u32_then_load_other(uint32_t *p, uint32_t a, uint32_t *q) {
+    return store_u32_then_load_other_acq_u32(p, a, q);
+}
+#endif
 PROBE void probe_charge_stop(void) { charge(CHARGE_STOP); }
 PROBE void probe_charge_park(void) { charge(CHARGE_PARK); }
 PROBE void probe_charge_unpark(void) { charge(CHARGE_UNPARK); }
