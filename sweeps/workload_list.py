@@ -20,6 +20,6 @@ def description(workload: str) -> str:
 
 def first_sentence(workload: str) -> str:
     """In one line."""
-    text = " ".join(description(workload).split())
+    text = " ".join(description(workload).partition("\n\n")[0].split())
     end = re.search(r"(?<!Fig)(?<!al)(?<!et)(?<!\d)[.:](?= [A-Z`]|$)", text)
     return text[: end.end()].rstrip(".:") if end else text
