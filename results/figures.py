@@ -18,10 +18,12 @@ from results.errors import LockcrossError
 from results.figure_engines import draw_engines
 from results.figure_latency import draw_latency
 from results.figure_map import draw_map
+from results.figure_reproductions import draw_reproduction
 from results.figure_rounds import draw_rounds
 from results.figure_run_length import draw_run_length
 from results.figure_validation import draw_validation
 from results.reference import References
+from results.reproduction import load as load_reproductions
 from results.style import RC
 
 
@@ -125,6 +127,10 @@ def draw_all(
         except NoDataError as missing:
             if study and drawing.section == STUDY:
                 print(f"figure {drawing.name} left out: {missing.message}", file=sys.stderr)
+    for one in load_reproductions(connection):
+        if one.plot.kind:
+            name = reproduction_figure(one.name)
+            found[name] = write(name, one.title, partial(draw_reproduction, one), folder)
     if others and others.studies and STUDY in {d.section for d in DRAWINGS if d.name in found}:
         found[ENGINES.name] = draw_over_one_another(others.studies, folder)
     if not found:
@@ -133,6 +139,11 @@ def draw_all(
             "validation and no latency sweeps (./lockcross validate), so there is nothing to draw"
         )
     return found
+
+
+def reproduction_figure(name: str) -> str:
+    """The name of a reproduction's figure."""
+    return f"reproduction_{name}"
 
 
 def write(name: str, title: str, draw: Callable[[], Figure], folder: Path) -> Path:

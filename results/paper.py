@@ -112,10 +112,10 @@ class Published:
 
     def __str__(self) -> str:
         if self.value is not None:
-            return f"{self.value:g}"
+            return f"{self.value:.5g}"
         if self.low is None or self.high is None:
-            return f"at most {self.high:g}" if self.low is None else f"at least {self.low:g}"
-        return f"{self.low:g} to {self.high:g}"
+            return f"at most {self.high:.5g}" if self.low is None else f"at least {self.low:.5g}"
+        return f"{self.low:.5g} to {self.high:.5g}"
 
 
 @cache

@@ -9,11 +9,13 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from results import latency, summary
+from results import latency, overtake, summary
 from results.data import EMBEDDED, Isa, engine, isa_title, optional_fact
 from results.errors import LockcrossError
-from results.figures import DRAWINGS, ENGINES
+from results.figures import DRAWINGS, ENGINES, reproduction_figure
 from results.reference import References
+from results.reproduction import cells, told
+from results.reproduction import load as load_reproductions
 from results.style import engine_name, isa_words, name
 from results.validation import ALL_ISAS, speeds, summarize
 from results.validation_table import percent, reasons, signed, verdict
@@ -70,6 +72,9 @@ def render(
         latency=_latency(gem5),
         gem5_note=others.note if others else "",
         figures=_figures(figures),
+        reproductions=_reproductions(connection, figures),
+        overtake=overtake.load(connection),
+        overtake_axes=overtake.AXES,
         calibration=_calibration(connection),
         failures=connection.execute(
             "SELECT count(*), status, cause, max(id), command FROM runs WHERE status != 'ok' "
@@ -149,10 +154,25 @@ def _figures(paths: Mapping[str, Path]) -> list[dict[str, str]]:
     for drawing in (*DRAWINGS, ENGINES):
         if drawing.name not in paths:
             continue
-        data = paths[drawing.name].with_suffix(".svg").read_bytes()
-        uri = f"data:image/svg+xml;base64,{base64.b64encode(data).decode()}"
         words = {"section": drawing.section, "title": drawing.title, "text": drawing.text}
-        found.append({"uri": uri, **words})
+        found.append({"uri": _uri(paths[drawing.name]), **words})
+    return found
+
+
+def _uri(path: Path) -> str:
+    """The SVG beside a PNG, as an address that holds it."""
+    data = path.with_suffix(".svg").read_bytes()
+    return f"data:image/svg+xml;base64,{base64.b64encode(data).decode()}"
+
+
+def _reproductions(
+    connection: sqlite3.Connection, paths: Mapping[str, Path]
+) -> list[dict[str, Any]]:
+    found = []
+    for one in load_reproductions(connection):
+        path = paths.get(reproduction_figure(one.name))
+        rows = [(row, cells(row)) for row in told(one)]
+        found.append({"found": one, "rows": rows, "uri": _uri(path) if path else ""})
     return found
 
 

@@ -25,6 +25,7 @@ class Row:
 
     `published` None: our point of a curve of which the text gives no values. A range, or a value
     with a tolerance, is a statement that holds or not. `missing`: why there is none of ours.
+    `mark`: something published that is drawn at its place and not compared.
     """
 
     label: str
@@ -36,6 +37,7 @@ class Row:
     group: str = ""
     note: str = ""
     missing: str = ""
+    mark: Published | None = None
 
     @property
     def value(self) -> float | None:
@@ -66,6 +68,7 @@ class Plot:
     x: str = ""
     y: str = ""
     log: bool = False
+    low: float | None = None  # of the axis of values
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,8 @@ def _clearly_less(one: Row, other: Row) -> bool:
         return False
     if one.tolerance is not None or other.tolerance is not None:
         return False
+    if (one.value is None or other.value is None) and not one.group:
+        return False  # ranges speak of different things, unless they are put into a group
     return b.low > a.high and b.low - a.high > ORDER_MARGIN * abs(a.high)
 
 
@@ -160,17 +165,21 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 def as_fact(one: Reproduction) -> dict[str, object]:
     """For the database."""
-    rows = []
-    for row in one.rows:
-        ends = row.published and [row.published.low, row.published.high]
-        rows.append({**vars(row), "published": ends})
+    rows = [
+        {**vars(row), "published": _ends(row.published), "mark": _ends(row.mark)}
+        for row in one.rows
+    ]
     return {**vars(one), "rows": rows, "plot": vars(one.plot), "notes": list(one.notes)}
+
+
+def _ends(published: Published | None) -> list[float | None] | None:
+    return None if published is None else [published.low, published.high]
 
 
 def from_fact(fact: Mapping[str, Any]) -> Reproduction:
     """The inverse of `as_fact`."""
     rows = tuple(
-        Row(**{**row, "published": row["published"] and Published(*row["published"])})
+        Row(**{**row, **{key: row[key] and Published(*row[key]) for key in ("published", "mark")}})
         for row in fact["rows"]
     )
     return Reproduction(
@@ -199,6 +208,11 @@ def digits(number: float | None) -> str:
         return f"{number:g}"
     places = max(0, 2 - math.floor(math.log10(abs(number))))
     return f"{number:,.{places}f}"
+
+
+def told(one: Reproduction) -> list[Row]:
+    """The rows for a table: all but the points of curves, which are the figure's."""
+    return [row for row in one.rows if not row.series or row.published or row.missing]
 
 
 def cells(row: Row) -> tuple[str, str, str, str]:

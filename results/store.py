@@ -187,10 +187,11 @@ class Store:
 
     def forget_series(self) -> None:
         """Removes a study's series and crossovers, in one transaction; the runs and what
-        `lockcross validate` has left stay."""
+        `lockcross validate` and `lockcross reproduce` have left stay."""
         with self._transaction() as connection:
             connection.execute(
-                "DELETE FROM series WHERE name NOT GLOB 'validation/*' AND name NOT GLOB 'roi/*'"
+                "DELETE FROM series WHERE name NOT GLOB 'validation/*' AND name NOT GLOB 'roi/*' "
+                "AND name NOT GLOB 'reproduce/*'"
             )
             connection.execute("DELETE FROM crossovers")
 

@@ -209,7 +209,7 @@ def _rows_of(plan: MacroPlan, program: str, kind: str) -> Iterator[PlannedRow]:
         yield PlannedRow(
             f"{words}: % of the base's lock time saved", f"100 * {saved[lock]}",
             _sign(stated) if program not in plan.few else None, group="sign",
-            series=in_words(f"{lock}{kind}"), x=program,
+            series=f"{lock}{kind}", x=program, mark=stated,
             note=f"published speedup: {stated} %" if stated else "",
         )  # fmt: skip
         yield from _speedups(plan, program, lock, words, saved[lock], base, stated)

@@ -130,11 +130,11 @@ class Overtake:
 
     def __init__(self, runner: "Runner") -> None:
         self._runner = runner
-        self._ids: list[int] = []
+        self.ids: list[int] = []  # of the runs, as they were asked for
         self._overhead: dict[tuple[str, str], Fraction] = {}
 
-    def run(self, store: "Store") -> list[Case]:
-        """Runs what is missing, stores the result and returns it."""
+    def find(self) -> list[Case]:
+        """Runs what is missing and returns what follows from it."""
         self._runs(known_cells())
         for place in places():
             self._measure_overhead(place)
@@ -144,10 +144,7 @@ class Overtake:
             for axis in axes(place)
         }
         found = find_all(self._evaluate, searches)
-        cases = [self._case(place, found) for place in places()]
-        store.set_fact(FACT, as_fact(cases))
-        store.set_series(f"reproduce/{NAME}", self._ids)
-        return cases
+        return [self._case(place, found) for place in places()]
 
     def _runs(self, cells: Sequence[Cell]) -> list["StoredRun"]:
         runs = self._runner.run(cells, "reproduce")
@@ -157,7 +154,7 @@ class Overtake:
                     f"a run {run.status}: {run.cause}\n  this repeats it: {one.command()}",
                     exit_code=1,
                 )
-        self._ids += [run.id for run in runs]
+        self.ids += [run.id for run in runs]
         return runs
 
     def _measure_overhead(self, place: Place) -> None:
@@ -195,6 +192,15 @@ class Overtake:
             place.program, place.machine, place.kind, tasuki, reservation, asymmetric,
             tuple(_border(place, axis, found[place, axis]) for axis in axes(place)),
         )  # fmt: skip
+
+
+def run(runner: "Runner", store: "Store") -> list[Case]:
+    """Runs what is missing, stores the result and returns it."""
+    search_all = Overtake(runner)
+    cases = search_all.find()
+    store.set_fact(FACT, as_fact(cases))
+    store.set_series(f"reproduce/{NAME}", search_all.ids)
+    return cases
 
 
 def _border(place: Place, axis: str, found: Crossover) -> Border:

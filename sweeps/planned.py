@@ -33,6 +33,7 @@ class PlannedRow:
     x: str = ""
     group: str = ""
     note: str = ""
+    mark: Published | None = None
 
 
 @dataclass(frozen=True)

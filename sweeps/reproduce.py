@@ -8,7 +8,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.expression import evaluate, names
-from results.reproduction import Reproduction, Row, as_fact, cells, fact_name
+from results.reproduction import Reproduction, Row, as_fact, cells, fact_name, told
 from sweeps import overtake
 from sweeps.machine import load_machine
 from sweeps.paths import DATABASE
@@ -66,7 +66,7 @@ def _row(planned: Planned, row: PlannedRow, runs: Mapping[str, "StoredRun"]) -> 
             missing = "a division by zero"
     return Row(
         row.label, row.published, ours, row.tolerance, row.series, row.x, row.group, row.note,
-        missing,
+        missing, row.mark,
     )  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def reproduce(
         with progress_bar() as progress:
             runner = Runner(store, jobs, progress, bounds, retry_failed)
             found = [run(plan, runner, store) for plan in plans]
-            cases = overtake.Overtake(runner).run(store) if overtakes else []
+            cases = overtake.run(runner, store) if overtakes else []
         _store_machines(store, plans)
     for one in found:
         print_reproduction(one)
@@ -166,11 +166,11 @@ def print_reproduction(found: Reproduction) -> None:
     from rich.table import Table
 
     title = f"{found.name}: {found.title} ({found.document} {found.place}), {found.unit}"
-    table = Table("", "published", "ours", "ratio", "", box=None, title=title, title_justify="left")
-    for row in found.rows:
-        if not row.series or row.published or row.missing:  # points of curves are the figure's
-            table.add_row(row.label, *cells(row))
+    table = Table("", "published", "ours", "ratio", "", box=None)
+    for row in told(found):
+        table.add_row(row.label, *cells(row))
     console = wide_console()
+    console.print(title, style="italic")
     console.print(table)
     console.print(f"{found.verdict}\n", style="bold")
 

@@ -108,6 +108,7 @@ class PlotPlan(_Table):
     x: str = ""
     y: str
     log: bool = False
+    low: float | None = None
 
 
 class Definition(_Table):
@@ -224,14 +225,14 @@ def _rows(plan: Definition) -> Iterator[PlannedRow]:
         for point in _points(one.each):
             # Axes whose values go into names of cells, as those do.
             inside = {axis: identifier(str(value)) for axis, value in point.items()}
-            words = {
-                key: in_words(str(_filled(getattr(one, key), point)))
-                for key in ("label", "series", "x", "group", "note")
-            }
+            label, series, x, group, note = (
+                str(_filled(text, point))
+                for text in (one.label, one.series, one.x, one.group, one.note)
+            )
+            ours, published = str(_filled(one.ours, inside)), _published(plan, one, point)
             yield PlannedRow(
-                ours=str(_filled(one.ours, inside)),
-                published=_published(plan, one, point), tolerance=one.tolerance, **words,
-            )  # fmt: skip
+                in_words(label), ours, published, one.tolerance, series, x, group, note
+            )
 
 
 def _published(plan: Definition, one: RowPlan, point: Mapping[str, Value]) -> Published | None:
