@@ -151,9 +151,8 @@ class Sections:
         if again.any():
             cycle = self.events["cycle"].iloc[places[1:][again][0]]
             raise LockcrossError(
-                f"{self.log.name}: at cycle {cycle} a thread gets a lock that another one holds; "
-                "a lock that excludes nobody (null) or that is taken from its holder (revocable) "
-                "has no such sections"
+                f"{self.log.name}: at cycle {cycle} a thread gets a lock that another one holds: "
+                "the log is of a lock that excludes nobody"
             )
 
     def _contention_changes(self) -> Integers:
