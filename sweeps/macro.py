@@ -192,6 +192,12 @@ def _cost(plan: MacroPlan, label: str, program: str) -> str:
     return f"({cost})"
 
 
+def _cancellation(label: str) -> str:
+    """Cycles of a cancellation: an expression."""
+    run = _name(label, "transition")
+    return f"(({run}.phase_4_cycles - {run}.phase_5_cycles) / {TRANSITION})"
+
+
 def macro_rows(plan: MacroPlan) -> Iterator[PlannedRow]:
     """What a definition's [macro] compares."""
     for program in programs(plan.table):
@@ -212,7 +218,9 @@ def _rows_of(plan: MacroPlan, program: str, kind: str) -> Iterator[PlannedRow]:
             series=f"{lock}{kind}", x=program, mark=stated,
             note=f"published speedup: {stated} %" if stated else "",
         )  # fmt: skip
-        yield from _speedups(plan, program, lock, words, saved[lock], base, stated)
+        yield from _by_share(plan, program, lock, words, saved[lock], base, stated)
+        yield from _implied(plan, program, words, saved[lock], base, stated)
+    yield from _cancelling(plan, program, kind)
     if len(plan.locks) == 2:
         first, second = plan.locks
         stated = stated_speedup(f"{second}_over_{first}", program)
@@ -223,34 +231,60 @@ def _rows_of(plan: MacroPlan, program: str, kind: str) -> Iterator[PlannedRow]:
             )  # fmt: skip
 
 
-def _speedups(
+def _by_share(
     plan: MacroPlan, program: str, lock: str, words: str, saved: str, base: str,
     stated: Published | None,
 ) -> Iterator[PlannedRow]:  # fmt: skip
-    """What follows where the share of locks in the run time or the speedup is a number."""
+    """What follows where the share of locks in the run time is stated."""
+    if program not in plan.shares:
+        return
     count = statistics(plan.table, program).acquisitions
-    if program in plan.shares:
-        share = paper.stated("K", plan.shares[program]).value
-        assert share is not None
-        yield PlannedRow(
-            f"{words}: % speedup with locks {share} % of the run time",
-            f"100 * (1 / (1 - {share / 100} * {saved}) - 1)", stated, group="speedup",
-        )  # fmt: skip
-        removed = stated_speedup(f"removed_{lock}", program)
-        yield PlannedRow(
-            f"{words}: % of the lock time removed", f"100 * {saved}", removed, REMOVED_WITHIN,
-            group="removed",
-        )  # fmt: skip
-        yield PlannedRow(
-            f"{words}: run time in s, by the share of locks",
-            f"{base} * {count} * s / {share / 100}", group="run time",
-        )  # fmt: skip
-    if stated and stated.value is not None:
-        less = 1 - 1 / (1 + stated.value / 100)
-        yield PlannedRow(
-            f"{words}: run time in s, by the published speedup",
-            f"{base} * {saved} * {count} * s / ({less:.9f})", group="run time",
-        )  # fmt: skip
+    share = paper.stated("K", plan.shares[program]).value
+    assert share is not None
+    yield PlannedRow(
+        f"{words}: % speedup with locks {share} % of the run time",
+        f"100 * (1 / (1 - {share / 100} * {saved}) - 1)", stated, group="speedup",
+    )  # fmt: skip
+    yield PlannedRow(
+        f"{words}: % of the lock time removed", f"100 * {saved}",
+        stated_speedup(f"removed_{lock}", program), REMOVED_WITHIN, group="removed",
+    )  # fmt: skip
+    yield PlannedRow(
+        f"{words}: run time in s, by the share of locks",
+        f"{base} * {count} * s / {share / 100}", group="run time",
+    )  # fmt: skip
+
+
+def _implied(
+    plan: MacroPlan, program: str, words: str, saved: str, base: str, stated: Published | None
+) -> Iterator[PlannedRow]:
+    """What a published speedup implies with our costs: nothing of it is compared."""
+    if stated is None:
+        return
+    count = statistics(plan.table, program).acquisitions
+    for speedup in dict.fromkeys(end for end in (stated.low, stated.high) if end):
+        less = f"({1 - 1 / (1 + speedup / 100):.9f})"  # of the run time
+        if (stated.low or 0) > 0:
+            yield PlannedRow(
+                f"{words}: % of the run time in locks that {speedup:g} % imply",
+                f"100 * {less} / {saved}", group="share",
+            )  # fmt: skip
+        if stated.value is not None:
+            yield PlannedRow(
+                f"{words}: run time in s that {speedup:g} % imply",
+                f"{base} * {saved} * {count} * s / {less}", group="run time",
+            )  # fmt: skip
+
+
+def _cancelling(plan: MacroPlan, program: str, kind: str) -> Iterator[PlannedRow]:
+    """The time of all the cancellations that the source counted."""
+    for lock in plan.locks:
+        if lock in CANCELLING:
+            count = round(statistics(plan.table, program).cancellations)
+            yield PlannedRow(
+                in_words(f"{program}, {lock}{kind}: s that {count} cancellations take"),
+                f"{count} * {_cancellation(f'{lock}{kind}')} * s", group="cancellations",
+            )  # fmt: skip
 
 
 def _sign(stated: Published | None) -> Published | None:
