@@ -118,3 +118,19 @@ def test_a_handler_a_block_costs_more_than_lifting(flavour: str, tmp_path: Path)
     sync, throw, explicit, own_handler = measured.values()
     assert sync == pytest.approx(explicit, rel=0.03)
     assert sync < throw < own_handler
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("variant", ["", "unmodified"])
+def test_roll_backs_leave_no_trace(variant: str, flavour: str) -> None:
+    """The workload's own sum over what was written, with threads that are switched in the middle
+    of their sections."""
+    mix = Program("priority_mix", "revocable", "full", flavour, variant=variant, scheduled=True)
+    for cores in (1, 2):
+        outcome = natively(
+            mix,
+            threads=5, cores=cores, high=2, sections=6, high_iterations=500, low_iterations=10000,
+            writes=700_000, pause=2000, slice=20_000, run_queue="round_robin",
+        )  # fmt: skip
+        assert (outcome.code, outcome.result["error"], outcome.result["pairs"]) == (0, "", 30)
+        assert variant == "" or outcome.result["extra"]["roll_backs"] == 0
