@@ -10,7 +10,9 @@
  * A lock header locks/<name>.h defines, with the prefix <name>_: acquire, release, wait, notify,
  * notify_all, is_idle, and the constants initial_word (lock word of a new object), tid_shift (where
  * a thread's identifier stands in the lock word) and misc_mask (bits of the word that belong to
- * others: the lock preserves them). If it has modes it defines LOCK_IS_FAT(obj) (events.h).
+ * others: the lock preserves them). If it has modes it defines LOCK_IS_FAT(obj) (events.h), if it
+ * must know of its threads LOCK_ON_THREAD_INIT(self, index), done for each before any thread runs,
+ * and of what section.h offers what it makes use of.
  */
 #ifndef LOCKCROSS_LOCK_H
 #define LOCKCROSS_LOCK_H
