@@ -45,6 +45,12 @@ _OBJECTS = {"objects": Key(100, low=1, high=16384)}
 _RUN = r"\d{1,2}x[1-9]\d{0,8}"  # THREADxACQUISITIONS
 _RUNS = f"{_RUN}(,{_RUN})*"  # of one object
 
+# Of the runtime, where threads share cores; a workload has them if what it measures depends on it.
+SCHEDULING_KEYS = {
+    "slice": Key(80_000),
+    "run_queue": Key("round_robin", choices=("priority", "round_robin")),
+}
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -146,9 +152,8 @@ WORKLOADS: dict[str, Workload] = {
             "low_iterations": Key(5000, low=1),
             "writes": Key(500_000, high=PARTS),
             "pause": Key(20_000),
-            "slice": Key(80_000),
-            "run_queue": Key("round_robin", choices=("priority", "round_robin")),
-        },
+        }
+        | SCHEDULING_KEYS,
         min_threads=2,
         metrics={"high_elapsed": "cycles", "elapsed": "cycles", "roll_backs": "sections"},
         needs_cores=True,
