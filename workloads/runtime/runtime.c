@@ -344,10 +344,9 @@ void runtime_scheduled_thread(lock_thread_t *self) {
     scheduler_stop(self);
 }
 
-static unsigned carriers(void) {
-    scheduler_setup(&scheduling);
-    return scheduling.cores;
-}
+#define CARRIERS scheduling.cores
+
+static void prepare_carriers(void) { scheduler_setup(&scheduling); }
 
 static void carry(unsigned core) {
     uint64_t passed = scheduler_carry(core);
@@ -390,10 +389,11 @@ static void participate(lock_thread_t *self) {
     handshake_enter_safe(self);
 }
 
-static unsigned carriers(void) {
+#define CARRIERS runtime_threads
+
+static void prepare_carriers(void) {
     if (announce == SILENT)
         signals_start();
-    return runtime_threads;
 }
 
 static void carry(unsigned thread) { participate(&lock_threads[thread]); }
@@ -414,8 +414,10 @@ _Noreturn void runtime_main(long *stack) {
         bad_argument("arguments", impossible);
     for (unsigned i = 0; i < runtime_threads; i++)
         lock_thread_init(&lock_threads[i], i);
-    unsigned count = carriers();
-    for (unsigned i = 1; i < count; i++) {
+    prepare_carriers();
+    /* The bound is no variable of its own: thread 0 has its stack frames behind this one, so that
+     * would move them across a cache line. */
+    for (unsigned i = 1; i < CARRIERS; i++) {
         if (runtime_clone(CLONE_FLAGS, runtime_stacks[i] + RUNTIME_STACK_SIZE, i) < 0)
             lock_fatal("a thread could not be created");
     }
