@@ -9,7 +9,7 @@ from results import overtake as overtake_results
 from results.expression import evaluate, names
 from results.figures import draw_all
 from results.overtake import Border, Case
-from results.paper import Published
+from results.paper import Published, stated
 from results.records import StoredRun
 from results.report import render
 from results.reproduction import (
@@ -27,6 +27,7 @@ from results.store import Store
 from sweeps import macro, overtake
 from sweeps.cells import Cell, impossible, wrong
 from sweeps.machine import load_machine
+from sweeps.paths import ROOT
 from sweeps.planned import in_words, parse_label
 from sweeps.reproduce import run
 from sweeps.reproduction_plan import load, parse, reproduction_names
@@ -297,3 +298,20 @@ def test_labels() -> None:
     assert parse_label("thin:unlk_cas/rmw") == ("thin", "unlk_cas", "rmw")
     assert parse_label("thin") == ("thin", "", "full")
     assert in_words("tasuki/rmw, x") == "tasuki, locked RMW, x"
+
+
+def test_an_out_of_order_core_removes_what_the_thesis_says_of_db() -> None:
+    """docs/published.md: gem5's O3 model, x86-64, workload sync, less the null lock's cycles."""
+    with Store(ROOT / "results" / "reference" / "validation.db", read_only=True) as store:
+        found = store.connection.execute(
+            "SELECT lock, value FROM runs JOIN metrics ON run_id = runs.id "
+            "WHERE name = 'cycles_per_pair' AND engine = 'gem5/o3' AND workload = 'sync' AND "
+            "isa = 'x86_64' AND threads = 1 AND (fence = 'store_forward' OR lock = 'null')"
+        )
+        cycles = dict(found.fetchall())
+    floor = cycles.pop("null")
+    for lock, removed, speedup in (("reservation", 89, 11.8), ("asym_tasuki", 63, 8.1)):
+        saved = 1 - (cycles[lock] - floor) / (cycles["tasuki"] - floor)
+        assert 100 * saved == pytest.approx(removed, abs=0.5)
+        share = (stated("K", "lock_share_209_db").value or 0) / 100
+        assert 100 * (1 / (1 - share * saved) - 1) == pytest.approx(speedup, abs=0.06)
