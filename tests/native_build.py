@@ -41,16 +41,19 @@ def _builder() -> Builder:
     return Builder()
 
 
-def build_kernel(workload: str, lock: str, flavour: str, fence: str) -> Path:
+def build_kernel(workload: str, lock: str, flavour: str, fence: str, variant: str = "") -> Path:
     """A workload program, from the cache that the sweeps use too."""
-    program = Program(workload, lock, fence, flavour)
+    program = Program(workload, lock, fence, flavour, variant=variant)
     return _builder().build([program])[program].path
 
 
-def build_native(name: str, lock: str, flavour: str, fence: str, *options: str) -> Path:
+def build_native(
+    name: str, lock: str, flavour: str, fence: str, *options: str, variant: str = ""
+) -> Path:
     """A program of tests/native; further compiler options at will. Cached by its content."""
     target = TARGETS[flavour]
-    workload = Program(name, lock, fence, flavour).command(target.compiler, "")[:-2]
+    program = Program(name, lock, fence, flavour, variant=variant)
+    workload = program.command(target.compiler, "")[:-2]
     command = [arg.replace("workloads/kernels/", NATIVE) for arg in workload] + [*options]
     key = hashlib.sha256("\0".join(command).encode())
     for folder in ("lockimpl", "workloads", NATIVE):
@@ -75,11 +78,19 @@ class Outcome:
 
 
 def run(
-    binary: Path, flavour: str, *, cpus: set[int] | None = None, **arguments: object
+    binary: Path,
+    flavour: str,
+    *,
+    cpus: set[int] | None = None,
+    launcher: tuple[str, ...] | None = None,
+    **arguments: object,
 ) -> Outcome:
-    """Runs a program under bare QEMU, on all CPUs or on `cpus`. Fails if it does not end."""
+    """Runs a program under bare QEMU, or a `launcher` (none: the host itself), on all CPUs or on
+    `cpus`. Fails if it does not end."""
+    if launcher is None:
+        launcher = (f"qemu-{TARGETS[flavour].isa}",)
     done = subprocess.run(
-        [f"qemu-{TARGETS[flavour].isa}", str(binary), *(f"{k}={v}" for k, v in arguments.items())],
+        [*launcher, str(binary), *(f"{k}={v}" for k, v in arguments.items())],
         capture_output=True,
         text=True,
         timeout=120,
