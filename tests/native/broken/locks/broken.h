@@ -1,0 +1,125 @@
+/*
+ * broken: the tasuki lock with one defect, which the program names (-DBROKEN_...). For the tests
+ * that show that the conformance kernel can fail.
+ */
+#ifndef BROKEN_H
+#define BROKEN_H
+
+#include "locks/tasuki.h"
+
+enum { broken_initial_word = 0, broken_tid_shift = 16, broken_misc_mask = SPIN_MISC };
+
+/* Takes a free lock without an atomic. */
+#if BROKEN_EXCLUSION
+static inline lock_result_t broken_acquire(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (!spin_is_free(word))
+        return tasuki_acquire(obj, self);
+    store_rlx_u32(&obj->lock_word, word | self->tid_field);
+    return SUCCESS;
+}
+/* Does not count acquisitions by the holder. */
+#elif BROKEN_RECURSION
+static inline lock_result_t broken_acquire(lock_object_t *obj, lock_thread_t *self) {
+    return spin_is_acquired(obj->lock_word, self) ? SUCCESS : tasuki_acquire(obj, self);
+}
+/* The count wraps instead of inflating. */
+#elif BROKEN_OVERFLOW
+static inline lock_result_t broken_acquire(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (!spin_is_acquired(word, self))
+        return tasuki_acquire(obj, self);
+    store_rlx_u32(&obj->lock_word, (word & ~SPIN_COUNT) | ((word + SPIN_COUNT_ONE) & SPIN_COUNT));
+    return SUCCESS;
+}
+#else
+static inline lock_result_t broken_acquire(lock_object_t *obj, lock_thread_t *self) {
+    return tasuki_acquire(obj, self);
+}
+#endif
+
+/* Does not mind who releases. */
+#if BROKEN_HOLDER
+static inline lock_result_t broken_release(lock_object_t *obj, lock_thread_t *self) {
+    tasuki_release(obj, self);
+    return SUCCESS;
+}
+/* Does not test FLC: a lost wake-up. */
+#elif BROKEN_WAKE_UP
+static inline lock_result_t broken_release(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (!spin_is_acquired(word, self) || spin_holds(word) > 1)
+        return tasuki_release(obj, self);
+    store_rel_u32(&obj->lock_word, word & SPIN_MISC);
+    return SUCCESS;
+}
+/* Stores a whole word of its own. */
+#elif BROKEN_MISC
+static inline lock_result_t broken_release(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (!spin_is_acquired(word, self))
+        return tasuki_release(obj, self);
+    store_rlx_u32(&obj->lock_word, word & ~SPIN_MISC);
+    return core_release(obj, self, word & ~SPIN_MISC);
+}
+#else
+static inline lock_result_t broken_release(lock_object_t *obj, lock_thread_t *self) {
+    return tasuki_release(obj, self);
+}
+#endif
+
+/* Does not mind who waits. */
+#if BROKEN_WAITER
+static inline lock_result_t broken_wait(lock_object_t *obj, lock_thread_t *self) {
+    tasuki_wait(obj, self);
+    return SUCCESS;
+}
+/* Waits for nothing. */
+#elif BROKEN_PATIENCE
+static inline lock_result_t broken_wait(lock_object_t *obj, lock_thread_t *self) {
+    return tasuki_notify(obj, self);
+}
+/* Holds the lock once after waiting, however often it was held. */
+#elif BROKEN_DEPTH
+static inline lock_result_t broken_wait(lock_object_t *obj, lock_thread_t *self) {
+    lock_result_t result = tasuki_wait(obj, self);
+    if (result == SUCCESS)
+        core_monitor(obj->lock_word)->recursion = 1;
+    return result;
+}
+#else
+static inline lock_result_t broken_wait(lock_object_t *obj, lock_thread_t *self) {
+    return tasuki_wait(obj, self);
+}
+#endif
+
+/* Ends the second wait, not the longest. */
+#if BROKEN_ORDER
+static inline lock_result_t broken_notify(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (word & SPIN_SHAPE && core_monitor(word)->waiting.head)
+        queue_append(&core_monitor(word)->waiting, queue_take(&core_monitor(word)->waiting));
+    return tasuki_notify(obj, self);
+}
+/* Ends every wait. */
+#elif BROKEN_NOTIFY
+static inline lock_result_t broken_notify(lock_object_t *obj, lock_thread_t *self) {
+    return tasuki_notify_all(obj, self);
+}
+#else
+static inline lock_result_t broken_notify(lock_object_t *obj, lock_thread_t *self) {
+    return tasuki_notify(obj, self);
+}
+#endif
+
+static inline lock_result_t broken_notify_all(lock_object_t *obj, lock_thread_t *self) {
+#if BROKEN_NOTIFY_ALL /* ends one wait */
+    return tasuki_notify(obj, self);
+#else
+    return tasuki_notify_all(obj, self);
+#endif
+}
+
+static inline bool broken_is_idle(lock_object_t *obj) { return tasuki_is_idle(obj); }
+
+#endif
