@@ -108,12 +108,13 @@ class Memory(_Table):
 
 
 class Charges(_Table):
-    """Costs that need an operating system, in cycles."""
+    """Costs that need an operating system or a thread library, in cycles."""
 
     stop: Figure
     park: Figure
     unpark: Figure
     wake: Figure
+    switch: Figure
 
 
 class Machine(_Table):

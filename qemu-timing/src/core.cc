@@ -61,7 +61,8 @@ void Core::fence(const Step &step) {
 
 void Core::charge(const Step &step) {
     const Options &o = options_;
-    const uint32_t costs[] = {o.charge_stop, o.charge_park, o.charge_unpark, o.charge_wake};
+    const uint32_t costs[] = {o.charge_stop, o.charge_park, o.charge_unpark, o.charge_wake,
+                              o.charge_switch};
     counts_.charges[size_t(step.insn.charge)]++;
     wait_for_charge(step, costs[size_t(step.insn.charge)]);
 }

@@ -100,6 +100,7 @@ const std::vector<OptionSpec> &option_specs() {
         {"charge_park", &O::charge_park, 2000, 0, kMaxLatency, "suspending oneself"},
         {"charge_unpark", &O::charge_unpark, 1000, 0, kMaxLatency, "waking another thread"},
         {"charge_wake", &O::charge_wake, 2000, 0, kMaxLatency, "being woken"},
+        {"charge_switch", &O::charge_switch, 500, 0, kMaxLatency, "a core takes a thread up"},
         {"seed", &O::seed, 0, 0, UINT32_MAX, "of the start offsets"},
         {"offset_max", &O::offset_max, 0, 0, kMaxLatency, "bound of the start offsets"},
     };

@@ -18,7 +18,7 @@ struct Options {
     uint32_t cas_success, cas_failure, rmw;
     uint32_t fence_mfence, fence_lfence, fence_sfence, fence_hwsync, fence_lwsync, fence_isync;
     uint32_t fence_dmb, fence_dmb_ld, fence_dmb_st, fence_dsb, fence_isb;
-    uint32_t charge_stop, charge_park, charge_unpark, charge_wake;
+    uint32_t charge_stop, charge_park, charge_unpark, charge_wake, charge_switch;
     uint32_t seed, offset_max;
     uint64_t max_instructions;
     std::string out, events;

@@ -13,7 +13,7 @@ using namespace lockcross;
 namespace {
 
 constexpr int64_t kMarker = 0x4c58; // system call number; docs/interfaces.md, section 5
-enum MarkerOp : uint64_t { kMeet = 1, kBegin = 2, kPhase = 3, kEnd = 4, kEvent = 6 };
+enum MarkerOp : uint64_t { kMeet = 1, kBegin = 2, kPhase = 3, kEnd = 4, kTimer = 5, kEvent = 6 };
 constexpr uint32_t kMaxCores = 64;
 constexpr uint32_t kMaxVcpus = 4096;
 constexpr uint64_t kPage = 4096;
@@ -224,6 +224,25 @@ int64_t exit_group_of(const std::string &isa) {
     _exit(int(code & 0xff));
 }
 
+// Where a place of `size` bytes that the guest names counts from the image's start.
+uint64_t offset_of(uint64_t address, uint64_t size) {
+    const Image &image = engine->region->image;
+    if (address % size != 0 || address < image.begin || address + size > image.end)
+        fail(4, "a TIMER marker names a place outside of the program's image");
+    return address - image.begin;
+}
+
+// Sets the timer of this core, or asks what cycle it is, or both.
+void timer(unsigned vcpu, uint64_t word, uint64_t cycles, uint64_t clock) {
+    Runner &runner = *running[vcpu];
+    if (word)
+        runner.set_timer(offset_of(word, sizeof(uint32_t)), cycles);
+    if (clock) {
+        Cycle now = engine->region->now(runner.id());
+        engine->region->poke(offset_of(clock, sizeof now), &now, sizeof now);
+    }
+}
+
 void on_syscall(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t op, uint64_t thread,
                 uint64_t a2, uint64_t a3, uint64_t a4, uint64_t, uint64_t, uint64_t) {
     if (number == exit_group_of(engine->isa) && vcpu < kMaxVcpus && running[vcpu])
@@ -235,7 +254,7 @@ void on_syscall(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t op, ui
     if (op == kEvent)
         return event(vcpu, thread, a2, a3);
     bool inside = running[vcpu] != nullptr;
-    if (inside != (op == kPhase || op == kEnd))
+    if (inside != (op == kPhase || op == kEnd || op == kTimer))
         fail(4, "a marker is out of place");
     switch (op) {
     case kMeet: {
@@ -246,6 +265,8 @@ void on_syscall(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t op, ui
         return begin(vcpu, thread, a2, a3, a4);
     case kPhase:
         return engine->region->mark(running[vcpu]->id(), a2);
+    case kTimer:
+        return timer(vcpu, a2, a3, a4);
     case kEnd:
         return end(vcpu);
     default:

@@ -88,6 +88,22 @@ void Runner::check_limit() {
     next_check = core->counts().instructions + (allowed - used) / region_.cores();
 }
 
+void Runner::set_timer(uint64_t word, Cycle cycles) {
+    slice_word_ = cycles ? region_.image.host + word : nullptr;
+    slice_end_ = region_.now(id_) + cycles;
+}
+
+// The guest may be in the middle of changing the word and undo this: so it is done for every block
+// until the timer is set anew.
+void Runner::end_slice() {
+    uint32_t value;
+    std::memcpy(&value, slice_word_, sizeof value);
+    if (value & 1) {
+        value &= ~uint32_t(1);
+        region_.poke(uint64_t(slice_word_ - region_.image.host), &value, sizeof value);
+    }
+}
+
 // QEMU lets a store-conditional succeed when the value is what the load-linked saw, even if another
 // core has written the line in between. The model's reservation decides instead: when it is lost,
 // the value is changed for the moment of the store-conditional, which then fails as on a real core.
@@ -210,6 +226,11 @@ void Region::mark(uint32_t core, uint64_t phase) {
 Cycle Region::now(uint32_t core) {
     runners_[core]->resolve();
     return runners_[core]->core->end_of_block();
+}
+
+void Region::poke(uint64_t address, const void *bytes, size_t size) {
+    std::memcpy(image.host + address, bytes, size);
+    std::memcpy(&shadow[address], bytes, size);
 }
 
 uint64_t Region::instructions() const {

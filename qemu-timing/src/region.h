@@ -33,6 +33,8 @@ class Runner {
     void enter_block(const Block &block) {
         resolve();
         core->enter(block);
+        if (slice_word_ && core->end_of_block() >= slice_end_)
+            end_slice();
         if (core->counts().instructions > next_check)
             check_limit();
     }
@@ -47,6 +49,9 @@ class Runner {
     void before_store_conditional(const Step &step);
     // After an access; address counts from the image's start, size in bytes.
     void access(const Step &step, uint64_t address, uint32_t size, bool is_store);
+    // From `cycles` from now on, bit 0 of the 4-byte word at `word` is cleared whenever a block
+    // begins; no cycles: no more. word counts from the image's start.
+    void set_timer(uint64_t word, Cycle cycles);
     // Accounts for the atomic operation whose outcome could not be seen when it was made.
     void resolve() {
         if (pending_)
@@ -66,6 +71,7 @@ class Runner {
     void restore();
     void check_limit();
     void hand_over(Cycle cycle);
+    void end_slice();
 
     Region &region_;
     Counts &counts_;
@@ -75,8 +81,10 @@ class Runner {
     uint64_t address_ = 0; // of the pending operation
     uint32_t size_ = 0;
     bool accessed_ = false;
-    uint64_t linked_ = 0;    // address of the last load-linked
-    bool perturbed_ = false; // see before_store_conditional
+    uint64_t linked_ = 0;           // address of the last load-linked
+    bool perturbed_ = false;        // see before_store_conditional
+    uint8_t *slice_word_ = nullptr; // of the timer; null: it is off
+    Cycle slice_end_ = 0;
 };
 
 class Region {
@@ -91,6 +99,8 @@ class Region {
     // Where the core is in simulated time; right only at the end of a block.
     Cycle now(uint32_t core);
     void hand_over(uint32_t core, Cycle cycle);
+    // The engine writes into the guest's memory, in no time.
+    void poke(uint64_t address, const void *bytes, size_t size);
     // Writes the document to options.out. Fails (exit code 4) when it cannot, or when the stalls of
     // a core do not add up to its cycles.
     void write_report(bool complete);

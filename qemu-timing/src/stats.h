@@ -62,9 +62,9 @@ constexpr std::array<const char *, size_t(Fence::Count)> kFenceNames = {
     "mfence", "lfence", "sfence", "hwsync", "lwsync", "isync",
     "dmb",    "dmb_ld", "dmb_st", "dsb",    "isb"};
 
-enum class Charge : uint8_t { Stop, Park, Unpark, Wake, Count };
+enum class Charge : uint8_t { Stop, Park, Unpark, Wake, Switch, Count };
 constexpr std::array<const char *, size_t(Charge::Count)> kChargeNames = {"stop", "park", "unpark",
-                                                                          "wake"};
+                                                                          "wake", "switch"};
 
 template <typename Key> using CountsBy = std::array<uint64_t, size_t(Key::Count)>;
 

@@ -216,7 +216,7 @@ TEST_CASE("core: a store-conditional that never reached memory costs a failure")
 TEST_CASE("core: every charge costs what its option says") {
     Options options;
     uint32_t *costs[] = {&options.charge_stop, &options.charge_park, &options.charge_unpark,
-                         &options.charge_wake};
+                         &options.charge_wake, &options.charge_switch};
     for (uint32_t kind = 0; kind < uint32_t(Charge::Count); kind++)
         *costs[kind] = 50 + kind;
     for (uint32_t kind = 0; kind < uint32_t(Charge::Count); kind++) {

@@ -62,6 +62,8 @@ class Gem5Engine:
         gem5 = find_gem5(cell.isa)
         if self.model not in gem5.models[cell.isa]:
             return f"isa: {cell.isa}: this gem5 has no {self.model} core for it"
+        if cell.cores is not None:
+            return f"cores: {cell.cores}: engine {self.name} ends no time slices; qemu does"
         if cell.threads > MAX_CORES:
             return f"threads: {cell.threads}: engine {self.name} has {MAX_CORES} cores at most"
         found = probe(gem5, cell.isa, self.model)

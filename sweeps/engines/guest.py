@@ -28,6 +28,7 @@ class GuestLine(Document):
     ok: bool
     error: str
     ticks: int
+    cores: int | None = None
     extra: dict[str, int] = {}
 
 
@@ -55,7 +56,7 @@ def check_guest(cell: Cell, output: str, code: int) -> GuestLine:
         raise BadRunError(f"check failed: {guest.error or 'the workload did not say which'}")
     if code != 0:
         raise BadRunError(f"exit code {code}, although the workload reports success")
-    for key in ("workload", "lock", "isa", "flavour", "fence", "threads"):
+    for key in ("workload", "lock", "isa", "flavour", "fence", "threads", "cores"):
         if getattr(guest, key) != getattr(cell, key):
             raise BadRunError(
                 f"workload output is of another run: {key} {getattr(guest, key)!r}, "

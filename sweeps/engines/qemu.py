@@ -49,7 +49,7 @@ class QemuEngine:
         can = self.capabilities()
         if cell.isa not in can.isas:
             return f"isa: {cell.isa}: engine {self.name} simulates {', '.join(can.isas)} only"
-        if cell.threads > can.max_cores:
+        if (cell.cores or cell.threads) > can.max_cores:
             return f"threads: {cell.threads}: engine {self.name} has {can.max_cores} cores at most"
         return ""
 

@@ -108,7 +108,7 @@ def _check_engine(cell: Cell, path: Path) -> EngineReport:
         raise BadRunError(
             "engine output is incomplete: not every thread reached the end of the region"
         )
-    if len(engine.cores) != cell.threads or engine.isa != cell.isa:
+    if len(engine.cores) != (cell.cores or cell.threads) or engine.isa != cell.isa:
         raise BadRunError(
             f"engine output is of another run: {engine.isa}, {len(engine.cores)} cores"
         )
