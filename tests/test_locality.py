@@ -1,5 +1,6 @@
 """Lock events: the log, the analyses on sequences by hand, and logs of real runs."""
 
+import shutil
 import struct
 from collections.abc import Callable
 from dataclasses import astuple
@@ -200,7 +201,7 @@ def test_a_log_without_events_has_empty_tables(log_of: LogOf) -> None:
 
 
 def move(log: Path, kept: Path) -> None:
-    log.rename(kept)
+    shutil.move(log, kept)
 
 
 def recorded(
