@@ -246,9 +246,12 @@ def _print_run(store: "Store", done: "StoredRun") -> None:
         table.add_row(name, f"{value:g}" if value % 1 else f"{value:.0f}", units[name])
     Console().print(table)
     prefix = "refused."
-    refused = [key.removeprefix(prefix) for key in json.loads(resolved) if key.startswith(prefix)]
+    options = json.loads(resolved)
+    refused = [key.removeprefix(prefix) for key in options if key.startswith(prefix)]
     if refused:
         print(f"figures the core model cannot be told: {', '.join(refused)}")
+    if "cancellation" in options:
+        print(f"cancellation: {options['cancellation']}")
     if output:
         print(output.strip())
 

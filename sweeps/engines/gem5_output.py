@@ -9,7 +9,7 @@ from typing import Literal
 from sweeps.cells import Cell
 from sweeps.engines.base import Exit, Limits, Reading
 from sweeps.engines.gem5_find import complaint
-from sweeps.engines.guest import BadRunError, Document, check_guest, own_metrics, parse
+from sweeps.engines.guest import BadRunError, Document, check_guest, own_metrics, parse, stand_ins
 
 REPORT = "lockcross.json"
 
@@ -63,7 +63,7 @@ def read(
     except BadRunError as bad:
         return Reading(str(bad))
     found = metrics(guest.pairs, report, regions) | own_metrics(guest)
-    return Reading("", found, _resolved(report, mechanisms))
+    return Reading("", found, _resolved(report, mechanisms) | stand_ins(cell))
 
 
 def _text(path: Path) -> str:

@@ -73,3 +73,15 @@ def own_metrics(guest: GuestLine) -> dict[str, tuple[float, str]]:
     """What the workload itself reports beside the pairs: name -> (value, unit)."""
     units = WORKLOADS[guest.workload].metrics
     return {name: (value, units[name]) for name, value in guest.extra.items()}
+
+
+# Ways to cancel a reservation that need signals (lockimpl/locks/reservation_cancel.h).
+_BY_SIGNAL = ("suspend", "signal", "predicated")
+
+
+def stand_ins(cell: Cell) -> dict[str, int | str]:
+    """What a program does otherwise in simulated time, which knows no signals, than its variant
+    says: for the resolved options of the run."""
+    if cell.lock == "reservation" and cell.variant in _BY_SIGNAL:
+        return {"cancellation": f"handshake stands in for {cell.variant}"}
+    return {}

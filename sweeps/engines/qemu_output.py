@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sweeps.cells import Cell
 from sweeps.engines.base import Exit, Limits, Reading
-from sweeps.engines.guest import BadRunError, Document, check_guest, own_metrics, parse
+from sweeps.engines.guest import BadRunError, Document, check_guest, own_metrics, parse, stand_ins
 from sweeps.engines.qemu_footprint import way_metrics
 
 PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
@@ -73,7 +73,7 @@ def read(cell: Cell, limits: Limits, end: Exit, report: Path) -> Reading:
             more |= way_metrics(engine.phases, cell.threads)
     except BadRunError as bad:
         return Reading(str(bad))
-    resolved: dict[str, int | str] = dict(engine.options)
+    resolved: dict[str, int | str] = {**engine.options, **stand_ins(cell)}
     return Reading("", metrics(guest.pairs, engine) | more, resolved)
 
 
