@@ -1,6 +1,7 @@
 """What critical sections say of themselves: locks elided, io_spin, lifted and revocable, and the
 workloads that are about them."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from sweeps.build import Builder, Program
 from tests.native_build import FLAVOURS, Outcome, build_native
 from tests.native_build import run as run_natively
-from tests.test_engine import Options, run
+from tests.test_engine import Options, invoke, run
 
 BUILDER = Builder()
 PUTS: Options = {"iterations": 1000}
@@ -28,6 +29,14 @@ def natively(program: Program, **arguments: Any) -> Outcome:
 def cycles(document: dict[str, Any]) -> int:
     longest: int = max(core["cycles"] for core in document["cores"])
     return longest
+
+
+def reported(program: Program, arguments: Options, folder: Path) -> dict[str, int]:
+    """What the workload reports of itself, under the engine."""
+    done = invoke(program, arguments, {}, folder / "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    extra: dict[str, int] = json.loads(done.stdout)["extra"]
+    return extra
 
 
 def parks(document: dict[str, Any]) -> int:
@@ -134,3 +143,23 @@ def test_roll_backs_leave_no_trace(variant: str, flavour: str) -> None:
         )  # fmt: skip
         assert (outcome.code, outcome.result["error"], outcome.result["pairs"]) == (0, "", 30)
         assert variant == "" or outcome.result["extra"]["roll_backs"] == 0
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_roll_back_is_for_high_priorities(flavour: str, tmp_path: Path) -> None:
+    """On one core: what the high-priority threads gain, all threads together pay."""
+    arguments: Options = {
+        "threads": 5, "cores": 1, "high": 2, "sections": 8, "high_iterations": 200,
+        "low_iterations": 1000, "writes": 500_000, "pause": 4000, "slice": 16_000,
+        "run_queue": "round_robin",
+    }  # fmt: skip
+    extra = {}
+    for variant in ("", "unmodified"):
+        scheduled = Program(
+            "priority_mix", "revocable", "full", flavour, variant=variant, scheduled=True
+        )
+        extra[variant] = reported(scheduled, arguments, tmp_path)
+    assert extra[""]["roll_backs"] > 0
+    assert extra["unmodified"]["roll_backs"] == 0
+    assert extra[""]["high_elapsed"] < extra["unmodified"]["high_elapsed"]
+    assert extra[""]["elapsed"] > extra["unmodified"]["elapsed"]
