@@ -1,0 +1,33 @@
+/*
+ * handover: the handover lock of Odaira and Hiraki ("Selective Optimization of Locks by Runtime
+ * Statistics and Just-in-time Compilation", slide Handover Lock).
+ *
+ * A release with threads in the queue gives the ownership to the first of them and wakes it. So the
+ * lock goes round in the order of arrival; but a thread that wants it again at once has to park,
+ * and with several threads on a core nearly every section costs a switch. Lock word, and where the
+ * source is silent: queued_core.h.
+ */
+#ifndef LOCKCROSS_HANDOVER_H
+#define LOCKCROSS_HANDOVER_H
+
+#define QUEUED_HANDOVER 1
+
+#include "locks/queued_core.h"
+
+/* No statistics. */
+static inline uint32_t queued_contended(lock_object_t *obj) {
+    (void)obj;
+    return 0;
+}
+
+static inline lock_result_t handover_acquire(lock_object_t *obj, lock_thread_t *self) {
+    return queued_acquire(obj, self);
+}
+
+static inline lock_result_t handover_release(lock_object_t *obj, lock_thread_t *self) {
+    return queued_release(obj, self);
+}
+
+QUEUED_JAVA(handover)
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * A lock with a queue of parked threads: the base of the locks of Odaira and Hiraki (handover.h,
+ * renouncement.h, tnp.h, tnp_selective.h), whose slides leave it open.
+ *
+ * Uncontended it is one CAS of the lock word to acquire and one to release. Who finds it held says
+ * so in the word, under the latch of the object's monitor, puts itself into the monitor's entry
+ * queue and parks; the release then finds more than its identifier in the word and looks at the
+ * queue. The holder alone writes the flag word.
+ *
+ *    31  30   29                        0     31                         30         0
+ *   +---+---+----------------------------+   +---------------------------+------------+
+ *   | Q | T | tid of the holder, or 0    |   | forbidden (tnp_selective) | recursions |
+ *   +---+---+----------------------------+   +---------------------------+------------+
+ *    Q = the monitor has a queue; T = temporally non-preemptive (tnp_selective)
+ *
+ * The including header defines before it includes this one:
+ *   QUEUED_HANDOVER           1: a release gives the lock to the thread that it wakes
+ *   queued_contended(obj)     called under the latch when a thread has to park; bits for the word
+ */
+#ifndef LOCKCROSS_QUEUED_CORE_H
+#define LOCKCROSS_QUEUED_CORE_H
+
+#include "monitor/monitor_table.h"
+
+#define QUEUED_QUEUE 0x80000000u
+#define QUEUED_TNP 0x40000000u
+#define QUEUED_TID 0x3fffffffu
+#define QUEUED_FORBIDDEN 0x80000000u
+
+static inline uint32_t queued_contended(lock_object_t *obj);
+
+static inline bool queued_is_mine(uint32_t word, const lock_thread_t *self) {
+    return (word & QUEUED_TID) == self->tid;
+}
+
+static inline uint32_t queued_bits(uint32_t word, const monitor_t *monitor) {
+    return (word & QUEUED_TNP) | (monitor_has_queue(monitor) ? QUEUED_QUEUE : 0);
+}
+
+/* With the latch held: takes the lock, parking while another thread holds it. Comes back without
+ * the latch. A thread that was woken and lost goes back to the head of the queue. */
+static inline void queued_compete(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self,
+                                  bool was_queued) {
+    for (;;) {
+        uint32_t word = load_rlx_u32(&obj->lock_word);
+        if (QUEUED_HANDOVER && queued_is_mine(word, self))
+            break;
+        if ((word & QUEUED_TID) == 0) {
+            if (cas_acq_u32(&obj->lock_word, word, word | self->tid))
+                break;
+            continue;
+        }
+        if (!cas_acq_u32(&obj->lock_word, word, word | QUEUED_QUEUE | queued_contended(obj)))
+            continue;
+        if (was_queued)
+            queue_prepend(&monitor->entry, self);
+        else
+            queue_append(&monitor->entry, self);
+        latch_release(&monitor->latch);
+        park(self);
+        latch_acquire(&monitor->latch);
+        was_queued = true;
+    }
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    store_rlx_u32(&obj->lock_word, self->tid | queued_bits(word, monitor));
+    latch_release(&monitor->latch);
+}
+
+LOCK_SLOW lock_result_t queued_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (queued_is_mine(word, self)) {
+        store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) + 1);
+        return SUCCESS;
+    }
+    if ((word & ~QUEUED_TNP) == 0 && cas_acq_u32(&obj->lock_word, word, word | self->tid))
+        return SUCCESS;
+    monitor_t *monitor = lookup_monitor(obj);
+    latch_acquire(&monitor->latch);
+    queued_compete(obj, monitor, self, false);
+    return SUCCESS;
+}
+
+static inline lock_result_t queued_acquire(lock_object_t *obj, lock_thread_t *self) {
+    if (LOCK_LIKELY(load_rlx_u32(&obj->lock_word) == 0) &&
+        LOCK_LIKELY(cas_acq_u32(&obj->lock_word, 0, self->tid)))
+        return SUCCESS;
+    return queued_acquire_slow(obj, self);
+}
+
+/* With the latch held, which it releases: the lock is free, or the next thread's. */
+static inline void queued_vacate(lock_object_t *obj, monitor_t *monitor) {
+    lock_thread_t *next = queue_take(&monitor->entry);
+    uint32_t bits = queued_bits(load_rlx_u32(&obj->lock_word), monitor);
+    store_rel_u32(&obj->lock_word, QUEUED_HANDOVER && next ? bits | next->tid : bits);
+    latch_release(&monitor->latch);
+    if (next)
+        unpark(next);
+}
+
+/* Gives up a lock that `self` holds, however deep. */
+LOCK_SLOW void queued_release_all(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t alone = load_rlx_u32(&obj->lock_word) & QUEUED_TNP;
+    store_rlx_u32(&obj->flag, 0);
+    if (cas_acq_rel_u32(&obj->lock_word, alone | self->tid, alone))
+        return;
+    monitor_t *monitor = lookup_monitor(obj);
+    latch_acquire(&monitor->latch);
+    queued_vacate(obj, monitor);
+}
+
+LOCK_SLOW lock_result_t queued_release_slow(lock_object_t *obj, lock_thread_t *self) {
+    uint32_t flag = load_rlx_u32(&obj->flag);
+    if (!queued_is_mine(load_rlx_u32(&obj->lock_word), self))
+        return ILLEGAL_STATE;
+    if (flag & ~QUEUED_FORBIDDEN) {
+        store_rlx_u32(&obj->flag, flag - 1);
+        return SUCCESS;
+    }
+    queued_release_all(obj, self);
+    if (flag & QUEUED_FORBIDDEN)
+        processor_permit_switch(self);
+    return SUCCESS;
+}
+
+static inline lock_result_t queued_release(lock_object_t *obj, lock_thread_t *self) {
+    if (LOCK_LIKELY(load_rlx_u32(&obj->lock_word) == self->tid) &&
+        LOCK_LIKELY(load_rlx_u32(&obj->flag) == 0) &&
+        LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, self->tid, 0)))
+        return SUCCESS;
+    return queued_release_slow(obj, self);
+}
+
+LOCK_SLOW lock_result_t queued_wait(lock_object_t *obj, lock_thread_t *self) {
+    if (!queued_is_mine(load_rlx_u32(&obj->lock_word), self))
+        return ILLEGAL_STATE;
+    uint32_t flag = load_rlx_u32(&obj->flag);
+    store_rlx_u32(&obj->flag, 0);
+    monitor_t *monitor = lookup_monitor(obj);
+    latch_acquire(&monitor->latch);
+    queue_append(&monitor->waiting, self);
+    queued_vacate(obj, monitor);
+    park(self); /* notify put it into the entry queue, a release took it out */
+    latch_acquire(&monitor->latch);
+    queued_compete(obj, monitor, self, true);
+    store_rlx_u32(&obj->flag, flag);
+    return SUCCESS;
+}
+
+LOCK_SLOW lock_result_t queued_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
+    uint32_t word = load_rlx_u32(&obj->lock_word);
+    if (!queued_is_mine(word, self))
+        return ILLEGAL_STATE;
+    if (!(word & QUEUED_QUEUE)) /* and so nobody waits */
+        return SUCCESS;
+    monitor_t *monitor = lookup_monitor(obj);
+    latch_acquire(&monitor->latch);
+    for (; limit > 0; limit--) {
+        lock_thread_t *thread = queue_take(&monitor->waiting);
+        if (!thread)
+            break;
+        queue_append(&monitor->entry, thread);
+    }
+    latch_release(&monitor->latch);
+    return SUCCESS;
+}
+
+static inline bool queued_is_idle(lock_object_t *obj) {
+    return (load_rlx_u32(&obj->lock_word) & ~QUEUED_TNP) == 0 && load_rlx_u32(&obj->flag) == 0;
+}
+
+/* What the locks take from here as it is. */
+#define QUEUED_JAVA(name)                                                                          \
+    enum { name##_initial_word = 0, name##_tid_shift = 0, name##_misc_mask = 0 };                  \
+    static inline lock_result_t name##_wait(lock_object_t *obj, lock_thread_t *self) {             \
+        return queued_wait(obj, self);                                                             \
+    }                                                                                              \
+    static inline lock_result_t name##_notify(lock_object_t *obj, lock_thread_t *self) {           \
+        return queued_notify(obj, self, 1);                                                        \
+    }                                                                                              \
+    static inline lock_result_t name##_notify_all(lock_object_t *obj, lock_thread_t *self) {       \
+        return queued_notify(obj, self, MONITOR_NOTIFY_ALL);                                       \
+    }                                                                                              \
+    static inline bool name##_is_idle(lock_object_t *obj) { return queued_is_idle(obj); }
+
+#endif

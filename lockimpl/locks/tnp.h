@@ -1,0 +1,39 @@
+/*
+ * tnp: temporally non-preemption (Edler et al. 1988), in all locks, of Odaira and Hiraki (slides
+ * Temporally Non-Preemption, Instrumentation Code).
+ *
+ * Before every acquisition the thread forbids the end of its time slice, after the release it
+ * permits it again; a slice that ended meanwhile ends then. So with one core a thread is not
+ * switched out inside a section, unless it waits, and no other ever finds the lock held: one switch
+ * a time slice. The price is the instrumentation (monitor/processor.h) of every pair, contended or
+ * not. Under it is the renouncement lock (queued_core.h); where processors are not shared there is
+ * nothing to forbid, and it is just that.
+ */
+#ifndef LOCKCROSS_TNP_H
+#define LOCKCROSS_TNP_H
+
+#define QUEUED_HANDOVER 0
+
+#include "locks/queued_core.h"
+
+/* No statistics. */
+static inline uint32_t queued_contended(lock_object_t *obj) {
+    (void)obj;
+    return 0;
+}
+
+static inline lock_result_t tnp_acquire(lock_object_t *obj, lock_thread_t *self) {
+    processor_forbid_switch(self);
+    return queued_acquire(obj, self);
+}
+
+static inline lock_result_t tnp_release(lock_object_t *obj, lock_thread_t *self) {
+    lock_result_t result = queued_release(obj, self);
+    if (LOCK_LIKELY(result == SUCCESS))
+        processor_permit_switch(self);
+    return result;
+}
+
+QUEUED_JAVA(tnp)
+
+#endif
