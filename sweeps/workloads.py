@@ -144,6 +144,20 @@ WORKLOADS: dict[str, Workload] = {
         }
         | _ITERATIONS
     ),
+    "counter": Workload(
+        {"duration": Key(2_000_000, low=1), "critical": Key(20), "think": Key(0)}
+        | SCHEDULING_KEYS,
+        metrics={
+            "wait_mean": "cycles",
+            "wait_deviation": "cycles",
+            "wait_variation": "thousandths",
+            "wait_max": "cycles",
+            "gap_deviation": "sections",
+            "least": "sections",
+            "most": "sections",
+        },
+        needs_cores=True,
+    ),
     "priority_mix": Workload(
         {
             "high": Key(2, low=1, high=MAX_THREADS - 1),
