@@ -71,7 +71,9 @@ revocable_write_t revocable_log[LOCK_MAX_THREADS][REVOCABLE_LOG];
 static inline void revocable_take(lock_object_t *obj, lock_thread_t *self);
 static inline void revocable_give(lock_object_t *obj, lock_thread_t *self);
 static void revocable_leave(lock_object_t *obj, lock_thread_t *self);
+#ifndef LOCKCROSS_SCHEDULER
 static inline void lock_safepoint(lock_thread_t *self);
+#endif
 
 static inline revocable_thread_t *revocable_thread(const lock_thread_t *thread) {
     return &revocable_threads[thread->tid - 1];
@@ -167,6 +169,16 @@ typedef struct {
     uint32_t waits; /* so often did it wait, alone */
 } lock_section_t;
 
+/* Who was asked while it was parked takes its next yield point, whatever is left of its slice. */
+static inline void revocable_yield_soon(lock_thread_t *self) {
+#ifdef LOCKCROSS_SCHEDULER
+    if (!LOCK_LIKELY(load_rlx_u32(&revocable_thread(self)->asked) == 0))
+        self->slice &= ~SLICE_RUNNING;
+#else
+    (void)self;
+#endif
+}
+
 static inline lock_result_t lock_section_begin(lock_section_t *section, lock_object_t *obj,
                                                lock_thread_t *self) {
     revocable_thread_t *thread = revocable_thread(self);
@@ -185,6 +197,7 @@ static inline lock_result_t lock_section_begin(lock_section_t *section, lock_obj
     thread->open[depth].mark = thread->used;
     thread->open[depth].outermost = load_rlx_u32(&obj->flag) == 0;
     thread->depth = depth + 1;
+    revocable_yield_soon(self);
     return SUCCESS;
 }
 
@@ -252,8 +265,19 @@ static inline lock_result_t lock_section_wait(lock_section_t *section, lock_thre
 
 static inline uint32_t lock_section_waits(const lock_section_t *section) { return section->waits; }
 
+/* Where threads share processors the question is asked in the context-switch code that a yield
+ * point invokes (3.1), so it costs nothing while the time slice lasts. The holder was switched out
+ * when it was asked, unless there are more processors than the source's one: then it answers at the
+ * end of its slice. */
 static inline bool lock_section_poll(lock_thread_t *self) {
+#ifdef LOCKCROSS_SCHEDULER
+    handshake_poll(self);
+    if (LOCK_LIKELY(load_rlx_u32(&self->slice) != 0))
+        return false;
+    processor_end_slice(self);
+#else
     lock_safepoint(self);
+#endif
     if (LOCK_LIKELY(load_rlx_u32(&revocable_thread(self)->asked) == 0))
         return false;
     return revocable_roll_back(self);
