@@ -127,6 +127,9 @@ class Reproduction:
     def verdict(self) -> str:
         """Order, shape and statements in words."""
         parts = []
+        ratios = [row.ratio for row in self.rows if row.ratio is not None]
+        if len(ratios) == 1:
+            parts.append(f"ratio {ratios[0]:.2f}")
         if self.order[1]:
             parts.append(f"order {self.order[0]} of {self.order[1]} pairs")
         if self.shape is not None:
