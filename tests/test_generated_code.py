@@ -142,6 +142,10 @@ ACQUIRE = {
     "io_spin": {"cas"},
     "lifted": {"cas"},
     "revocable": {"cas"},
+    "handover": {"cas"},
+    "renouncement": {"cas"},
+    "tnp": {"cas"},
+    "tnp_selective": {"cas"},
 }
 RELEASE = {
     "null": {"free"},
@@ -167,6 +171,10 @@ RELEASE = {
     "io_spin": {"cas", "free"},  # a section that may block; a short or nested one
     "lifted": {"cas", "free"},  # outermost; nested
     "revocable": {"cas", "free"},
+    "handover": {"cas"},
+    "renouncement": {"cas"},
+    "tnp": {"cas"},
+    "tnp_selective": {"cas"},
 }
 STORE_THEN_LOAD = {"full": (0, 1), "rmw": (1, 0), "store_forward": (0, 0)}
 
@@ -255,7 +263,9 @@ def test_fence_kinds_of_x86_64(name: str, rmw: str, forward: str) -> None:
         assert re.search(pattern, text), text
 
 
-@pytest.mark.parametrize(("kind", "name"), [*enumerate(["stop", "park", "unpark", "wake"])])
+@pytest.mark.parametrize(
+    ("kind", "name"), [*enumerate(["stop", "park", "unpark", "wake", "switch"])]
+)
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_charges(flavour: str, kind: int, name: str) -> None:
     register = 20 + kind
