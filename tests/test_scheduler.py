@@ -14,7 +14,7 @@ from tests.test_engine import Options, Program, invoke, run
 
 FLAVOURS = list(TARGETS)
 JAVA = [lock.name for lock in load_locks().values() if lock.java]
-LIMIT = {"max_instructions": 100_000_000}
+LIMIT: Options = {"max_instructions": 100_000_000}
 SLICE = 50_000
 
 
