@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from sweeps.build import TARGETS, Builder
+from sweeps.build import TARGETS, Builder, Program
 from sweeps.cells import Cell
 from sweeps.locks import load_locks
-from tests.test_engine import Options, Program, invoke, run
+from tests.test_engine import Options, invoke, run
 
 FLAVOURS = list(TARGETS)
 JAVA = [lock.name for lock in load_locks().values() if lock.java]
