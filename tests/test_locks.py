@@ -15,6 +15,7 @@ from sweeps.build import TARGETS, Builder, Program
 from sweeps.cells import Cell, impossible
 from sweeps.locks import load_locks
 from sweeps.workloads import WORKLOADS
+from tests.commands import lockcross
 from tests.native_build import (
     FLAVOURS,
     all_variants,
@@ -54,7 +55,7 @@ BY_SIGNAL = ("suspend", "signal", "predicated")
 BROKEN = ("-iquote", "tests/native/broken")
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("flavour", ["lock", "larx", "lse"])
 def test_every_kernel_builds_without_a_warning(flavour: str) -> None:
     programs = [
         Program(name, lock, "full", flavour, scheduled=workload.needs_cores)
@@ -65,17 +66,19 @@ def test_every_kernel_builds_without_a_warning(flavour: str) -> None:
 
 
 def conformance_runs(lock: str, variant: str) -> Iterator[tuple[Program, int]]:
-    """Two threads and four, or as many as there may be; every fence kind of the default variant."""
+    """Two threads and four, or as many as there may be, with the default variant; three with the
+    others, and two with fences that are not full."""
     most = load_locks()[lock].threads or 4
     for flavour in FLAVOURS:
         for fence in fence_kinds(lock, flavour) if not variant else ("full",):
             program = Program("conformance", lock, fence, flavour, variant=variant)
+            wanted = (3,) if variant else (2, 4) if fence == "full" else (2,)
             cells = [
                 Cell(
                     "qemu", "generic", TARGETS[flavour].isa, flavour, lock, fence, "conformance",
                     {"iterations": 1}, threads, variant=variant,
                 )
-                for threads in sorted({min(2, most), min(4, most)})
+                for threads in sorted({min(number, most) for number in wanted})
             ]  # fmt: skip
             possible = [cell.threads for cell in cells if not impossible(cell)]
             yield from ((program, threads) for threads in possible or (1,))
@@ -90,8 +93,6 @@ def test_conformance(lock: str, variant: str) -> None:
     assert {program.flavour for program, _ in runs} == set(FLAVOURS)
     for program, threads in runs:
         one_cpu = {min(os.sched_getaffinity(0))} if program.fence == "store_forward" else None
-        if one_cpu and threads > 2:
-            continue
         outcome = run(
             binaries[program].path, program.flavour, cpus=one_cpu, threads=threads, iterations=1,
             seed=threads,
@@ -226,6 +227,14 @@ def test_an_owner_has_no_atomics(flavour: str, tmp_path: Path) -> None:
 
     others = atomics("creator")
     assert [atomics(variant) - others for variant in ("", *BY_SIGNAL)] == [10] * 4
+
+
+@pytest.mark.parametrize("variant", BY_SIGNAL)
+def test_a_simulated_run_says_that_the_handshake_stands_in(variant: str) -> None:
+    chosen = ("--lock", "reservation", "--variant", variant, "--workload", "rounds")
+    done = lockcross("run", *chosen, "--threads", "2", "objects=2", "rounds=6")
+    assert done.returncode == 0, done.stderr
+    assert f"cancellation: handshake stands in for {variant}" in done.stdout
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)

@@ -1,7 +1,8 @@
 /*
  * Runtime of the workload programs: no libc, no loader. It starts the threads on stacks inside the
  * image, reads the arguments, brackets the region of interest, and prints the result line. System
- * calls: write, clone, exit, exit_group and the marker (docs/interfaces.md, sections 4 and 5).
+ * calls: write, clone, exit, exit_group and the marker (docs/interfaces.md, sections 4 and 5), and
+ * with a lock that interrupts threads those of signals.h.
  *
  * A kernel is one file that defines `workload`.
  */
