@@ -9,7 +9,7 @@ from sweeps.build import Program
 from tests.reference_cycles import CASES, REFERENCE, key, measure, programs
 
 KNOWN: dict[str, dict[str, list[int]]] = json.loads(REFERENCE.read_text(encoding="utf-8"))
-RUNS = [(case, program) for case, (workload, _) in CASES.items() for program in programs(workload)]
+RUNS = [(case, program) for case in CASES for program in programs(case)]
 
 
 @pytest.mark.parametrize(
