@@ -95,6 +95,17 @@ def test_a_slice_is_as_long_as_it_says(tmp_path: Path) -> None:
     assert core["charges"]["switch"] == pytest.approx(core["cycles"] / 20_000, rel=0.05)
 
 
+def test_a_slice_that_nobody_else_wants_is_renewed_once(tmp_path: Path) -> None:
+    """The yield point behind its end asks the scheduler, some 75 instructions; the next does not."""
+    arguments: Options = {"threads": 1, "cores": 1, "iterations": 2000}
+    whole, sliced = (
+        simulate(scheduled("sync", "thin"), {**arguments, "slice": cycles}, tmp_path)["cores"][0]
+        for cycles in (0, 5000)
+    )
+    renewals = sliced["cycles"] // 5000
+    assert 0 < sliced["instructions"] - whole["instructions"] < 110 * renewals
+
+
 def test_handover_switches_for_nearly_every_section_and_renouncement_hardly(
     tmp_path: Path,
 ) -> None:

@@ -98,18 +98,18 @@ static void timer(const core_t *core, const void *word, uint64_t slice, volatile
 }
 
 /* The slice of `self` begins. Without an engine nothing sets the word at its end: then it is zero
- * all the time, and each yield point looks at the clock. */
+ * all the time, and each yield point looks at the clock. With one the timer is set first: that of
+ * the slice before, if it was the same thread's, clears the word until then. */
 static void begin_slice(lock_thread_t *self) {
     core_t *core = own(self)->core;
-    if (!run.timed)
-        return;
-    if (settings.engine) {
-        self->slice |= SLICE_RUNNING;
-        timer(core, &self->slice, settings.slice, 0);
-    } else {
+    if (run.timed && !settings.engine) {
         self->slice &= ~SLICE_RUNNING;
         core->deadline = read_ticks() + settings.slice;
+        return;
     }
+    if (run.timed)
+        timer(core, &self->slice, settings.slice, 0);
+    self->slice |= SLICE_RUNNING;
 }
 
 /* Its next yield point finds the slice over. */
