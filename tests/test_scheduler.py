@@ -96,7 +96,7 @@ def test_a_slice_is_as_long_as_it_says(tmp_path: Path) -> None:
 
 
 def test_a_slice_that_nobody_else_wants_is_renewed_once(tmp_path: Path) -> None:
-    """The yield point behind its end asks the scheduler, some 75 instructions; the next does not."""
+    """The yield point behind its end asks the scheduler, some 75 instructions; no other does."""
     arguments: Options = {"threads": 1, "cores": 1, "iterations": 2000}
     whole, sliced = (
         simulate(scheduled("sync", "thin"), {**arguments, "slice": cycles}, tmp_path)["cores"][0]
