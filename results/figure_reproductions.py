@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from results.data import NoDataError
 from results.reproduction import Reproduction, Row
@@ -87,6 +87,7 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
                 *zip(*known, strict=True), color=colour, marker=marker, markersize=9,
                 markerfacecolor="none", linestyle="none", label=f"{name(label)}, published",
             )  # fmt: skip
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     numbers = [float(row.x) for row in rows]
     if min(numbers) > 0 and max(numbers) / min(numbers) > _LONG_AXIS:
         ax.set_xscale("log", base=2)

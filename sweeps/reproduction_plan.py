@@ -191,6 +191,11 @@ def _filled(text: Any, point: Mapping[str, Value]) -> Any:
         raise ValueError(f"{text!r}: {error} is no axis of `each`") from None
 
 
+def _number(value: Value) -> Value:
+    """What is written in digits is a number, such as "{percent}0000"."""
+    return int(value) if isinstance(value, str) and value.isdigit() else value
+
+
 def _cells(plan: Definition) -> Iterator[tuple[str, Measured]]:
     seen = set()
     for one in plan.cell:
@@ -207,7 +212,7 @@ def _cell(plan: Definition, one: CellPlan, point: Mapping[str, Value]) -> Cell:
     isa = one.isa or load_machine(machine).isas[0]
     lock, variant, fence = parse_label(str(_filled(one.lock, point)))
     workload = str(_filled(one.workload, point))
-    given = {key: _filled(value, point) for key, value in one.parameters.items()}
+    given = {key: _number(_filled(value, point)) for key, value in one.parameters.items()}
     keys = WORKLOADS[workload].keys if workload in WORKLOADS else {}
     cell = Cell(
         engine="qemu", machine=machine, isa=isa, flavour=ISAS[isa].flavours[0], lock=lock,
