@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from results.data import NoDataError
 from results.reproduction import Reproduction, Row
@@ -15,6 +15,7 @@ _PUBLISHED, _OURS = "#999999", "#0072B2"
 _CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 _MARKERS = "osD^vP"
 _LONG_AXIS = 20  # numbers over more than this ratio stand on a logarithmic axis
+_PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
 
 
 def draw_reproduction(found: Reproduction) -> Figure:
@@ -66,7 +67,7 @@ def _draw_pairs(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
     ax.set_xlabel(found.plot.y)
     if found.plot.log:
         ax.set_xscale("log")
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        ax.xaxis.set_major_formatter(_PLAIN)
     ax.legend(loc="best", frameon=False)
 
 
@@ -87,11 +88,12 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
                 *zip(*known, strict=True), color=colour, marker=marker, markersize=9,
                 markerfacecolor="none", linestyle="none", label=f"{name(label)}, published",
             )  # fmt: skip
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True, steps=[1, 2, 5, 10]))
+    ax.xaxis.set_major_formatter(_PLAIN)
     numbers = [float(row.x) for row in rows]
     if min(numbers) > 0 and max(numbers) / min(numbers) > _LONG_AXIS:
         ax.set_xscale("log", base=2)
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        ax.xaxis.set_major_formatter(_PLAIN)  # a scale brings its own
     _finish(ax, found)
     ax.set_xlabel(found.plot.x)
 
@@ -132,11 +134,18 @@ def _mark(ax: Axes, x: float, row: Row) -> None:
         ax.plot([x, x], [shown.low, shown.high], marker="_", color="black", linewidth=1.5)
 
 
+def _narrow(ax: Axes) -> bool:
+    """Whether the axis has too few powers of ten to be read by them alone."""
+    low, high = ax.get_ylim()
+    return high < 30 * low
+
+
 def _finish(ax: Axes, found: Reproduction) -> None:
     ax.set_ylabel(found.plot.y)
     if found.plot.log:
         ax.set_yscale("log")
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        ax.yaxis.set_major_formatter(_PLAIN)
+        ax.yaxis.set_minor_formatter(_PLAIN if _narrow(ax) else NullFormatter())
     if found.plot.low is not None:
         ax.set_ylim(bottom=found.plot.low)
     ax.legend(loc="best", frameon=False, fontsize=8, ncols=2)
