@@ -108,7 +108,7 @@ static inline void lock_signalled(void *context) {
 #else
     s->context = context;
     store_rel_u32(&s->answered, number);
-    while (load_acq_u32(&s->resumed) != number)
+    while ((int32_t)(load_acq_u32(&s->resumed) - number) < 0) /* others' may have followed */
         cpu_relax();
 #endif
 }

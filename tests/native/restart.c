@@ -25,7 +25,17 @@ static void expect_sound(guarded_t *object, lock_result_t result) {
 static runtime_key_t keys[] = {[ITERATIONS] = {.name = "iterations", .low = 1, .high = OBJECTS_MAX},
                                RUNTIME_KEYS_END};
 
+/* An owner that was resumed, and comes to see it only when another owner has been, too, goes on. */
+static void resume_late(void) {
+#if !LOCKCROSS_VARIANT_SIGNAL
+    reservation_signal.number = 1, reservation_signal.resumed = 2;
+    lock_signalled(0);
+    reservation_signal.number = reservation_signal.answered = reservation_signal.resumed = 0;
+#endif
+}
+
 static const char *setup(void) {
+    resume_late();
     for (uint64_t i = 0; i < keys[ITERATIONS].value; i++)
         lock_object_init(&objects[i].lock);
     return 0;
