@@ -15,7 +15,8 @@
  *
  * The including header defines before it includes this one:
  *   QUEUED_HANDOVER           1: a release gives the lock to the thread that it wakes
- *   queued_contended(obj)     called under the latch when a thread has to park; bits for the word
+ *   QUEUED_CONTENDED(obj)     if it keeps a statistic: called under the latch when a thread finds
+ *                             the lock held; bits for the word
  */
 #ifndef LOCKCROSS_QUEUED_CORE_H
 #define LOCKCROSS_QUEUED_CORE_H
@@ -27,7 +28,9 @@
 #define QUEUED_TID 0x3fffffffu
 #define QUEUED_FORBIDDEN 0x80000000u
 
-static inline uint32_t queued_contended(lock_object_t *obj);
+#ifndef QUEUED_CONTENDED
+#define QUEUED_CONTENDED(obj) 0
+#endif
 
 static inline bool queued_is_mine(uint32_t word, const lock_thread_t *self) {
     return (word & QUEUED_TID) == self->tid;
@@ -50,7 +53,7 @@ static inline void queued_compete(lock_object_t *obj, monitor_t *monitor, lock_t
                 break;
             continue;
         }
-        if (!cas_acq_u32(&obj->lock_word, word, word | QUEUED_QUEUE | queued_contended(obj)))
+        if (!cas_acq_u32(&obj->lock_word, word, word | QUEUED_QUEUE | QUEUED_CONTENDED(obj)))
             continue;
         if (was_queued)
             queue_prepend(&monitor->entry, self);

@@ -16,12 +16,6 @@
 
 #include "locks/queued_core.h"
 
-/* No statistics. */
-static inline uint32_t queued_contended(lock_object_t *obj) {
-    (void)obj;
-    return 0;
-}
-
 static inline lock_result_t tnp_acquire(lock_object_t *obj, lock_thread_t *self) {
     processor_forbid_switch(self);
     return queued_acquire(obj, self);

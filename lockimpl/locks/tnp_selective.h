@@ -2,31 +2,26 @@
  * tnp_selective: temporally non-preemption by SSJIT of Odaira and Hiraki (slides TNP by SSJIT):
  * only for locks that run-time statistics find contended.
  *
- * The lock is the renouncement lock (queued_core.h) with a statistic: how often a thread had to
- * park for it. From TNP_THRESHOLD on the T bit stands in its lock word for good, and from then on
- * an acquisition forbids the end of the time slice first, as in tnp.h. The fast paths are those of
- * the base lock, to the instruction: a word with T is none that they know, so TNP costs an
- * uncontended lock nothing. That stands for the compiler of the source, which instruments the
- * methods with contended locks anew. A hold knows from the flag word whether it forbade (a lock may
- * become contended while it is held).
+ * The lock is the renouncement lock (queued_core.h) with a statistic: how often a thread found it
+ * held and was about to park. From TNP_THRESHOLD on the T bit stands in its lock word for good, and
+ * from then on an acquisition forbids the end of the time slice first, as in tnp.h. The fast paths
+ * are those of the base lock, to the instruction: a word with T is none that they know, so TNP
+ * costs an uncontended lock nothing. That stands for the compiler of the source, which instruments
+ * the methods with contended locks anew. A hold knows from the flag word whether it forbade (a lock
+ * may become contended while it is held).
  *
- *   extra[0]: contended acquisitions, under the latch of the monitor
+ *   extra[0]: the statistic, under the latch of the monitor
  *
  * Where the source is silent: the threshold, and that the choice is never taken back.
  */
 #ifndef LOCKCROSS_TNP_SELECTIVE_H
 #define LOCKCROSS_TNP_SELECTIVE_H
 
+#define TNP_THRESHOLD 4
 #define QUEUED_HANDOVER 0
+#define QUEUED_CONTENDED(obj) ((obj)->extra[0]++, (obj)->extra[0] >= TNP_THRESHOLD ? QUEUED_TNP : 0)
 
 #include "locks/queued_core.h"
-
-#define TNP_THRESHOLD 4
-
-static inline uint32_t queued_contended(lock_object_t *obj) {
-    obj->extra[0]++;
-    return obj->extra[0] >= TNP_THRESHOLD ? QUEUED_TNP : 0;
-}
 
 LOCK_SLOW lock_result_t tnp_selective_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
