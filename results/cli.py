@@ -56,7 +56,10 @@ def query(
     if sql is None:
         raise LockcrossError("give SQL or a named query; --list shows the named ones")
     with _reading(db) as connection:
-        _print(ask(connection, sql, db), form)
+        answer = ask(connection, sql, db)
+    _print(answer, form)
+    if not answer.rows:
+        print("the query found no rows in the database", file=sys.stderr)
 
 
 def export(
@@ -208,8 +211,10 @@ def locality(
         float, typer.Option("--long", min=0, help="Milliseconds from which a section is long.")
     ] = 10.0,
 ) -> None:
-    """Tell from lock events how contention and thread locality are: the thesis's Tables 4.2 to 4.4,
-    5.2 and 5.3."""
+    """Tell from lock events how contention and thread locality are.
+
+    Prints the thesis's Tables 4.2 to 4.4, 5.2 and 5.3. A SyncOp is an acquisition or a release.
+    """
     from rich.console import Console
 
     from results.events import read_events

@@ -51,13 +51,15 @@ def read_events(path: Path) -> EventLog:
     content = path.read_bytes()
     if len(content) < HEADER.size or not content.startswith(MAGIC):
         raise LockcrossError(
-            f"{path}: not a log of lock events; `lockcross run ... --events {path}` writes one"
+            f"{path}: not a log of lock events; `./lockcross run ... --events FILE` writes one"
         )
     _, version, clock, _, made, count = HEADER.unpack_from(content)
     if version != VERSION:
         raise LockcrossError(f"{path}: version {version} of the log; this program reads {VERSION}")
     if len(content) != HEADER.size + count * RECORD.itemsize:
-        raise LockcrossError(f"{path}: the log is cut short; {count} events are announced")
+        raise LockcrossError(
+            f"{path}: the log is cut short, {count} events are announced; write it again"
+        )
     records = np.frombuffer(content, RECORD, offset=HEADER.size)
     if count and (
         records["kind"].min() < Kind.ACQUIRE

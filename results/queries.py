@@ -145,7 +145,9 @@ def export(frame: pd.DataFrame, path: Path) -> None:
     try:
         writers[path.suffix]()
     except OSError as error:
-        raise QueryError(f"{path}: cannot be written ({error.strerror or error})", 1) from None
+        raise QueryError(
+            f"{path}: cannot be written ({error.strerror or error}); name another file", 1
+        ) from None
 
 
 def as_records(answer: Answer) -> Iterable[dict[str, Any]]:

@@ -22,6 +22,7 @@ from results.validation_table import percent, reasons, signed, verdict
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SHOWN_FAILURES = 100
+_NO_STUDY = "The embedded engine and gem5"
 
 
 class ReportError(LockcrossError):
@@ -65,14 +66,15 @@ def render(
     }  # fmt: skip
     plan = optional_fact(connection, "plan")
     gem5 = others.validation if others else connection
+    kept = _reproductions(connection, figures)
     return environment.get_template("report.html").render(
-        title=plan["title"] if plan else "The embedded engine and gem5",
+        title=plan["title"] if plan else "Published and simulated" if kept else _NO_STUDY,
         study=_study(connection, plan) if plan else None,
         validation=_validation(gem5),
         latency=_latency(gem5),
         gem5_note=others.note if others else "",
         figures=_figures(figures),
-        reproductions=_reproductions(connection, figures),
+        reproductions=kept,
         overtake=overtake.load(connection),
         overtake_axes=overtake.AXES,
         calibration=_calibration(connection),

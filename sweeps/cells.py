@@ -127,5 +127,7 @@ def impossible(cell: Cell) -> str:
     if why := _lock_impossible(cell, isa, lock):
         return why
     if WORKLOADS[cell.workload].needs_cores and cell.cores is None:
-        return f"cores: none: workload {cell.workload} runs where threads share cores only"
+        return (
+            f"cores: none: workload {cell.workload} is for threads that share cores; say how many"
+        )
     return workloads.impossible(cell.workload, cell.lock, cell.threads, cell.parameters)

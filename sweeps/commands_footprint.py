@@ -26,8 +26,11 @@ def footprint(
     jobs: Jobs = 0,
     db: Annotated[Path, typer.Option("--db", help="The database.")] = DATABASE,
 ) -> None:
-    """Count the instructions, atomics, fences, loads and stores of each uncontended way through the
-    locks, by owner and others, and the bytes of an object and of a monitor."""
+    """Count what each uncontended way through a lock is made of, and the bytes of its state.
+
+    Instructions, atomics, fences, loads and stores, by owner and others; the bytes of an object
+    and of an inflated monitor.
+    """
     from rich.console import Console
 
     from results.store import Store

@@ -154,7 +154,7 @@ def run(
     ] = None,
     machine: Annotated[str, typer.Option(help="A machine's name (see `machines`).")] = "generic",
     isa: Annotated[str, typer.Option(help="x86_64, ppc64le or aarch64.")] = "x86_64",
-    threads: Annotated[int, typer.Option(help="Threads, each on a core of its own.")] = 1,
+    threads: Annotated[int, typer.Option(help="Threads, each on its own core unless --cores.")] = 1,
     cores: Annotated[
         int | None, typer.Option(min=1, help="Cores that the threads share; default: one each.")
     ] = None,
@@ -188,6 +188,8 @@ def run(
 
     if events is not None:
         engine = _engine_with_events(engine, db)
+        if events.is_dir() or not events.parent.is_dir():
+            raise LockcrossError(f"--events {events}: not a file in an existing folder")
     load_machine(machine), load_engine(engine)  # unknown names are said before anything else
     cell = Cell(
         engine, machine, isa, flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock,
@@ -222,7 +224,12 @@ def _engine_with_events(engine: str, db: Path | None) -> str:
 def _save_events(folder: Path, file: Path) -> None:
     from sweeps.engines.qemu import EVENTS
 
-    shutil.copyfile(folder / EVENTS, file)
+    try:
+        shutil.copyfile(folder / EVENTS, file)
+    except OSError as error:
+        raise LockcrossError(
+            f"{file}: cannot be written ({error.strerror}); name another file with --events", 1
+        ) from None
 
 
 def _print_run(store: "Store", done: "StoredRun") -> None:

@@ -112,6 +112,8 @@ def workloads(
     table = Table("key", "usual value", "allowed", box=None)
     for key, given in WORKLOADS[name].keys.items():
         allowed = ", ".join(given.choices) or f"{given.low} to {given.high}"
+        if given.text:
+            allowed = "text as in the usual value"
         table.add_row(key, str(given.usual), allowed)
     print(f"{name}: {description(name)}")
     Console().print(table)

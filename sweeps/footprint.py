@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from rich.table import Table
+from rich.table import Column, Table
 
 from results.data import label_of
 from results.errors import LockcrossError
@@ -184,7 +184,7 @@ def tables(found: Sequence[Footprint]) -> Iterator[Table]:
     flavours = dict.fromkeys((one.cell.isa, one.cell.flavour) for one in found)
     for isa, flavour in flavours:
         table = Table(
-            "lock", "by", "acquire", "release", "nested acquire", "nested release",
+            _lock_column(), "by", "acquire", "release", "nested acquire", "nested release",
             "bytes: object", "monitor", title=f"{isa} {flavour}: instructions, and what of them",
             title_justify="left", box=None, padding=(0, 2, 0, 0),
         )  # fmt: skip
@@ -192,17 +192,27 @@ def tables(found: Sequence[Footprint]) -> Iterator[Table]:
             if (one.cell.isa, one.cell.flavour) == (isa, flavour):
                 ways = (one.ways[w] for w in ("acquire", "release", *WAYS[1:3]))
                 sizes = (str(one.object_bytes), str(one.monitor_bytes or "-"))
-                table.add_row(one.label, one.by, *map(str, ways), *sizes)
+                table.add_row(_broken(one.label), one.by, *map(str, ways), *sizes)
         yield table
     yield _beside(found)
 
 
 def _beside(found: Iterable[Footprint]) -> Table:
     table = Table(
-        "lock", "flavour", "by", "counted", "published", title="acquire and release together",
-        title_justify="left", box=None, padding=(0, 2, 0, 0),
+        _lock_column(), "flavour", "by", "counted", "published",
+        title="acquire and release together", title_justify="left", box=None, padding=(0, 2, 0, 0),
     )  # fmt: skip
     for one in found:
         if one.published:
-            table.add_row(one.label, one.cell.flavour, one.by, str(one.pair), one.published)
+            label = _broken(one.label)
+            table.add_row(label, one.cell.flavour, one.by, str(one.pair), one.published)
     return table
+
+
+def _lock_column() -> Column:
+    return Column("lock", no_wrap=True)
+
+
+def _broken(label: str) -> str:
+    """A lock label in lines: cut off by a narrow terminal, variants could not be told apart."""
+    return label.replace(":", "\n:").replace("/", "\n/")

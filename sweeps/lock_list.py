@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from rich.table import Table
+from rich.table import Column, Table
 
 from results.data import label_of
 from sweeps.cells import Cell, impossible
@@ -64,12 +64,10 @@ def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
     """A row a lock, with what its default variant can be had with; below, why not more."""
     columns = (flavour for _, flavour in _FLAVOURS)
     table = Table("lock", "java", "threads", *columns, "in a sentence", box=None)
-    reasons: dict[tuple[str, str], list[str]] = {}  # (what, why) -> labels
+    every: list[Offer] = []
     for lock in locks:
         found = offers(lock)
-        for offer in found:
-            for place in offer.missing.items():
-                reasons.setdefault(place, []).append(offer.label)
+        every += found
         given = ["".join(map(_SHORT.__getitem__, kinds)) for kinds in found[0].kinds.values()]
         said = [lock.summary, *(["variants: " + " ".join(lock.variants)] if lock.variants else [])]
         java, most = "yes" if lock.java else "no", str(lock.threads or "any")
@@ -77,7 +75,7 @@ def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
     yield table
     yield _LEGEND
     yield "cannot be had:"
-    for (what, why), labels in reasons.items():
+    for (what, why), labels in _missing(every).items():
         yield f"  {what} ({', '.join(labels)}): {why}"
 
 
@@ -87,10 +85,21 @@ def details(lock: Lock) -> Iterator[Table | str]:
     yield lock.summary
     yield f"object header: {8 + 8 * lock.words} bytes; threads: {lock.threads or 'any number'}"
     yield "wait, notify, notify_all: " + ("yes" if lock.java else "none")
-    table = Table("variant", *(f"{isa} {flavour}" for isa, flavour in _FLAVOURS), box=None)
+    first = Column("variant", no_wrap=True)
+    table = Table(first, *(f"{isa} {flavour}" for isa, flavour in _FLAVOURS), box=None)
     found = offers(lock)
     for offer in found:
         table.add_row(offer.label, *(" ".join(kinds) for kinds in offer.kinds.values()))
     yield table
-    for what, why in {place: None for offer in found for place in offer.missing.items()}:
-        yield f"cannot be had: {what}: {why}"
+    for (what, why), labels in _missing(found).items():
+        whose = "" if len(labels) == len(found) else f" ({', '.join(labels)})"
+        yield f"cannot be had: {what}{whose}: {why}"
+
+
+def _missing(found: Iterable[Offer]) -> dict[tuple[str, str], list[str]]:
+    """What cannot be had and why: the labels of those that it holds for."""
+    labels: dict[tuple[str, str], list[str]] = {}
+    for offer in found:
+        for place in offer.missing.items():
+            labels.setdefault(place, []).append(offer.label)
+    return labels

@@ -150,8 +150,10 @@ def validate(
     ] = 0,
     db: Annotated[Path, typer.Option("--db", help="The database.")] = DATABASE,
 ) -> None:
-    """Compare the embedded engine with gem5, side by side; needs gem5. Exits with 1 when a bar is
-    missed."""
+    """Compare the embedded engine with gem5, side by side; needs gem5.
+
+    Exits with 1 when a bar is missed.
+    """
     from rich.console import Console
 
     from results.validation import summarize

@@ -145,8 +145,7 @@ WORKLOADS: dict[str, Workload] = {
         | _ITERATIONS
     ),
     "counter": Workload(
-        {"duration": Key(2_000_000, low=1), "critical": Key(20), "think": Key(0)}
-        | SCHEDULING_KEYS,
+        {"duration": Key(2_000_000, low=1), "critical": Key(20), "think": Key(0)} | SCHEDULING_KEYS,
         metrics={
             "wait_mean": "cycles",
             "wait_deviation": "cycles",
@@ -196,9 +195,9 @@ def impossible(workload: str, lock: str, threads: int, parameters: Mapping[str, 
         allowed = (
             str(kind.min_threads)
             if kind.min_threads == kind.max_threads
-            else f"from {kind.min_threads} to {kind.max_threads}"
+            else f"{kind.min_threads} to {kind.max_threads}"
         )
-        return f"threads: {threads}: workload {workload} runs with {allowed}"
+        return f"threads: {threads}: workload {workload} runs with {allowed} threads"
     numbers = {key: value for key, value in parameters.items() if isinstance(value, int)}
     if workload == "lock_sequence":
         return _impossible_sequence(threads, numbers["owner_share"])

@@ -3,13 +3,13 @@
  * Hiraki: the micro benchmark synchmeth, and its modification for fairness), with `critical` turns
  * of delay inside the section and `think` outside.
  *
- * Reports throughput by its pairs and, of all acquisitions,
- *   wait_*          the time from wanting the lock to having it, in simulated cycles: mean,
- * standard deviation, that over the mean in thousandths, and the longest gap_deviation   the
+ * Reports throughput by its pairs and, of all acquisitions, in simulated cycles the time from
+ * wanting the lock to having it: `wait_mean`, `wait_deviation` (standard deviation),
+ * `wait_variation` (that over the mean, in thousandths) and `wait_max`. `gap_deviation` is the
  * slides' measure: standard deviation of the difference between the values that a thread finds in
- * consecutive sections. One switch a time slice of x sections gives sqrt(x) * (n - 1). least, most
- * sections of the thread with the fewest and of that with the most Time is read twice for each
- * section, by every lock alike.
+ * consecutive sections; one switch a time slice of x sections gives sqrt(x) * (n - 1). `least` and
+ * `most` are the sections of the thread with the fewest and of that with the most. Time is read
+ * twice for each section, by every lock alike.
  */
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
@@ -25,6 +25,7 @@ typedef struct {
 } spread_t;
 
 static guarded_t object;
+static volatile uint64_t end; /* by the clock; the first thread that runs sets it for all */
 static struct {
     spread_t waits, gaps;
     lock_result_t result;
@@ -63,8 +64,10 @@ static void see(spread_t *spread, uint64_t value) {
 static uint64_t run(lock_thread_t *self) {
     unsigned me = runtime_index(self);
     uint64_t last = 0; /* value of the counter in this thread's last section */
-    uint64_t now = clock_of(self), end = now + keys[DURATION].value;
-    for (; now < end; now = clock_of(self)) {
+    uint64_t now = clock_of(self);
+    if (load_rlx_u64(&end) == 0)
+        store_rlx_u64(&end, now + keys[DURATION].value);
+    for (; now < load_rlx_u64(&end); now = clock_of(self)) {
         own[me].result |= lock_acquire(&object.lock, self);
         see(&own[me].waits, clock_of(self) - now);
         guarded_section(&object, self, keys[CRITICAL].value);
