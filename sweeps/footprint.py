@@ -103,7 +103,8 @@ class Footprint:
     def published(self) -> str:
         """What a source says of the pair, or nothing."""
         said = PUBLISHED.get((self.cell.lock, self.cell.variant), {})
-        return said.get(self.by, "")
+        of_any = said.get("any", "") if self.by == "alone" else ""
+        return said.get(self.by, of_any)
 
 
 def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell]:
