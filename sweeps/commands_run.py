@@ -154,7 +154,10 @@ def run(
     ] = None,
     machine: Annotated[str, typer.Option(help="A machine's name (see `machines`).")] = "generic",
     isa: Annotated[str, typer.Option(help="x86_64, ppc64le or aarch64.")] = "x86_64",
-    threads: Annotated[int, typer.Option(help="Threads, each on its own core unless --cores.")] = 1,
+    threads: Annotated[
+        int | None,
+        typer.Option(help="Threads, a core each unless --cores; default: the workload's fewest."),
+    ] = None,
     cores: Annotated[
         int | None, typer.Option(min=1, help="Cores that the threads share; default: one each.")
     ] = None,
@@ -193,7 +196,8 @@ def run(
     load_machine(machine), load_engine(engine)  # unknown names are said before anything else
     cell = Cell(
         engine, machine, isa, flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock,
-        fence, workload, _parameters(workload, parameters or []), threads, cas, fence_latency,
+        fence, workload, _parameters(workload, parameters or []),
+        _fewest_threads(workload) if threads is None else threads, cas, fence_latency,
         cancel, seed, "" if variant in _first_variant(lock) else variant, cores,
     )  # fmt: skip
     if why := wrong(cell):
@@ -261,6 +265,12 @@ def _print_run(store: "Store", done: "StoredRun") -> None:
         print(f"cancellation: {options['cancellation']}")
     if output:
         print(output.strip())
+
+
+def _fewest_threads(workload: str) -> int:
+    from sweeps.workloads import WORKLOADS
+
+    return WORKLOADS[workload].min_threads if workload in WORKLOADS else 1
 
 
 def _first_variant(lock: str) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ PUBLISHED: dict[tuple[str, str], dict[str, str]] = {
     },
     ("asym_tasuki", ""): {"owner": "no atomic (K 6.5.3)"},
     ("dekker", ""): {"any": "no atomic (K 6.4.1)"},
-    ("elided", ""): {"alone": "nothing (S 2)"},
+    ("elided", ""): {"alone": "an empty function by a pointer (S 2)"},
 }
 
 

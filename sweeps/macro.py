@@ -28,6 +28,7 @@ BASE = "tasuki"
 TRANSITION = 256  # objects of the run that a cancellation's cost is taken from
 OBJECTS_MAX = 16384
 CANCELLING = ("reservation",)
+_NOT_CHEAPER = "none: the lock is no cheaper here"
 REMOVED_WITHIN = 0.1  # of a statement that says "about"
 
 
@@ -267,12 +268,13 @@ def _implied(
         if (stated.low or 0) > 0:
             yield PlannedRow(
                 f"{words}: % of the run time in locks that {speedup:g} % imply",
-                f"100 * {less} / {saved}", group="share",
+                f"100 * {less} / {saved}", group="share", if_not_positive=_NOT_CHEAPER,
             )  # fmt: skip
         if stated.value is not None:
             yield PlannedRow(
                 f"{words}: run time in s that {speedup:g} % imply",
                 f"{base} * {saved} * {count} * s / {less}", group="run time",
+                if_not_positive=_NOT_CHEAPER,
             )  # fmt: skip
 
 

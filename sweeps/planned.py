@@ -23,7 +23,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row before anything has been run."""
+    """A row before anything has been run. `if_not_positive`: what stands in place of a number that
+    means something above zero only."""
 
     label: str
     ours: str
@@ -34,6 +35,7 @@ class PlannedRow:
     group: str = ""
     note: str = ""
     mark: Published | None = None
+    if_not_positive: str = ""
 
 
 @dataclass(frozen=True)
