@@ -159,7 +159,7 @@ WORKLOADS: dict[str, Workload] = {
     ),
     "priority_mix": Workload(
         {
-            "high": Key(2, low=1, high=MAX_THREADS - 1),
+            "high": Key(1, low=1, high=MAX_THREADS - 1),
             "sections": Key(10, low=1),
             "high_iterations": Key(1000, low=1),
             "low_iterations": Key(5000, low=1),
