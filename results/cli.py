@@ -213,7 +213,8 @@ def locality(
 ) -> None:
     """Tell from lock events how contention and thread locality are.
 
-    Prints the thesis's Tables 4.2 to 4.4, 5.2 and 5.3. A SyncOp is an acquisition or a release.
+    Prints the thesis's Tables 4.2 to 4.4, 5.2 and 5.3. A SyncOp is an acquisition, a release, a
+    wait or a notification.
     """
     from rich.console import Console
 

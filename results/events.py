@@ -76,9 +76,12 @@ def read_events(path: Path) -> EventLog:
 
 def without_idle_operations(events: pd.DataFrame) -> pd.DataFrame:
     """Leaves out every NOTHING_DONE and the record of its thread before it, which it undoes."""
-    order = np.argsort(events["thread"].to_numpy(), kind="stable")
+    thread = events["thread"].to_numpy()
+    order = np.argsort(thread, kind="stable")
     idle = np.flatnonzero(events["kind"].to_numpy()[order] == Kind.NOTHING_DONE)
     keep = np.ones(len(events), bool)
     keep[order[idle]] = False
-    keep[order[idle[idle > 0] - 1]] = False
+    idle = idle[idle > 0]
+    undone = order[idle - 1]  # another thread's where the log has nothing earlier of this one
+    keep[undone[thread[undone] == thread[order[idle]]]] = False
     return events[keep].reset_index(drop=True)

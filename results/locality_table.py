@@ -14,7 +14,7 @@ LONG_MS = 10.0  # Table 4.4's
 def print_tables(logs: Sequence[EventLog], console: Console, long_ms: float = LONG_MS) -> None:
     """Prints the tables, a row a log. Raises LockcrossError for a log of a lock that excludes
     nobody."""
-    sections = {log.name: Sections(log) for log in logs}
+    sections = [Sections(log) for log in logs]
     for table in (
         *_statistics(sections),
         _contention(sections),
@@ -41,7 +41,7 @@ def _mean(total: int, count: int, digits: int = 2) -> str:
     return f"{total / count:,.{digits}f}" if count else ""
 
 
-def _statistics(sections: dict[str, Sections]) -> list[Table]:
+def _statistics(sections: Sequence[Sections]) -> list[Table]:
     title = "Table 4.2: Overall synchronization statistics"
     threads = _table(
         title, "Program", "Threads created", "Threads existing simultaneously", "Objects created"
@@ -54,49 +54,49 @@ def _statistics(sections: dict[str, Sections]) -> list[Table]:
         f"{title} (3)", "Program", "Objects sync'd", "Objects heavily sync'd",
         "SyncOps for heavily sync'd objects", "SyncOps per heavily sync'd object",
     )  # fmt: skip
-    for name, one in sections.items():
+    for one in sections:
         row = one.statistics()
         made = f"{row.objects_made:,}"
         # Threads of a workload live from its beginning to its end.
-        threads.add_row(name, str(row.threads), str(row.threads), made)
+        threads.add_row(one.log.name, str(row.threads), str(row.threads), made)
         objects.add_row(
-            name, made, _share(row.objects, row.objects_made), f"{row.operations:,}",
+            one.log.name, made, _share(row.objects, row.objects_made), f"{row.operations:,}",
             _mean(row.operations, row.objects, 1),
         )  # fmt: skip
         heavy.add_row(
-            name, f"{row.objects:,}", _share(row.heavy_objects, row.objects),
+            one.log.name, f"{row.objects:,}", _share(row.heavy_objects, row.objects),
             f"{row.heavy_operations:,}", _mean(row.heavy_operations, row.heavy_objects, 1),
         )  # fmt: skip
     return [threads, objects, heavy]
 
 
-def _contention(sections: dict[str, Sections]) -> Table:
+def _contention(sections: Sequence[Sections]) -> Table:
     table = _table(
         "Table 4.3: Locality of contention", "Program", "Group", "Objects heavily sync'd",
         "SyncOps", "Fat sections per object", "SyncOps per fat section",
         "SyncOps per flat section", "SyncOps while inflated", texts=2,
     )  # fmt: skip
-    for name, one in sections.items():
+    for one in sections:
         for group, row in one.contention().items():
             flat = row.operations - row.fat_operations
             table.add_row(
-                name, group, f"{row.objects:,}", f"{row.operations:,}",
+                one.log.name, group, f"{row.objects:,}", f"{row.operations:,}",
                 _mean(row.fat_sections, row.objects), _mean(row.fat_operations, row.fat_sections),
                 _mean(flat, row.flat_sections), f"{row.inflated_operations:,}",
             )  # fmt: skip
     return table
 
 
-def _durations(sections: dict[str, Sections], long_ms: float) -> Table:
+def _durations(sections: Sequence[Sections], long_ms: float) -> Table:
     table = _table(
         "Table 4.4: Durations of locked sections", "Program", "Locked sections",
         "Average duration", "Longest duration", f"Durations ≥{long_ms:g} ms (ratio)",
     )  # fmt: skip
-    for name, one in sections.items():
+    for one in sections:
         cycles_per_ms = one.log.clock_mhz * 1000
         row = one.durations(long_ms * cycles_per_ms)
         table.add_row(
-            name, f"{row.sections:,}", f"{row.average / cycles_per_ms:.3g} ms",
+            one.log.name, f"{row.sections:,}", f"{row.average / cycles_per_ms:.3g} ms",
             f"{row.longest / cycles_per_ms:.3g} ms", _share(row.long, row.sections),
         )  # fmt: skip
     return table

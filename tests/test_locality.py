@@ -135,6 +135,8 @@ def test_operations_that_did_nothing_are_none(log_of: LogOf) -> None:
     log = log_of("0a1 0g1 1r1 0w1 0x1 1x1 1n1 1x1 0r1")
     assert log.events["kind"].to_list() == [Kind.ACQUIRE, Kind.ACQUIRED, Kind.RELEASE]
     assert astuple(Sections(log).durations(0)) == (1, 70.0, 70, 1)
+    log = log_of("0a1 0g1 0r1 1x1")  # what thread 1 began is not in the log
+    assert log.events["kind"].to_list() == [Kind.ACQUIRE, Kind.ACQUIRED, Kind.RELEASE]
 
 
 def test_a_log_may_begin_and_end_in_the_middle(log_of: LogOf) -> None:
@@ -286,6 +288,9 @@ def test_the_command_prints_the_tables_of_the_thesis(tmp_path: Path) -> None:
     for words in ("Table 4.2", "Table 4.3", "Table 4.4", "Table 5.2", "Table 5.3", "≥0.0001 ms"):
         assert words in shown.stdout
     assert shown.stdout.count("small") == 8
+    (tmp_path / "other").mkdir()  # a log of the same name is another one
+    other = shutil.copy(log, tmp_path / "other")
+    assert lockcross("locality", str(log), str(other)).stdout.count("small") == 16
     wrong = lockcross("locality", str(tmp_path / "nonesuch"))
     assert wrong.returncode == 2
     (tmp_path / "nonesuch").write_text("no log")
