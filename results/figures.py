@@ -130,7 +130,10 @@ def draw_all(
     for one in load_reproductions(connection):
         if one.plot.kind:
             name = reproduction_figure(one.name)
-            found[name] = write(name, one.title, partial(draw_reproduction, one), folder)
+            try:
+                found[name] = write(name, one.title, partial(draw_reproduction, one), folder)
+            except NoDataError as missing:  # all of its runs failed
+                print(f"figure {name} left out: {missing.message}", file=sys.stderr)
     if others and others.studies and STUDY in {d.section for d in DRAWINGS if d.name in found}:
         found[ENGINES.name] = draw_over_one_another(others.studies, folder)
     if not found:

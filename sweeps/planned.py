@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from results.expression import names
+from results.expression import evaluate, names
 from results.paper import Published
 from results.reproduction import Plot
 from results.style import FENCE_KINDS
@@ -56,10 +57,13 @@ class Planned:
 
 
 def check(row: PlannedRow, cells: Mapping[str, Measured]) -> None:
-    """Raises ValueError for an expression with a name that is no cell's."""
+    """Raises ValueError for an expression that cannot be evaluated, or with a name that is no
+    cell's."""
     for used, part in names(row.ours):
         if used not in cells and (used not in CLOCK or part):
             raise ValueError(f"row {row.label!r}: no cell is named {used!r}")
+    with suppress(ZeroDivisionError):
+        evaluate(row.ours, lambda _name, _part: 1.0)
 
 
 def identifier(text: str) -> str:

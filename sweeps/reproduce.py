@@ -1,6 +1,6 @@
 """`lockcross reproduce`: the sources' numbers beside ours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -113,7 +113,8 @@ def reproduce(
             runner = Runner(store, jobs, progress, bounds, retry_failed)
             found = [run(plan, runner, store) for plan in plans]
             cases = overtake.run(runner, store) if overtakes else []
-        _store_machines(store, plans)
+        machines = {one.cell.machine for plan in plans for one in plan.cells.values()}
+        _store_machines(store, machines.union(overtake.MACHINES if overtakes else ()))
     for one in found:
         print_reproduction(one)
     if cases:
@@ -130,11 +131,10 @@ def _chosen(chosen: Sequence[str]) -> list[Planned]:
     return [load(name) for name in (chosen or known) if name != overtake.NAME]
 
 
-def _store_machines(store: "Store", plans: Sequence[Planned]) -> None:
+def _store_machines(store: "Store", names: Iterable[str]) -> None:
     from results.records import MachineRecord
 
-    used = {one.cell.machine for plan in plans for one in plan.cells.values()}
-    for name in sorted(used):
+    for name in sorted(names):
         machine = load_machine(name)
         store.set_machine(MachineRecord(name, machine.title, machine.model_dump(exclude_none=True)))
 

@@ -153,6 +153,7 @@ def test_a_faulty_definition_says_what_is_wrong() -> None:
         ('machine = "p4xeon"', 'machine = "p5"', "'p5' is unknown"),
         ('"flat in original"', '"round"', "no row 'round'"),
         ("null.cycles", "nul.cycles", "no cell is named 'nul'"),
+        ("/ 10) * ns", "/ 10) ** ns", "is not arithmetic"),
         ('workload = "sync"', 'workload = "sink"', "'sink' is unknown"),
         ('label = "{lock}"', 'label = "{key}"', "is no axis"),
         ('place = "Table 5.4"', 'place = "Table 5.4"\nspace = 1', "space: unknown key"),
@@ -267,6 +268,7 @@ def test_the_report_shows_reproductions_and_borders(tmp_path: Path) -> None:
             ("lines", lines, Plot("lines", "x", "y", True)),
             ("bars", bars, Plot("bars", "", "y", False, -100.0)),
             ("pairs", both.rows, Plot("bars", "", "y")),
+            ("none", (Row("all failed", missing="failed: <why>"),), Plot("bars", "", "y")),
         ):
             fact = {**as_fact(example(*rows, plot=plot)), "name": name}
             store.set_fact(fact_name(name), fact)
@@ -277,7 +279,14 @@ def test_the_report_shows_reproductions_and_borders(tmp_path: Path) -> None:
         page = render(store.connection, drawn)
     assert {f"reproduction_{name}" for name in ("lines", "bars", "pairs")} <= set(drawn)
     assert page.count("data:image/svg+xml") >= 3
-    for text in ("&lt;both&gt;", "does not hold", "1.33", "30, 1.5 times its own", "Barnes"):
+    for text in (
+        "&lt;both&gt;",
+        "failed: &lt;why&gt;",
+        "does not hold",
+        "1.33",
+        "30, 1.5 times its own",
+        "Barnes",
+    ):
         assert text in page
 
 
