@@ -1,6 +1,7 @@
 -- Cells of the validation sets on both engines, and the embedded engine's error, the worst first
 SELECT substr(series.name, 12) AS validation_set, ref.engine, ref.isa, ref.flavour,
-       ref.lock || CASE ref.fence WHEN 'full' THEN '' ELSE '/' || ref.fence END AS label,
+       ref.lock || CASE ref.variant WHEN '' THEN '' ELSE ':' || ref.variant END
+           || CASE ref.fence WHEN 'full' THEN '' ELSE '/' || ref.fence END AS label,
        ref.workload, ref.threads, round(b.value, 2) AS gem5, round(a.value, 2) AS qemu,
        round(100 * (a.value - b.value) / b.value, 2) AS error_percent,
        ref.id AS gem5_run, own.id AS qemu_run
@@ -8,7 +9,8 @@ FROM series JOIN runs ref ON ref.id = series.run_id AND ref.engine GLOB 'gem5/*'
 JOIN series other ON other.name = series.name
 JOIN runs own ON own.id = other.run_id AND own.engine = 'qemu'
     AND own.machine = ref.machine AND own.isa = ref.isa AND own.flavour = ref.flavour
-    AND own.lock = ref.lock AND own.fence = ref.fence AND own.workload = ref.workload
+    AND own.lock = ref.lock AND own.variant = ref.variant AND own.fence = ref.fence
+    AND own.workload = ref.workload
     AND own.parameters = ref.parameters AND own.threads = ref.threads AND own.cas IS ref.cas
     AND own.fence_latency IS ref.fence_latency AND own.cancel IS ref.cancel
     AND own.seed = ref.seed
