@@ -92,7 +92,7 @@ def wrong(cell: Cell) -> str:
         return (
             f"threads: {cell.threads}: allowed is a whole number from 1 to {workloads.MAX_THREADS}"
         )
-    if cell.cores is not None and not 1 <= cell.cores <= cell.threads:
+    if cell.cores is not None and cell.cores < 1:
         return f"cores: {cell.cores}: allowed is a whole number from 1 to threads, {cell.threads}"
     return ""
 
@@ -126,6 +126,8 @@ def impossible(cell: Cell) -> str:
         return f"fence: {cell.fence} on {cell.isa}: {isa.refused_fence_kinds[cell.fence]}"
     if why := _lock_impossible(cell, isa, lock):
         return why
+    if cell.cores is not None and cell.cores > cell.threads:
+        return f"cores: {cell.cores}: allowed is a whole number from 1 to threads, {cell.threads}"
     if WORKLOADS[cell.workload].needs_cores and cell.cores is None:
         return (
             f"cores: none: workload {cell.workload} is for threads that share cores; say how many"

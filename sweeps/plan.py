@@ -104,8 +104,15 @@ class Sweep(_Table):
             for value in getattr(self, key) or []:
                 if value not in known:
                     raise ValueError(f"{key}: {value!r} is unknown; allowed are {', '.join(known)}")
-        if self.flavour and "all" in self.flavour and len(self.flavour) > 1:
-            raise ValueError("flavour: 'all' stands for every flavour and must stand alone")
+        own = list(itertools.chain(*(load_locks()[lock].variants for lock in self.lock)))
+        for variant in self.variant or []:
+            if variant not in ("", "all", *own):
+                known_to = f"{', '.join(self.lock)}: " + (", ".join(own) or "none")
+                raise ValueError(f"variant: {variant!r} is unknown; variants of {known_to}")
+        for key in ("flavour", "variant"):
+            values = getattr(self, key) or []
+            if "all" in values and len(values) > 1:
+                raise ValueError(f"{key}: 'all' stands for every {key} and must stand alone")
         return self
 
     def cells(self) -> Iterator[Cell]:

@@ -59,6 +59,11 @@ def test_plans_name_every_lock() -> None:
         ({"machine": '"vax"'}, ["machine", "vax", "generic"]),
         ({"isa": '"mips"'}, ["isa", "mips", "ppc64le"]),
         ({"flavour": '"lse"'}, ["flavour", "lse", "x86_64 has lock only"]),
+        (
+            {"lock": '["thin", "tasuki"]', "variant": '"inlien"', "skip_impossible": "true"},
+            ["variant", "inlien", "thin, tasuki: inline_mp, inline"],
+        ),
+        ({"lock": '"thin"', "variant": '["all", "inline"]'}, ["variant", "stand alone"]),
         ({"workload": '"snyc"'}, ["workload", "snyc", "sync"]),
         ({"parameters": "{}"}, ["parameters.iterations", "missing"]),
         ({"parameters": "{ iterations = 0 }"}, ["parameters.iterations", "0", "from 1"]),
@@ -98,6 +103,12 @@ def test_impossible_cells_can_be_skipped_but_not_all_of_a_sweep() -> None:
     text = plan_text(isa=isas, fence='"rmw"', skip_impossible="true")
     assert len(expand(parse_plan(text))) == 2
     assert "no cell" in complaint(isa='"aarch64"', fence='"rmw"', skip_impossible="true")
+
+
+def test_cores_and_threads_are_axes_of_one_sweep() -> None:
+    axes = {"threads": "[1, 2]", "cores": "[1, 2]"}
+    assert "from 1 to threads, 1" in complaint(**axes)
+    assert len(expand(parse_plan(plan_text(**axes, skip_impossible="true")))) == 4
 
 
 def test_a_plan_too_large_is_refused_before_it_is_expanded() -> None:
