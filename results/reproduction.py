@@ -25,7 +25,8 @@ class Row:
 
     `published` None: our point of a curve of which the text gives no values. A range, or a value
     with a tolerance, is a statement that holds or not. `missing`: why there is none of ours.
-    `mark`: something published that is drawn at its place and not compared.
+    `no_number`: what was run gives no number of meaning, and nothing has failed. `mark`: something
+    published that is drawn at its place and not compared.
     """
 
     label: str
@@ -37,6 +38,7 @@ class Row:
     group: str = ""
     note: str = ""
     missing: str = ""
+    no_number: bool = False
     mark: Published | None = None
 
     @property
@@ -136,7 +138,7 @@ class Reproduction:
             parts.append(f"rank correlation {self.shape:.2f}")
         if self.statements[1]:
             parts.append(f"{self.statements[0]} of {self.statements[1]} statements hold")
-        if missing := sum(bool(row.missing) for row in self.rows):
+        if missing := sum(bool(row.missing) and not row.no_number for row in self.rows):
             parts.append(f"{missing} of {len(self.rows)} rows missing")
         return "; ".join(parts) or "nothing to compare"
 

@@ -343,12 +343,14 @@ def build(
     jobs: Jobs = 0,
 ) -> None:
     """Build the programs that a plan runs."""
-    from sweeps.build import Builder, Program
+    from results.data import label_of
+    from sweeps.build import Builder
     from sweeps.cells import impossible
+    from sweeps.engines import load_engine
     from sweeps.plan import load_plan
 
     possible = [cell for cell in load_plan(plan).cells if not impossible(cell)]
-    built = Builder().build([Program.of(cell) for cell in possible], jobs)
+    built = Builder().build([load_engine(cell.engine).program(cell) for cell in possible], jobs)
     for program, binary in built.items():
-        print(f"{binary.digest[:12]}  {program.workload} {program.lock} {program.fence} "
-              f"{program.flavour}")  # fmt: skip
+        lock = label_of(program.lock, program.fence, program.variant)
+        print(f"{binary.digest[:12]}  {program.workload} {lock} {program.flavour}")

@@ -101,8 +101,10 @@ class Footprint:
 
     @property
     def published(self) -> str:
-        """What a source says of the pair, or nothing."""
+        """What a source says of the pair, or nothing. The sources count with plain fences."""
         said = PUBLISHED.get((self.cell.lock, self.cell.variant), {})
+        if self.cell.fence == "rmw":
+            return ""
         of_any = said.get("any", "") if self.by == "alone" else ""
         return said.get(self.by, of_any)
 

@@ -64,11 +64,12 @@ def _row(planned: Planned, row: PlannedRow, runs: Mapping[str, "StoredRun"]) -> 
             missing = f"a run has no metric {error}"
         except ZeroDivisionError:
             missing = "a division by zero"
-    if ours is not None and ours <= 0 and row.if_not_positive:
+    no_number = ours is not None and ours <= 0 and bool(row.if_not_positive)
+    if no_number:
         ours, missing = None, row.if_not_positive
     return Row(
         row.label, row.published, ours, row.tolerance, row.series, row.x, row.group, row.note,
-        missing, row.mark,
+        missing, no_number, row.mark,
     )  # fmt: skip
 
 
