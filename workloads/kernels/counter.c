@@ -11,8 +11,8 @@
  * `most` are the sections of the thread with the fewest and of that with the most. Time is read
  * twice for each section, by every lock alike.
  */
+#include "runtime/clock.h"
 #include "runtime/guarded.h"
-#include "runtime/runtime.h"
 
 enum { DURATION, CRITICAL, THINK };
 
@@ -38,17 +38,9 @@ static runtime_key_t keys[] = {
     RUNTIME_KEYS_END,
 };
 
-#ifdef LOCKCROSS_SCHEDULER
-static uint64_t clock_of(lock_thread_t *self) { return scheduler_clock(self); }
-static const char *const refusal = 0;
-#else
-static uint64_t clock_of(lock_thread_t *self) { return self->tid; }
-static const char *const refusal = "counter runs with cores: it needs the scheduler's clock";
-#endif
-
 static const char *setup(void) {
     lock_object_init(&object.lock);
-    return refusal;
+    return CLOCK_MISSING("counter");
 }
 
 static void prepare(lock_thread_t *self) { (void)self; }

@@ -15,6 +15,7 @@
  *
  * Where the source is silent: the shared data are 256 words, and a pause is a busy one.
  */
+#include "runtime/clock.h"
 #include "runtime/outcome.h"
 
 enum { HIGH, SECTIONS, HIGH_ITERATIONS, LOW_ITERATIONS, WRITES, PAUSE };
@@ -43,14 +44,6 @@ static runtime_key_t keys[] = {
     RUNTIME_KEYS_END,
 };
 
-#ifdef LOCKCROSS_SCHEDULER
-static uint64_t clock_of(lock_thread_t *self) { return scheduler_clock(self); }
-static const char *const refusal = 0;
-#else
-static uint64_t clock_of(lock_thread_t *self) { return self->tid; }
-static const char *const refusal = "priority_mix runs with cores: it needs the scheduler's clock";
-#endif
-
 static bool is_high(const lock_thread_t *self) { return runtime_index(self) < keys[HIGH].value; }
 
 static uint64_t iterations_of(const lock_thread_t *self) {
@@ -61,7 +54,7 @@ static const char *setup(void) {
     if (keys[HIGH].value >= runtime_threads)
         return "high must leave a thread of low priority";
     lock_object_init(&shared.lock);
-    return refusal;
+    return CLOCK_MISSING("priority_mix");
 }
 
 static void prepare(lock_thread_t *self) {
