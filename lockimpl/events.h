@@ -65,7 +65,7 @@ static inline lock_result_t event_tell_result(lock_object_t *obj, const lock_thr
 
 #endif
 
-#define LOCK_TOLD(operation, begun, done)                                                          \
-    LOCK_TOLD_AS(LOCK_MEMBER(operation)(obj, self), begun, done)
+#define LOCK_TOLD(begun, done, operation, ...)                                                     \
+    LOCK_TOLD_AS(LOCK_MEMBER(operation)(obj, self __VA_OPT__(, ) __VA_ARGS__), begun, done)
 
 #endif

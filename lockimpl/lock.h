@@ -7,12 +7,12 @@
  * Exactly one file of a program defines LOCKCROSS_STORAGE before it includes this header: that one
  * holds the thread contexts and the monitor pool. The program also gives lock_fatal().
  *
- * A lock header locks/<name>.h defines, with the prefix <name>_: acquire, release, wait, notify,
- * notify_all, is_idle, and the constants initial_word (lock word of a new object), tid_shift (where
- * a thread's identifier stands in the lock word) and misc_mask (bits of the word that belong to
- * others: the lock preserves them). If it has modes it defines LOCK_IS_FAT(obj) (events.h), if it
- * must know of its threads LOCK_ON_THREAD_INIT(self, index), done for each before any thread runs,
- * and of what section.h offers what it makes use of.
+ * A lock header locks/<name>.h defines, with the prefix <name>_: acquire, release, wait, notify
+ * (which ends up to `limit` waits), is_idle, and the constants initial_word (lock word of a new
+ * object), tid_shift (where a thread's identifier stands in the lock word) and misc_mask (bits of
+ * the word that belong to others: the lock preserves them). If it has modes it defines
+ * LOCK_IS_FAT(obj) (events.h), if it must know of its threads LOCK_ON_THREAD_INIT(self, index),
+ * done for each before any thread runs, and of what section.h offers what it makes use of.
  */
 #ifndef LOCKCROSS_LOCK_H
 #define LOCKCROSS_LOCK_H
@@ -95,10 +95,9 @@ _Noreturn void lock_fatal(const char *message);
         (void)obj, (void)self;                                                                     \
         return ILLEGAL_STATE;                                                                      \
     }                                                                                              \
-    static inline lock_result_t name##_notify(lock_object_t *obj, lock_thread_t *self) {           \
-        return name##_wait(obj, self);                                                             \
-    }                                                                                              \
-    static inline lock_result_t name##_notify_all(lock_object_t *obj, lock_thread_t *self) {       \
+    static inline lock_result_t name##_notify(lock_object_t *obj, lock_thread_t *self,             \
+                                              uint32_t limit) {                                    \
+        (void)limit;                                                                               \
         return name##_wait(obj, self);                                                             \
     }
 
@@ -150,28 +149,28 @@ static inline void lock_object_init_for(lock_object_t *obj, const lock_thread_t 
 
 /* Acquires obj's lock, waiting for it if need be; recursively if `self` holds it. */
 static inline lock_result_t lock_acquire(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_TOLD(_acquire, EVENT_ACQUIRE, EVENT_ACQUIRED);
+    return LOCK_TOLD(EVENT_ACQUIRE, EVENT_ACQUIRED, _acquire);
 }
 
 /* Undoes one acquire. ILLEGAL_STATE if `self` does not hold the lock. */
 static inline lock_result_t lock_release(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_TOLD(_release, EVENT_RELEASE, EVENT_RELEASE);
+    return LOCK_TOLD(EVENT_RELEASE, EVENT_RELEASE, _release);
 }
 
 /* Releases the lock however often it was acquired, waits for a notification, acquires it as often
  * again. ILLEGAL_STATE if `self` does not hold it, and always for a lock without wait. */
 static inline lock_result_t lock_wait(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_TOLD(_wait, EVENT_WAIT, EVENT_WAITED);
+    return LOCK_TOLD(EVENT_WAIT, EVENT_WAITED, _wait);
 }
 
 /* Ends the wait of the thread that has waited longest, if any. Errors as lock_wait. */
 static inline lock_result_t lock_notify(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_TOLD(_notify, EVENT_NOTIFY, EVENT_NOTIFY);
+    return LOCK_TOLD(EVENT_NOTIFY, EVENT_NOTIFY, _notify, 1);
 }
 
 /* Ends the wait of all waiting threads. Errors as lock_wait. */
 static inline lock_result_t lock_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return LOCK_TOLD(_notify_all, EVENT_NOTIFY_ALL, EVENT_NOTIFY_ALL);
+    return LOCK_TOLD(EVENT_NOTIFY_ALL, EVENT_NOTIFY_ALL, _notify, LOCK_MAX_THREADS);
 }
 
 /* Whether the lock is held and waited for by nobody. Only where no thread is using it. */

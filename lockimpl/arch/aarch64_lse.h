@@ -6,38 +6,27 @@
 
 #define LOCKCROSS_FLAVOUR "lse"
 
+/* A CAS by the one instruction `cas`: the three below differ in that alone. */
+#define LOCKCROSS_CAS(name, cas)                                                                   \
+    static inline bool name(volatile uint32_t *p, uint32_t expected, uint32_t desired) {           \
+        uint32_t seen = expected;                                                                  \
+        __asm__ volatile(cas " %w[seen], %w[desired], %[word]"                                     \
+                         : [seen] "+r"(seen), [word] "+Q"(*p)                                      \
+                         : [desired] "r"(desired)                                                  \
+                         : "memory");                                                              \
+        LATENCY_AFTER_ATOMIC(seen);                                                                \
+        return seen == expected;                                                                   \
+    }
+
 /* If *p is `expected`, it becomes `desired`; says whether it did. */
-static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
-    uint32_t seen = expected;
-    __asm__ volatile("casa %w[seen], %w[desired], %[word]"
-                     : [seen] "+r"(seen), [word] "+Q"(*p)
-                     : [desired] "r"(desired)
-                     : "memory");
-    LATENCY_AFTER_ATOMIC(seen);
-    return seen == expected;
-}
+LOCKCROSS_CAS(cas_acq_u32, "casa")
 
 /* As cas_acq_u32, and earlier accesses stay before it. */
-static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
-    uint32_t seen = expected;
-    __asm__ volatile("casal %w[seen], %w[desired], %[word]"
-                     : [seen] "+r"(seen), [word] "+Q"(*p)
-                     : [desired] "r"(desired)
-                     : "memory");
-    LATENCY_AFTER_ATOMIC(seen);
-    return seen == expected;
-}
+LOCKCROSS_CAS(cas_acq_rel_u32, "casal")
 
 /* As cas_acq_u32, without an order. */
-static inline bool cas_rlx_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
-    uint32_t seen = expected;
-    __asm__ volatile("cas %w[seen], %w[desired], %[word]"
-                     : [seen] "+r"(seen), [word] "+Q"(*p)
-                     : [desired] "r"(desired)
-                     : "memory");
-    LATENCY_AFTER_ATOMIC(seen);
-    return seen == expected;
-}
+LOCKCROSS_CAS(cas_rlx_u32, "cas")
+#undef LOCKCROSS_CAS
 
 /* Adds to *p; returns what it was. */
 static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {

@@ -159,12 +159,9 @@ static inline lock_result_t asym_tasuki_wait(lock_object_t *obj, lock_thread_t *
     return core_wait(obj, self);
 }
 
-static inline lock_result_t asym_tasuki_notify(lock_object_t *obj, lock_thread_t *self) {
-    return core_notify(obj, self, 1);
-}
-
-static inline lock_result_t asym_tasuki_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return core_notify(obj, self, MONITOR_NOTIFY_ALL);
+static inline lock_result_t asym_tasuki_notify(lock_object_t *obj, lock_thread_t *self,
+                                               uint32_t limit) {
+    return core_notify(obj, self, limit);
 }
 
 static inline bool asym_tasuki_is_idle(lock_object_t *obj) {

@@ -79,12 +79,8 @@ static inline lock_result_t direct_wait(lock_object_t *obj, lock_thread_t *self)
     return monitor_wait(direct_monitor(obj), self);
 }
 
-static inline lock_result_t direct_notify(lock_object_t *obj, lock_thread_t *self) {
-    return monitor_notify(direct_monitor(obj), self, 1);
-}
-
-static inline lock_result_t direct_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return monitor_notify(direct_monitor(obj), self, MONITOR_NOTIFY_ALL);
+static inline lock_result_t direct_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
+    return monitor_notify(direct_monitor(obj), self, limit);
 }
 
 static inline bool direct_is_idle(lock_object_t *obj) {

@@ -168,12 +168,8 @@ static inline lock_result_t hot_wait(lock_object_t *obj, lock_thread_t *self) {
     return recycled_wait(obj, self);
 }
 
-static inline lock_result_t hot_notify(lock_object_t *obj, lock_thread_t *self) {
-    return recycled_notify(obj, self, 1);
-}
-
-static inline lock_result_t hot_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return recycled_notify(obj, self, MONITOR_NOTIFY_ALL);
+static inline lock_result_t hot_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
+    return recycled_notify(obj, self, limit);
 }
 
 static inline bool hot_is_idle(lock_object_t *obj) {

@@ -65,12 +65,8 @@ static inline lock_result_t lifted_wait(lock_object_t *obj, lock_thread_t *self)
     return mutex_wait(obj, self);
 }
 
-static inline lock_result_t lifted_notify(lock_object_t *obj, lock_thread_t *self) {
-    return mutex_notify(obj, self, 1);
-}
-
-static inline lock_result_t lifted_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return mutex_notify(obj, self, MONITOR_NOTIFY_ALL);
+static inline lock_result_t lifted_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
+    return mutex_notify(obj, self, limit);
 }
 
 static inline bool lifted_is_idle(lock_object_t *obj) { return mutex_is_idle(obj); }

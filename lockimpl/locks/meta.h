@@ -260,7 +260,7 @@ LOCK_SLOW lock_result_t meta_wait(lock_object_t *obj, lock_thread_t *self) {
     return meta_enter(obj, self, number);
 }
 
-LOCK_SLOW lock_result_t meta_notify_some(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
+LOCK_SLOW lock_result_t meta_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
     uint32_t word = meta_lock(obj, self);
     bool mine = meta_is_mine(word, self);
     for (uint32_t at = mine ? meta_number(word) : 0; at && limit > 0; at = record_at(at)->next) {
@@ -271,14 +271,6 @@ LOCK_SLOW lock_result_t meta_notify_some(lock_object_t *obj, lock_thread_t *self
     }
     meta_unlock(obj, self, word);
     return mine ? SUCCESS : ILLEGAL_STATE;
-}
-
-static inline lock_result_t meta_notify(lock_object_t *obj, lock_thread_t *self) {
-    return meta_notify_some(obj, self, 1);
-}
-
-static inline lock_result_t meta_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return meta_notify_some(obj, self, LOCK_MAX_THREADS);
 }
 
 static inline bool meta_is_idle(lock_object_t *obj) {

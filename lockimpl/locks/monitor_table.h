@@ -36,12 +36,9 @@ static inline lock_result_t monitor_table_wait(lock_object_t *obj, lock_thread_t
     return monitor_wait(lookup_monitor(obj), self);
 }
 
-static inline lock_result_t monitor_table_notify(lock_object_t *obj, lock_thread_t *self) {
-    return monitor_notify(lookup_monitor(obj), self, 1);
-}
-
-static inline lock_result_t monitor_table_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return monitor_notify(lookup_monitor(obj), self, MONITOR_NOTIFY_ALL);
+static inline lock_result_t monitor_table_notify(lock_object_t *obj, lock_thread_t *self,
+                                                 uint32_t limit) {
+    return monitor_notify(lookup_monitor(obj), self, limit);
 }
 
 static inline bool monitor_table_is_idle(lock_object_t *obj) {

@@ -40,12 +40,8 @@ static inline lock_result_t naive_wait(lock_object_t *obj, lock_thread_t *self) 
     return monitor_wait(naive_monitor(obj), self);
 }
 
-static inline lock_result_t naive_notify(lock_object_t *obj, lock_thread_t *self) {
-    return monitor_notify(naive_monitor(obj), self, 1);
-}
-
-static inline lock_result_t naive_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return monitor_notify(naive_monitor(obj), self, MONITOR_NOTIFY_ALL);
+static inline lock_result_t naive_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
+    return monitor_notify(naive_monitor(obj), self, limit);
 }
 
 static inline bool naive_is_idle(lock_object_t *obj) { return monitor_is_idle(naive_monitor(obj)); }

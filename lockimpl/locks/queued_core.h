@@ -177,11 +177,9 @@ static inline bool queued_is_idle(lock_object_t *obj) {
     static inline lock_result_t name##_wait(lock_object_t *obj, lock_thread_t *self) {             \
         return queued_wait(obj, self);                                                             \
     }                                                                                              \
-    static inline lock_result_t name##_notify(lock_object_t *obj, lock_thread_t *self) {           \
-        return queued_notify(obj, self, 1);                                                        \
-    }                                                                                              \
-    static inline lock_result_t name##_notify_all(lock_object_t *obj, lock_thread_t *self) {       \
-        return queued_notify(obj, self, MONITOR_NOTIFY_ALL);                                       \
+    static inline lock_result_t name##_notify(lock_object_t *obj, lock_thread_t *self,             \
+                                              uint32_t limit) {                                    \
+        return queued_notify(obj, self, limit);                                                    \
     }                                                                                              \
     static inline bool name##_is_idle(lock_object_t *obj) { return queued_is_idle(obj); }
 

@@ -159,20 +159,12 @@ LOCK_SLOW lock_result_t relaxed_wait(lock_object_t *obj, lock_thread_t *self) {
 }
 
 /* Flat, nobody can be waiting for a notification. */
-static inline lock_result_t relaxed_notify_some(lock_object_t *obj, lock_thread_t *self,
-                                                uint32_t limit) {
+static inline lock_result_t relaxed_notify(lock_object_t *obj, lock_thread_t *self,
+                                           uint32_t limit) {
     uint32_t word = load_acq_u32(&obj->lock_word);
     if (word & NAMED_SHAPE)
         return monitor_notify(named_monitor(word), self, limit);
     return relaxed_is_mine(word, self) ? SUCCESS : ILLEGAL_STATE;
-}
-
-static inline lock_result_t relaxed_notify(lock_object_t *obj, lock_thread_t *self) {
-    return relaxed_notify_some(obj, self, 1);
-}
-
-static inline lock_result_t relaxed_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return relaxed_notify_some(obj, self, MONITOR_NOTIFY_ALL);
 }
 
 static inline bool relaxed_is_idle(lock_object_t *obj) {

@@ -153,15 +153,10 @@ LOCK_SLOW lock_result_t reservation_wait(lock_object_t *obj, lock_thread_t *self
     return core_wait(obj, self);
 }
 
-static inline lock_result_t reservation_notify(lock_object_t *obj, lock_thread_t *self) {
+static inline lock_result_t reservation_notify(lock_object_t *obj, lock_thread_t *self,
+                                               uint32_t limit) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
-    return word & RESERVATION_LRV ? reservation_state(word, self) : core_notify(obj, self, 1);
-}
-
-static inline lock_result_t reservation_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    uint32_t word = load_rlx_u32(&obj->lock_word);
-    return word & RESERVATION_LRV ? reservation_state(word, self)
-                                  : core_notify(obj, self, MONITOR_NOTIFY_ALL);
+    return word & RESERVATION_LRV ? reservation_state(word, self) : core_notify(obj, self, limit);
 }
 
 static inline bool reservation_is_idle(lock_object_t *obj) {

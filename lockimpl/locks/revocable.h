@@ -199,8 +199,7 @@ static inline lock_result_t revocable_wait(lock_object_t *obj, lock_thread_t *se
 
 /* Ends up to `limit` waits, longest first. A section that is rolled back afterwards has caused a
  * spurious wake-up, which Java allows (2.2): nothing is pinned. */
-LOCK_SLOW lock_result_t revocable_notify_some(lock_object_t *obj, lock_thread_t *self,
-                                              uint32_t limit) {
+LOCK_SLOW lock_result_t revocable_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
     if (!revocable_is_mine(load_rlx_u32(&obj->lock_word), self))
         return ILLEGAL_STATE;
     monitor_t *monitor = lookup_monitor(obj);
@@ -214,14 +213,6 @@ LOCK_SLOW lock_result_t revocable_notify_some(lock_object_t *obj, lock_thread_t 
     }
     latch_release(&monitor->latch);
     return SUCCESS;
-}
-
-static inline lock_result_t revocable_notify(lock_object_t *obj, lock_thread_t *self) {
-    return revocable_notify_some(obj, self, 1);
-}
-
-static inline lock_result_t revocable_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return revocable_notify_some(obj, self, MONITOR_NOTIFY_ALL);
 }
 
 static inline bool revocable_is_idle(lock_object_t *obj) {

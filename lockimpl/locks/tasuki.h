@@ -43,12 +43,8 @@ static inline lock_result_t tasuki_wait(lock_object_t *obj, lock_thread_t *self)
     return core_wait(obj, self);
 }
 
-static inline lock_result_t tasuki_notify(lock_object_t *obj, lock_thread_t *self) {
-    return core_notify(obj, self, 1);
-}
-
-static inline lock_result_t tasuki_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return core_notify(obj, self, MONITOR_NOTIFY_ALL);
+static inline lock_result_t tasuki_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
+    return core_notify(obj, self, limit);
 }
 
 static inline bool tasuki_is_idle(lock_object_t *obj) { return core_is_idle(obj); }

@@ -214,20 +214,11 @@ LOCK_SLOW lock_result_t thin_wait(lock_object_t *obj, lock_thread_t *self) {
 }
 
 /* Flat, nobody can be waiting. */
-static inline lock_result_t thin_notify_some(lock_object_t *obj, lock_thread_t *self,
-                                             uint32_t limit) {
+static inline lock_result_t thin_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
     if (word & THIN_SHAPE)
         return monitor_notify(thin_monitor(word), self, limit);
     return thin_is_mine(word, self) ? SUCCESS : ILLEGAL_STATE;
-}
-
-static inline lock_result_t thin_notify(lock_object_t *obj, lock_thread_t *self) {
-    return thin_notify_some(obj, self, 1);
-}
-
-static inline lock_result_t thin_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return thin_notify_some(obj, self, MONITOR_NOTIFY_ALL);
 }
 
 static inline bool thin_is_idle(lock_object_t *obj) {

@@ -171,22 +171,14 @@ LOCK_SLOW lock_result_t to_lock_wait(lock_object_t *obj, lock_thread_t *self) {
 }
 
 /* Flat, nobody can be waiting for a notification. */
-static inline lock_result_t to_lock_notify_some(lock_object_t *obj, lock_thread_t *self,
-                                                uint32_t limit) {
+static inline lock_result_t to_lock_notify(lock_object_t *obj, lock_thread_t *self,
+                                           uint32_t limit) {
     if (load_rlx_u8(to_lock_holds(obj, self->tid)) != 0)
         return SUCCESS;
     uint32_t word = load_acq_u32(&obj->lock_word);
     if (!(word & NAMED_SHAPE))
         return ILLEGAL_STATE;
     return monitor_notify(named_monitor(word), self, limit);
-}
-
-static inline lock_result_t to_lock_notify(lock_object_t *obj, lock_thread_t *self) {
-    return to_lock_notify_some(obj, self, 1);
-}
-
-static inline lock_result_t to_lock_notify_all(lock_object_t *obj, lock_thread_t *self) {
-    return to_lock_notify_some(obj, self, MONITOR_NOTIFY_ALL);
 }
 
 static inline bool to_lock_is_idle(lock_object_t *obj) {

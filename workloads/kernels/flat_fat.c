@@ -3,11 +3,9 @@
  * `sections` of them, the first one flat: in a flat section thread 0 executes a small synchronized
  * block n times m times, while the others wait in a barrier; in a fat section all threads execute
  * it m times each, on the same object. Phase k is section k. */
-#include "runtime/outcome.h"
+#include "kernels/one_object.h"
 
 enum { ITERATIONS, SECTIONS, CRITICAL, THINK };
-
-static guarded_t object, own[LOCK_MAX_THREADS];
 
 static runtime_key_t keys[] = {
     [ITERATIONS] = {.name = "iterations", .low = 1, .high = UINT32_MAX},
@@ -16,15 +14,6 @@ static runtime_key_t keys[] = {
     [THINK] = {.name = "think", .high = UINT32_MAX, .optional = true},
     RUNTIME_KEYS_END,
 };
-
-static const char *setup(void) {
-    lock_object_init_for(&object.lock, &lock_threads[0]);
-    for (unsigned i = 0; i < runtime_threads; i++)
-        lock_object_init_for(&own[i].lock, &lock_threads[i]);
-    return 0;
-}
-
-static void prepare(lock_thread_t *self) { (void)self; }
 
 static lock_result_t blocks(lock_thread_t *self, uint64_t count) {
     uint64_t critical = keys[CRITICAL].value;

@@ -5,26 +5,15 @@
  *
  * The source's computation is 5 seconds on one processor, which waiters that are busy take from it;
  * with a core for each thread they can only take memory bandwidth. */
-#include "runtime/outcome.h"
+#include "kernels/one_object.h"
 
 enum { HOLD };
 enum { COMPUTATION = 1, WAITERS };
-
-static guarded_t object, own[LOCK_MAX_THREADS];
 
 static runtime_key_t keys[] = {
     [HOLD] = {.name = "hold", .low = 1, .high = UINT32_MAX},
     RUNTIME_KEYS_END,
 };
-
-static const char *setup(void) {
-    lock_object_init_for(&object.lock, &lock_threads[0]);
-    for (unsigned i = 0; i < runtime_threads; i++)
-        lock_object_init_for(&own[i].lock, &lock_threads[i]);
-    return 0;
-}
-
-static void prepare(lock_thread_t *self) { (void)self; }
 
 /* The section, with a safepoint in each turn of the computation. */
 static void compute(lock_thread_t *self) {

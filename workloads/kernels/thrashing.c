@@ -6,12 +6,11 @@
  *
  * No lock tells that somebody waits for it, so `hold` has to be long enough that the other one has
  * given up spinning and waits. The source does not say how it forces contention. */
-#include "runtime/outcome.h"
+#include "kernels/one_object.h"
 #include "runtime/turn.h"
 
 enum { ITERATIONS, HOLD };
 
-static guarded_t object, own[LOCK_MAX_THREADS];
 /* Of iteration i, from 0: 2 i while nobody has the lock; 2 i + 1 when the first one has it. */
 static turn_t turn;
 static turn_t attempts; /* iterations in which the second one is about to acquire */
@@ -21,15 +20,6 @@ static runtime_key_t keys[] = {
     [HOLD] = {.name = "hold", .high = UINT32_MAX},
     RUNTIME_KEYS_END,
 };
-
-static const char *setup(void) {
-    lock_object_init_for(&object.lock, &lock_threads[0]);
-    for (unsigned i = 0; i < runtime_threads; i++)
-        lock_object_init_for(&own[i].lock, &lock_threads[i]);
-    return 0;
-}
-
-static void prepare(lock_thread_t *self) { (void)self; }
 
 static lock_result_t iterate_first(lock_thread_t *self, uint32_t i) {
     turn_await(&turn, self, 2 * i);

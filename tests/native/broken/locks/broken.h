@@ -77,7 +77,7 @@ static inline lock_result_t broken_wait(lock_object_t *obj, lock_thread_t *self)
 /* Waits for nothing. */
 #elif BROKEN_PATIENCE
 static inline lock_result_t broken_wait(lock_object_t *obj, lock_thread_t *self) {
-    return tasuki_notify(obj, self);
+    return tasuki_notify(obj, self, 1);
 }
 /* Holds the lock once after waiting, however often it was held. */
 #elif BROKEN_DEPTH
@@ -93,31 +93,17 @@ static inline lock_result_t broken_wait(lock_object_t *obj, lock_thread_t *self)
 }
 #endif
 
-/* Ends the second wait, not the longest. */
-#if BROKEN_ORDER
-static inline lock_result_t broken_notify(lock_object_t *obj, lock_thread_t *self) {
+static inline lock_result_t broken_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
+#if BROKEN_ORDER /* ends the second wait, not the longest */
     uint32_t word = load_rlx_u32(&obj->lock_word);
-    if (word & SPIN_SHAPE && core_monitor(word)->waiting.head)
+    if (limit == 1 && word & SPIN_SHAPE && core_monitor(word)->waiting.head)
         queue_append(&core_monitor(word)->waiting, queue_take(&core_monitor(word)->waiting));
-    return tasuki_notify(obj, self);
-}
-/* Ends every wait. */
-#elif BROKEN_NOTIFY
-static inline lock_result_t broken_notify(lock_object_t *obj, lock_thread_t *self) {
-    return tasuki_notify_all(obj, self);
-}
-#else
-static inline lock_result_t broken_notify(lock_object_t *obj, lock_thread_t *self) {
-    return tasuki_notify(obj, self);
-}
+#elif BROKEN_NOTIFY     /* ends every wait */
+    limit = LOCK_MAX_THREADS;
+#elif BROKEN_NOTIFY_ALL /* ends one wait */
+    limit = 1;
 #endif
-
-static inline lock_result_t broken_notify_all(lock_object_t *obj, lock_thread_t *self) {
-#if BROKEN_NOTIFY_ALL /* ends one wait */
-    return tasuki_notify(obj, self);
-#else
-    return tasuki_notify_all(obj, self);
-#endif
+    return tasuki_notify(obj, self, limit);
 }
 
 static inline bool broken_is_idle(lock_object_t *obj) { return tasuki_is_idle(obj); }
