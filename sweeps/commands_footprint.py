@@ -2,13 +2,13 @@
 
 import csv
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from results.errors import LockcrossError
-from sweeps.commands_run import Jobs, progress_bar
+from sweeps.commands_run import progress_bar
+from sweeps.options import Database, Jobs
 from sweeps.paths import DATABASE
 
 
@@ -24,7 +24,7 @@ def footprint(
     isa: Annotated[str | None, typer.Option(help="Only x86_64, ppc64le or aarch64.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a row a way.")] = False,
     jobs: Jobs = 0,
-    db: Annotated[Path, typer.Option("--db", help="The database.")] = DATABASE,
+    db: Database = DATABASE,
 ) -> None:
     """Count what each uncontended way through a lock is made of, and the bytes of its state.
 

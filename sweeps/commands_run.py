@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.errors import LockcrossError
+from sweeps.options import Database, DryRun, InstructionLimit, Jobs, Keep, RetryFailed, TimeLimit
 from sweeps.paths import DATABASE
 
 if TYPE_CHECKING:
@@ -20,19 +21,9 @@ if TYPE_CHECKING:
 
     from results.records import StoredRun
     from results.store import Store
+    from sweeps.cells import Cell
     from sweeps.engines.base import Limits
 
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Cells at a time; 0: one a CPU.")]
-TimeLimit = Annotated[
-    float, typer.Option(min=0, help="Seconds a cell may take; 0: qemu 60, gem5 1800.")
-]
-Keep = Annotated[
-    bool, typer.Option("--keep", help="Keep every run's folder, not only failed ones'.")
-]
-InstructionLimit = Annotated[
-    int, typer.Option(min=1, help="Instructions a cell may execute, over all cores; gem5: cycles.")
-]
-Database = Annotated[Path, typer.Option("--db", help="The database.")]
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
 DEFAULT_INSTRUCTION_LIMIT = 2_000_000_000
 _SHOWN_FAILURES = 5  # causes
@@ -80,12 +71,8 @@ def progress_bar() -> "Iterator[Progress]":
 
 def sweep(
     plan: Annotated[str, typer.Argument(help="A plan's name (see `plans`) or file.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be run, and how long.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run failed cells once more.")
-    ] = False,
+    dry_run: DryRun = False,
+    retry_failed: RetryFailed = False,
     jobs: Jobs = 0,
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
@@ -182,17 +169,13 @@ def run(
     ] = None,
 ) -> None:
     """Run one cell and print its metrics. A run with --db is not repeated if it is stored."""
-    from results.store import Store
-    from sweeps.cells import Cell, wrong
+    from sweeps.cells import Cell
     from sweeps.engines import load_engine
     from sweeps.isa import ISAS
     from sweeps.machine import load_machine
-    from sweeps.runner import Runner
 
     if events is not None:
-        engine = _engine_with_events(engine, db)
-        if events.is_dir() or not events.parent.is_dir():
-            raise LockcrossError(f"--events {events}: not a file in an existing folder")
+        engine = _engine_with_events(engine, db, events)
     load_machine(machine), load_engine(engine)  # unknown names are said before anything else
     cell = Cell(
         engine, machine, isa, flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock,
@@ -200,6 +183,17 @@ def run(
         _fewest_threads(workload) if threads is None else threads, cas, fence_latency,
         cancel, seed, "" if variant in _first_variant(lock) else variant, cores,
     )  # fmt: skip
+    _run_one(cell, db, limits(time_limit, instruction_limit), keep, events)
+
+
+def _run_one(
+    cell: "Cell", db: Path | None, bounds: "Limits", keep: bool, events: Path | None
+) -> None:
+    """Runs a cell, if it is not in `db`, and prints it. Raises LockcrossError if it is not ok."""
+    from results.store import Store
+    from sweeps.cells import wrong
+    from sweeps.runner import Runner
+
     if why := wrong(cell):
         raise LockcrossError(why)
     with (
@@ -207,14 +201,14 @@ def run(
         Store(db or Path(folder) / "run.db") as store,
     ):
         collect = None if events is None else partial(_save_events, file=events)
-        bounds = limits(time_limit, instruction_limit)
         runner = Runner(store, 1, None, bounds, keep=keep, collect=collect)
         (done,) = runner.run([cell], "run")
         _print_run(store, done)
 
 
-def _engine_with_events(engine: str, db: Path | None) -> str:
-    """The label of an engine that records lock events. Raises LockcrossError if there is none."""
+def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
+    """The label of an engine that records lock events. Raises LockcrossError if there is none, or
+    no place for them."""
     if engine != "qemu":
         raise LockcrossError(f"--events: engine {engine} records none; qemu does")
     if db is not None:
@@ -222,6 +216,8 @@ def _engine_with_events(engine: str, db: Path | None) -> str:
             "--events goes without --db: telling its events slows a program, and a stored run "
             "would not be made again"
         )
+    if events.is_dir() or not events.parent.is_dir():
+        raise LockcrossError(f"--events {events}: not a file in an existing folder")
     return "qemu/events"
 
 

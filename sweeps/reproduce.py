@@ -1,7 +1,6 @@
 """`lockcross reproduce`: the sources' numbers beside ours."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +10,7 @@ from results.expression import evaluate, names
 from results.reproduction import Reproduction, Row, as_fact, cells, fact_name, told
 from sweeps import overtake
 from sweeps.machine import load_machine
+from sweeps.options import Database, DryRun, Jobs, RetryFailed
 from sweeps.paths import DATABASE
 from sweeps.planned import CLOCK, Planned, PlannedRow
 from sweeps.reproduction_plan import load, reproduction_names
@@ -78,16 +78,10 @@ def reproduce(
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Which ones; default: all.")
     ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List them.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be run, and how long.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run failed cells once more.")
-    ] = False,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=0, help="Cells at a time; 0: one a CPU.")
-    ] = 0,
-    db: Annotated[Path, typer.Option("--db", help="The database.")] = DATABASE,
+    dry_run: DryRun = False,
+    retry_failed: RetryFailed = False,
+    jobs: Jobs = 0,
+    db: Database = DATABASE,
 ) -> None:
     """Run the experiments of the sources and print published and simulated numbers side by side."""
     from results.store import Store

@@ -28,6 +28,7 @@ from sweeps.cells import Cell
 from sweeps.engines import load_engine
 from sweeps.isa import ISAS
 from sweeps.machine import load_machine
+from sweeps.options import Database, Jobs
 from sweeps.paths import DATABASE
 from sweeps.runner import Runner
 from sweeps.study_cells import Line, StudyCells, isa_of
@@ -336,10 +337,8 @@ def crossover(
     study: Annotated[
         str, typer.Option(help="A file of sweeps/studies, e.g. gem5_o3; in place of --quick.")
     ] = "",
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=0, help="Cells at a time; 0: one a CPU.")
-    ] = 0,
-    db: Annotated[Path, typer.Option("--db", help="The database.")] = DATABASE,
+    jobs: Jobs = 0,
+    db: Database = DATABASE,
     output: Annotated[
         Path | None, typer.Option(help="Folder of figures and report; default: the database's.")
     ] = None,

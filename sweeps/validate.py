@@ -4,7 +4,6 @@ what they are told. Everything it runs is stored; the tables and the report are 
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +18,7 @@ from sweeps.engines.gem5 import MODELS
 from sweeps.isa import ISAS
 from sweeps.locks import load_locks
 from sweeps.machine import load_machine
+from sweeps.options import Database, Jobs
 from sweeps.paths import DATABASE
 from sweeps.plan import load_plan
 from sweeps.runner import Runner
@@ -145,10 +145,8 @@ def validate(
     latencies: Annotated[
         bool, typer.Option(help="Also sweep set latencies and compare the ways to the region.")
     ] = True,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=0, help="Cells at a time; 0: one a CPU.")
-    ] = 0,
-    db: Annotated[Path, typer.Option("--db", help="The database.")] = DATABASE,
+    jobs: Jobs = 0,
+    db: Database = DATABASE,
 ) -> None:
     """Compare the embedded engine with gem5, side by side; needs gem5.
 

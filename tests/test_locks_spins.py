@@ -1,6 +1,7 @@
 """The locks of the related work and the spin locks beside them, under the engine: where threads run
 at the same time however busy the host is, and every atomic is counted."""
 
+import json
 import re
 from pathlib import Path
 
@@ -32,7 +33,11 @@ def test_contended(lock: str, flavour: str, fence: str, tmp_path: Path) -> None:
             arguments: Options = {
                 "threads": threads, "iterations": 100, "critical": critical, "think": think,
             }  # fmt: skip
-            run(program, arguments, {"max_instructions": 10_000_000}, tmp_path)
+            report = tmp_path / "report.json"
+            done = invoke(program, arguments, {"max_instructions": 10_000_000}, report)
+            assert done.returncode == 0, done.stdout + done.stderr
+            result = json.loads(done.stdout)
+            assert (result["ok"], result["pairs"]) == (True, threads * 100)
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)

@@ -56,7 +56,9 @@ def test_java_locks_conform_where_threads_share_cores(
 def test_they_conform_on_every_flavour(lock: str, flavour: str, tmp_path: Path) -> None:
     for cores in (1, 2):
         arguments: Options = {"threads": 4, "cores": cores, "iterations": 1, "slice": 3000}
-        simulate(scheduled("conformance", lock, flavour), arguments, tmp_path)
+        document = simulate(scheduled("conformance", lock, flavour), arguments, tmp_path)
+        assert len(document["cores"]) == cores
+        assert all(core["charges"]["switch"] > 20 for core in document["cores"])
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
