@@ -12,7 +12,9 @@ from typing import TextIO
 
 from results.errors import LockcrossError
 
-DATABASE = Path(__file__).parent / "output" / "lockcross.db"
+# In the tree, unless ./lockcross found that it cannot be written.
+_WORK = Path(os.environ.get("LOCKCROSS_WORK") or Path(__file__).parent.parent)
+DATABASE = _WORK / "results" / "output" / "lockcross.db"
 MIGRATIONS = Path(__file__).parent / "migrations"
 APPLICATION_ID = 0x4C584442  # set by migration 1
 BUSY_SECONDS = 30

@@ -14,6 +14,7 @@ import typer
 
 from results.errors import LockcrossError
 from sweeps.build import Builder, Program
+from sweeps.engines.qemu_find import find_qemu
 from sweeps.isa import ISAS
 from sweeps.paths import ENGINE_PLUGIN
 
@@ -67,7 +68,7 @@ def _commands(
     isa: str, binary: Path, threads: int, iterations: int, report: Path
 ) -> dict[str, list[str]]:
     """The same program under QEMU alone, with empty callbacks, and with the engine."""
-    qemu = f"/usr/bin/env qemu-{isa}".split()
+    qemu = [find_qemu(isa).path]
     arguments = [str(binary), f"threads={threads}", f"iterations={iterations}"]
     commands = {
         "QEMU alone": [*qemu, *arguments],

@@ -11,7 +11,7 @@ from types import FrameType
 import typer
 
 from results.errors import LockcrossError
-from sweeps.paths import ROOT
+from sweeps.paths import WORK
 
 INTERRUPTED = 130  # exit code, as a shell gives it for Ctrl-C
 
@@ -98,7 +98,7 @@ def _run() -> int:
 
 
 def _os_error(error: OSError) -> str:
-    place = str(error.filename or "").removeprefix(f"{ROOT}/")
+    place = str(error.filename or "").removeprefix(f"{WORK}/")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
             f"the disk is full{f' ({place})' if place else ''}; make room and start again: "

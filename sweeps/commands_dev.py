@@ -1,4 +1,4 @@
-"""Commands for those who work on Lockcross: test, check."""
+"""Commands for those who work on Lockcross: test, check, python."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from results.errors import LockcrossError
-from sweeps.paths import ROOT
+from sweeps.paths import ENGINE_PLUGIN, ROOT, WORK
 
 _C_FOLDERS = ("lockimpl", "workloads", "qemu-timing")
 _C_SUFFIXES = (".c", ".h", ".cc")
@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
     """Adds the commands."""
     app.command(context_settings=_ANY)(test)
     app.command()(check)
+    app.command(context_settings=_ANY)(python)
 
 
 def test(
@@ -29,11 +30,20 @@ def test(
     ] = None,
 ) -> None:
     """Run all tests: the engine's unit tests in C++, then pytest."""
-    _run({"the engine's unit tests": ["make", "-C", "qemu-timing", "-j2", "test"]})
+    engine = ["make", "-C", str(ENGINE_PLUGIN.parent), "-f", str(ROOT / "qemu-timing" / "Makefile")]
+    _run({"the engine's unit tests": [*engine, "BUILD=.", "-j2", "test"]})
     sys.stdout.flush()
     # In place of this process, so that pytest's closing line is the last one.
     os.chdir(ROOT)
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "pytest", *(arguments or [])])
+    cache = ["-o", f"cache_dir={WORK / 'build' / 'pytest'}"]
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "pytest", *cache, *(arguments or [])])
+
+
+def python(
+    arguments: Annotated[list[str] | None, typer.Argument(help="Handed to Python.")] = None,
+) -> None:
+    """Run Python with the packages, the tree and the QEMU that Lockcross uses."""
+    os.execv(sys.executable, [sys.executable, "-P", *(arguments or [])])
 
 
 def check() -> None:

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from results.database import DATABASE
 from results.errors import LockcrossError
 from sweeps.commands_run import progress_bar
 from sweeps.options import Database, Jobs
-from sweeps.paths import DATABASE
 
 
 def register(app: typer.Typer) -> None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from results.database import DATABASE
 from results.errors import LockcrossError
 from sweeps.options import Database, DryRun, InstructionLimit, Jobs, Keep, RetryFailed, TimeLimit
-from sweeps.paths import DATABASE
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -1,6 +1,7 @@
 """Runs processes side by side, each tied to one CPU, to a time limit and to this process."""
 
 import ctypes
+import fcntl
 import os
 import resource
 import selectors
@@ -22,6 +23,7 @@ from sweeps.paths import RUN_FOLDERS
 MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: rubbish must not fill the disk
 _KEPT = 1024 * 1024  # bytes of standard output and error that are read back
 _PR_SET_PDEATHSIG = 1
+_LOCK = ".lock"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 Key = TypeVar("Key")
@@ -57,14 +59,30 @@ class _Running(Generic[Key]):
             os.killpg(self.process.pid, signal.SIGKILL)
 
 
-def _folder_of_this_process() -> Path:
-    """Where its runs get their folders; those of drivers that were killed are removed."""
-    for folder in RUN_FOLDERS.glob("*"):
-        if not Path("/proc", folder.name).exists():
-            shutil.rmtree(folder, ignore_errors=True)
-    own = RUN_FOLDERS / str(os.getpid())
-    own.mkdir(parents=True, exist_ok=True)
-    return own
+class _Folder:
+    """Where the runs of this driver get their folders. Those that drivers left when they were
+    killed are removed: nobody holds their lock."""
+
+    def __init__(self) -> None:
+        RUN_FOLDERS.mkdir(parents=True, exist_ok=True)
+        with (RUN_FOLDERS / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # one driver at a time looks through them
+            for left in RUN_FOLDERS.glob("[!.]*"):
+                _remove_unless_held(left)
+            self.path = Path(tempfile.mkdtemp(dir=RUN_FOLDERS, prefix="driver-"))
+            self._held = (self.path / _LOCK).open("w")
+            fcntl.flock(self._held, fcntl.LOCK_EX)
+
+    def remove(self) -> None:
+        """Removes it with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._held.close()
+
+
+def _remove_unless_held(folder: Path) -> None:
+    with suppress(OSError), (folder / _LOCK).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _tie_to(parent: int, cpu: int) -> Callable[[], None]:
@@ -89,7 +107,7 @@ class Pool(Generic[Key]):
         self._free = list(range(jobs))[::-1]
         self._running: dict[int, _Running[Key]] = {}
         self._selector = selectors.DefaultSelector()
-        self._folders = _folder_of_this_process()
+        self._folder = _Folder()
         self._interrupted = False
         self._starting = False
         self._handlers: dict[int, _Handler] = {}
@@ -113,7 +131,7 @@ class Pool(Generic[Key]):
             running.kill()
             self._end(running)
         self._selector.close()
-        shutil.rmtree(self._folders, ignore_errors=True)
+        self._folder.remove()
 
     def run(self, tasks: Iterable[Task[Key]]) -> Iterator[tuple[Key, Exit, Path]]:
         """Yields each task's key, how it ended and its folder, in the order in which they end.
@@ -140,7 +158,7 @@ class Pool(Generic[Key]):
 
     def _start(self, task: Task[Key]) -> None:
         slot = self._free[-1]
-        folder = Path(tempfile.mkdtemp(dir=self._folders))
+        folder = Path(tempfile.mkdtemp(dir=self._folder.path))
         try:
             with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
                 process = subprocess.Popen(

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from results.database import DATABASE
 from results.errors import LockcrossError
 from results.expression import evaluate, names
 from results.reproduction import Reproduction, Row, as_fact, cells, fact_name, told
 from sweeps import overtake
 from sweeps.machine import load_machine
 from sweeps.options import Database, DryRun, Jobs, RetryFailed
-from sweeps.paths import DATABASE
 from sweeps.planned import CLOCK, Planned, PlannedRow
 from sweeps.reproduction_plan import load, reproduction_names
 

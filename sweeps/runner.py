@@ -17,7 +17,7 @@ from sweeps.build import Binary, Builder
 from sweeps.cells import Cell, digest, impossible, wrong
 from sweeps.engines import load_engine
 from sweeps.engines.base import Engine, Exit, Limits, Reading
-from sweeps.paths import KEPT_FOLDERS, ROOT
+from sweeps.paths import KEPT_FOLDERS, ROOT, WORK
 from sweeps.pool import Pool, Task
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Prepared:
 
     cell: Cell
     identity: str
-    engine_version: str
+    engine_version: str  # with all that is kept beside the run
     binary: Binary | None
     refusal: str
 
@@ -128,16 +128,15 @@ class Runner:
         engine = load_engine(cell.engine)
         if binary is None:  # never run, so there is nothing more that could change the answer
             return Prepared(cell, digest(["refused", refusal, cell.command()]), "", None, refusal)
-        version = engine.version(cell.isa)
         identity = digest(
             {
-                "engine": [cell.engine, version],
+                "engine": [cell.engine, engine.version(cell.isa)],
                 "options": engine.options(cell),
                 "arguments": cell.arguments(),
                 "binary": binary.digest,
             }
         )
-        return Prepared(cell, identity, version, binary, refusal)
+        return Prepared(cell, identity, engine.provenance(cell.isa), binary, refusal)
 
     def _missing(self, prepared: Sequence[Prepared]) -> list[Prepared]:
         """Those to be run, each identity once."""
@@ -180,7 +179,7 @@ class Runner:
         place = KEPT_FOLDERS / item.identity[:16]
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(folder, place)
-        return f"folder: {place.relative_to(ROOT)}\n"
+        return f"folder: {place.relative_to(WORK)}\n"
 
     def _record(
         self, item: Prepared, end: Exit | None, reading: Reading, kept: str = ""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.crossover import Crossover, Point, Search, find_all, search
+from results.database import DATABASE
 from results.errors import LockcrossError
 from results.records import (
     CrossoverRecord,
@@ -29,7 +30,6 @@ from sweeps.engines import load_engine
 from sweeps.isa import ISAS
 from sweeps.machine import load_machine
 from sweeps.options import Database, Jobs
-from sweeps.paths import DATABASE
 from sweeps.runner import Runner
 from sweeps.study_cells import Line, StudyCells, isa_of
 from sweeps.study_plan import StudyPlan, load_study

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from results.database import DATABASE
 from results.errors import LockcrossError
 from results.records import MachineRecord
 from results.store import Store
@@ -19,7 +20,6 @@ from sweeps.isa import ISAS
 from sweeps.locks import load_locks
 from sweeps.machine import load_machine
 from sweeps.options import Database, Jobs
-from sweeps.paths import DATABASE
 from sweeps.plan import load_plan
 from sweeps.runner import Runner
 from sweeps.study import store_isas

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sweeps.build import TARGETS, Builder, Program
+from sweeps.engines.qemu_find import find_qemu
 from sweeps.isa import FENCE_KINDS, ISAS
 from sweeps.locks import load_locks
 from sweeps.paths import BINARIES, ROOT
@@ -88,7 +89,7 @@ def run(
     """Runs a program under bare QEMU, or a `launcher` (none: the host itself), on all CPUs or on
     `cpus`. Fails if it does not end."""
     if launcher is None:
-        launcher = (f"qemu-{TARGETS[flavour].isa}",)
+        launcher = (find_qemu(TARGETS[flavour].isa).path,)
     done = subprocess.run(
         [*launcher, str(binary), *(f"{k}={v}" for k, v in arguments.items())],
         capture_output=True,

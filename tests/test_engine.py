@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sweeps.build import TARGETS, Builder, Program
+from sweeps.engines.qemu_find import find_qemu
 from sweeps.isa import ISAS
 from sweeps.locks import Lock, load_locks
 from sweeps.paths import ENGINE_PLUGIN
@@ -46,7 +47,7 @@ def execute(
     )
     words = [f"{key}={value}" for key, value in arguments.items()]
     return subprocess.run(
-        [f"qemu-{TARGETS[flavour].isa}", "-plugin", plugin, binary, *words, "marker=syscall"],
+        [find_qemu(TARGETS[flavour].isa).path, "-plugin", plugin, binary, *words, "marker=syscall"],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
 

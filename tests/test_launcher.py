@@ -1,5 +1,6 @@
-"""The launcher: no rights to install, a broken environment, a second start."""
+"""The launcher: no rights to install, a broken environment, a second start, which QEMU is taken."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,46 +10,70 @@ import pytest
 from sweeps.paths import ROOT
 from tests.commands import program
 
-TOOLS = "bash dirname readlink uname sha256sum mkdir sort comm flock cat tr env tail".split()
+TOOLS = (
+    "bash dirname readlink uname sha256sum mkdir flock cat tr env tail id df mktemp rm sed".split()
+)
+PROGRAMS = ("qemu-x86_64", "qemu-ppc64le", "qemu-aarch64")
+PLUGINS = "echo '-plugin           QEMU_PLUGIN'"
+NO_PLUGINS = "echo '-cpu model'"
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A tree without .venv, and a bin/ with only the tools that every Debian has."""
-    for name in ("lockcross", "requirements.txt", "sweeps/setup.sh"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    (tmp_path / "bin").mkdir()
+    """A tree without .venv, in a folder whose name has a space, and a bin/ with only the tools that
+    every Debian has."""
+    tree = tmp_path / "a tree"
+    for name in ("lockcross", "requirements.txt", "sweeps/setup"):
+        (tree / name).parent.mkdir(exist_ok=True, parents=True)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tree / name)
+    (tree / "bin").mkdir()
     for tool in TOOLS:
         found = shutil.which(tool)
         assert found
-        (tmp_path / "bin" / tool).symlink_to(found)
-    return tmp_path
+        (tree / "bin" / tool).symlink_to(found)
+    return tree
 
 
-def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def run(tree: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, capture_output=True, text=True, env={"PATH": str(tree / "bin")}, cwd="/",
-        stdin=subprocess.DEVNULL, check=False, timeout=60,
+        command, capture_output=True, text=True, cwd="/", stdin=subprocess.DEVNULL, check=False,
+        env={"PATH": str(tree / "bin"), "HOME": str(tree / "home"), **variables}, timeout=60,
     )  # fmt: skip
 
 
+def shell(tree: Path, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs a script after sourcing the set-up."""
+    begin = 'set -euo pipefail; root="$1"; source "$root/sweeps/setup/set_up.sh"; choose_work; '
+    return run(tree, "bash", "-c", begin + script, "bash", str(tree), **variables)
+
+
+def qemu(folder: Path, script: str = PLUGINS) -> Path:
+    """A QEMU that says of itself what `script` prints."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in PROGRAMS:
+        program(folder, name, script)
+    return folder
+
+
 def test_without_rights_it_says_what_to_install(tree: Path) -> None:
+    (tree / "bin" / "id").unlink()
     program(tree / "bin", "id", "echo 1000")
     program(tree / "bin", "apt-get", "echo must not be called >&2; exit 1")
     done = run(tree, str(tree / "lockcross"), "plans")
     assert done.returncode == 2 and done.stdout == ""
     line = next(text for text in done.stderr.splitlines() if "apt-get install" in text)
-    for package in ("qemu-user", "gcc-powerpc64le-linux-gnu", "g++", "python3-venv"):
+    for package in ("gcc-powerpc64le-linux-gnu", "g++", "python3-venv"):
         assert package in line.split()
 
 
 def test_as_root_it_installs_what_is_missing_and_shows_why_it_cannot(tree: Path) -> None:
+    (tree / "bin" / "id").unlink()
     program(tree / "bin", "id", "echo 0")
     program(tree / "bin", "apt-get", 'case "$*" in *update*) ;; *) echo no such; exit 100;; esac')
     done = run(tree, str(tree / "lockcross"), "plans")
     assert done.returncode == 1
-    assert "installing system packages: qemu-user" in done.stderr
+    assert "installing system packages: " in done.stderr
     assert "no such" in done.stderr and "apt-get install" in done.stderr
 
 
@@ -59,11 +84,12 @@ def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
     (tree / ".venv" / "bin" / "python").symlink_to("/usr/bin/python3")
 
     def ready(first: str = "true") -> bool:
-        script = f"root={tree}; source {tree}/sweeps/setup.sh; {first}; venv_ready"
-        return run(tree, "bash", "-c", script).returncode == 0
+        return shell(tree, f"{first}; venv_ready").returncode == 0
 
-    stamp = "venv_packages | LC_ALL=C sort >$root/.venv/contents; venv_state >$root/.venv/stamp"
+    stamp = "venv_packages >$work/.venv/contents; venv_state >$work/.venv/stamp"
     assert not ready()
+    stamp = stamp.replace("$work/.venv/contents", '"$work/.venv/contents"')
+    stamp = stamp.replace("$work/.venv/stamp", '"$work/.venv/stamp"')
     assert ready(stamp)
     (packages / "added").mkdir()
     assert ready()
@@ -76,3 +102,149 @@ def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
     assert ready(stamp)
     (tree / ".venv" / "bin" / "python").unlink()
     assert not ready()
+
+
+# Which QEMU ------------------------------------------------------------------------------------
+
+
+def chosen(tree: Path, **variables: str) -> list[str]:
+    """The folder that is taken and why, or nothing."""
+    done = shell(tree, 'choose_qemu || exit 0; echo "$qemu"; echo "$qemu_why"', **variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def built_before(tree: Path) -> Path:
+    folder = qemu(tree / "home" / ".cache" / "lockcross" / "qemu" / "x86_64-1:10.0")
+    (folder / "source").write_text("source package qemu 1:10.0\n")
+    return folder
+
+
+def test_the_users_qemu_comes_first_then_the_systems_then_one_built_before(tree: Path) -> None:
+    assert chosen(tree) == []
+    built = built_before(tree)
+    assert chosen(tree) == [str(built), "built here from source package qemu 1:10.0"]
+    qemu(tree / "bin")
+    assert chosen(tree) == [str(tree / "bin"), "the system's, which has plugins"]
+    own = qemu(tree / "own qemu")
+    found = chosen(tree, LOCKCROSS_QEMU=str(own))
+    assert found == [str(own), "named by LOCKCROSS_QEMU"]
+
+
+def test_a_system_qemu_without_plugins_is_passed_over(tree: Path) -> None:
+    qemu(tree / "bin", NO_PLUGINS)
+    assert chosen(tree) == []
+    built = built_before(tree)
+    assert chosen(tree)[0] == str(built)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda folder: (folder / "qemu-aarch64").unlink(), "qemu-aarch64 is not there"),
+        (lambda folder: qemu(folder, NO_PLUGINS), "qemu-x86_64 was built without plugins"),
+        (lambda folder: qemu(folder, "exit 127"), "qemu-x86_64 does not run"),
+    ],
+)
+def test_a_qemu_of_no_use_is_refused_by_name(tree: Path, spoil: object, why: str) -> None:
+    own = qemu(tree / "own")
+    assert callable(spoil)
+    spoil(own)
+    done = run(tree, str(tree / "lockcross"), "plans", LOCKCROSS_QEMU=str(own))
+    assert done.returncode == 2
+    assert f"LOCKCROSS_QEMU={own}: {why}" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_static_qemu_package_is_not_installed_but_its_source_is_built(tree: Path) -> None:
+    if Path("/usr/bin/qemu-x86_64").exists():
+        pytest.skip("the system has qemu-user already")
+    for depends, wanted in (("libc6 (>= 2.34), libglib2.0-0", True), ("", False)):
+        program(tree / "bin", "apt-cache", f"echo 'Package: qemu-user'; echo 'Depends: {depends}'")
+        packages = shell(tree, "missing_for_qemu").stdout.split()
+        assert ("qemu-user" in packages) is wanted
+        assert ("ninja-build" in packages) is not wanted
+
+
+def build(tree: Path, apt_get: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Tries to build one, with an apt-get that does what `apt_get` says."""
+    program(tree / "bin", "apt-get", apt_get)
+    script = 'mkdir -p "$work/build"; exec 9>"$work/build/setup.lock"; build_qemu'
+    done = shell(tree, script, **variables)
+    cache = tree / "home" / ".cache" / "lockcross" / "qemu"
+    assert not list(cache.glob(".building-*")), "what a failure left"
+    return done
+
+
+NAMES = "echo \"'http://mirror/debian/dists/stable/InRelease' x 0 \""
+
+
+def test_no_network_no_source_no_mirror_and_no_disk_are_told_apart(tree: Path) -> None:
+    done = build(
+        tree, f'case "$*" in *print-uris*) {NAMES};; *) echo cannot resolve; exit 100; esac'
+    )
+    assert done.returncode == 1
+    assert "cannot resolve" in done.stderr and "check the network" in done.stderr
+    done = build(
+        tree, f'case "$*" in *print-uris*) {NAMES};; *source*qemu) echo no source; exit 100; esac'
+    )
+    assert done.returncode == 1
+    assert "no source" in done.stderr and "source packages" in done.stderr
+    done = build(tree, "true")
+    assert done.returncode == 1 and "no mirror of this distribution" in done.stderr
+    (tree / "bin" / "df").unlink()
+    program(tree / "bin", "df", "echo h; echo /dev/vda 9000 8900 100 99% /")
+    done = build(tree, "exit 1")
+    assert done.returncode == 1 and "has 100 MB free" in done.stderr
+
+
+def test_a_build_is_kept_by_its_version_and_shows_its_progress(tree: Path) -> None:
+    """With a source package whose configure and ninja are played."""
+    for tool in ("tee", "mv", "cp", "head", "chmod"):
+        (tree / "bin" / tool).symlink_to(shutil.which(tool) or "")
+    qemu(tree / "played")
+    program(
+        tree / "bin", "apt-get",
+        f'case "$*" in *print-uris*) {NAMES};; *source*qemu) mkdir qemu-10; '
+        'printf "Version: 1:10.0\\n" >qemu_10.dsc; '
+        'printf "#!/bin/sh\\n" >qemu-10/configure; chmod +x qemu-10/configure;; esac',
+    )  # fmt: skip
+    program(
+        tree / "bin", "ninja",
+        f'for n in 1 2 3 4; do echo "[$n/4] CC"; done; cp "{tree}/played/"* .',
+    )  # fmt: skip
+    script = 'mkdir -p "$work/build"; exec 9>"$work/build/setup.lock"; build_qemu; echo "$qemu"'
+    done = shell(tree, script)
+    assert done.returncode == 0, done.stderr
+    assert "building QEMU: 50 %" in done.stderr
+    assert done.stdout.strip().endswith(f"{os.uname().machine}-1:10.0")
+    assert chosen(tree)[1] == "built here from source package qemu 1:10.0"
+
+
+# Where things go ---------------------------------------------------------------------------------
+
+
+READ_ONLY = 'writable() { [[ $1 != "$root" ]]; }; choose_work; '  # also for root, who may all
+
+
+def test_a_tree_that_cannot_be_written_builds_in_a_folder_of_the_users(tree: Path) -> None:
+    done = shell(tree, READ_ONLY + 'echo "$work"')
+    place = done.stdout.strip()
+    assert place.startswith(str(tree / "home" / ".local" / "share" / "lockcross" / "tree-"))
+    assert "cannot be written to" in done.stderr and place in done.stderr
+
+
+def test_a_home_that_cannot_be_written_is_no_hindrance(tree: Path) -> None:
+    (tree / "tmp").mkdir()
+    done = shell(
+        tree, READ_ONLY + 'echo "$work"', HOME="/dev/null", TMPDIR=str(tree / "tmp")
+    )  # fmt: skip
+    assert done.stdout.startswith(str(tree / "tmp" / "lockcross-")), done.stderr
+    done = shell(tree, 'echo "$work"; qemu_cache', HOME="/dev/null")
+    assert done.stdout.splitlines() == [str(tree), str(tree / "build" / "qemu")]
+
+
+def test_a_work_folder_can_be_named(tree: Path) -> None:
+    done = shell(tree, 'echo "$work"', LOCKCROSS_WORK=str(tree / "else where"))
+    assert done.stdout.strip() == str(tree / "else where")
+    done = shell(tree, "true", LOCKCROSS_WORK="/dev/null/none")
+    assert done.returncode == 2 and "LOCKCROSS_WORK=/dev/null/none" in done.stderr

@@ -13,6 +13,7 @@ import pytest
 
 from sweeps.build import TARGETS, Builder, Program
 from sweeps.cells import Cell, impossible
+from sweeps.engines.qemu_find import find_qemu
 from sweeps.locks import load_locks
 from sweeps.workloads import WORKLOADS
 from tests.commands import lockcross
@@ -201,7 +202,7 @@ def test_a_cancellation_takes_the_owner_out_of_its_unsafe_region(
 ) -> None:
     """One instruction at a time the signal arrives anywhere; on the host as it happens. The same
     program without the repair shows that it does arrive in unsafe regions."""
-    emulator = f"qemu-{TARGETS[flavour].isa}"
+    emulator = find_qemu(TARGETS[flavour].isa).path
     binary = build_native("restart", "reservation", flavour, "full", variant=variant)
     launchers: list[tuple[str, ...]] = [(emulator,), (emulator, "-singlestep")]
     if platform.machine() == TARGETS[flavour].isa:

@@ -9,6 +9,7 @@ import pytest
 
 from sweeps.build import TARGETS, Builder, Program
 from sweeps.cells import Cell
+from sweeps.engines.qemu_find import find_qemu
 from sweeps.locks import load_locks
 from tests.test_engine import Options, invoke, run
 
@@ -68,7 +69,7 @@ def test_they_conform_without_an_engine(lock: str, flavour: str) -> None:
     program = scheduled("conformance", lock, flavour)
     binary = Builder().build([program])[program].path
     done = subprocess.run(
-        [f"qemu-{TARGETS[flavour].isa}", str(binary), "threads=4", "cores=1", "iterations=2",
+        [find_qemu(TARGETS[flavour].isa).path, str(binary), "threads=4", "cores=1", "iterations=2",
          "slice=2000"],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip

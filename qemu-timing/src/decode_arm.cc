@@ -159,10 +159,12 @@ bool decode_alias(uint32_t w, Insn &insn) {
     return true;
 }
 
+bool is_pair(uint32_t w) { return (w & 0x3a000000) == 0x28000000; } // ldp, stp, ldpsw
+
 // gem5 adds up the address of a pair, and writes the base register back, by operations of their
 // own, and stores a pair by two stores.
 void crack(uint32_t w, Insn &insn) {
-    bool pair = (w & 0x3a000000) == 0x28000000, load = w >> 22 & 1;
+    bool pair = is_pair(w), load = w >> 22 & 1;
     bool post = insn.address_write && (pair ? (w >> 23 & 3) == 1 : (w >> 10 & 3) == 1);
     bool wide = w >> 31;
     if (!pair && !insn.address_write)
@@ -204,6 +206,8 @@ class ArmDecoder : public Decoder {
                 insn.writes &= ~insn.address_write;
             }
             insn.address_reads = insn.reads;
+            if (is_pair(w))
+                insn.pair_bytes = w >> 31 ? 8 : 4;
             crack(w, insn);
         }
         return insn;

@@ -41,6 +41,7 @@ struct Insn {
     // one. The last byte is zero.
     std::array<char, 16> micro_ops{};
     uint8_t size = 0;           // bytes; only where instructions differ in it
+    uint8_t pair_bytes = 0;     // of each of the two registers that it loads or stores; 0: one
     uint64_t address_reads = 0; // of `reads`, what its micro-operations that load need
     // A load-linked or store-conditional that a pipeline treats as a plain access.
     bool plain = false;

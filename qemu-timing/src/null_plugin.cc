@@ -1,5 +1,6 @@
 // A plugin with the callbacks of the timing plugin and nothing in them: what QEMU itself costs. The
 // engine benchmark runs it beside the real one.
+#include "plugin_api.h"
 #include "qemu_plugin_api.h"
 
 namespace {
@@ -19,7 +20,7 @@ void on_translation(qemu_plugin_id_t, qemu_plugin_tb *tb) {
 
 extern "C" {
 
-__attribute__((visibility("default"))) int qemu_plugin_version = 1;
+__attribute__((visibility("default"))) int qemu_plugin_version = lockcross::declared_api();
 
 __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t id,
                                                                const qemu_info_t *, int, char **) {

@@ -1,11 +1,13 @@
 // The plugin: QEMU's callbacks on one side, the region of interest on the other.
 #include "events.h"
+#include "plugin_api.h"
 #include "qemu_plugin_api.h"
 #include "region.h"
 
 #include <array>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <unistd.h>
 
 using namespace lockcross;
@@ -22,6 +24,7 @@ struct Engine {
     Options options;
     std::string isa;
     std::unique_ptr<Decoder> decoder;
+    std::optional<InsnReader> insns;
     std::mutex mutex; // of all below; never held while a guest thread runs inside the region
     std::condition_variable changed;
     std::vector<std::unique_ptr<Block>> blocks;
@@ -83,8 +86,11 @@ void after_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, v
     if (address < image.begin || address + size > image.end) {
         fail(4, "an access at " + std::to_string(address) + " lies outside of the program's image");
     }
-    runner->access(*static_cast<Step *>(data), address - image.begin, size,
-                   qemu_plugin_mem_is_store(info));
+    // One QEMU reports both registers of a pair at once, another one after the other.
+    const Step &step = *static_cast<Step *>(data);
+    uint32_t part = step.insn.pair_bytes ? step.insn.pair_bytes : size;
+    for (uint32_t done = 0; done < size; done += part)
+        runner->access(step, address - image.begin + done, part, qemu_plugin_mem_is_store(info));
 }
 
 // An instruction that the decoder took for one without a memory access.
@@ -121,21 +127,35 @@ void watch(qemu_plugin_insn *insn, Step *step) {
                                      step);
 }
 
-void on_translation(qemu_plugin_id_t, qemu_plugin_tb *tb) {
-    std::lock_guard lock(engine->mutex);
-    BlockBuilder builder(engine->options, qemu_plugin_tb_vaddr(tb));
+// QEMU 7.2 still counts an instruction that it has taken back, because it lies across the end of a
+// page and begins the next block: the last one, cut off, so that it decodes as nothing.
+bool was_taken_back(const Insn &insn, size_t index, uint64_t address) {
+    constexpr uint64_t kLongest = 15;
+    return engine->isa == "x86_64" && index > 0 && insn.size == 0 && -address % kPage < kLongest;
+}
+
+// Adds a block's instructions. Returns the address behind the last one.
+uint64_t add_all(qemu_plugin_tb *tb, BlockBuilder &builder) {
+    uint64_t behind = qemu_plugin_tb_vaddr(tb);
     for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
         qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         uint64_t address = qemu_plugin_insn_vaddr(insn);
         size_t size = qemu_plugin_insn_size(insn);
-        auto bytes = static_cast<const uint8_t *>(qemu_plugin_insn_data(insn));
-        Insn decoded = engine->decoder->decode(bytes, size, address);
+        Insn decoded = engine->decoder->decode(engine->insns->bytes(insn, size), size, address);
+        if (was_taken_back(decoded, i, address))
+            break;
         watch(insn, builder.add(decoded, address, uint32_t(size)));
         engine->host_offset =
             int64_t(reinterpret_cast<uint64_t>(qemu_plugin_insn_haddr(insn)) - address);
+        behind = address + size;
     }
-    qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, qemu_plugin_tb_n_insns(tb) - 1);
-    uint64_t behind = qemu_plugin_insn_vaddr(last) + qemu_plugin_insn_size(last);
+    return behind;
+}
+
+void on_translation(qemu_plugin_id_t, qemu_plugin_tb *tb) {
+    std::lock_guard lock(engine->mutex);
+    BlockBuilder builder(engine->options, qemu_plugin_tb_vaddr(tb));
+    uint64_t behind = add_all(tb, builder);
     // What lies on the same page is there to be read.
     builder.add_behind(*engine->decoder,
                        reinterpret_cast<const uint8_t *>(behind + uint64_t(engine->host_offset)),
@@ -278,7 +298,8 @@ void on_syscall(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t op, ui
 
 extern "C" {
 
-__attribute__((visibility("default"))) int qemu_plugin_version = 1;
+// QEMU reads it after the library's constructors have run.
+__attribute__((visibility("default"))) int qemu_plugin_version = declared_api();
 
 __attribute__((visibility("default"))) int
 qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv) {
@@ -288,6 +309,7 @@ qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char
     } catch (const OptionError &error) {
         fail(2, error.what());
     }
+    engine->insns.emplace(info->version.cur, qemu_plugin_insn_data);
     std::string target = info->target_name;
     engine->isa = target;
     engine->decoder = make_decoder(target);

@@ -73,6 +73,10 @@ class Engine(Protocol):
         Raises LockcrossError, saying what to install, when the engine cannot be used.
         """
 
+    def provenance(self, isa: str) -> str:
+        """The version, and what else of the engine is kept beside a run, though every answer is
+        the same without it."""
+
     def capabilities(self) -> Capabilities:
         """What it can simulate."""
 

@@ -52,6 +52,10 @@ class Gem5Engine:
         """gem5's version and a digest of gem5-configs/."""
         return f"gem5 {find_gem5(isa).version}, gem5-configs {configs_digest()}"
 
+    def provenance(self, isa: str) -> str:
+        """The version."""
+        return self.version(isa)
+
     def capabilities(self) -> Capabilities:
         """Every ISA, a simulated core a thread; the probe says what holds of a given gem5."""
         return Capabilities(tuple(ISAS), MAX_CORES)

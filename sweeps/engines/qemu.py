@@ -2,8 +2,6 @@
 
 import hashlib
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,6 +11,7 @@ from sweeps.build import Program
 from sweeps.cells import Cell
 from sweeps.engines import qemu_output
 from sweeps.engines.base import Capabilities, Exit, Finding, Limits, Reading
+from sweeps.engines.qemu_find import find_qemu
 from sweeps.isa import ISAS
 from sweeps.machine import load_machine
 from sweeps.paths import ENGINE_PLUGIN, ENGINE_SOURCES
@@ -37,8 +36,14 @@ class QemuEngine:
         self.name = "qemu/events" if events else "qemu"
 
     def version(self, isa: str) -> str:
-        """The plugin's version, a digest of its sources, and QEMU's version."""
-        return f"{_plugin_version()}, QEMU {_qemu_version(_find_qemu(isa))}"
+        """The plugin's version and a digest of its sources. Not QEMU's: every QEMU gives the same
+        cycles (docs/machines-tried.md)."""
+        find_qemu(isa)
+        return _plugin_version()
+
+    def provenance(self, isa: str) -> str:
+        """The version, and QEMU's."""
+        return f"{self.version(isa)}, QEMU {find_qemu(isa).version}"
 
     def capabilities(self) -> Capabilities:
         """Every ISA, one simulated core a thread."""
@@ -81,9 +86,10 @@ class QemuEngine:
             clock = load_machine(cell.machine).clock_mhz.number
             options |= {"events": EVENTS, "clock_mhz": clock}
         settings = ",".join(f"{name}={value}" for name, value in sorted(options.items()))
+        plugin += f",out={REPORT},{settings}"
         return [
-            _find_qemu(cell.isa), "-0", "lockcross", "-plugin", f"{plugin},out={REPORT},{settings}",
-            str(binary), *cell.arguments(), "marker=syscall",
+            find_qemu(cell.isa).path, "-0", "lockcross", "-plugin", plugin, str(binary),
+            *cell.arguments(), "marker=syscall",
         ]  # fmt: skip
 
     def read(self, cell: Cell, limits: Limits, end: Exit, folder: Path) -> Reading:
@@ -95,7 +101,9 @@ class QemuEngine:
         findings = []
         for isa in ISAS:
             try:
-                findings.append(Finding(f"qemu-{isa}", True, _qemu_version(_find_qemu(isa))))
+                found = find_qemu(isa)
+                detail = f"{found.version} ({found.path}: {found.why})"
+                findings.append(Finding(f"qemu-{isa}", True, detail))
             except LockcrossError as error:
                 findings.append(Finding(f"qemu-{isa}", False, error.message))
         try:
@@ -106,46 +114,11 @@ class QemuEngine:
 
 
 @cache
-def _find_qemu(isa: str) -> str:
-    """The path of an ISA's QEMU, which can load plugins. Raises LockcrossError."""
-    program = f"qemu-{isa}"
-    path = shutil.which(program)
-    if path is None:
-        raise LockcrossError(f"{program} is missing; on Debian: apt-get install qemu-user", 1)
-    if "-plugin" not in _ask(path, "--help"):
-        raise LockcrossError(
-            f"{program} ({path}) was built without plugins, which the engine needs; "
-            "install QEMU 7.2 or later built with them (Debian 12's qemu-user is)",
-            exit_code=1,
-        )
-    return path
-
-
-@cache
-def _qemu_version(path: str) -> str:
-    found = re.search(r"version (\d\S*)", _ask(path, "--version"))
-    if found is None:
-        raise LockcrossError(f"{path} --version tells no version; install qemu-user again", 1)
-    return found[1]
-
-
-def _ask(path: str, option: str) -> str:
-    try:
-        done = subprocess.run(
-            [path, option], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-            check=False, timeout=30, errors="replace",
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise LockcrossError(f"{path} does not run ({error}); install qemu-user again", 1) from None
-    return done.stdout
-
-
-@cache
 def _plugin_version() -> str:
     """The plugin's version and a digest of its sources, which stands for the model itself: a change
     of it must never be answered with stored results of the one before."""
     if not ENGINE_PLUGIN.exists():
-        raise LockcrossError("the engine plugin is not built; run: make -C qemu-timing", 1)
+        raise LockcrossError("the engine plugin is not built; ./lockcross builds it", 1)
     sources = sorted(p for p in ENGINE_SOURCES.iterdir() if p.suffix in (".cc", ".h"))
     total = hashlib.sha256()
     for path in sources:

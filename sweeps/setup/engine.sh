@@ -1,0 +1,26 @@
+# The plugin of the embedded engine.
+
+engine_folder() { echo "$work/build/qemu-timing"; }
+
+engine_state() {
+    (cd "$root/qemu-timing" && sha256sum Makefile src/* && g++ -dumpfullversion) | sha256sum
+}
+
+engine_ready() {
+    [[ -e $(engine_folder)/liblockcross-timing.so && -e $work/build/engine.stamp ]] &&
+        [[ "$(engine_state)" == "$(<"$work/build/engine.stamp")" ]]
+}
+
+make_engine() {
+    local state folder
+    state="$(engine_state)" folder="$(engine_folder)"
+    say "building the engine plugin"
+    rm -f "$work/build/engine.stamp"
+    mkdir -p "$folder"
+    # make knows no names with spaces: it runs where everything has a short one.
+    ln -sfn "$root/qemu-timing/src" "$folder/src"
+    ln -sfn "$root/qemu-timing/tests" "$folder/tests"
+    quietly "the engine plugin could not be built" \
+        make -C "$folder" -f "$root/qemu-timing/Makefile" BUILD=. -j "$(nproc)" all
+    echo "$state" >"$work/build/engine.stamp"
+}

@@ -1,0 +1,52 @@
+# System packages, by Debian's names.
+
+# Prints those that are missing, told by the files they bring: asking dpkg is slow, and a tool that
+# was installed in another way is as good.
+missing_packages() {
+    local machine
+    machine="$(uname -m)"
+    choose_qemu || missing_for_qemu
+    have powerpc64le-linux-gnu-gcc || echo gcc-powerpc64le-linux-gnu
+    if ! have x86_64-linux-gnu-gcc; then
+        if [[ $machine == x86_64 ]]; then echo gcc; else echo gcc-x86-64-linux-gnu; fi
+    fi
+    if ! have aarch64-linux-gnu-gcc; then
+        if [[ $machine == aarch64 ]]; then echo gcc; else echo gcc-aarch64-linux-gnu; fi
+    fi
+    have g++ || echo g++
+    have make || echo make
+    [[ -e /usr/include/capstone/capstone.h ]] || echo libcapstone-dev
+    [[ -e /usr/include/doctest/doctest.h ]] || echo doctest-dev
+    # Looking for a Python takes longest, and a virtual environment that works answers for it.
+    venv_ready || find_python >/dev/null || echo python3-venv
+}
+
+install_packages() {
+    local packages run=()
+    mapfile -t packages <<<"$(missing_packages)"
+    have apt-get || die 2 "missing: ${packages[*]} (Debian's names), and there is no apt-get here." \
+        "Install them with this system's package manager and start again."
+    if [[ $(id -u) != 0 ]]; then
+        # Without a terminal sudo cannot ask for a password.
+        if have sudo && { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; then
+            run=(sudo)
+        else
+            die 2 "system packages are missing and there are no rights to install them." \
+                "Please run this as root, then start again:"$'\n'"  apt-get install ${packages[*]}"
+        fi
+    fi
+    run+=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+    quietly "the package lists could not be updated; check the network and apt's sources" \
+        "${run[@]}" update
+    # Only now is it known which QEMU the distribution has.
+    mapfile -t packages <<<"$(missing_packages)"
+    say "installing system packages: ${packages[*]}"
+    quietly "the packages could not be installed; try: apt-get install ${packages[*]}" \
+        "${run[@]}" install -y --no-install-recommends "${packages[@]}"
+    # A qemu-user that proves to have no plugins asks for more.
+    local missing
+    missing="$(missing_packages)"
+    [[ -z $missing ]] ||
+        die 1 "still missing after the installation: ${missing//$'\n'/ }" \
+            "(Python 3.11 or later with its venv module is needed)"
+}

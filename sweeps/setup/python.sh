@@ -1,0 +1,47 @@
+# The virtual environment with the packages of requirements.txt.
+
+find_python() {
+    local python
+    for python in python3.14 python3.13 python3.12 python3.11 python3; do
+        if have "$python" && "$python" -c \
+            'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$python"
+            return
+        fi
+    done
+    return 1
+}
+
+# What the environment was made from: the requirements, the place (its scripts name it), and the
+# Python in it, which does not answer when the one it was made from is gone.
+venv_state() {
+    local version
+    version="$("$work/.venv/bin/python" -V 2>/dev/null)" || return 1
+    printf '%s\n' "$(sha256sum <"$root/requirements.txt")" "$work" "$version"
+}
+
+venv_packages() { (cd "$work/.venv" && printf '%s\n' lib/python3*/site-packages/* bin/*); }
+
+venv_ready() {
+    local venv="$work/.venv" package
+    [[ -e $venv/stamp && -e $venv/contents ]] || return 1
+    [[ "$(venv_state)" == "$(<"$venv/stamp")" ]] || return 1
+    # Every package that was installed must still be there; what was added since does no harm.
+    while IFS= read -r package; do
+        [[ -e $venv/$package ]] || return 1
+    done <"$venv/contents"
+}
+
+make_venv() {
+    local python venv="$work/.venv"
+    python="$(find_python)" || die 2 "no Python 3.11 or later with its venv module was found." \
+        "Install one (on Debian: apt-get install python3-venv) and start again."
+    say "making .venv from requirements.txt ($("$python" -V))"
+    rm -rf "$venv"
+    quietly "the virtual environment could not be made" "$python" -m venv "$venv"
+    quietly "the Python packages could not be installed; check the network and pip's index" \
+        "$venv/bin/python" -m pip install --quiet --no-input --disable-pip-version-check \
+        -r "$root/requirements.txt"
+    venv_packages >"$venv/contents"
+    venv_state >"$venv/stamp"
+}
