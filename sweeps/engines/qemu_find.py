@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from results.errors import LockcrossError
 
@@ -26,7 +27,7 @@ def find_qemu(isa: str) -> Qemu:
     """The QEMU of an ISA, which can load plugins. Raises LockcrossError (1), saying what to do."""
     program = f"qemu-{isa}"
     folder = os.environ.get("LOCKCROSS_QEMU")
-    path = shutil.which(program, path=folder)
+    path = shutil.which(str(Path(folder, program)) if folder else program)
     if path is None:
         where = f"not in LOCKCROSS_QEMU={folder}" if folder else "missing"
         raise LockcrossError(f"{program} is {where}; ./lockcross finds or builds one", 1)

@@ -132,14 +132,15 @@ show_progress() { # what is done
 
 # Moves the programs to a folder named by their version, whole or not at all.
 keep_qemu() { # folder, cache
-    local version program
+    local version kept program
     version="$(sed -n 's/^Version: //p' "$1"/qemu_*.dsc | head -n 1)"
+    kept="$2/$(uname -m)-${version#*:}" # a colon would end it in a PATH
     mkdir "$1/done"
     for program in $qemu_programs; do
         mv "$1/build/$program" "$1/done/"
     done
     printf 'source package qemu %s\n' "$version" >"$1/done/source"
-    rm -rf "${2:?}/$(uname -m)-$version"
-    mv "$1/done" "$2/$(uname -m)-$version"
+    rm -rf "${kept:?}"
+    mv "$1/done" "$kept"
     rm -rf "$1"
 }

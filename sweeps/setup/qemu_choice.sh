@@ -2,6 +2,7 @@
 # three instruction sets. Debian 12's qemu-user does; Debian 13's, and every later one, is linked
 # statically and cannot.
 
+qemu_of_package=/usr/bin/qemu-x86_64
 qemu_programs="qemu-x86_64 qemu-ppc64le qemu-aarch64"
 
 # Sets `qemu` (a folder) and `qemu_why`. The user's comes first, then the system's, then one that
@@ -59,7 +60,7 @@ missing_for_qemu() {
 # Whether the distribution's package may load plugins; true where that is not known. Not if it is
 # here already, or depends on no library: what is linked statically cannot load any.
 qemu_package_may_do() {
-    [[ ! -e /usr/bin/qemu-x86_64 ]] || return
+    [[ ! -e $qemu_of_package ]] || return
     have apt-cache || return 0
     local description
     description="$(apt-cache show qemu-user 2>/dev/null)" || return 0
