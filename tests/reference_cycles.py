@@ -1,6 +1,6 @@
 """Cycles that must not move unnoticed: every lock on every flavour, alone and contended.
 
-`python -m tests.reference_cycles` measures them anew and writes reference_cycles.json.
+`./lockcross python -m tests.reference_cycles` measures them anew and writes reference/cycles.json.
 """
 
 import json
@@ -9,9 +9,10 @@ from pathlib import Path
 
 from sweeps.build import TARGETS
 from sweeps.locks import load_locks
-from tests.test_engine import Options, Program, run
+from tests import reference_programs
+from tests.test_engine import Options, Program, execute
 
-REFERENCE = Path(__file__).with_name("reference_cycles.json")
+REFERENCE = reference_programs.FOLDER / "cycles.json"
 OPTIONS: Options = {"seed": 1, "offset_max": 20}
 CASES: dict[str, tuple[str, Options]] = {
     "sync": ("sync", {"threads": 1, "iterations": 100}),
@@ -45,8 +46,13 @@ def programs(case: str) -> list[Program]:
 
 
 def measure(case: str, program: Program, folder: Path) -> list[int]:
-    """Cycles of each core."""
-    document = run(program, CASES[case][1], OPTIONS, folder)
+    """Cycles of each core, of the program that is kept."""
+    binary = reference_programs.unpacked() / reference_programs.name(program)
+    report = folder / "report.json"
+    done = execute(binary, program.flavour, CASES[case][1], OPTIONS, report)
+    assert done.returncode == 0, done.stdout + done.stderr
+    document = json.loads(report.read_text())
+    assert document["complete"]
     return [core["cycles"] for core in document["cores"]]
 
 

@@ -1,0 +1,114 @@
+"""The programs of the reference cycles, kept as they were compiled: so that the regression of the
+engine tests the engine, and no compiler.
+
+`./lockcross python -m tests.reference_programs` compiles them anew, with the compilers that are
+here; `tests.reference_cycles` must follow.
+"""
+
+import hashlib
+import io
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+from sweeps.build import TARGETS, Program, compiler_version, find_compiler, loaded_digest
+from sweeps.paths import ROOT, WORK
+
+FOLDER = Path(__file__).with_name("reference")
+SOURCES = ("lockimpl", "workloads")
+ARCHIVE = FOLDER / "programs.tar.xz"
+MANIFEST = FOLDER / "programs.json"  # how each was made, and its digest
+
+
+def name(program: Program) -> str:
+    """Of a program, in the archive and in the manifest."""
+    return f"{program.workload}-{program.lock}-{program.fence}-{program.flavour}"
+
+
+def command(program: Program, output: str) -> list[str]:
+    """The sweeps' own compile command, and no symbols."""
+    return [*program.command(TARGETS[program.flavour].compiler, output), "-s"]
+
+
+@cache
+def unpacked() -> Path:
+    """The folder with the programs; unpacked once for each archive."""
+    digest = hashlib.sha256(ARCHIVE.read_bytes()).hexdigest()[:16]
+    folder = WORK / "build" / f"reference-programs-{digest}"
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".unpacking-"))
+        with tarfile.open(ARCHIVE) as archive:
+            archive.extractall(temporary, filter="data")
+        try:
+            temporary.replace(folder)
+        except OSError:  # another test was first
+            shutil.rmtree(temporary)
+    return folder
+
+
+def _git(*arguments: str) -> bytes:
+    return subprocess.run(
+        ["git", "-C", str(ROOT), *arguments], stdout=subprocess.PIPE, check=True
+    ).stdout
+
+
+def sources_of(revision: str, folder: Path) -> Path | None:
+    """The C sources of a commit, in a folder; None where the clone does not have it."""
+    try:
+        packed = _git("archive", revision, *SOURCES)
+    except subprocess.CalledProcessError:
+        return None
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def build(program: Program, sources: Path = ROOT) -> bytes:
+    """Compiles a program."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "program"
+        subprocess.run(command(program, str(output)), cwd=sources, check=True)
+        return output.read_bytes()
+
+
+def pack(programs: list[Program]) -> None:
+    """Compiles the programs and writes archive and manifest: the same bytes each time."""
+    with ThreadPoolExecutor() as pool:
+        built = dict(zip(map(name, programs), pool.map(build, programs), strict=True))
+    with tarfile.open(ARCHIVE, "w:xz", preset=9, format=tarfile.USTAR_FORMAT) as archive:
+        for one, content in sorted(built.items()):
+            entry = tarfile.TarInfo(one)
+            entry.size, entry.mode = len(content), 0o755
+            archive.addfile(entry, io.BytesIO(content))
+    flavours = {program.flavour for program in programs}
+    manifest = {
+        "source_revision": _git("log", "-1", "--format=%H", "--", *SOURCES).decode().strip(),
+        "compilers": {one: compiler_version(find_compiler(one)) for one in sorted(flavours)},
+        "commands": {
+            one: " ".join(command(Program("WORKLOAD", "LOCK", "FENCE", one), "OUTPUT"))
+            for one in sorted(flavours)
+        },
+        "digests": {one: loaded_digest(content) for one, content in sorted(built.items())},
+    }
+    MANIFEST.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Writes both files."""
+    from tests.reference_cycles import CASES, programs
+
+    if _git("status", "--porcelain", "--", *SOURCES):
+        sys.exit("commit the C sources first: the manifest names the commit they are of")
+    pack(list(dict.fromkeys(program for case in CASES for program in programs(case))))
+    print(f"{ARCHIVE.name}: {ARCHIVE.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
