@@ -49,7 +49,7 @@ class Instruction:
 @cache
 def disassemble(binary: Path, flavour: str) -> dict[str, list[Instruction]]:
     """All functions of a program."""
-    objdump = TARGETS[flavour].compiler.removesuffix("gcc") + "objdump"
+    objdump = TARGETS[flavour].binutils + "objdump"
     done = subprocess.run(
         [objdump, "-d", "-w", str(binary)], capture_output=True, text=True, check=True
     )

@@ -33,16 +33,16 @@ static runtime_key_t keys[] = {
 runtime_extra_t runtime_extras[] = {
     {"object_bytes", sizeof(lock_object_t)}, {"monitor_bytes", LOCK_MONITOR_BYTES}, {0, 0}};
 
-static __attribute__((noipa)) lock_result_t nothing(lock_object_t *obj, lock_thread_t *self) {
+static RUNTIME_OPAQUE lock_result_t nothing(lock_object_t *obj, lock_thread_t *self) {
     (void)obj, (void)self;
     return SUCCESS;
 }
 
-static __attribute__((noipa)) lock_result_t acquire(lock_object_t *obj, lock_thread_t *self) {
+static RUNTIME_OPAQUE lock_result_t acquire(lock_object_t *obj, lock_thread_t *self) {
     return lock_acquire(obj, self);
 }
 
-static __attribute__((noipa)) lock_result_t release(lock_object_t *obj, lock_thread_t *self) {
+static RUNTIME_OPAQUE lock_result_t release(lock_object_t *obj, lock_thread_t *self) {
     return lock_release(obj, self);
 }
 

@@ -4,7 +4,7 @@
 
 #include "runtime/guarded.h"
 
-#define METHOD static __attribute__((noipa, unused))
+#define METHOD RUNTIME_OPAQUE static __attribute__((unused))
 
 METHOD void plain_method(guarded_t *object, const lock_thread_t *self) {
     guarded_section(object, self, 0);

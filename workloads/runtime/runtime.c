@@ -266,9 +266,9 @@ static void parse(char **arguments) {
 #ifdef LOCK_SIGNALS
 #include "runtime/signals.h"
 #else
-static inline void signals_start(void) {}
-static inline void signals_begin(lock_thread_t *self) { (void)self; }
-static inline void signals_end(lock_thread_t *self) { (void)self; }
+static inline __attribute__((unused)) void signals_start(void) {}
+static inline __attribute__((unused)) void signals_begin(lock_thread_t *self) { (void)self; }
+static inline __attribute__((unused)) void signals_end(lock_thread_t *self) { (void)self; }
 #endif
 
 static void marker(const lock_thread_t *self, int op, long a2, long a3, long a4) {
@@ -286,7 +286,7 @@ void lock_tell_event(unsigned index, unsigned event, const lock_object_t *obj) {
 /* The three below are places in the program too: an engine may watch for their addresses. */
 
 #ifndef LOCKCROSS_SCHEDULER
-__attribute__((noipa)) static void runtime_region_begin(const lock_thread_t *self) {
+RUNTIME_OPAQUE static void runtime_region_begin(const lock_thread_t *self) {
     marker(self, MARKER_BEGIN, runtime_threads, (long)__executable_start, (long)_end);
 #if LOCKCROSS_HAS_M5
     if (announce == M5)
@@ -295,7 +295,7 @@ __attribute__((noipa)) static void runtime_region_begin(const lock_thread_t *sel
 }
 #endif
 
-__attribute__((noipa)) void runtime_phase(lock_thread_t *self, uint64_t phase) {
+RUNTIME_OPAQUE void runtime_phase(lock_thread_t *self, uint64_t phase) {
     marker(self, MARKER_PHASE, (long)phase, 0, 0);
 #if LOCKCROSS_HAS_M5
     if (announce == M5)
@@ -304,7 +304,7 @@ __attribute__((noipa)) void runtime_phase(lock_thread_t *self, uint64_t phase) {
 }
 
 #ifndef LOCKCROSS_SCHEDULER
-__attribute__((noipa)) static void runtime_region_end(const lock_thread_t *self) {
+RUNTIME_OPAQUE static void runtime_region_end(const lock_thread_t *self) {
     marker(self, MARKER_END, 0, 0, 0);
 #if LOCKCROSS_HAS_M5
     if (announce == M5)

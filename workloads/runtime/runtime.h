@@ -14,6 +14,13 @@
 #include "runtime/scheduler.h"
 #endif
 
+/* Of a function that is called as it stands, whatever the compiler knows of it. */
+#ifdef __clang__
+#define RUNTIME_OPAQUE __attribute__((noinline))
+#else
+#define RUNTIME_OPAQUE __attribute__((noipa))
+#endif
+
 /* One argument of a kernel. Whole numbers from `low` to `high`; with `choices`, one of those words
  * (the list ends with NULL) and `value` its index; with `choices` runtime_text, any text and
  * `value` its address. Without `optional` it must be given. */
