@@ -78,12 +78,15 @@ def export(
     print(f"{file}: {len(frame)} rows, {len(frame.columns)} columns")
 
 
-def runs(
+def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
     status: Annotated[str | None, typer.Option(help="ok, failed or refused.")] = None,
     lock: Filter = None,
     isa: Filter = None,
     machine: Filter = None,
     workload: Filter = None,
+    compiler: Annotated[
+        str | None, typer.Option(help="Part of what it says of itself, e.g. 12.2.0 or clang.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
     form: Format = "table",
     db: Database = DATABASE,
@@ -95,7 +98,7 @@ def runs(
     with _reading(db) as connection:
         answer = list_runs(
             connection, limit, status=status, lock=lock, isa=isa, machine=machine,
-            workload=workload,
+            workload=workload, compiler=compiler,
         )  # fmt: skip
     _print(answer, form)
     if not answer.rows:

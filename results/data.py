@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from results import compilers
 from results.errors import LockcrossError
 from results.winners import Surface, interpolate
 
@@ -158,15 +159,19 @@ def _index(values: Sequence[str], value: str) -> int:
 
 
 def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
-    """The good runs of a series."""
+    """The good runs of a series. Raises NoDataError when they are of several compilers."""
     rows = connection.execute(
-        "SELECT runs.id, lock, fence, variant, parameters, cas, fence_latency, cancel, resolved, "
-        "value FROM series "
+        "SELECT compiler, runs.id, lock, fence, variant, parameters, cas, fence_latency, cancel, "
+        "resolved, value FROM series "
         "JOIN runs ON runs.id = series.run_id "
         "JOIN metrics ON metrics.run_id = runs.id AND metrics.name = 'cycles_per_pair' "
         "WHERE series.name = ? AND status = 'ok' ORDER BY runs.id",
         (name,),
-    )
+    ).fetchall()
+    if len(found := compilers.names(row[0] for row in rows)) > 1:
+        raise NoDataError(
+            f"the series {name} mixes programs of {' and '.join(found)}; make it anew with one"
+        )
     axes = ("cas", "fence_latency", "cancel")
     return [
         SeriesRun(
@@ -174,7 +179,7 @@ def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
             {axis: value for axis, value in zip(axes, given, strict=True) if value is not None},
             json.loads(resolved), cost,
         )
-        for run_id, lock, fence, variant, parameters, *given, resolved, cost in rows
+        for _, run_id, lock, fence, variant, parameters, *given, resolved, cost in rows
     ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
+from results.compilers import compilers_of_study
 from results.data import EMBEDDED, NoDataError, engine, fact
 from results.figure_map import (
     RASTER,
@@ -53,6 +54,7 @@ def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
 
     `connections`: studies by a name for messages. Raises NoDataError.
     """
+    _check_compilers(connections)
     studies = sorted(
         (_study(title, connection) for title, connection in connections.items()),
         key=lambda study: engine_order(study.engine),
@@ -70,6 +72,18 @@ def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
     for ax in axes[len(places) :]:
         ax.axis("off")
     return figure
+
+
+def _check_compilers(connections: Mapping[str, sqlite3.Connection]) -> None:
+    """Raises NoDataError when the studies' programs are of several compilers."""
+    found = {title: compilers_of_study(one) for title, one in connections.items()}
+    first = next(iter(found))
+    for title, names in found.items():
+        if names and names != found[first]:
+            raise NoDataError(
+                f"{title} is of programs by {' and '.join(names)}, {first} by "
+                f"{' and '.join(found[first])}: costs of two compilers are not drawn together"
+            )
 
 
 def _study(title: str, connection: sqlite3.Connection) -> _Study:

@@ -134,6 +134,8 @@ def draw_all(
                 found[name] = write(name, one.title, partial(draw_reproduction, one), folder)
             except NoDataError as missing:  # all of its runs failed
                 print(f"figure {name} left out: {missing.message}", file=sys.stderr)
+    if others and others.apart:
+        print(f"figure {ENGINES.name}: {others.apart}", file=sys.stderr)
     if others and others.studies and STUDY in {d.section for d in DRAWINGS if d.name in found}:
         found[ENGINES.name] = draw_over_one_another(others.studies, folder)
     if not found:

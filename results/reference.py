@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from results.compilers import compilers_of_study
 from results.data import EMBEDDED, optional_fact
 from results.store import Store
 
@@ -20,12 +21,13 @@ class References:
 
     `validation`: the connection with the validation and the latency sweeps, and `note`: whose they
     are when they are not the database's own; `studies`: the database and the studies to be drawn
-    over it, by a name for messages, or none.
+    over it, by a name for messages, or none; `apart`: why some are not among them, or nothing.
     """
 
     validation: sqlite3.Connection
     note: str
     studies: Mapping[str, sqlite3.Connection]
+    apart: str = ""
 
 
 @contextmanager
@@ -41,12 +43,30 @@ def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iter
         if not _has_validation(connection) and (folder / VALIDATION).exists():
             validation, note = read(folder / VALIDATION), f"results/reference/{VALIDATION}"
         studies: dict[str, sqlite3.Connection] = {}
+        apart = ""
         plan = optional_fact(connection, "plan")
         if plan and plan.get("engine", EMBEDDED) == EMBEDDED:
             studies = {path.name: read(path) for path in sorted(folder.glob("gem5_*.db"))}
+            studies, apart = _of_the_same_compiler(connection, studies)
         if studies:
             studies = {"the database": connection, **studies}
-        yield References(validation, note, studies)
+        yield References(validation, note, studies, apart)
+
+
+def _of_the_same_compiler(
+    connection: sqlite3.Connection, studies: dict[str, sqlite3.Connection]
+) -> tuple[dict[str, sqlite3.Connection], str]:
+    """The studies whose programs the database's compiler made, and why the others are not among
+    them."""
+    own = compilers_of_study(connection)
+    others = {title: compilers_of_study(one) for title, one in studies.items()}
+    apart = sorted({name for found in others.values() if found != own for name in found})
+    words = (
+        f"the studies on gem5 in results/reference are of programs by {', '.join(apart)}, this "
+        f"one's by {', '.join(own)}; they are not drawn over one another"
+    )
+    same = {title: one for title, one in studies.items() if others[title] == own}
+    return same, words if apart else ""
 
 
 def _has_validation(connection: sqlite3.Connection) -> bool:

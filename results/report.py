@@ -73,6 +73,7 @@ def render(
         validation=_validation(gem5),
         latency=_latency(gem5),
         gem5_note=others.note if others else "",
+        apart=others.apart if others else "",
         figures=_figures(figures),
         reproductions=kept,
         overtake=overtake.load(connection),

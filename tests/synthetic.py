@@ -42,7 +42,7 @@ def record(identity: str, cycles: int = 1000, **changes: object) -> RunRecord:
         "fence_latency": None, "cancel": None, "seed": 1, "status": "ok", "cause": "",
         "output": "", "command": f"./lockcross run {identity}", "started": "2026-01-01T00:00:00",
         "duration_s": 0.5, "attempts": 1, "binary_digest": "d", "source_revision": "abc",
-        "compiler": "cc 1", "resolved": {},
+        "compiler": "x86_64-linux-gnu-gcc (Debian 12.2.0-14+deb12u1) 12.2.0", "resolved": {},
         "metrics": {
             "core_cycles": (cycles * PAIRS, "cycles"), "pairs": (PAIRS, "pairs"),
             "cycles_per_pair": (cycles, "cycles/pair"), "stall_issue": (7, "cycles"),

@@ -122,7 +122,7 @@ def test_a_studys_axes_are_those_of_its_own_engine(tmp_path: Path) -> None:
             measured(store.connection, "generic", "x86_64", "lock", "cas")
 
 
-def _study(path: Path, engine: str, **plan: object) -> Path:
+def study_on(engine: str, path: Path, **plan: object) -> Path:
     """The synthetic study as another engine's, its CAS measured 30 cycles dearer."""
     with Store(path) as store:
         synthetic = Synthetic(store)
@@ -146,8 +146,8 @@ def _border_at(ax: Axes, engine: str, fence: float) -> list[float]:
 
 def test_borders_of_several_engines_stand_where_each_measured_them(tmp_path: Path) -> None:
     study(tmp_path / "own.db")
-    _study(tmp_path / "o3.db", "gem5/o3")
-    _study(tmp_path / "minor.db", "gem5/minor", threads=1)
+    study_on("gem5/o3", tmp_path / "o3.db")
+    study_on("gem5/minor", tmp_path / "minor.db", threads=1)
     with ExitStack() as opened:
         names = ("o3.db", "own.db", "minor.db")
         connections = {
@@ -179,7 +179,7 @@ def test_a_database_without_a_study_is_named(database: Path, tmp_path: Path) -> 
 
 def test_the_command_draws_studies_over_one_another(tmp_path: Path) -> None:
     study(tmp_path / "own.db")
-    other = _study(tmp_path / "o3.db", "gem5/o3")
+    other = study_on("gem5/o3", tmp_path / "o3.db")
     app = typer.Typer()
     app.command()(figures)
     app.command()(lambda: None)

@@ -46,6 +46,8 @@ def test_every_named_query_is_described_and_answers(
     copied = Path(shutil.copy(database, tmp_path / "both.db"))
     with Store(copied) as store:
         Gem5Data(store).validation()
+        for number, compiler in enumerate(("gcc 12.2.0", "gcc 14.2.0")):
+            store.add_run(record(compiler, cycles=100 + number, compiler=compiler, seed=99), "p")
         answer = ask(store.connection, name, copied)
     assert answer.columns
     assert answer.rows
