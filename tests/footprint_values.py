@@ -1,20 +1,22 @@
-"""The counts of every way through every lock, kept in footprint.json.
+"""The counts of every way through every lock, kept in footprint/ for each compiler.
 
-`python -m tests.footprint_values` counts them anew: after a lock or a compiler has changed, with a
-word in the commit about why they moved.
+`./lockcross python -m tests.footprint_values` counts them anew for the compiler that is here: after
+a lock has changed, with a word in the commit about why they moved, or for another compiler.
 """
 
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from results.compilers import compiler_name
 from results.store import Store
+from sweeps.build import compiler_version, find_compiler
 from sweeps.footprint import NUMBERS, Counts, Footprint, cells, measure
 from sweeps.isa import ISAS
 from sweeps.locks import load_locks
 from sweeps.runner import Runner
 
-FILE = Path(__file__).with_name("footprint.json")
+FOLDER = Path(__file__).with_name("footprint")
 Values = dict[str, dict[str, object]]  # of a row ("thin lock any"): its ways and sizes
 
 
@@ -40,10 +42,15 @@ def values(found: list[Footprint]) -> Values:
     }
 
 
-def load() -> Values:
-    """The file."""
-    kept: Values = json.loads(FILE.read_text())
-    return kept
+def kept_for() -> dict[str, Values]:
+    """By compiler, as in gcc-12."""
+    return {path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))}
+
+
+def compiler() -> str:
+    """The one that is here: its family and its first number."""
+    family, version = compiler_name(compiler_version(find_compiler("lock"))).split()
+    return f"{family}-{version.partition('.')[0]}"
 
 
 def counts_of(row: dict[str, object], way: str) -> Counts:
@@ -55,7 +62,7 @@ def counts_of(row: dict[str, object], way: str) -> Counts:
 
 
 def main() -> None:
-    """Writes the file."""
+    """Writes this compiler's file."""
     with TemporaryDirectory(prefix="lockcross-") as folder:
         found = [
             one
@@ -64,8 +71,9 @@ def main() -> None:
             for one in counted(flavour, Path(folder), jobs=0)
         ]
     lines = [f"{json.dumps(key)}: {json.dumps(row)}" for key, row in values(found).items()]
-    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    print(f"{FILE.name}: {len(lines)} rows")
+    file = FOLDER / f"{compiler()}.json"
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    print(f"{file.name}: {len(lines)} rows")
 
 
 if __name__ == "__main__":
