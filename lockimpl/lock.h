@@ -12,7 +12,8 @@
  * object), tid_shift (where a thread's identifier stands in the lock word) and misc_mask (bits of
  * the word that belong to others: the lock preserves them). If it has modes it defines
  * LOCK_IS_FAT(obj) (events.h), if it must know of its threads LOCK_ON_THREAD_INIT(self, index),
- * done for each before any thread runs, and of what section.h offers what it makes use of.
+ * done for each before any thread runs, or of how many processors they run on
+ * LOCK_ON_PROCESSORS(count), done once then, and of what section.h offers what it makes use of.
  */
 #ifndef LOCKCROSS_LOCK_H
 #define LOCKCROSS_LOCK_H
@@ -126,6 +127,14 @@ static inline void lock_thread_init(lock_thread_t *self, unsigned index) {
 #endif
 #ifdef LOCK_ON_THREAD_INIT
     LOCK_ON_THREAD_INIT(self, index);
+#endif
+}
+
+/* The threads of the program run on `count` processors. Once, before any thread runs. */
+static inline void lock_processors_init(unsigned count) {
+    (void)count;
+#ifdef LOCK_ON_PROCESSORS
+    LOCK_ON_PROCESSORS(count);
 #endif
 }
 

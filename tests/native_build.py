@@ -49,11 +49,17 @@ def build_kernel(workload: str, lock: str, flavour: str, fence: str, variant: st
 
 
 def build_native(
-    name: str, lock: str, flavour: str, fence: str, *options: str, variant: str = ""
+    name: str,
+    lock: str,
+    flavour: str,
+    fence: str,
+    *options: str,
+    variant: str = "",
+    scheduled: bool = False,
 ) -> Path:
     """A program of tests/native; further compiler options at will. Cached by its content."""
     target = TARGETS[flavour]
-    program = Program(name, lock, fence, flavour, variant=variant)
+    program = Program(name, lock, fence, flavour, variant=variant, scheduled=scheduled)
     workload = program.command(target.compiler, "")[:-2]
     command = [arg.replace("workloads/kernels/", NATIVE) for arg in workload] + [*options]
     key = hashlib.sha256("\0".join(command).encode())

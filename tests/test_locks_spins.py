@@ -115,3 +115,12 @@ def test_a_stranded_monitor_is_found_out(flavour: str) -> None:
     for threads in (2, 4):
         outcome = run_bare(binary, flavour, threads=threads, iterations=4)
         assert (outcome.code, outcome.result["error"]) == (0, "")
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_successor_that_has_lost_its_claim_is_not_let_in(flavour: str) -> None:
+    """The owner's byte is full while it waits: inflated, deflated, and another comes first."""
+    for fence in fence_kinds("to_lock", flavour):
+        binary = build_native("overtaking", "to_lock", flavour, fence, scheduled=True)
+        outcome = run_bare(binary, flavour, threads=3, cores=1, slice=0, iterations=20)
+        assert (outcome.code, outcome.result["error"]) == (0, "")

@@ -11,6 +11,7 @@ from sweeps.build import TARGETS, Builder, Program
 from sweeps.cells import Cell
 from sweeps.engines.qemu_find import find_qemu
 from sweeps.locks import load_locks
+from tests.native_build import run as run_bare
 from tests.test_engine import Options, invoke, run
 
 FLAVOURS = list(TARGETS)
@@ -75,6 +76,20 @@ def test_they_conform_without_an_engine(lock: str, flavour: str) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["cores"] == 1
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("variant", ["inline", "fn_call"])
+def test_a_lock_without_orders_is_refused_on_more_cores(variant: str, flavour: str) -> None:
+    """By the program itself, too; threads may be more. x86-64 needs none of these orders."""
+    program = Program("conformance", "thin", "full", flavour, variant=variant, scheduled=True)
+    binary = Builder().build([program])[program].path
+    refused = flavour != "lock"
+    for cores in (1, 2):
+        outcome = run_bare(binary, flavour, threads=2, cores=cores, iterations=1)
+        error = outcome.result["error"]
+        assert outcome.code == (1 if refused and cores == 2 else 0), error
+        assert ("for one processor on this ISA" in error) == (refused and cores == 2)
 
 
 def test_a_switch_costs_what_is_charged(tmp_path: Path) -> None:

@@ -83,10 +83,10 @@ static inline bool thin_is_multiprocessor(void) {
 /* At the start, for one thread after another. */
 #define LOCK_ON_THREAD_INIT(self, index) store_rlx_u32(&thin_machine.is_multiprocessor, (index) > 0)
 
-#elif THIN_UNORDERED && ARCH_WEAKLY_ORDERED && !defined(LOCKCROSS_SCHEDULER)
-#define LOCK_ON_THREAD_INIT(self, index)                                                           \
+#elif THIN_UNORDERED && ARCH_WEAKLY_ORDERED
+#define LOCK_ON_PROCESSORS(count)                                                                  \
     do {                                                                                           \
-        if ((index) > 0)                                                                           \
+        if ((count) > 1)                                                                           \
             lock_fatal("a thin lock without orders is for one processor on this ISA");             \
     } while (0)
 #endif

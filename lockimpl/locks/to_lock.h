@@ -21,9 +21,10 @@
  *
  * The owner stores 1 into its byte, then loads the word (the fence kind): if it still is the owner
  * and has no successor, it is in. Another thread puts itself in as the successor by a CAS, then
- * loads the owner's byte until it is zero, then is the owner and in. Each thread has a byte of its
- * own, since the store of a thread that is the owner no more may come late, and must not touch what
- * the new owner says of itself. A migration costs one CAS and the full fence; nobody is stopped.
+ * loads the owner's byte until it is zero, then is the owner and in, if the word still names it as
+ * the successor. Each thread has a byte of its own, since the store of a thread that is the owner
+ * no more may come late, and must not touch what the new owner says of itself. A migration costs
+ * one CAS and the full fence; nobody is stopped.
  *
  * Choices for what the sources do not say: a successor that had to wait has met contention, and
  * inflates, so that who comes next parks; a byte that is full and a wait inflate too. The monitor
@@ -77,18 +78,28 @@ LOCK_SLOW monitor_t *to_lock_inflate(lock_object_t *obj, lock_thread_t *self, ui
     return monitor;
 }
 
+/* `self` is the successor, as `claim` says: waits until the owner is outside. Fails if the owner
+ * inflates meanwhile, which takes the successor out of the word; by now the lock may be flat again,
+ * and another's. Says whether it `contended`. */
+static inline bool to_lock_await_owner(lock_object_t *obj, lock_thread_t *self, uint32_t claim,
+                                       bool *contended) {
+    uint32_t owner = claim >> TO_OWNER_SHIFT;
+    for (*contended = false;; *contended = true, spin_wait(self)) {
+        bool outside = owner == 0 || load_acq_u8(to_lock_holds(obj, owner)) == 0;
+        if (((load_acq_u32(&obj->lock_word) ^ claim) & ~NAMED_MISC) != 0)
+            return false;
+        if (outside)
+            return true;
+    }
+}
+
 /* The ownership moves to `self`, which has the lock then. Fails if the word, which has no
  * successor, has changed, or if the owner inflates. */
 static inline bool to_lock_migrate(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
-    uint32_t owner = word >> TO_OWNER_SHIFT;
-    if (!cas_before_all_u32(&obj->lock_word, word, word | self->tid << TO_SUCCESSOR_SHIFT))
-        return false;
-    bool contended = false;
-    while (owner != 0 && load_acq_u8(to_lock_holds(obj, owner)) != 0) {
-        contended = true;
-        spin_wait(self);
-    }
-    if (load_acq_u32(&obj->lock_word) & NAMED_SHAPE)
+    uint32_t claim = word | self->tid << TO_SUCCESSOR_SHIFT;
+    bool contended;
+    if (!cas_before_all_u32(&obj->lock_word, word, claim) ||
+        !to_lock_await_owner(obj, self, claim, &contended))
         return false;
     if (contended) {
         to_lock_inflate(obj, self, 1);

@@ -414,6 +414,7 @@ _Noreturn void runtime_main(long *stack) {
         bad_argument("arguments", impossible);
     for (unsigned i = 0; i < runtime_threads; i++)
         lock_thread_init(&lock_threads[i], i);
+    lock_processors_init(CARRIERS);
     prepare_carriers();
     /* The bound is no variable of its own: thread 0 has its stack frames behind this one, so that
      * would move them across a cache line. */
