@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from results.queries import Answer
 
-Database = Annotated[Path, typer.Option("--db", help="The database.")]
+Database = Annotated[Path, typer.Option("--db", help="The database.", dir_okay=False)]
 Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
 Format = Annotated[str, typer.Option("--format", help="table, csv or json.")]
 Filter = Annotated[str | None, typer.Option(help="Only runs with this value.")]

@@ -115,17 +115,29 @@ def migrate(connection: sqlite3.Connection, path: Path, upto: int | None = None)
             raise
 
 
+def real_file(path: Path) -> Path:
+    """The file behind links: SQLite's log and the lock lie beside it."""
+    return Path(os.path.realpath(path))
+
+
 class WriterLock:
     """Only one driver writes a database. The kernel drops the lock when its holder ends or dies."""
 
     def __init__(self, path: Path) -> None:
         self._file: TextIO | None = None
-        place = path.with_name(path.name + ".lock")
+        real = real_file(path)
+        if real.exists() and real.stat().st_nlink > 1 and not real.is_dir():
+            raise StoreError(
+                f"{path}: the file has {real.stat().st_nlink} names (hard links), and SQLite keeps "
+                "its log by name: written by two of them it would be lost; copy it, and name the "
+                "copy with --db"
+            )
+        place = real.with_name(real.name + ".lock")
         try:
             file = place.open("a+", encoding="utf-8")
         except OSError as error:
             raise StoreError(
-                f"{path.parent}: cannot be written ({error.strerror}); check its permissions, or "
+                f"{real.parent}: cannot be written ({error.strerror}); check its permissions, or "
                 "name a database elsewhere with --db"
             ) from None
         try:
@@ -193,9 +205,10 @@ def open_reader(path: Path) -> sqlite3.Connection:
 def _connect_reader(path: Path) -> sqlite3.Connection:
     # In a folder that cannot be written SQLite cannot make the files that share a write-ahead
     # log. Where there is no log either, nobody writes, and the file can be read as it stands.
-    log = path.with_name(path.name + "-wal")
-    still = not os.access(path.parent, os.W_OK) and not log.exists()
-    uri = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if still else ''}"
+    real = real_file(path)
+    log = real.with_name(real.name + "-wal")
+    still = not os.access(real.parent, os.W_OK) and not log.exists()
+    uri = f"{real.as_uri()}?mode=ro{'&immutable=1' if still else ''}"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     connection.execute("PRAGMA query_only = ON")
     return connection
