@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from results.database import DATABASE
+from results.database import DATABASE, explained
 from results.errors import LockcrossError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 def _reading(db: Path) -> "Iterator[sqlite3.Connection]":
     from results.store import Store
 
-    with Store(db, read_only=True) as store:
+    with explained(db), Store(db, read_only=True) as store:
         yield store.connection
 
 

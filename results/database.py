@@ -24,6 +24,14 @@ class StoreError(LockcrossError):
     """The database cannot be used; it was left as it is."""
 
 
+def damaged(path: Path, what: str) -> StoreError:
+    """The error for a database that is not as Lockcross has written it."""
+    return StoreError(
+        f"{path}: is damaged, or something else has changed it ({what}); restore it from a copy, "
+        "or move it away and run again"
+    )
+
+
 def explain(error: sqlite3.Error, path: Path) -> StoreError:
     """What SQLite's complaint means for the person at the keyboard."""
     # The low byte is the primary code (SQLite, "Result and Error Codes").
@@ -34,10 +42,12 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError:
             "what was stored before is intact: make room and start again",
             exit_code=1,
         )
+    # What Lockcross asks is right, so a table or column is missing, or a text no text (no code).
+    wrong = code in (0, sqlite3.SQLITE_ERROR) and isinstance(error, sqlite3.OperationalError)
+    if wrong or code == sqlite3.SQLITE_CORRUPT:
+        return damaged(path, str(error))
     words = {
         sqlite3.SQLITE_NOTADB: "is not a SQLite database; name another file with --db, or move it",
-        sqlite3.SQLITE_CORRUPT: f"is damaged ({error}); move it away and run again, or restore it "
-        "from a copy",
         sqlite3.SQLITE_READONLY: "cannot be written; check its permissions and its folder's, or "
         "name another file with --db",
         sqlite3.SQLITE_PERM: "may not be opened; check its permissions",
@@ -81,6 +91,8 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
             f"{path}: is a SQLite database, but not Lockcross's; name another file with --db"
         )
     (version,) = connection.execute("SELECT max(number) FROM migrations").fetchone()
+    if version is None:
+        raise damaged(path, "its table migrations is empty")
     newest = max(migrations())
     if version > newest:
         raise StoreError(

@@ -149,14 +149,21 @@ def table(connection: sqlite3.Connection, name: str) -> pd.DataFrame:
         return _wide(connection)
     if name not in TABLES:
         raise QueryError(f"table {name!r} is unknown; allowed are wide, {', '.join(TABLES)}")
-    return pd.read_sql_query(f"SELECT * FROM {name}", connection)
+    return _frame(connection, f"SELECT * FROM {name}")
+
+
+def _frame(connection: sqlite3.Connection, query: str) -> pd.DataFrame:
+    try:
+        return pd.read_sql_query(query, connection)
+    except pd.errors.DatabaseError as error:  # pandas' own, around SQLite's
+        raise error.__cause__ or error from None
 
 
 def _wide(connection: sqlite3.Connection) -> pd.DataFrame:
-    runs = pd.read_sql_query("SELECT * FROM runs ORDER BY id", connection)
+    runs = _frame(connection, "SELECT * FROM runs ORDER BY id")
     for column in ("cas", "fence_latency", "cancel"):
         runs[column] = runs[column].astype("Int64")  # whole numbers, some of them unset
-    metrics = pd.read_sql_query("SELECT run_id, name, value FROM metrics", connection)
+    metrics = _frame(connection, "SELECT run_id, name, value FROM metrics")
     values = metrics.pivot_table(index="run_id", columns="name", values="value")
     parameters = pd.DataFrame([json.loads(text) for text in runs["parameters"]], index=runs["id"])
     return (
