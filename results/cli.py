@@ -2,16 +2,17 @@
 
 import csv
 import json
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from results.database import DATABASE
+from results.database import DATABASE, explained
 from results.errors import LockcrossError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from results.queries import Answer
 
-Database = Annotated[Path, typer.Option("--db", help="The database.")]
+Database = Annotated[Path, typer.Option("--db", help="The database.", dir_okay=False)]
 Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
 Format = Annotated[str, typer.Option("--format", help="table, csv or json.")]
 Filter = Annotated[str | None, typer.Option(help="Only runs with this value.")]
@@ -36,7 +37,7 @@ def register(app: typer.Typer) -> None:
 def _reading(db: Path) -> "Iterator[sqlite3.Connection]":
     from results.store import Store
 
-    with Store(db, read_only=True) as store:
+    with explained(db), Store(db, read_only=True) as store:
         yield store.connection
 
 
@@ -46,7 +47,10 @@ def query(
     form: Format = "table",
     db: Database = DATABASE,
 ) -> None:
-    """Ask the database: SQL or a named query. Nothing can be changed."""
+    """Ask the database: SQL or a named query. Nothing can be changed.
+
+    Bytes are shown as x'00'; JSON has null for infinity.
+    """
     from results.queries import Answer, ask, named_queries
 
     _check_format(form)
@@ -111,6 +115,7 @@ def show(
 ) -> None:
     """Show all of a run, and the command that repeats it."""
     from results.queries import show_run
+    from results.terminal import visible
 
     with _reading(db) as connection:
         run = show_run(connection, run_id)
@@ -118,14 +123,14 @@ def show(
     facts = {name: value for name, value in run.columns.items() if name not in apart}
     for name, value in (facts | {"series": run.series, "crossovers": run.crossovers}).items():
         if value not in (None, "", []):
-            print(f"{name:<16} {_cell(value)}")
+            print(visible(f"{name:<16} {_cell(value)}"))
     if run.metrics:
         print("\nMetrics:")
     for name, value, unit in run.metrics:
-        print(f"{name:<28} {_number(value):>14} {unit}")
+        print(visible(f"{name:<28} {_number(value):>14} {unit}"))
     if run.columns["output"]:
-        print(f"\nOutput:\n{run.columns['output']}")
-    print(f"\nTo repeat it:\n{run.columns['command']}")
+        print(visible(f"\nOutput:\n{run.columns['output']}"))
+    print(visible(f"\nTo repeat it:\n{run.columns['command']}"))
 
 
 def figures(
@@ -168,27 +173,37 @@ def _check_format(form: str) -> None:
 
 
 def _print(answer: "Answer", form: str) -> None:
-    if form == "json":
-        from results.queries import as_records
+    from results.queries import as_records
+    from results.terminal import console
 
-        print(json.dumps(list(as_records(answer)), indent=1))
+    if form == "json":
+        records = [
+            {name: _json_value(value) for name, value in record.items()}
+            for record in as_records(answer)
+        ]
+        print(json.dumps(records, indent=1, allow_nan=False))
     elif form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerows([answer.columns, *answer.rows])
+        writer.writerows([answer.columns, *(map(_plain, row) for row in answer.rows)])
     else:
         from rich.table import Table
 
         shown = Table(*answer.columns, box=None)
         for row in answer.rows:
             shown.add_row(*map(_cell, row))
-        _console().print(shown)
+        console(fold=False).print(shown)
 
 
-def _console() -> Any:
-    from rich.console import Console
+def _plain(value: object) -> object:
+    """A value of SQLite's for a table of any kind."""
+    from results.queries import blob
 
-    # A table on its way into a file or another program is not folded to some screen's width.
-    return Console(width=None if sys.stdout.isatty() else 400, markup=False, highlight=False)
+    return blob(value) if isinstance(value, bytes) else value
+
+
+def _json_value(value: object) -> object:
+    """A value of SQLite's for JSON, which has no infinity."""
+    return None if isinstance(value, float) and not math.isfinite(value) else _plain(value)
 
 
 def _cell(value: object) -> str:
@@ -198,11 +213,11 @@ def _cell(value: object) -> str:
         return ", ".join(f"{key}={one}" for key, one in value.items())
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    return "" if value is None else str(value)
+    return "" if value is None else str(_plain(value))
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if value == int(value) else f"{value:.2f}"
+    return f"{value:.0f}" if not math.isfinite(value) or value == int(value) else f"{value:.2f}"
 
 
 def locality(
@@ -219,9 +234,8 @@ def locality(
     Prints the thesis's Tables 4.2 to 4.4, 5.2 and 5.3. A SyncOp is an acquisition, a release, a
     wait or a notification.
     """
-    from rich.console import Console
-
     from results.events import read_events
     from results.locality_table import print_tables
+    from results.terminal import console
 
-    print_tables([read_events(file) for file in files], Console(), long_ms)
+    print_tables([read_events(file) for file in files], console(), long_ms)

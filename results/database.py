@@ -24,6 +24,14 @@ class StoreError(LockcrossError):
     """The database cannot be used; it was left as it is."""
 
 
+def damaged(path: Path, what: str) -> StoreError:
+    """The error for a database that is not as Lockcross has written it."""
+    return StoreError(
+        f"{path}: is damaged, or something else has changed it ({what}); restore it from a copy, "
+        "or move it away and run again"
+    )
+
+
 def explain(error: sqlite3.Error, path: Path) -> StoreError:
     """What SQLite's complaint means for the person at the keyboard."""
     # The low byte is the primary code (SQLite, "Result and Error Codes").
@@ -34,10 +42,12 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError:
             "what was stored before is intact: make room and start again",
             exit_code=1,
         )
+    # What Lockcross asks is right, so a table or column is missing, or a text no text (no code).
+    wrong = code in (0, sqlite3.SQLITE_ERROR) and isinstance(error, sqlite3.OperationalError)
+    if wrong or code == sqlite3.SQLITE_CORRUPT:
+        return damaged(path, str(error))
     words = {
         sqlite3.SQLITE_NOTADB: "is not a SQLite database; name another file with --db, or move it",
-        sqlite3.SQLITE_CORRUPT: f"is damaged ({error}); move it away and run again, or restore it "
-        "from a copy",
         sqlite3.SQLITE_READONLY: "cannot be written; check its permissions and its folder's, or "
         "name another file with --db",
         sqlite3.SQLITE_PERM: "may not be opened; check its permissions",
@@ -81,6 +91,8 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
             f"{path}: is a SQLite database, but not Lockcross's; name another file with --db"
         )
     (version,) = connection.execute("SELECT max(number) FROM migrations").fetchone()
+    if version is None:
+        raise damaged(path, "its table migrations is empty")
     newest = max(migrations())
     if version > newest:
         raise StoreError(
@@ -115,17 +127,29 @@ def migrate(connection: sqlite3.Connection, path: Path, upto: int | None = None)
             raise
 
 
+def real_file(path: Path) -> Path:
+    """The file behind links: SQLite's log and the lock lie beside it."""
+    return Path(os.path.realpath(path))
+
+
 class WriterLock:
     """Only one driver writes a database. The kernel drops the lock when its holder ends or dies."""
 
     def __init__(self, path: Path) -> None:
         self._file: TextIO | None = None
-        place = path.with_name(path.name + ".lock")
+        real = real_file(path)
+        if real.exists() and real.stat().st_nlink > 1 and not real.is_dir():
+            raise StoreError(
+                f"{path}: the file has {real.stat().st_nlink} names (hard links), and SQLite keeps "
+                "its log by name: written by two of them it would be lost; copy it, and name the "
+                "copy with --db"
+            )
+        place = real.with_name(real.name + ".lock")
         try:
             file = place.open("a+", encoding="utf-8")
         except OSError as error:
             raise StoreError(
-                f"{path.parent}: cannot be written ({error.strerror}); check its permissions, or "
+                f"{real.parent}: cannot be written ({error.strerror}); check its permissions, or "
                 "name a database elsewhere with --db"
             ) from None
         try:
@@ -193,9 +217,10 @@ def open_reader(path: Path) -> sqlite3.Connection:
 def _connect_reader(path: Path) -> sqlite3.Connection:
     # In a folder that cannot be written SQLite cannot make the files that share a write-ahead
     # log. Where there is no log either, nobody writes, and the file can be read as it stands.
-    log = path.with_name(path.name + "-wal")
-    still = not os.access(path.parent, os.W_OK) and not log.exists()
-    uri = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if still else ''}"
+    real = real_file(path)
+    log = real.with_name(real.name + "-wal")
+    still = not os.access(real.parent, os.W_OK) and not log.exists()
+    uri = f"{real.as_uri()}?mode=ro{'&immutable=1' if still else ''}"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     connection.execute("PRAGMA query_only = ON")
     return connection

@@ -161,7 +161,7 @@ def _label(ax: Axes, found: Sequence[_Border], texts: Sequence[tuple[_Border, st
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     origin, scale = np.array([left, low]), np.array([right - left, high - low]) / _PANEL
     names = [text for text in ax.texts if isinstance(text, Annotation)]
-    taken = [((np.array(text.xy) - origin) / scale, _half(text.get_text())) for text in names]
+    taken = [((np.array(text.xyann) - origin) / scale, _half(text.get_text())) for text in names]
     lines = np.concatenate([(border.points - origin) / scale for border in found])
     for border, text in texts:
         half = _half(text)

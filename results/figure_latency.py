@@ -1,6 +1,7 @@
 """Set against measured latency on gem5: a row an operation, a column a core model."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
@@ -42,6 +43,7 @@ def _draw_panel(ax: Axes, shown: Sequence[Sweep], titles: dict[str, str]) -> Non
     ax.plot([0, furthest], [0, furthest], color="#888888", linewidth=1, label="slope 1")
     drawn: dict[str, int] = {}
     several = len({one.machine for one in shown}) > 1
+    alike = Counter((one.flavour, one.machine, one.mechanism) for one in shown)
     for one in shown:
         colour, marker = FLAVOUR_LOOKS[one.flavour]
         number = drawn[one.flavour] = drawn.get(one.flavour, -1) + 1
@@ -50,9 +52,16 @@ def _draw_panel(ax: Axes, shown: Sequence[Sweep], titles: dict[str, str]) -> Non
             xs, ys, _LINES[number % len(_LINES)], color=colour, marker=marker, markersize=4.5,
             markerfacecolor=colour if number == 0 else "white", linewidth=1.4,
             label=f"{isa_words(titles[one.isa], one.flavour)}, "
-            f"{f'{one.machine}, ' if several else ''}{one.mechanism}: {one.words()}",
+            f"{f'{one.machine}, ' if several else ''}{_means(one, alike)}: {one.words()}",
         )  # fmt: skip
     highest = max(y for one in shown for _, y in one.points)
     # Each sweep takes a line of the key, which stands above the lines.
     ax.set_ylim(0, max(highest, furthest) * (1.1 + 0.085 * (len(shown) + 1)))
     ax.legend(loc="upper left", frameon=False, fontsize=7.5)
+
+
+def _means(one: Sweep, alike: Counter[tuple[str, str, str]]) -> str:
+    """The mechanism; with the engine label's model and variant where several have the same."""
+    if alike[one.flavour, one.machine, one.mechanism] == 1:
+        return one.mechanism
+    return f"{one.mechanism} ({one.engine.partition('/')[2]})"

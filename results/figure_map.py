@@ -1,5 +1,6 @@
 """The winner map: who is cheapest at each CAS and fence latency, one panel an ISA."""
 
+import itertools
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ _LABELS = 61  # points a side on which a place for a label is looked for
 _SMALLEST = 0.05  # share of a panel's width or height that a region needs for a name
 _NARROW = 0.25  # share of a panel's width below which a name is written upright
 _LETTER = 0.55  # width of a letter, in heights of the line
+# Of a name beside a strip, in steps of the label raster: a letter, half a line, the room around it.
+_STEP, _HALF_LINE, _CLEAR = 1.1, 1.4, 2.0
 _ON_FRONT = 1.01  # a crossing counts when no third lock is cheaper by more than 1 %
 
 
@@ -146,25 +149,77 @@ def _draw_marks(ax: Axes, shown: Grid) -> None:
 
 
 def label_regions(ax: Axes, panel: Panel) -> None:
-    """Names each region at its roomiest place, upright where it is narrow."""
+    """Names each region at its roomiest place, upright where it is narrow; a strip too narrow for
+    a name has it beside, with an arrow."""
     x, y = mesh(panel.grid, _LABELS)
     costs = np.array([panel.grid.cost_at(label, x, y) for label in panel.labels])
     winners = costs.argmin(axis=0)
+    marked = _marked(panel.grid, x, y)
+    strips, taken = [], [*marked, *_edges(winners)]
     for index, label in enumerate(panel.labels):
         inside = winners == index
         wide, high = inside.any(axis=0).mean(), inside.any(axis=1).mean()
         if min(wide, high) < _SMALLEST:
+            if max(wide, high) >= _SMALLEST:
+                strips.append((label, inside))
             continue
         upright = bool(wide < _NARROW and wide < high)
         text = name(label, ", " if upright else "\n")
-        row, column = _roomiest(
-            inside, _marked(panel.grid, x, y), max(map(len, text.splitlines())), upright
-        )
-        ax.annotate(
-            text, (x[row, column], y[row, column]),
-            ha="center", va="center", fontsize=8 if upright else 9, fontweight="bold",
-            color=_dark(label), rotation=90 if upright else 0, zorder=6, path_effects=HALO,
-        )  # fmt: skip
+        length = max(map(len, text.splitlines()))
+        row, column = _roomiest(inside, marked, length, upright)
+        reach = np.arange(-length / 2, length / 2) * _STEP
+        taken += [(column, row + d) if upright else (column + d, row) for d in reach]
+        _write(ax, text, label, (x[row, column], y[row, column]), upright)
+    for label, inside in strips:
+        text = name(label)
+        (row, column), (at_row, at_column) = _beside(inside, taken, len(text))
+        place = (x[row, column], y[row, column])
+        _write(ax, text, label, (x[at_row, at_column], y[at_row, at_column]), True, place)
+        taken += [(column + d, row) for d in np.arange(-len(text) / 2, len(text) / 2) * _STEP]
+
+
+def _write(
+    ax: Axes, text: str, label: str, point: tuple[float, float], small: bool,
+    beside: tuple[float, float] | None = None,
+) -> None:  # fmt: skip
+    """A lock's name at a point, upright when it is `small`, or `beside` with an arrow to it."""
+    colour = _dark(label)
+    ax.annotate(
+        text, point, xytext=beside or point, ha="center", va="center", fontsize=8 if small else 9,
+        fontweight="bold", color=colour, rotation=90 if small and not beside else 0, zorder=6,
+        path_effects=HALO,
+        arrowprops={"arrowstyle": "->", "color": colour, "shrinkB": 0} if beside else None,
+    )  # fmt: skip
+
+
+def _edges(winners: NDArray[np.int_]) -> list[tuple[float, float]]:
+    """Where the winner changes, in steps of the label raster (column, row)."""
+    across, along = np.nonzero(np.diff(winners, axis=1)), np.nonzero(np.diff(winners, axis=0))
+    return [(c + 0.5, r) for r, c in zip(*across, strict=True)] + [
+        (c, r + 0.5) for r, c in zip(*along, strict=True)
+    ]
+
+
+def _beside(
+    inside: NDArray[np.bool_], taken: Sequence[tuple[float, float]], length: int
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Where the name of a strip stands, clear of what is `taken`, and the point of the strip next
+    to it (row, column)."""
+    side = inside.shape[0]
+    half = np.array([length * _STEP / 2, _HALF_LINE])
+    strip = np.argwhere(inside)
+    best, found = (-np.inf, 0.0), ((0, 0), (0, 0))
+    for row, column in itertools.product(range(0, side, 2), repeat=2):
+        centre = np.array([column, row])
+        if (centre < half).any() or (centre > side - 1 - half).any():
+            continue
+        away = np.abs(np.array([*taken, *strip[:, ::-1]]) - centre) - half
+        reach = np.abs(strip - centre[::-1]).sum(axis=1)
+        score = (min(_CLEAR, away.max(axis=1).min()), -reach.min())
+        if score > best:
+            at = strip[reach.argmin()]
+            best, found = score, ((row, column), (int(at[0]), int(at[1])))
+    return found
 
 
 def _dark(label: str) -> str:

@@ -81,7 +81,8 @@ DRAWINGS = (
         "Latency mechanisms on gem5: set against measured latency",
         "Measured latency of a CAS, of a full fence and of a cancellation against the latency that "
         "was set, a column for each gem5 core model, a line for each instruction set and "
-        "mechanism, with the line of least squares in words. The grey line has slope 1.",
+        "mechanism, with the line of least squares in words; brackets tell engines with one "
+        "mechanism apart. The grey line has slope 1.",
         draw_latency,
     ),
     Drawing(

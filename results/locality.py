@@ -221,7 +221,8 @@ class Sections:
             operations=("kind", "size"), in_fat=("in_fat", "sum"), inflated=("fat", "sum"),
             waits=("waits", "any"),
         )  # fmt: skip
-        return found.assign(fat=sums["fat"], flat=sums["flat"])
+        # Of no operation at all, pandas does not know that `waits` is a truth value.
+        return found.assign(fat=sums["fat"], flat=sums["flat"]).astype({"waits": bool})
 
     def statistics(self) -> Statistics:
         """Table 4.2."""

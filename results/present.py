@@ -3,7 +3,6 @@
 import sqlite3
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from results import summary
@@ -12,6 +11,7 @@ from results.reference import references
 from results.report import write_report
 from results.store import Store
 from results.style import name
+from results.terminal import console
 from results.winners import Win
 
 _SHOWN_AXES = ("cas", "fence_latency", "cancel")
@@ -24,8 +24,7 @@ def present(db: Path, output: Path) -> None:
         with references(store.connection) as others:
             figures = draw_all(store.connection, output / "figures", others)
             report = write_report(store.connection, output / "report.html", figures, others)
-        console = Console(highlight=False)
-        console.print(_table(store.connection))
+        console().print(_table(store.connection))
         for line in summary.lines(store.connection, "axis"):
             if line.axis in _SHOWN_AXES:
                 print(f"{line.isa.title} {line.flavour}, {summary.AXES[line.axis]}: {line.words}")

@@ -1,8 +1,10 @@
 """Asking the database: SQL, named queries, single runs, exports. Read-only throughout."""
 
+import itertools
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,9 @@ NAMED = Path(__file__).parent / "queries"
 TABLES = ("runs", "metrics", "calibrations", "crossovers", "crossover_runs", "series", "machines",
           "facts", "migrations")  # fmt: skip
 STATUSES = ("ok", "failed", "refused")
+_STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
+_FILES = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH)  # VACUUM attaches a file too
+_REFUSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
 
 
 class QueryError(LockcrossError):
@@ -39,7 +44,10 @@ def named_queries() -> dict[str, str]:
 
 
 def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
-    """Answers SQL or the named query of that name. Raises QueryError for a faulty one."""
+    """Answers SQL or the named query of that name. Bytes that are no UTF-8 come as `\\xff`.
+
+    Raises QueryError for a faulty one, KeyboardInterrupt when a signal ends it.
+    """
     if query in named_queries():
         query = (NAMED / f"{query}.sql").read_text(encoding="utf-8")
     elif " " not in query.strip():
@@ -48,17 +56,41 @@ def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
             "anything else is read as SQL"
         )
     try:
-        cursor = connection.execute(query)
-        if cursor.description is None:
-            raise QueryError("this SQL returns no table; only questions (SELECT) can be asked")
-        return Answer([column[0] for column in cursor.description], cursor.fetchall())
+        with _guarded(connection):
+            cursor = connection.execute(query)
+            if cursor.description is None:
+                raise QueryError("this SQL returns no table; only questions (SELECT) can be asked")
+            return Answer([column[0] for column in cursor.description], cursor.fetchall())
+    except UnicodeEncodeError:
+        raise QueryError("the SQL is not UTF-8 text") from None
     except sqlite3.Error as error:
         code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
-        if code == sqlite3.SQLITE_READONLY:
-            raise QueryError("the query would change the database; only reading is done") from None
-        if code in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_MISUSE):
+        if code == sqlite3.SQLITE_INTERRUPT:
+            raise KeyboardInterrupt from None
+        if code in _REFUSED:
+            raise QueryError(
+                "the query would change the database or make a file; only reading is done"
+            ) from None
+        if code in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE):
             raise QueryError(f"SQL: {error}; the tables are {', '.join(TABLES)}") from None
         raise explain(error, path) from None
+
+
+@contextmanager
+def _guarded(connection: sqlite3.Connection) -> Iterator[None]:
+    """For SQL of any kind: signals are seen while it runs, and no other file is opened or made."""
+    # Python raises what a signal asks for inside the handler, and SQLite ends the query for it.
+    connection.set_progress_handler(lambda: 0, _STEPS)
+    connection.set_authorizer(
+        lambda action, *_: sqlite3.SQLITE_DENY if action in _FILES else sqlite3.SQLITE_OK
+    )
+    connection.text_factory = lambda text: text.decode("utf-8", "backslashreplace")
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
+        connection.set_authorizer(None)
+        connection.text_factory = str
 
 
 def list_runs(connection: sqlite3.Connection, limit: int, **filters: str | None) -> Answer:
@@ -118,14 +150,21 @@ def table(connection: sqlite3.Connection, name: str) -> pd.DataFrame:
         return _wide(connection)
     if name not in TABLES:
         raise QueryError(f"table {name!r} is unknown; allowed are wide, {', '.join(TABLES)}")
-    return pd.read_sql_query(f"SELECT * FROM {name}", connection)
+    return _frame(connection, f"SELECT * FROM {name}")
+
+
+def _frame(connection: sqlite3.Connection, query: str) -> pd.DataFrame:
+    try:
+        return pd.read_sql_query(query, connection)
+    except pd.errors.DatabaseError as error:  # pandas' own, around SQLite's
+        raise error.__cause__ or error from None
 
 
 def _wide(connection: sqlite3.Connection) -> pd.DataFrame:
-    runs = pd.read_sql_query("SELECT * FROM runs ORDER BY id", connection)
+    runs = _frame(connection, "SELECT * FROM runs ORDER BY id")
     for column in ("cas", "fence_latency", "cancel"):
         runs[column] = runs[column].astype("Int64")  # whole numbers, some of them unset
-    metrics = pd.read_sql_query("SELECT run_id, name, value FROM metrics", connection)
+    metrics = _frame(connection, "SELECT run_id, name, value FROM metrics")
     values = metrics.pivot_table(index="run_id", columns="name", values="value")
     parameters = pd.DataFrame([json.loads(text) for text in runs["parameters"]], index=runs["id"])
     return (
@@ -152,5 +191,19 @@ def export(frame: pd.DataFrame, path: Path) -> None:
 
 
 def as_records(answer: Answer) -> Iterable[dict[str, Any]]:
-    """Each row by column."""
-    return (dict(zip(answer.columns, row, strict=True)) for row in answer.rows)
+    """Each row by column. Of columns with one name, the later ones are `name:1`, `name:2`."""
+    names = _distinct(answer.columns)
+    return (dict(zip(names, row, strict=True)) for row in answer.rows)
+
+
+def _distinct(columns: Iterable[str]) -> list[str]:
+    names: dict[str, None] = {}  # in order
+    for column in columns:
+        further = (f"{column}:{number}" for number in itertools.count(1))
+        names[next(one for one in itertools.chain([column], further) if one not in names)] = None
+    return list(names)
+
+
+def blob(value: bytes) -> str:
+    """Bytes as SQL writes them."""
+    return f"x'{value.hex()}'"

@@ -12,7 +12,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
-from results.database import StoreError, WriterLock, explained, open_reader, open_writer
+from results.database import (
+    StoreError,
+    WriterLock,
+    damaged,
+    explained,
+    open_reader,
+    open_writer,
+)
+from results.errors import LockcrossError
 from results.records import (
     CalibrationRecord,
     CrossoverRecord,
@@ -66,8 +74,16 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Raises StoreError where `error` comes of a database that is not as it was written."""
+        found = ""
+        if isinstance(error, Exception) and not isinstance(error, LockcrossError | OSError):
+            from results.damage import damage
+
+            found = damage(self.connection)
         self.close()
+        if found:
+            raise damaged(self.path, found) from error
 
     def close(self) -> None:
         """Closes the file; what was added is already safe."""

@@ -161,4 +161,8 @@ def _words(one: FoundCrossover, value: float | None, scale: Scale | None) -> str
         return f"{name(one.below)} beats {name(loser)} {reach}"
     above = one.lock_b if one.below == one.lock_a else one.lock_a
     digits = 0 if value >= 1000 else 1
-    return f"{name(one.below)} up to {value:,.{digits}f} {unit}, {name(above)} above"
+    # Of the two alone: a third lock may be cheaper than both.
+    return (
+        f"{name(above)} beats {name(one.below)} above {value:,.{digits}f} {unit} and loses to it "
+        "below"
+    )

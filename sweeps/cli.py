@@ -56,14 +56,31 @@ def make_app() -> typer.Typer:
 def main() -> int:
     """Runs the command line and returns its exit code: 2 a user's mistake, 1 a failed run."""
     signal.signal(signal.SIGTERM, _interrupt)
+    _open_what_is_closed()
     try:
         code = _run()
         sys.stdout.flush()
         return code
-    except BrokenPipeError:
-        # The reader went away (`| head`). What Python still wants to write goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader went away (`| head`)
+        _write_nowhere()
         return 1
+    except OSError as error:
+        _write_nowhere()
+        _say(_os_error(error))
+        return 1
+
+
+def _open_what_is_closed() -> None:
+    """Closed output (`>&-`) is output that nobody reads. Python has None for it, and its number
+    would go to the next file opened."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+
+
+def _write_nowhere() -> None:
+    """What Python still wants to write to standard output goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -58,7 +58,7 @@ def progress_bar() -> "Iterator[Progress]":
     )
 
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -234,8 +234,9 @@ def _save_events(folder: Path, file: Path) -> None:
 
 def _print_run(store: "Store", done: "StoredRun") -> None:
     """Prints the metrics of a run. Raises LockcrossError for one that is not ok."""
-    from rich.console import Console
     from rich.table import Table
+
+    from results.terminal import console
 
     units = dict(
         store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (done.id,))
@@ -251,7 +252,7 @@ def _print_run(store: "Store", done: "StoredRun") -> None:
     table = Table("metric", "value", "unit", box=None)
     for name, value in sorted(done.metrics.items()):
         table.add_row(name, f"{value:g}" if value % 1 else f"{value:.0f}", units[name])
-    Console().print(table)
+    console().print(table)
     prefix = "refused."
     options = json.loads(resolved)
     refused = [key.removeprefix(prefix) for key in options if key.startswith(prefix)]
@@ -303,10 +304,10 @@ def calibrate(
     db: Database = DATABASE,
 ) -> None:
     """Measure what atomics, fences and charges cost on a machine, and store it."""
-    from rich.console import Console
     from rich.table import Table
 
     from results.store import Store
+    from results.terminal import console
     from sweeps.calibrate import Setting
     from sweeps.calibrate import calibrate as measure
     from sweeps.isa import ISAS
@@ -331,7 +332,7 @@ def calibrate(
     table = Table("operation", *(f"{s.isa} {s.flavour}" for s in settings), box=None)
     for op in found[0]:
         table.add_row(op, *(f"{records[op].cycles:.2f}" for records in found))
-    Console().print(f"measured cycles on {machine}", table)
+    console().print(f"measured cycles on {machine}", table)
 
 
 def build(

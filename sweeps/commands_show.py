@@ -24,16 +24,16 @@ def register(app: typer.Typer) -> None:
 
 def plans() -> None:
     """List the plans with their number of cells, and how many of them are refused."""
-    from rich.console import Console
     from rich.table import Table
 
+    from results.terminal import console
     from sweeps.plan import load_plan, plan_names
 
     table = Table("plan", "cells", "refused", "title", box=None)
     for name in plan_names():
         plan = load_plan(name)
         table.add_row(name, str(len(plan.cells)), _refused(plan.cells), plan.title)
-    Console().print(table)
+    console().print(table)
 
 
 def _refused(cells: "Sequence[Cell]") -> str:
@@ -51,9 +51,10 @@ def machines(
     name: Annotated[str | None, typer.Argument(help="Show every figure of this one.")] = None,
 ) -> None:
     """List the machines, or every figure of one with its source or the reason for assuming it."""
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
+    from results.terminal import console
     from sweeps.machine import load_machine, machine_names
 
     if name is None:
@@ -61,7 +62,7 @@ def machines(
         for one in machine_names():
             machine = load_machine(one)
             table.add_row(one, " ".join(machine.isas), machine.title)
-        Console().print(table)
+        console().print(table)
         return
     machine = load_machine(name)
     table = Table("figure", "value", "known from", box=None)
@@ -71,33 +72,32 @@ def machines(
         figures |= {k: v for k, v in machine.figures(isa).items() if k not in own}
         figures |= {f"{isa} {k}": v for k, v in own.items()}
     for key, figure in figures.items():
-        known = figure.source or f"[italic]assumed:[/italic] {figure.why}"
-        table.add_row(key, str(figure.number), known)
-    Console().print(f"{machine.name}: {machine.title}", table)
+        assumed = Text.assemble(("assumed:", "italic"), f" {figure.why}")
+        table.add_row(key, str(figure.number), figure.source or assumed)
+    console().print(f"{machine.name}: {machine.title}", table)
 
 
 def locks(
     name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
 ) -> None:
     """List the locks with what each can be had with, or one with its source and variants."""
-    from rich.console import Console
-
+    from results.terminal import console
     from sweeps.lock_list import details, overview
     from sweeps.locks import load_locks
 
     if name is not None and name not in load_locks():
         raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(load_locks())}")
     shown = overview(load_locks().values()) if name is None else details(load_locks()[name])
-    Console().print(*shown, sep="\n")
+    console().print(*shown, sep="\n")
 
 
 def workloads(
     name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
 ) -> None:
     """List the benchmarks, or one with its keys, their usual values and what is allowed."""
-    from rich.console import Console
     from rich.table import Table
 
+    from results.terminal import console
     from sweeps.workload_list import description, first_sentence
     from sweeps.workloads import WORKLOADS
 
@@ -107,7 +107,7 @@ def workloads(
         table = Table("workload", "threads", "in a sentence", box=None)
         for one, kind in WORKLOADS.items():
             table.add_row(one, f"{kind.min_threads} to {kind.max_threads}", first_sentence(one))
-        Console().print(table)
+        console().print(table)
         return
     table = Table("key", "usual value", "allowed", box=None)
     for key, given in WORKLOADS[name].keys.items():
@@ -116,7 +116,7 @@ def workloads(
             allowed = "text as in the usual value"
         table.add_row(key, str(given.usual), allowed)
     print(f"{name}: {description(name)}")
-    Console().print(table)
+    console().print(table)
 
 
 def doctor() -> None:

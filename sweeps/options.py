@@ -1,11 +1,12 @@
 """Options that several commands have, declared once."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-Database = Annotated[Path, typer.Option("--db", help="The database.")]
+from results import cli
+
+Database = cli.Database
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only say what would be run, and how long.")
 ]

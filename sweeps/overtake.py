@@ -218,7 +218,7 @@ def print_cases(cases: Sequence[Case]) -> None:
     """Prints the table."""
     from rich.table import Table
 
-    from sweeps.reproduce import wide_console
+    from results.terminal import console
 
     table = Table(
         "program", "machine", "fence", "tasuki", "reservation", "asymmetric", "lead",
@@ -231,7 +231,7 @@ def print_cases(cases: Sequence[Case]) -> None:
             one.program, one.machine, one.kind, f"{one.tasuki:.1f}", f"{one.reservation:.1f}",
             f"{one.asymmetric:.1f}", f"{one.lead:.2f}", *_words(one),
         )  # fmt: skip
-    wide_console().print(table)
+    console(fold=False).print(table)
 
 
 def _words(one: Case) -> Iterator[str]:

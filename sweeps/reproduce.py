@@ -16,8 +16,6 @@ from sweeps.planned import CLOCK, Planned, PlannedRow
 from sweeps.reproduction_plan import load, reproduction_names
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from results.records import StoredRun
     from results.store import Store
     from sweeps.runner import Runner
@@ -114,7 +112,8 @@ def reproduce(
         print_reproduction(one)
     if cases:
         overtake.print_cases(cases)
-    print_summary(found)
+    if found:
+        print_summary(found)
 
 
 def _chosen(chosen: Sequence[str]) -> list[Planned]:
@@ -137,6 +136,8 @@ def _store_machines(store: "Store", names: Iterable[str]) -> None:
 def _print_list(plans: Sequence[Planned], overtakes: bool) -> None:
     from rich.table import Table
 
+    from results.terminal import console
+
     table = Table("name", "source", "machine", "cells", "rows", "title", box=None)
     for plan in plans:
         table.add_row(
@@ -146,40 +147,35 @@ def _print_list(plans: Sequence[Planned], overtakes: bool) -> None:
     if overtakes:
         machines, cells = ", ".join(overtake.MACHINES), len(overtake.known_cells())
         table.add_row(overtake.NAME, "K 6.6.2", machines, f"{cells} or more", "", overtake.TITLE)
-    wide_console().print(table)
-
-
-def wide_console() -> "Console":
-    """A console that does not fold a table that goes into a file or another program."""
-    import sys
-
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 400, highlight=False)
+    console(fold=False).print(table)
 
 
 def print_reproduction(found: Reproduction) -> None:
     """Prints the rows of one, and its verdict."""
     from rich.table import Table
 
+    from results.terminal import console
+
     title = f"{found.name}: {found.title} ({found.document} {found.place}), {found.unit}"
     table = Table("", "published", "ours", "ratio", "", box=None)
     for row in told(found):
         table.add_row(row.label, *cells(row))
-    console = wide_console()
-    console.print(title, style="italic")
-    console.print(table)
-    console.print(f"{found.verdict}\n", style="bold")
+    wide = console(fold=False)
+    wide.print(title, style="italic")
+    wide.print(table)
+    wide.print(f"{found.verdict}\n", style="bold")
 
 
 def print_summary(found: Sequence[Reproduction]) -> None:
     """Prints the verdicts of all."""
     from rich.table import Table
 
+    from results.terminal import console
+
     table = Table("reproduction", "source", "machine", "verdict", box=None)
     for one in found:
         table.add_row(one.name, f"{one.document} {one.place}", one.machine, one.verdict)
-    wide_console().print(table)
+    console(fold=False).print(table)
 
 
 def register(app: typer.Typer) -> None:

@@ -152,8 +152,7 @@ def validate(
 
     Exits with 1 when a bar is missed.
     """
-    from rich.console import Console
-
+    from results.terminal import console
     from results.validation import summarize
     from results.validation_table import print_validation
     from sweeps.commands_run import progress_bar
@@ -164,7 +163,7 @@ def validate(
     with Store(db) as store:
         with progress_bar() as progress:
             Validation(store, _runner(store, jobs, progress)).run(names, latencies)
-        print_validation(store.connection, Console())
+        print_validation(store.connection, console())
         missed = [
             one for one in summarize(store.connection) if one.met is False and one.set in names
         ]

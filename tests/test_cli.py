@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import typer
 
 from sweeps.cli import make_app
 from sweeps.paths import ENGINE_PLUGIN, ROOT
-from tests.commands import SMALL, lockcross, program
+from tests.commands import SMALL, environment, lockcross, program
 
 COMMANDS = sorted(typer.main.get_command(make_app()).commands)  # type: ignore[attr-defined]
 
@@ -40,12 +42,28 @@ def test_every_command_has_help_and_stands_in_the_readme(name: str) -> None:
         (["run", *SMALL, "iterations=1"], "each key once"),
         (["run", *SMALL, "--flavour", "lse"], "x86_64 has lock only"),
         (["calibrate", "p3", "--isa", "aarch64"], "it has x86_64 lock"),
+        (["runs", "--db", ""], "--db"),
+        (["sweep", "smoke", "--db", ""], "--db"),
+        (["runs", "--db", "."], "is a directory"),
     ],
 )
 def test_a_users_mistake_is_one_message_and_exit_code_2(arguments: list[str], words: str) -> None:
     done = lockcross(*arguments)
     assert done.returncode == 2
     assert words in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("closed", "code"), [(">&-", 0), (">&- 2>&-", 0), ("<&- >&- 2>&-", 0), (">/dev/full", 1)]
+)
+def test_output_that_nobody_reads_is_no_mistake(closed: str, code: int) -> None:
+    command = f'"$0" -P -m sweeps query --list {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable],
+        env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.count("\n") == code and "Traceback" not in done.stderr
 
 
 def test_a_plan_names_its_file_and_key(tmp_path: Path) -> None:

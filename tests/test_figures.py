@@ -8,9 +8,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 
-from results.data import NoDataError, grid
+from results.data import Grid, Isa, NoDataError, grid
 from results.errors import LockcrossError
+from results.figure_map import Panel, label_regions
 from results.figures import DRAWINGS, STUDY, draw_all
 from results.report import render, write_report
 from results.store import Store
@@ -81,8 +84,27 @@ def test_the_winner_table_in_words(database: Path) -> None:
 def test_crossovers_in_words(database: Path) -> None:
     with Store(database, read_only=True) as store:
         words = [line.words for line in lines(store.connection, "axis")]
-    assert any(re.match(r"reservation up to 2,\d{3} cycles, tasuki above", one) for one in words)
+    assert any(
+        re.match(r"tasuki beats reservation above 2,\d{3} cycles and loses", one) for one in words
+    )
     assert "tasuki beats asymmetric everywhere from 0 to 9,000 cycles" in words
+
+
+@pytest.mark.parametrize("upright", [False, True])
+def test_a_strip_has_its_name_beside_it(upright: bool) -> None:
+    ends = (0.0, 100.0)
+    lead = np.array([[-1.0, 99.0], [-1.0, 99.0]])  # up to a latency of 1 of 100
+    costs = {"tasuki/rmw": lead if upright else lead.T, "asym_tasuki": np.zeros((2, 2))}
+    one = Grid(Isa("x86_64", "x86-64", "mfence"), "lock", ends, ends, costs, (), ())
+    ax = Figure().subplots()
+    label_regions(ax, Panel(one, tuple(costs), "a strip"))
+    wide, strip = (text for text in ax.texts if isinstance(text, Annotation))
+    assert (wide.get_text(), wide.arrow_patch) == ("asymmetric", None)
+    assert strip.get_text() == "tasuki, locked RMW" and strip.arrow_patch is not None
+    assert strip.xy[0 if upright else 1] == 0
+    beside = strip.xyann[0 if upright else 1]
+    assert 0 < beside < 50
+    assert abs(strip.xyann[1] - wide.xy[1]) > 3
 
 
 class _Page(HTMLParser):

@@ -13,8 +13,10 @@ from typer.testing import CliRunner
 from results.cli import figures
 from results.data import NoDataError, measured
 from results.figure_engines import draw_engines
+from results.figure_latency import draw_latency
 from results.figures import draw_all
 from results.records import CalibrationRecord
+from results.reference import REFERENCE, VALIDATION
 from results.report import write_report
 from results.store import Store
 from results.style import ENGINE_LOOKS
@@ -35,6 +37,14 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         data.sweep("gem5/o3/padding", "padding", slope=1.0)
         data.regions("x86_64", {"m5": 20.0, "pc_count": 20.1}, (3020.0, 5040.0))
     return path
+
+
+def test_no_two_lines_of_a_panel_have_one_name() -> None:
+    with Store(REFERENCE / VALIDATION, read_only=True) as store:
+        figure = draw_latency(store.connection)
+    for ax in figure.axes:
+        said = [str(line.get_label()).partition(":")[0] for line in ax.lines]
+        assert said and len(set(said)) == len(said), ax.get_title()
 
 
 def test_validation_is_drawn_without_a_study(database: Path, tmp_path: Path) -> None:

@@ -1,9 +1,18 @@
 """What `locks` and `workloads` list: every system of the source documents, and why not more."""
 
-import pytest
+import json
+import re
+from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
+from results.reproduction import Reproduction, Row
+from sweeps import machine, plan
+from sweeps.cli import make_app
 from sweeps.lock_list import offers
 from sweeps.locks import load_locks
+from sweeps.reproduce import print_reproduction, print_summary
 from sweeps.workload_list import first_sentence
 from sweeps.workloads import WORKLOADS
 from tests.commands import lockcross
@@ -53,3 +62,40 @@ def test_the_listings_name_rows_and_reasons() -> None:
     assert lockcross("locks", "vax").returncode == 2
     assert "objects" in lockcross("workloads", "rounds").stdout
     assert lockcross("workloads", "vax").returncode == 2
+
+
+ODD = "[/b] [red]one :key: \x1b[2J"  # as markup: an error, a colour, a key; and a cleared screen
+SHOWN = r"[/b] [red]one :key: \x1b[2J"
+
+
+@pytest.mark.parametrize(
+    ("words", "module", "folder", "title"),
+    [
+        (["plans"], plan, "PLANS", "smoke"),
+        (["machines"], machine, "MACHINES", "generic"),
+        (["machines", "odd"], machine, "MACHINES", "generic"),
+    ],
+)
+def test_titles_are_listed_as_they_stand_in_their_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], module: object, folder: str,
+    title: str,
+) -> None:  # fmt: skip
+    text = (getattr(module, folder) / f"{title}.toml").read_text()
+    odd = "title = " + json.dumps(ODD)  # TOML escapes as JSON does
+    text = re.sub("^title = .*", lambda _: odd, text, count=1, flags=re.MULTILINE)
+    (tmp_path / "odd.toml").write_text(text.replace('name = "generic"', 'name = "odd"'))
+    monkeypatch.setattr(module, folder, tmp_path)
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    done = CliRunner().invoke(make_app(), words, catch_exceptions=False)
+    assert done.exit_code == 0 and SHOWN in done.output
+
+
+def test_reproductions_are_printed_as_they_stand_in_their_files(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    row = Row(ODD, ours=1.0)
+    odd = Reproduction("odd", ODD, ODD, "1", "generic", ODD, "all", (row,))
+    print_reproduction(odd)
+    print_summary([odd])
+    assert capsys.readouterr().out.count(SHOWN) == 5

@@ -173,6 +173,14 @@ def test_a_lock_that_two_threads_hold_is_no_lock(log_of: LogOf) -> None:
         Sections(log_of("0a1 0g1 1a1 1g1 0r1 1r1"))
 
 
+@pytest.mark.parametrize("script", ["", "0a1", "0x1"])
+def test_a_log_without_an_operation_has_tables_of_nothing(tmp_path: Path, script: str) -> None:
+    (tmp_path / "idle.bin").write_bytes(content(script))
+    done = lockcross("locality", str(tmp_path / "idle.bin"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("idle") == 8
+
+
 @pytest.mark.parametrize(
     ("bytes_", "words"),
     [
@@ -181,6 +189,7 @@ def test_a_lock_that_two_threads_hold_is_no_lock(log_of: LogOf) -> None:
         (content("", version=2), "version 2"),
         (content("0a1 0g1")[:-3], "cut short"),
         (content("0a1 0g1")[:-2] + b"\x63\0", "damaged"),
+        (content("0a1 0g1")[:12] + bytes(4) + content("0a1 0g1")[16:], "damaged"),  # no clock
         (content("0a1 0g1")[:40] + struct.pack("<Q", 99) + content("0a1 0g1")[48:], "damaged"),
     ],
 )

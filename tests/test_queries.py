@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import signal
+import subprocess
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +15,7 @@ from results import cli
 from results.errors import LockcrossError
 from results.queries import QueryError, ask, export, list_runs, named_queries, show_run, table
 from results.store import Store
+from tests.commands import start
 from tests.synthetic import record, study
 from tests.synthetic_gem5 import Gem5Data
 
@@ -84,11 +87,74 @@ def table_counts(database: Path) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize(
+    "sql", ["ATTACH '{}' AS other", "VACUUM INTO '{}'", "VACUUM main INTO '{}'"]
+)
+def test_queries_make_no_files(database: Path, tmp_path: Path, sql: str) -> None:
+    assert "only reading" in run(
+        "query", sql.format(tmp_path / "made.db"), "--db", database, code=2
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_long_query_ends_at_once_when_it_is_told_to(database: Path, number: int) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    process = start("query", endless, "--db", str(database))
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(3)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=5)
+    assert process.returncode == 130
+    assert out == "" and err.count("\n") == 1 and "interrupted" in err
+
+
+@pytest.mark.parametrize(
+    ("sql", "shown", "json_value"),
+    [
+        ("SELECT x'00ff' AS v", "x'00ff'", "x'00ff'"),
+        ("SELECT 9e999 AS v", "inf", None),
+        ("SELECT -9e999 AS v", "-inf", None),
+        ("SELECT CAST(x'61ff' AS TEXT) AS v", r"a\xff", r"a\xff"),
+        ("SELECT NULL AS v", "", None),
+    ],
+)
+def test_every_value_of_sqlite_is_shown(
+    database: Path, sql: str, shown: str, json_value: object
+) -> None:
+    def strict(word: str) -> None:
+        pytest.fail(f"{word} is no JSON")
+
+    said = run("query", sql, "--format", "json", "--db", database)
+    assert json.loads(said, parse_constant=strict) == [{"v": json_value}]
+    for form in ("table", "csv"):
+        lines = run("query", sql, "--format", form, "--db", database).splitlines()
+        assert lines[1].strip(' "') == shown
+
+
+def test_columns_of_one_name_are_all_in_the_json(database: Path) -> None:
+    sql = 'SELECT 1 AS a, 2 AS a, 3 AS "a:1"'
+    (row,) = json.loads(run("query", sql, "--format", "json", "--db", database))
+    assert row == {"a": 1, "a:1": 2, "a:1:1": 3}
+
+
+def test_control_characters_do_not_reach_the_terminal(database: Path, tmp_path: Path) -> None:
+    sql = "SELECT char(27) || '[31mred' || char(8, 155, 8238) || 'ä' AS \"\x1b[2Jname\""
+    said = run("query", sql, "--db", database)
+    assert said.splitlines()[0].strip() == r"\x1b[2Jname"
+    assert said.splitlines()[1].strip() == r"\x1b[31mred\x08\x9b\u202eä"
+    copied = Path(shutil.copy(database, tmp_path / "a.db"))
+    with Store(copied) as store:
+        number = store.add_run(record("e", status="failed", cause="\x1b[1m", output="\x1b[2J"), "p")
+    assert "\x1b" not in run("show", number, "--db", copied)
+
+
+@pytest.mark.parametrize(
     ("words", "expected"),
     [
         (["query", "SELECT colour FROM runs"], "no such column"),
         (["query", "SELEC x"], "syntax error"),
         (["query", "no_such"], "named ones are"),
+        (["query", "SELECT '\udcff'"], "not UTF-8"),
         (["query"], "--list"),
         (["query", "winners", "--format", "xml"], "allowed are table, csv, json"),
         (["runs", "--status", "fine"], "allowed are ok, failed, refused"),

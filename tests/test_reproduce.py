@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from results import overtake as overtake_results
 from results.expression import evaluate, names
@@ -26,6 +27,7 @@ from results.reproduction import (
 from results.store import Store
 from sweeps import macro, overtake
 from sweeps.cells import Cell, impossible, wrong
+from sweeps.cli import make_app
 from sweeps.machine import load_machine
 from sweeps.paths import ROOT
 from sweeps.planned import in_words, parse_label
@@ -301,6 +303,17 @@ def test_the_command(tmp_path: Path) -> None:
     done = lockcross("reproduce", "k_table_5_5", "--db", db)
     assert done.returncode == 0 and "order 3 of 3 pairs" in done.stdout, done.stderr
     assert "0 to run" in lockcross("reproduce", "k_table_5_5", "--dry-run", "--db", db).stdout
+
+
+def test_overtake_alone_has_no_verdicts_to_sum_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case("Barnes", "p3", "full", 1, 6, 3, (Border("cas", 20, 30, "asym_tasuki", 0, 9),))
+    monkeypatch.setattr(overtake, "run", lambda *_: [case])
+    words = ["reproduce", "overtake", "--db", str(tmp_path / "a.db")]
+    done = CliRunner().invoke(make_app(), words, catch_exceptions=False)
+    assert done.exit_code == 0 and "Barnes" in done.stdout
+    assert "verdict" not in done.stdout
 
 
 def test_labels() -> None:

@@ -265,6 +265,34 @@ def test_one_driver_at_a_time_and_the_other_is_named(tmp_path: Path) -> None:
         process.communicate()
 
 
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_link_does_not_evade_the_lock(tmp_path: Path, relative: bool) -> None:
+    path, link = tmp_path / "a.db", tmp_path / "elsewhere" / "b.db"
+    link.parent.mkdir()
+    link.symlink_to("../a.db" if relative else path)
+    with Store(link) as store:  # makes what the link points to
+        store.add_run(record("x"), "p")
+        with pytest.raises(StoreError, match="another driver"):
+            Store(path)
+    assert list(link.parent.iterdir()) == [link]
+    with Store(path), pytest.raises(StoreError, match="another driver"):
+        Store(link)
+
+
+def test_a_file_of_two_names_is_only_read(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.db", tmp_path / "b.db"
+    with Store(path) as store:
+        store.add_run(record("x"), "p")
+    other.hardlink_to(path)
+    for name in (path, other):
+        with pytest.raises(StoreError, match=r"2 names .* copy"):
+            Store(name)
+        with Store(name, read_only=True) as store:
+            assert store.find(["x"])
+    other.unlink()
+    Store(path).close()
+
+
 def test_a_killed_driver_loses_nothing_and_blocks_nobody(tmp_path: Path) -> None:
     process = driver(_WRITER, tmp_path / "a.db")
     assert process.stdout is not None
