@@ -1,6 +1,7 @@
 """Commands that run cells: sweep, run, calibrate, build."""
 
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,20 @@ import typer
 
 from results.database import DATABASE
 from results.errors import LockcrossError
-from sweeps.options import Database, DryRun, InstructionLimit, Jobs, Keep, RetryFailed, TimeLimit
+from sweeps.options import (
+    Cancel,
+    Cas,
+    Database,
+    DryRun,
+    FenceLatency,
+    InstructionLimit,
+    Jobs,
+    Keep,
+    RetryFailed,
+    Seed,
+    TimeLimit,
+)
+from sweeps.text import shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -27,6 +41,7 @@ if TYPE_CHECKING:
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
 DEFAULT_INSTRUCTION_LIMIT = 2_000_000_000
 _SHOWN_FAILURES = 5  # causes
+_NUMBER = r"[0-9]{1,30}"  # what is longer is out of every bound, and perhaps of Python's
 
 
 def register(app: typer.Typer) -> None:
@@ -151,12 +166,10 @@ def run(
     variant: Annotated[str, typer.Option(help="The lock's variant; default: its first.")] = "",
     flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
     fence: Annotated[str, typer.Option(help="full, rmw or store_forward.")] = "full",
-    cas: Annotated[int | None, typer.Option(min=0, help="Cycles of an atomic.")] = None,
-    fence_latency: Annotated[
-        int | None, typer.Option(min=0, help="Cycles of a full fence.")
-    ] = None,
-    cancel: Annotated[int | None, typer.Option(min=0, help="Cycles to stop a thread.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of start offsets and random draws.")] = 1,
+    cas: Cas = None,
+    fence_latency: FenceLatency = None,
+    cancel: Cancel = None,
+    seed: Seed = 1,
     engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
@@ -284,8 +297,8 @@ def _parameters(workload: str, words: Sequence[str]) -> dict[str, int | str]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key in found:
-            raise LockcrossError(f"parameter {word!r}: key=value is expected, each key once")
-        found[key] = int(value) if value.isascii() and value.isdigit() else value
+            raise LockcrossError(f"parameter {shown(word)}: key=value is expected, each key once")
+        found[key] = int(value) if re.fullmatch(_NUMBER, value) else value
     keys = WORKLOADS[workload].keys if workload in WORKLOADS else {}
     return {name: key.usual for name, key in keys.items()} | found
 
@@ -294,10 +307,8 @@ def calibrate(
     machine: Annotated[str, typer.Argument(help="A machine's name (see `machines`).")],
     isa: Annotated[str | None, typer.Option(help="Only this one of its ISAs.")] = None,
     flavour: Annotated[str | None, typer.Option(help="Only this atomic flavour.")] = None,
-    cas: Annotated[int | None, typer.Option(min=0, help="Cycles of an atomic.")] = None,
-    fence_latency: Annotated[
-        int | None, typer.Option(min=0, help="Cycles of a full fence.")
-    ] = None,
+    cas: Cas = None,
+    fence_latency: FenceLatency = None,
     engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
     jobs: Jobs = 0,
     db: Database = DATABASE,

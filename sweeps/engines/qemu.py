@@ -13,11 +13,10 @@ from sweeps.engines import qemu_output
 from sweeps.engines.base import Capabilities, Exit, Finding, Limits, Reading
 from sweeps.engines.qemu_find import find_qemu
 from sweeps.isa import ISAS
-from sweeps.machine import load_machine
+from sweeps.machine import ATOMICS, load_machine
 from sweeps.paths import ENGINE_PLUGIN, ENGINE_SOURCES
 from sweeps.workloads import MAX_THREADS
 
-ATOMICS = ("cas_success", "cas_failure", "rmw")
 REPORT = "engine.json"  # the plugin's report, in the run's own folder
 EVENTS = "events.bin"  # its log of lock events, there too
 
@@ -64,7 +63,7 @@ class QemuEngine:
         options: dict[str, int | str] = {name: fig.number for name, fig in figures.items()}
         for name in ATOMICS:
             # The source's figure is the whole operation; the plugin adds its option to the access.
-            options[name] = max(0, figures[name].number - figures["lat_l1"].number)
+            options[name] = figures[name].number - figures["lat_l1"].number
         if cell.cas is not None:
             options |= dict.fromkeys(ATOMICS, cell.cas)
         if cell.fence_latency is not None:
