@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -59,11 +60,7 @@ class QemuEngine:
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The plugin's options (interfaces, 6): the machine's figures under the cell's own."""
-        figures = load_machine(cell.machine).figures(cell.isa)
-        options: dict[str, int | str] = {name: fig.number for name, fig in figures.items()}
-        for name in ATOMICS:
-            # The source's figure is the whole operation; the plugin adds its option to the access.
-            options[name] = figures[name].number - figures["lat_l1"].number
+        options: dict[str, int | str] = dict(_own_options(cell.machine, cell.isa))
         if cell.cas is not None:
             options |= dict.fromkeys(ATOMICS, cell.cas)
         if cell.fence_latency is not None:
@@ -110,6 +107,14 @@ class QemuEngine:
         except LockcrossError as error:
             findings.append(Finding("engine plugin", False, error.message))
         return findings
+
+
+@cache
+def _own_options(machine: str, isa: str) -> Mapping[str, int]:
+    """A machine's figures, as the plugin is told them."""
+    options = {name: figure.number for name, figure in load_machine(machine).figures(isa).items()}
+    # A source's figure is the whole operation; the plugin adds its option to the access.
+    return options | {name: options[name] - options["lat_l1"] for name in ATOMICS}
 
 
 @cache
