@@ -19,11 +19,13 @@ from sweeps.engines import load_engine
 from sweeps.engines.base import Engine, Exit, Limits, Reading
 from sweeps.paths import KEPT_FOLDERS, ROOT, WORK
 from sweeps.pool import Pool, Task
+from sweeps.text import shortened
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 _SHOWN_OUTPUT = 4000  # characters of a failed run's output that are stored
+_SHOWN_CAUSE = 2000  # and of its cause
 
 
 @dataclass(frozen=True)
@@ -204,8 +206,8 @@ class Runner:
             cancel=cell.cancel,
             seed=cell.seed,
             status=status,
-            cause=reading.cause,
-            output=kept + (_shortened(end) if end and status == "failed" else ""),
+            cause=shortened(reading.cause, _SHOWN_CAUSE),
+            output=kept + (_said(end) if end and status == "failed" else ""),
             command=cell.command(),
             started=datetime.fromtimestamp(datetime.now(UTC).timestamp() - duration, UTC).isoformat(
                 timespec="milliseconds"
@@ -222,13 +224,10 @@ class Runner:
         )
 
 
-def _shortened(end: Exit) -> str:
+def _said(end: Exit) -> str:
     """Standard output and error, the middle left out when they are long."""
     text = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
-    if len(text) <= _SHOWN_OUTPUT:
-        return text
-    half = _SHOWN_OUTPUT // 2
-    return f"{text[:half]}\n... {len(text) - 2 * half} characters left out ...\n{text[-half:]}"
+    return shortened(text, _SHOWN_OUTPUT)
 
 
 @cache

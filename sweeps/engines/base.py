@@ -10,8 +10,8 @@ from sweeps.cells import Cell
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may take: wall time in seconds (0: the engine's usual one), instructions over
-    all cores."""
+    """What one run may take: CPU time in seconds (0: the engine's usual one), instructions over all
+    cores."""
 
     time_s: float = 0.0
     instructions: int = 2_000_000_000
@@ -19,12 +19,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Exit:
-    """How a run's process ended. A negative code is the number of the signal that killed it."""
+    """How a run's process ended. A negative code is the number of the signal that killed it;
+    `exceeded` says which limit of time it hit, if it did."""
 
     code: int
     stdout: str
     stderr: str
-    timed_out: bool
+    exceeded: str
     duration_s: float
 
 
@@ -65,7 +66,7 @@ class Engine(Protocol):
     """One engine. The driver starts and ends the processes; the engine knows what they say."""
 
     name: str
-    time_limit_s: float  # of a run, where nobody says another
+    time_limit_s: float  # of CPU time of a run, where nobody says another
 
     def version(self, isa: str) -> str:
         """Everything of the engine that can change an answer for `isa`.
