@@ -1,7 +1,6 @@
 """Runs cells that are not known yet and stores what comes of them."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,8 @@ from sweeps.build import Binary, Builder
 from sweeps.cells import Cell, digest, impossible, wrong
 from sweeps.engines import load_engine
 from sweeps.engines.base import Engine, Exit, Limits, Reading
-from sweeps.paths import KEPT_FOLDERS, ROOT, WORK
+from sweeps.kept import check_room, keep
+from sweeps.paths import KEPT_FOLDERS, ROOT, RUN_FOLDERS, WORK
 from sweeps.pool import Pool, Task
 from sweeps.text import shortened
 
@@ -156,6 +156,8 @@ class Runner:
             for item, end, folder in pool.run(self._tasks(items)):
                 engine = load_engine(item.cell.engine)
                 reading = engine.read(item.cell, self._limits_of(engine), end, folder)
+                if reading.cause:
+                    check_room(RUN_FOLDERS)  # a cell that failed for a full disk is not stored
                 kept = self._keep_folder(item, reading, folder)
                 if self._collect and not reading.cause:
                     self._collect(folder)
@@ -179,8 +181,7 @@ class Runner:
         if not (reading.cause or self._keep):
             return ""
         place = KEPT_FOLDERS / item.identity[:16]
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(folder, place)
+        keep(folder, place)
         return f"folder: {place.relative_to(WORK)}\n"
 
     def _record(

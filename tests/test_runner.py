@@ -112,7 +112,10 @@ SAY_OTHER = f"echo '{json.dumps(GUEST | {'lock': 'thin'})}'"
         ("echo 'lockcross-timing: option x' >&2; exit 2", "options refused: lockcross-timing"),
         ("exit 3", "instruction limit: 2000000000"),
         ("echo 'lockcross-timing: broken' >&2; exit 4", "engine failure: lockcross-timing: broken"),
-        (f"echo '{json.dumps(GUEST | {'pairs': -1})}'", f"{NOT_AGREED}: pairs: -1: Input should be"),
+        (
+            f"echo '{json.dumps(GUEST | {'pairs': -1})}'",
+            f"{NOT_AGREED}: pairs: -1: Input should be",
+        ),
         (f"echo '{json.dumps(GUEST | {'pairs': 10**400})}'", f"{NOT_AGREED}: pairs: 1000000000"),
         ("exit 77", "exit code 77: it did not say why"),
         ("kill -SEGV $$", "killed by SIGSEGV"),
