@@ -31,8 +31,6 @@ from sweeps.options import (
 from sweeps.text import shown
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from results.records import StoredRun
     from results.store import Store
     from sweeps.cells import Cell
@@ -59,31 +57,6 @@ def limits(time_limit: float, instruction_limit: int) -> "Limits":
     return Limits(time_limit, instruction_limit)
 
 
-@contextmanager
-def progress_bar() -> "Iterator[Progress]":
-    """A bar with the time left, on standard error."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    ) as progress:
-        yield progress
-
-
 def sweep(
     plan: Annotated[str, typer.Argument(help="A plan's name (see `plans`) or file.")],
     dry_run: DryRun = False,
@@ -97,6 +70,7 @@ def sweep(
     """Run the cells of a plan that are not in the database yet."""
     from results.store import Store
     from sweeps.plan import load_plan
+    from sweeps.progress import Bar
     from sweeps.runner import Runner
 
     loaded = load_plan(plan)
@@ -109,7 +83,7 @@ def sweep(
             print(f"{loaded.name}: {loaded.title}")
             print(describe(store, known, jobs))
         return
-    with Store(db) as store, progress_bar() as progress:
+    with Store(db) as store, Bar() as progress:
         runs = Runner(store, jobs, progress, bounds, retry_failed, keep).run(
             loaded.cells, loaded.name
         )
@@ -322,6 +296,7 @@ def calibrate(
     from sweeps.calibrate import calibrate as measure
     from sweeps.isa import ISAS
     from sweeps.machine import load_machine
+    from sweeps.progress import Bar
     from sweeps.runner import Runner
 
     isas = [name for name in load_machine(machine).isas if isa in (None, name)]
@@ -337,7 +312,7 @@ def calibrate(
             f"machine {machine} has no ISA {isa or 'any'} with flavour {flavour or 'any'}; "
             f"it has {', '.join(known)}"
         )
-    with Store(db) as store, progress_bar() as progress:
+    with Store(db) as store, Bar() as progress:
         found = measure(Runner(store, jobs, progress), store, settings)
     table = Table("operation", *(f"{s.isa} {s.flavour}" for s in settings), box=None)
     for op in found[0]:

@@ -116,6 +116,13 @@ def test_asking_for_the_engine_without_gem5_is_one_message(tmp_path: Path) -> No
     assert "GEM5_X86=" in done.stderr and "no program that can be run" in done.stderr
 
 
+def test_the_doctor_does_not_ask_for_a_gem5(no_gem5: Path) -> None:
+    assert "absent  engine gem5: gem5 for x86_64 (optional): " in lockcross("doctor").stdout
+    path = gem5_that_says(no_gem5, "22.1", ALL)
+    said = lockcross("doctor", GEM5=str(path)).stdout
+    assert "not ok  engine gem5: gem5 for x86_64: " in said and "absent" not in said
+
+
 # Labels and mechanisms --------------------------------------------------------------------------
 
 

@@ -53,13 +53,14 @@ class Capabilities:
 class Finding:
     """One line of the doctor: a part, its version, or what is missing and what to do then.
 
-    Without an optional one everything else works.
+    Without an optional one everything else works; one that is `absent` is just not installed.
     """
 
     part: str
     ok: bool
     detail: str
     optional: bool = False
+    absent: bool = False
 
 
 class Engine(Protocol):
