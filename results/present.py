@@ -24,7 +24,7 @@ def present(db: Path, output: Path) -> None:
         with references(store.connection) as others:
             figures = draw_all(store.connection, output / "figures", others)
             report = write_report(store.connection, output / "report.html", figures, others)
-        console().print(_table(store.connection))
+        console(fold=False).print(_table(store.connection))
         for line in summary.lines(store.connection, "axis"):
             if line.axis in _SHOWN_AXES:
                 print(f"{line.isa.title} {line.flavour}, {summary.AXES[line.axis]}: {line.words}")

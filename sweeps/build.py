@@ -1,5 +1,6 @@
 """Cross-compiles workload programs on demand into build/bin/, cached by content."""
 
+import errno
 import hashlib
 import os
 import shutil
@@ -267,6 +268,11 @@ class Builder:
         temporary = Path(name)
         try:
             done = self._run(program.command(compiler, name))
+            if done.returncode != 0 and os.strerror(errno.ENOSPC) in done.stderr:
+                # The compiler's own temporary files may lie elsewhere; it says which.
+                said = next(x for x in done.stderr.splitlines() if os.strerror(errno.ENOSPC) in x)
+                place = f"{self._folder}; the compiler says: {said.strip()[:300]}"
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)
             if done.returncode != 0:
                 raise LockcrossError(_complaint(program, done.stderr), exit_code=1)
             temporary.chmod(0o755)
@@ -283,6 +289,7 @@ class Builder:
             errors="replace",
             stdin=subprocess.DEVNULL,
             check=False,
+            env={**os.environ, "LC_ALL": "C"},  # its words are looked for
         )
 
 

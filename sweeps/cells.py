@@ -10,6 +10,8 @@ from sweeps import workloads
 from sweeps.isa import ISAS, Isa
 from sweeps.locks import Lock, load_locks
 from sweeps.machine import load_machine
+from sweeps.options import MAX_LATENCY, MAX_SEED
+from sweeps.text import shown
 from sweeps.workloads import WORKLOADS
 
 # Variants without acquire and release orders (lock, variant), made for a uniprocessor.
@@ -76,7 +78,7 @@ def wrong(cell: Cell) -> str:
         ("workload", cell.workload, list(WORKLOADS)),
     ):
         if value not in known:
-            return f"{key}: {value!r} is unknown; known are {', '.join(known)}"
+            return f"{key}: {shown(value)} is unknown; known are {', '.join(known)}"
     keys = WORKLOADS[cell.workload].keys
     for name, given in cell.parameters.items():
         if name not in keys:
@@ -85,15 +87,19 @@ def wrong(cell: Cell) -> str:
                 f"allowed are {', '.join(keys)}"
             )
         if why := keys[name].wrong(given):
-            return f"parameters.{name}: {given!r}: {why}"
+            return f"parameters.{name}: {shown(given)}: {why}"
     if missing := [name for name in keys if name not in cell.parameters]:
         return f"parameters.{missing[0]}: missing; workload {cell.workload} must be told it"
-    if not 1 <= cell.threads <= workloads.MAX_THREADS:
-        return (
-            f"threads: {cell.threads}: allowed is a whole number from 1 to {workloads.MAX_THREADS}"
-        )
-    if cell.cores is not None and cell.cores < 1:
-        return f"cores: {cell.cores}: allowed is a whole number from 1 to threads, {cell.threads}"
+    for key, number, low, high in (
+        ("threads", cell.threads, 1, workloads.MAX_THREADS),
+        ("cores", cell.cores, 1, workloads.MAX_THREADS),
+        ("cas", cell.cas, 0, MAX_LATENCY),
+        ("fence_latency", cell.fence_latency, 0, MAX_LATENCY),
+        ("cancel", cell.cancel, 0, MAX_LATENCY),
+        ("seed", cell.seed, 0, MAX_SEED),
+    ):
+        if number is not None and not low <= number <= high:
+            return f"{key}: {shown(number)}: allowed is a whole number from {low} to {high}"
     return ""
 
 

@@ -8,7 +8,6 @@ import typer
 
 from results.database import DATABASE
 from results.errors import LockcrossError
-from sweeps.commands_run import progress_bar
 from sweeps.options import Database, Jobs
 
 
@@ -37,6 +36,7 @@ def footprint(
     from sweeps.footprint import COLUMNS, cells, measure, rows, tables
     from sweeps.isa import ISAS
     from sweeps.locks import load_locks
+    from sweeps.progress import Bar
     from sweeps.runner import Runner
 
     known = load_locks()
@@ -45,7 +45,7 @@ def footprint(
     if isa is not None and isa not in ISAS:
         raise LockcrossError(f"isa {isa!r} is unknown; known are {', '.join(ISAS)}")
     wanted = cells([known[name] for name in names or known], [isa] if isa else ISAS)
-    with Store(db) as store, progress_bar() as progress:
+    with Store(db) as store, Bar() as progress:
         found = measure(Runner(store, jobs, progress), wanted)
     if as_csv:
         writer = csv.writer(sys.stdout)

@@ -1,6 +1,7 @@
 """Commands that run cells: sweep, run, calibrate, build."""
 
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,11 +15,22 @@ import typer
 
 from results.database import DATABASE
 from results.errors import LockcrossError
-from sweeps.options import Database, DryRun, InstructionLimit, Jobs, Keep, RetryFailed, TimeLimit
+from sweeps.options import (
+    Cancel,
+    Cas,
+    Database,
+    DryRun,
+    FenceLatency,
+    InstructionLimit,
+    Jobs,
+    Keep,
+    RetryFailed,
+    Seed,
+    TimeLimit,
+)
+from sweeps.text import shown
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from results.records import StoredRun
     from results.store import Store
     from sweeps.cells import Cell
@@ -27,6 +39,7 @@ if TYPE_CHECKING:
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
 DEFAULT_INSTRUCTION_LIMIT = 2_000_000_000
 _SHOWN_FAILURES = 5  # causes
+_NUMBER = r"[0-9]{1,30}"  # what is longer is out of every bound, and perhaps of Python's
 
 
 def register(app: typer.Typer) -> None:
@@ -44,31 +57,6 @@ def limits(time_limit: float, instruction_limit: int) -> "Limits":
     return Limits(time_limit, instruction_limit)
 
 
-@contextmanager
-def progress_bar() -> "Iterator[Progress]":
-    """A bar with the time left, on standard error."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    with Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    ) as progress:
-        yield progress
-
-
 def sweep(
     plan: Annotated[str, typer.Argument(help="A plan's name (see `plans`) or file.")],
     dry_run: DryRun = False,
@@ -82,6 +70,7 @@ def sweep(
     """Run the cells of a plan that are not in the database yet."""
     from results.store import Store
     from sweeps.plan import load_plan
+    from sweeps.progress import Bar
     from sweeps.runner import Runner
 
     loaded = load_plan(plan)
@@ -94,7 +83,7 @@ def sweep(
             print(f"{loaded.name}: {loaded.title}")
             print(describe(store, known, jobs))
         return
-    with Store(db) as store, progress_bar() as progress:
+    with Store(db) as store, Bar() as progress:
         runs = Runner(store, jobs, progress, bounds, retry_failed, keep).run(
             loaded.cells, loaded.name
         )
@@ -151,12 +140,10 @@ def run(
     variant: Annotated[str, typer.Option(help="The lock's variant; default: its first.")] = "",
     flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
     fence: Annotated[str, typer.Option(help="full, rmw or store_forward.")] = "full",
-    cas: Annotated[int | None, typer.Option(min=0, help="Cycles of an atomic.")] = None,
-    fence_latency: Annotated[
-        int | None, typer.Option(min=0, help="Cycles of a full fence.")
-    ] = None,
-    cancel: Annotated[int | None, typer.Option(min=0, help="Cycles to stop a thread.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of start offsets and random draws.")] = 1,
+    cas: Cas = None,
+    fence_latency: FenceLatency = None,
+    cancel: Cancel = None,
+    seed: Seed = 1,
     engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
@@ -285,8 +272,8 @@ def _parameters(workload: str, words: Sequence[str]) -> dict[str, int | str]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key in found:
-            raise LockcrossError(f"parameter {word!r}: key=value is expected, each key once")
-        found[key] = int(value) if value.isascii() and value.isdigit() else value
+            raise LockcrossError(f"parameter {shown(word)}: key=value is expected, each key once")
+        found[key] = int(value) if re.fullmatch(_NUMBER, value) else value
     keys = WORKLOADS[workload].keys if workload in WORKLOADS else {}
     return {name: key.usual for name, key in keys.items()} | found
 
@@ -295,10 +282,8 @@ def calibrate(
     machine: Annotated[str, typer.Argument(help="A machine's name (see `machines`).")],
     isa: Annotated[str | None, typer.Option(help="Only this one of its ISAs.")] = None,
     flavour: Annotated[str | None, typer.Option(help="Only this atomic flavour.")] = None,
-    cas: Annotated[int | None, typer.Option(min=0, help="Cycles of an atomic.")] = None,
-    fence_latency: Annotated[
-        int | None, typer.Option(min=0, help="Cycles of a full fence.")
-    ] = None,
+    cas: Cas = None,
+    fence_latency: FenceLatency = None,
     engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
     jobs: Jobs = 0,
     db: Database = DATABASE,
@@ -312,6 +297,7 @@ def calibrate(
     from sweeps.calibrate import calibrate as measure
     from sweeps.isa import ISAS
     from sweeps.machine import load_machine
+    from sweeps.progress import Bar
     from sweeps.runner import Runner
 
     isas = [name for name in load_machine(machine).isas if isa in (None, name)]
@@ -327,7 +313,7 @@ def calibrate(
             f"machine {machine} has no ISA {isa or 'any'} with flavour {flavour or 'any'}; "
             f"it has {', '.join(known)}"
         )
-    with Store(db) as store, progress_bar() as progress:
+    with Store(db) as store, Bar() as progress:
         found = measure(Runner(store, jobs, progress), store, settings)
     table = Table("operation", *(f"{s.isa} {s.flavour}" for s in settings), box=None)
     for op in found[0]:

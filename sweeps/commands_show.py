@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sweeps.cells import Cell
+    from sweeps.engines.base import Finding
 
 
 def register(app: typer.Typer) -> None:
@@ -137,7 +138,15 @@ def doctor() -> None:
             part = f"engine {name.partition('/')[0]}: {found.part}"
             findings.append(replace(found, part=part))
     for finding in findings:
-        state = "ok" if finding.ok else "not ok" if finding.optional else "MISSING"
-        print(f"{state:7} {finding.part}: {finding.detail}")
+        part = finding.part + (" (optional)" if finding.absent else "")
+        print(f"{_state(finding):7} {part}: {finding.detail}")
     if not all(finding.ok or finding.optional for finding in findings):
         raise typer.Exit(1)
+
+
+def _state(finding: "Finding") -> str:
+    if finding.ok:
+        return "ok"
+    if finding.absent:
+        return "absent"
+    return "not ok" if finding.optional else "MISSING"

@@ -1,15 +1,18 @@
 """Machine descriptions: sweeps/machines/*.toml, each figure with a source or marked as assumed."""
 
-import tomllib
 from functools import cache
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from results.errors import LockcrossError
 from sweeps.isa import ISAS
+from sweeps.options import MAX_LATENCY
 from sweeps.paths import MACHINES, ROOT
-from sweeps.toml import explain
+from sweeps.text import shown
+from sweeps.toml import parse
+
+ATOMICS = ("cas_success", "cas_failure", "rmw")
 
 
 class Figure(BaseModel):
@@ -43,13 +46,7 @@ class Figure(BaseModel):
 
 def _power_of_two(figure: Figure) -> Figure:
     if figure.number.bit_count() != 1:
-        raise ValueError(f"{figure.number} is not a power of two")
-    return figure
-
-
-def _positive(figure: Figure) -> Figure:
-    if figure.number < 1:
-        raise ValueError("must be 1 or more")
+        raise ValueError(f"{shown(figure.number)} is not a power of two")
     return figure
 
 
@@ -57,16 +54,20 @@ def _power_of_two_or_none(figure: Figure) -> Figure:
     return figure if figure.number == 0 else _power_of_two(figure)
 
 
-def _switch(figure: Figure) -> Figure:
-    if figure.number > 1:
-        raise ValueError("must be 0 or 1")
-    return figure
+def _within(low: int, high: int) -> AfterValidator:
+    def check(figure: Figure) -> Figure:
+        if not low <= figure.number <= high:
+            raise ValueError(f"{shown(figure.number)} is not from {low} to {high}")
+        return figure
+
+    return AfterValidator(check)
 
 
 PowerOfTwo = Annotated[Figure, AfterValidator(_power_of_two)]
 PowerOfTwoOrNone = Annotated[Figure, AfterValidator(_power_of_two_or_none)]
-Positive = Annotated[Figure, AfterValidator(_positive)]
-Switch = Annotated[Figure, AfterValidator(_switch)]
+Switch = Annotated[Figure, _within(0, 1)]
+Latency = Annotated[Figure, _within(0, MAX_LATENCY)]
+Short = Annotated[Figure, _within(0, 1000)]  # a latency within the core
 
 
 class _Table(BaseModel):
@@ -74,47 +75,48 @@ class _Table(BaseModel):
 
 
 class Core(_Table):
-    """The core: width in instructions, fetch in bytes, the rest in cycles and entries."""
+    """The core: width in instructions, fetch in bytes, the rest in cycles and entries. Bounds are
+    those of the plugin (qemu-timing/src/options.cc), here and below."""
 
-    width: Positive
-    lat_alu: Positive
-    lat_mul: Positive
-    lat_div: Positive
-    taken_branch: Figure
-    mispredict: Figure
-    predictor_entries: PowerOfTwo
+    width: Annotated[Figure, _within(1, 2)]
+    lat_alu: Annotated[Figure, _within(1, 100)]
+    lat_mul: Annotated[Figure, _within(1, 1000)]
+    lat_div: Annotated[Figure, _within(1, 1000)]
+    taken_branch: Short
+    mispredict: Short
+    predictor_entries: Annotated[PowerOfTwo, _within(1, 2**20)]
     blocking: Switch
-    fetch_bytes: PowerOfTwoOrNone
+    fetch_bytes: Annotated[PowerOfTwoOrNone, _within(0, 64)]
     pipeline: Switch
     micro_operations: Switch
-    offset_max: Figure
+    offset_max: Latency
 
 
 class Memory(_Table):
     """Caches: sizes in bytes, latencies in cycles, the store buffer in entries."""
 
-    line: PowerOfTwo
-    l1_size: Positive
-    l1_ways: Positive
-    lat_l1: Figure
-    l2_size: Positive
-    l2_ways: Positive
-    lat_l2: Figure
-    lat_memory: Figure
-    lat_dirty: Figure
-    lat_upgrade: Figure
-    lat_invalidate: Figure
-    store_buffer: Figure
+    line: Annotated[PowerOfTwo, _within(16, 1024)]
+    l1_size: Annotated[Figure, _within(64, 2**26)]
+    l1_ways: Annotated[Figure, _within(1, 64)]
+    lat_l1: Short
+    l2_size: Annotated[Figure, _within(64, 2**30)]
+    l2_ways: Annotated[Figure, _within(1, 64)]
+    lat_l2: Latency
+    lat_memory: Latency
+    lat_dirty: Latency
+    lat_upgrade: Latency
+    lat_invalidate: Latency
+    store_buffer: Annotated[Figure, _within(0, 1024)]
 
 
 class Charges(_Table):
     """Costs that need an operating system or a thread library, in cycles."""
 
-    stop: Figure
-    park: Figure
-    unpark: Figure
-    wake: Figure
-    switch: Figure
+    stop: Latency
+    park: Latency
+    unpark: Latency
+    wake: Latency
+    switch: Latency
 
 
 class Machine(_Table):
@@ -123,10 +125,10 @@ class Machine(_Table):
     name: str = Field(min_length=1)
     title: str = Field(min_length=1)
     isas: list[str] = Field(min_length=1)
-    clock_mhz: Positive
+    clock_mhz: Annotated[Figure, _within(1, 100_000)]
     core: Core
     memory: Memory
-    latency: dict[str, dict[str, Figure]]
+    latency: dict[str, dict[str, Latency]]
     charges: Charges
 
     @model_validator(mode="after")
@@ -140,7 +142,7 @@ class Machine(_Table):
                 f"not {', '.join(self.latency) or 'none'}"
             )
         for isa, figures in self.latency.items():
-            wanted = {"cas_success", "cas_failure", "rmw", *ISAS[isa].fences}
+            wanted = {*ATOMICS, *ISAS[isa].fences}
             if missing := sorted(wanted - set(figures)):
                 raise ValueError(f"latency.{isa}: {', '.join(missing)} missing")
             if unknown := sorted(set(figures) - wanted):
@@ -148,6 +150,13 @@ class Machine(_Table):
                     f"latency.{isa}: {', '.join(unknown)} unknown; "
                     f"allowed are {', '.join(sorted(wanted))}"
                 )
+            for name in ATOMICS:
+                if figures[name].number < self.memory.lat_l1.number:
+                    raise ValueError(
+                        f"latency.{isa}.{name}: {figures[name].number} is less than memory.lat_l1, "
+                        f"{self.memory.lat_l1.number}; an atomic's figure is that of the whole "
+                        "operation, with its access"
+                    )
         return self
 
     def figures(self, isa: str) -> dict[str, Figure]:
@@ -187,7 +196,4 @@ def load_machine(name: str) -> Machine:
 
 def parse_machine(text: str) -> Machine:
     """Reads a description from TOML. Raises ValueError that names the key and what is allowed."""
-    try:
-        return Machine.model_validate(tomllib.loads(text))
-    except ValidationError as error:
-        raise ValueError(explain(error)) from None
+    return parse(Machine, text)

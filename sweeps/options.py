@@ -1,4 +1,4 @@
-"""Options that several commands have, declared once."""
+"""Options that several commands have, declared once, and the bounds of what may be asked for."""
 
 from typing import Annotated
 
@@ -7,17 +7,45 @@ import typer
 from results import cli
 
 Database = cli.Database
+MAX_LATENCY = 10_000_000  # cycles; the plugin's own bound
+MAX_SEED = 2**32 - 1
+MAX_INSTRUCTIONS = 10**15  # also as cycles, in gem5's ticks, no more than 64 bits
+_MAX_TIME_S = 1_000_000  # a week and a half
+_MAX_JOBS = 1024
+
+
+Cancel = Annotated[
+    int | None, typer.Option(min=0, max=MAX_LATENCY, help="Cycles to stop a thread.")
+]
+Cas = Annotated[int | None, typer.Option(min=0, max=MAX_LATENCY, help="Cycles of an atomic.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only say what would be run, and how long.")
 ]
-InstructionLimit = Annotated[
-    int, typer.Option(min=1, help="Instructions a cell may execute, over all cores; gem5: cycles.")
+FenceLatency = Annotated[
+    int | None, typer.Option(min=0, max=MAX_LATENCY, help="Cycles of a full fence.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Cells at a time; 0: one a CPU.")]
+InstructionLimit = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=MAX_INSTRUCTIONS,
+        help="Instructions a cell may execute, over all cores; gem5: cycles.",
+    ),
+]
+Jobs = Annotated[
+    int,
+    typer.Option("--jobs", "-j", min=0, max=_MAX_JOBS, help="Cells at a time; 0: one a CPU."),
+]
 Keep = Annotated[
     bool, typer.Option("--keep", help="Keep every run's folder, not only failed ones'.")
 ]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed cells once more.")]
+Seed = Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of start offsets and random draws.")]
 TimeLimit = Annotated[
-    float, typer.Option(min=0, help="Seconds a cell may take; 0: qemu 60, gem5 1800.")
+    float,
+    typer.Option(
+        min=0,
+        max=_MAX_TIME_S,
+        help="Seconds of CPU time a cell may take; 0: qemu 60, gem5 1800.",
+    ),
 ]

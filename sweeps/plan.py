@@ -2,32 +2,29 @@
 
 import itertools
 import math
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from results.errors import LockcrossError
 from sweeps.cells import Cell, impossible, wrong
 from sweeps.engines import load_engine
+from sweeps.files import head
 from sweeps.isa import FENCE_KINDS, ISAS
 from sweeps.locks import load_locks
 from sweeps.machine import load_machine, machine_names
+from sweeps.options import MAX_LATENCY, MAX_SEED
 from sweeps.paths import PLANS
-from sweeps.toml import explain
-from sweeps.workloads import WORKLOADS
+from sweeps.text import shortened, shown
+from sweeps.toml import parse
+from sweeps.workloads import MAX_THREADS, WORKLOADS
 
 MAX_CELLS = 1_000_000  # a plan with more is a slip of a range
+_MAX_FILE = 1_000_000  # bytes of a plan
+_MAX_MESSAGE = 10_000  # characters
 _RANGE = {"from", "to", "step"}
 
 Value = TypeVar("Value")
@@ -51,15 +48,24 @@ def _as_list(value: Any) -> Any:
         value = [value]
     if not value:
         raise ValueError("an empty axis; give a value, a list of them, or a range")
-    if len({(type(point), str(point)) for point in value}) != len(value):
+    plain = [point if isinstance(point, int | str) else str(point) for point in value]
+    if len({(type(point), point) for point in plain}) != len(value):
         raise ValueError("a value stands twice")
     return value
 
 
+def _as_names(value: Any) -> Any:
+    """As _as_list, but for text, of which there are no ranges."""
+    if isinstance(value, dict):
+        raise ValueError("a range is of whole numbers; give a text or a list of texts")
+    return _as_list(value)
+
+
 Axis = Annotated[list[Value], BeforeValidator(_as_list)]
-Cycles = Annotated[int, Field(ge=0, le=10_000_000)]
-Threads = Annotated[int, Field(ge=1, le=64)]
-Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
+Names = Annotated[list[str], BeforeValidator(_as_names)]
+Cycles = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
+Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 _AXES = (
     "engine", "machine", "isa", "flavour", "lock", "variant", "fence", "workload", "threads",
     "cores", "cas", "fence_latency", "cancel", "seed",
@@ -69,14 +75,14 @@ _AXES = (
 class Sweep(_Table):
     """One product of axes. Latencies are in cycles; None leaves the machine's own."""
 
-    engine: Axis[str] = ["qemu"]
-    machine: Axis[str]
-    isa: Axis[str] | None = None  # None: every ISA of the machine
-    flavour: Axis[str] | None = None  # None: the ISA's first; "all": each of the ISA's
-    lock: Axis[str]
-    variant: Axis[str] | None = None  # None: the lock's first; "all": each of the lock's
-    fence: Axis[str] = ["full"]
-    workload: Axis[str]
+    engine: Names = ["qemu"]
+    machine: Names
+    isa: Names | None = None  # None: every ISA of the machine
+    flavour: Names | None = None  # None: the ISA's first; "all": each of the ISA's
+    lock: Names
+    variant: Names | None = None  # None: the lock's first; "all": each of the lock's
+    fence: Names = ["full"]
+    workload: Names
     parameters: dict[str, Axis[int | str]] = {}
     threads: Axis[Threads] = [1]
     cores: Axis[Threads] | None = None  # None: a core a thread
@@ -103,12 +109,14 @@ class Sweep(_Table):
         ):
             for value in getattr(self, key) or []:
                 if value not in known:
-                    raise ValueError(f"{key}: {value!r} is unknown; allowed are {', '.join(known)}")
+                    raise ValueError(
+                        f"{key}: {shown(value)} is unknown; allowed are {', '.join(known)}"
+                    )
         own = list(itertools.chain(*(load_locks()[lock].variants for lock in self.lock)))
         for variant in self.variant or []:
             if variant not in ("", "all", *own):
                 known_to = f"{', '.join(self.lock)}: " + (", ".join(own) or "none")
-                raise ValueError(f"variant: {variant!r} is unknown; variants of {known_to}")
+                raise ValueError(f"variant: {shown(variant)} is unknown; variants of {known_to}")
         for key in ("flavour", "variant"):
             values = getattr(self, key) or []
             if "all" in values and len(values) > 1:
@@ -181,28 +189,27 @@ def load_plan(name: str) -> LoadedPlan:
     """
     path = PLANS / f"{name}.toml" if name in plan_names() else Path(name)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = head(path, _MAX_FILE + 1).decode()
     except FileNotFoundError:
         raise LockcrossError(
             f"plan {name!r}: there is no such file, and the plans in sweeps/plans are "
             f"{', '.join(plan_names())}"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise LockcrossError(f"plan {name!r} cannot be read: {error}") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise LockcrossError(f"plan {name!r} cannot be read: {why}") from None
+    if len(text) > _MAX_FILE:
+        raise LockcrossError(f"plan {name!r} is larger than a plan may be, {_MAX_FILE} bytes")
     try:
         plan = parse_plan(text)
         return LoadedPlan(path.stem, plan.title, expand(plan))
     except ValueError as error:
-        raise LockcrossError(f"{path.name}: {error}") from None
+        raise LockcrossError(shortened(f"{path.name}: {error}", _MAX_MESSAGE)) from None
 
 
 def parse_plan(text: str) -> Plan:
     """Reads a plan from TOML. Raises ValueError that names the key, the value, what is allowed."""
-    try:
-        return Plan.model_validate(tomllib.loads(text))
-    except ValidationError as error:
-        top = all(len(detail["loc"]) < 2 for detail in error.errors())
-        raise ValueError(explain(error, Plan if top else Sweep)) from None
+    return parse(Plan, text)
 
 
 def expand(plan: Plan) -> list[Cell]:

@@ -1,4 +1,4 @@
-"""Runs processes side by side, each tied to one CPU, to a time limit and to this process."""
+"""Runs processes side by side, each tied to one CPU, to limits of time and to this process."""
 
 import ctypes
 import fcntl
@@ -18,12 +18,15 @@ from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from sweeps.engines.base import Exit
+from sweeps.files import head
 from sweeps.paths import RUN_FOLDERS
 
 MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: rubbish must not fill the disk
 _KEPT = 1024 * 1024  # bytes of standard output and error that are read back
 _PR_SET_PDEATHSIG = 1
 _LOCK = ".lock"
+_WALL = 10  # times its limit of CPU time that a run may take by the clock: others use the CPU too
+_LOOK_S = 0.05  # between two looks at a run's CPU time, at least
 _libc = ctypes.CDLL(None, use_errno=True)
 
 Key = TypeVar("Key")
@@ -36,7 +39,7 @@ class Task(Generic[Key]):
 
     key: Key
     argv: list[str]
-    time_limit_s: float
+    time_limit_s: float  # of CPU time
 
 
 @dataclass
@@ -47,11 +50,38 @@ class _Running(Generic[Key]):
     slot: int
     pidfd: int
     began: float
-    timed_out: bool = False
+    deadline: float
+    next_look: float
+    exceeded: str = ""  # which limit it hit
 
-    @property
-    def deadline(self) -> float:
-        return self.began + self.task.time_limit_s
+    def look(self, now: float) -> None:
+        """Kills it when it has hit a limit."""
+        if self.exceeded or now < self.next_look:
+            return
+        limit = self.task.time_limit_s
+        left = limit - self._cpu_s()
+        if left <= 0:
+            self.exceeded = f"CPU time limit: {limit:g} s"
+        elif now >= self.deadline:
+            self.exceeded = (
+                f"wall time limit: {self.deadline - self.began:g} s, of which it had the CPU for "
+                f"{limit - left:.1f} s (the limit of CPU time is {limit:g} s)"
+            )
+        if self.exceeded:
+            self.kill()
+        # With one CPU it uses no more of it than time passes.
+        self.next_look = min(self.deadline, now + max(left, _LOOK_S))
+
+    def _cpu_s(self) -> float:
+        """The CPU time of all its threads. From the kernel's clock of the process, since a
+        container may lack /proc; none once it has ended."""
+        clock = ctypes.c_int()
+        if _libc.clock_getcpuclockid(self.process.pid, ctypes.byref(clock)) != 0:
+            return 0.0
+        try:
+            return time.clock_gettime(clock.value)
+        except OSError:
+            return 0.0
 
     def kill(self) -> None:
         # The child leads its own group; it is not reaped yet, so its number is still its own.
@@ -105,6 +135,7 @@ class Pool(Generic[Key]):
     def __init__(self, jobs: int) -> None:
         self._cpus = sorted(os.sched_getaffinity(0))
         self._free = list(range(jobs))[::-1]
+        self._wall = _WALL * -(-jobs // len(self._cpus))  # more where they share CPUs
         self._running: dict[int, _Running[Key]] = {}
         self._selector = selectors.DefaultSelector()
         self._folder = _Folder()
@@ -175,20 +206,21 @@ class Pool(Generic[Key]):
             shutil.rmtree(folder, ignore_errors=True)
             raise
         pidfd = os.pidfd_open(process.pid)
-        self._running[pidfd] = _Running(task, process, folder, slot, pidfd, time.monotonic())
+        now, limit = time.monotonic(), task.time_limit_s
+        self._running[pidfd] = _Running(
+            task, process, folder, slot, pidfd, now, now + self._wall * limit, now + limit
+        )
         self._free.pop()
         self._selector.register(pidfd, selectors.EVENT_READ)
 
     def _wait(self) -> list[_Running[Key]]:
-        """Those that have ended, after killing those past their time."""
+        """Those that have ended, after killing those past their limits."""
         while True:
             now = time.monotonic()
             for running in self._running.values():
-                if not running.timed_out and running.deadline <= now:
-                    running.timed_out = True
-                    running.kill()
-            deadlines = [r.deadline for r in self._running.values() if not r.timed_out]
-            timeout = max(0.0, min(deadlines) - now) if deadlines else None
+                running.look(now)
+            looks = [r.next_look for r in self._running.values() if not r.exceeded]
+            timeout = max(0.0, min(looks) - now) if looks else None
             if events := self._selector.select(timeout):
                 return [self._running[key.fd] for key, _ in events]
 
@@ -199,12 +231,14 @@ class Pool(Generic[Key]):
         os.close(running.pidfd)
         del self._running[running.pidfd]
         self._free.append(running.slot)
-        out, err = (_head(running.folder / name) for name in ("stdout", "stderr"))
+        out, err = (_said(running.folder / name) for name in ("stdout", "stderr"))
         if remove:
             shutil.rmtree(running.folder, ignore_errors=True)
-        return Exit(code, out, err, running.timed_out, duration)
+        return Exit(code, out, err, running.exceeded, duration)
 
 
-def _head(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.read(_KEPT).decode(errors="replace")
+def _said(path: Path) -> str:
+    try:
+        return head(path, _KEPT).decode(errors="replace")
+    except OSError:  # the run has put something else in its place
+        return ""

@@ -83,7 +83,8 @@ def reproduce(
 ) -> None:
     """Run the experiments of the sources and print published and simulated numbers side by side."""
     from results.store import Store
-    from sweeps.commands_run import limits, progress_bar, store_to_read
+    from sweeps.commands_run import limits, store_to_read
+    from sweeps.progress import Bar
     from sweeps.runner import Runner
 
     plans = _chosen(names or [])
@@ -102,7 +103,7 @@ def reproduce(
             print(describe(store, known, jobs))
         return
     with Store(db) as store:
-        with progress_bar() as progress:
+        with Bar() as progress:
             runner = Runner(store, jobs, progress, bounds, retry_failed)
             found = [run(plan, runner, store) for plan in plans]
             cases = overtake.run(runner, store) if overtakes else []

@@ -2,16 +2,16 @@
 which runs. Axes in `each` make a cell or a row many; `{axis}` in their texts is its value."""
 
 import itertools
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from results import paper
 from results.errors import LockcrossError
 from results.paper import Published
 from results.reproduction import Plot
+from sweeps import toml
 from sweeps.cells import Cell, impossible, wrong
 from sweeps.isa import ISAS
 from sweeps.machine import load_machine, machine_names
@@ -27,7 +27,6 @@ from sweeps.planned import (
     in_words,
     parse_label,
 )
-from sweeps.toml import explain
 from sweeps.workloads import WORKLOADS
 
 REPRODUCTIONS = ROOT / "sweeps" / "reproductions"
@@ -157,10 +156,7 @@ def load(name: str) -> Planned:
 
 def parse(name: str, text: str) -> Planned:
     """Reads a definition from TOML. Raises ValueError."""
-    try:
-        plan = Definition.model_validate(tomllib.loads(text))
-    except ValidationError as error:
-        raise ValueError(explain(error)) from None
+    plan = toml.parse(Definition, text)
     cells, rows = dict(_cells(plan)), tuple(_rows(plan))
     if plan.macro:
         cells |= macro_cells(plan.macro, plan.machine)

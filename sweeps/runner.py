@@ -1,7 +1,6 @@
 """Runs cells that are not known yet and stores what comes of them."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +16,16 @@ from sweeps.build import Binary, Builder
 from sweeps.cells import Cell, digest, impossible, wrong
 from sweeps.engines import load_engine
 from sweeps.engines.base import Engine, Exit, Limits, Reading
-from sweeps.paths import KEPT_FOLDERS, ROOT, WORK
+from sweeps.kept import check_room, keep
+from sweeps.paths import KEPT_FOLDERS, ROOT, RUN_FOLDERS, WORK
 from sweeps.pool import Pool, Task
+from sweeps.text import shortened
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 _SHOWN_OUTPUT = 4000  # characters of a failed run's output that are stored
+_SHOWN_CAUSE = 2000  # and of its cause
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,8 @@ class Runner:
             for item, end, folder in pool.run(self._tasks(items)):
                 engine = load_engine(item.cell.engine)
                 reading = engine.read(item.cell, self._limits_of(engine), end, folder)
+                if reading.cause:
+                    check_room(RUN_FOLDERS)  # a cell that failed for a full disk is not stored
                 kept = self._keep_folder(item, reading, folder)
                 if self._collect and not reading.cause:
                     self._collect(folder)
@@ -177,8 +181,7 @@ class Runner:
         if not (reading.cause or self._keep):
             return ""
         place = KEPT_FOLDERS / item.identity[:16]
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(folder, place)
+        keep(folder, place)
         return f"folder: {place.relative_to(WORK)}\n"
 
     def _record(
@@ -204,8 +207,8 @@ class Runner:
             cancel=cell.cancel,
             seed=cell.seed,
             status=status,
-            cause=reading.cause,
-            output=kept + (_shortened(end) if end and status == "failed" else ""),
+            cause=shortened(reading.cause, _SHOWN_CAUSE),
+            output=kept + (_said(end) if end and status == "failed" else ""),
             command=cell.command(),
             started=datetime.fromtimestamp(datetime.now(UTC).timestamp() - duration, UTC).isoformat(
                 timespec="milliseconds"
@@ -222,13 +225,10 @@ class Runner:
         )
 
 
-def _shortened(end: Exit) -> str:
+def _said(end: Exit) -> str:
     """Standard output and error, the middle left out when they are long."""
     text = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
-    if len(text) <= _SHOWN_OUTPUT:
-        return text
-    half = _SHOWN_OUTPUT // 2
-    return f"{text[:half]}\n... {len(text) - 2 * half} characters left out ...\n{text[-half:]}"
+    return shortened(text, _SHOWN_OUTPUT)
 
 
 @cache

@@ -4,12 +4,11 @@ was stopped, and a second run has nothing to do."""
 import itertools
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -30,14 +29,10 @@ from sweeps.engines import load_engine
 from sweeps.isa import ISAS
 from sweeps.machine import load_machine
 from sweeps.options import Database, Jobs
+from sweeps.progress import one_bar
 from sweeps.runner import Runner
 from sweeps.study_cells import Line, StudyCells, isa_of
 from sweeps.study_plan import StudyPlan, load_study
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.progress import Progress
 
 PLAN = "crossover"
 _RUNS_A_SEARCH = 4  # typical: one window around the interpolated crossing, both locks
@@ -277,47 +272,6 @@ def series_name(kind: str, flavour: str) -> str:
     return f"{kind}/{isa_of(flavour)}/{flavour}"
 
 
-@contextmanager
-def _one_bar(total: int) -> "Iterator[Progress]":
-    """One bar over the whole job, whatever number of batches the runner works in."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TaskID,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    class OneBar(Progress):
-        """Every batch counts on the same bar; one that needs more than was left lengthens it."""
-
-        job: TaskID | None = None
-        promised = 0
-
-        def add_task(  # type: ignore[override]
-            self, description: str, total: float | None = None, **_: object
-        ) -> TaskID:
-            if self.job is None:
-                self.job = super().add_task(description, total=total)
-            elif total is not None:
-                self.promised += int(total)
-                if self.promised > (self.tasks[0].total or 0):
-                    self.update(self.job, total=self.promised)
-            return self.job
-
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"),
-        TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn(elapsed_when_finished=False),
-    )  # fmt: skip
-    with OneBar(*columns, console=Console(stderr=True)) as progress:
-        job = progress.add_task("measuring", total=total)
-        yield progress
-        progress.update(job, total=progress.tasks[0].completed)
-
-
 def _flavours(plan: StudyPlan, isas: list[str] | None) -> list[str]:
     if unknown := [isa for isa in isas or [] if isa not in ISAS]:
         raise LockcrossError(f"--isa: {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
@@ -376,7 +330,7 @@ def _measure(store: Store, plan: StudyPlan, flavours: list[str], jobs: int) -> i
     study = Study(plan, flavours, store, look)
     missing = len(look.look_up(study.known_cells()).missing)
     if missing:
-        with _one_bar(missing + study.estimated_searches()) as progress:
+        with one_bar(missing + study.estimated_searches()) as progress:
             runner = Runner(store, jobs, progress, retry_failed=True)
             Study(plan, flavours, store, runner).run()
     else:

@@ -1,24 +1,24 @@
 """The plan of the main job: sweeps/studies/*.toml."""
 
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from results.errors import LockcrossError
 from sweeps.engines import load_engine
 from sweeps.isa import FENCE_KINDS, ISAS
 from sweeps.locks import load_locks
 from sweeps.machine import machine_names
+from sweeps.options import MAX_LATENCY
 from sweeps.paths import ROOT
-from sweeps.toml import explain
-from sweeps.workloads import WORKLOADS
+from sweeps.toml import parse
+from sweeps.workloads import MAX_THREADS, WORKLOADS
 
 STUDIES = ROOT / "sweeps" / "studies"
 SHARED_AXES = ("cancel", "owner_share", "run_length", "threads")
 
-Latency = Annotated[int, Field(ge=0, le=10_000_000)]
+Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -35,7 +35,7 @@ def _rising(values: list[int]) -> list[int]:
 class _Sequence(_Table):
     """A use of the workload lock_sequence."""
 
-    threads: Annotated[int, Field(ge=1, le=64)]
+    threads: Annotated[int, Field(ge=1, le=MAX_THREADS)]
     parameters: dict[str, int]
     tolerance: Count
 
@@ -188,8 +188,4 @@ def _short(path: Path) -> str:
 
 def parse_study(text: str) -> StudyPlan:
     """Reads a study from TOML. Raises ValueError that names the key, the value, what is wrong."""
-    document: dict[str, Any] = tomllib.loads(text)
-    try:
-        return StudyPlan.model_validate(document)
-    except ValidationError as error:
-        raise ValueError(explain(error, StudyPlan)) from None
+    return parse(StudyPlan, text)

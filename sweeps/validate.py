@@ -155,13 +155,13 @@ def validate(
     from results.terminal import console
     from results.validation import summarize
     from results.validation_table import print_validation
-    from sweeps.commands_run import progress_bar
+    from sweeps.progress import Bar
 
     names = list(sets or SETS)
     for cell in itertools.chain(*set_cells(names).values()):
         load_engine(cell.engine).version(cell.isa)  # what is missing is said before anything else
     with Store(db) as store:
-        with progress_bar() as progress:
+        with Bar() as progress:
             Validation(store, _runner(store, jobs, progress)).run(names, latencies)
         print_validation(store.connection, console())
         missed = [

@@ -4,11 +4,13 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import typer
 
+from sweeps.cells import Cell, wrong
 from sweeps.cli import make_app
 from sweeps.paths import ENGINE_PLUGIN, ROOT
 from tests.commands import SMALL, environment, lockcross, program
@@ -41,6 +43,21 @@ def test_every_command_has_help_and_stands_in_the_readme(name: str) -> None:
         (["run", *SMALL, "turns=1"], "allowed are iterations"),
         (["run", *SMALL, "iterations=1"], "each key once"),
         (["run", *SMALL, "--flavour", "lse"], "x86_64 has lock only"),
+        (["run", *SMALL, "--cas", "10000001"], "less than or equal to 10000000"),
+        (["run", *SMALL, "--fence-latency", str(2**64)], "less than or equal to 10000000"),
+        (["calibrate", "p3", "--cas", str(2**64)], "less than or equal to 10000000"),
+        (["run", *SMALL, "--cancel", "9" * 30], "less than or equal to 10000000"),
+        (["run", *SMALL, "--seed", str(2**32)], "less than or equal to 4294967295"),
+        (["run", *SMALL, "--threads", "9" * 30], "allowed is a whole number from 1 to 64"),
+        (["run", *SMALL, "--cores", "9" * 30], "allowed is a whole number from 1 to 64"),
+        (["run", *SMALL[:-1], "iterations=" + "9" * 5000], "from 1 to 4294967295"),
+        (["run", *SMALL, "--time-limit", "inf"], "less than or equal to 1000000"),
+        (["run", *SMALL, "--time-limit", "nan"], "--time-limit"),
+        (
+            ["run", *SMALL, "--instruction-limit", "9" * 23],
+            "less than or equal to 1000000000000000",
+        ),
+        (["sweep", "smoke", "--jobs", "1000000000"], "less than or equal to 1024"),
         (["calibrate", "p3", "--isa", "aarch64"], "it has x86_64 lock"),
         (["runs", "--db", ""], "--db"),
         (["sweep", "smoke", "--db", ""], "--db"),
@@ -64,6 +81,13 @@ def test_output_that_nobody_reads_is_no_mistake(closed: str, code: int) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.count("\n") == code and "Traceback" not in done.stderr
+
+
+def test_a_cell_out_of_bounds_is_no_run() -> None:
+    cell = Cell("qemu", "generic", "x86_64", "lock", "thin", "full", "sync", {"iterations": 1})
+    assert wrong(cell) == ""
+    for key, value in (("cas", 20_000_000), ("cancel", -1), ("seed", 2**32), ("cores", 65)):
+        assert f"{key}: {value}: allowed is" in wrong(replace(cell, **{key: value}))
 
 
 def test_a_plan_names_its_file_and_key(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The gem5 engine as far as it can be shown without a gem5: what is found, refused and read."""
 
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -113,6 +114,13 @@ def test_asking_for_the_engine_without_gem5_is_one_message(tmp_path: Path) -> No
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "GEM5_X86=" in done.stderr and "no program that can be run" in done.stderr
+
+
+def test_the_doctor_does_not_ask_for_a_gem5(no_gem5: Path) -> None:
+    assert "absent  engine gem5: gem5 for x86_64 (optional): " in lockcross("doctor").stdout
+    path = gem5_that_says(no_gem5, "22.1", ALL)
+    said = lockcross("doctor", GEM5=str(path)).stdout
+    assert "not ok  engine gem5: gem5 for x86_64: " in said and "absent" not in said
 
 
 # Labels and mechanisms --------------------------------------------------------------------------
@@ -263,12 +271,13 @@ GUEST = {
     "workload": "sync", "lock": "thin", "isa": "x86_64", "flavour": "lock", "fence": "full",
     "threads": 1, "pairs": 10, "ok": True, "error": "", "ticks": 0,
 }  # fmt: skip
+BEGIN = {"event": "begin", "core": 0, "phase": 0, "cycle": 100.0}
 REPORT = {
     "gem5_version": "24.0.0.1", "compiled": "then", "build_options": {"USE_X86_ISA": True},
     "models": ALL, "isa": "x86_64", "model": "timing", "cores": 1, "roi": "m5",
     "applied": {"width": 1}, "refused": {"lat_dirty": "the crossbar decides"}, "latencies": {},
     "events": [
-        {"event": "begin", "core": 0, "phase": 0, "cycle": 100.0},
+        BEGIN,
         {"event": "end", "core": 0, "phase": 0, "cycle": 700.0},
     ],
     "total_cycles": 900.0,
@@ -278,7 +287,7 @@ REPORT = {
         "system.cpu.commitStats0.numOps": {"value": 400.0, "unit": "Count"},
     },
 }  # fmt: skip
-ENDED = Exit(0, "", "", timed_out=False, duration_s=1.0)
+ENDED = Exit(0, "", "", exceeded="", duration_s=1.0)
 
 
 def write(folder: Path, report: dict[str, object], guest: dict[str, object]) -> None:
@@ -303,14 +312,20 @@ def test_a_good_run_is_read_with_its_units(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("end", "report", "guest", "cause"),
     [
-        (Exit(3, "", "", False, 1.0), {}, {}, "cycle limit: 5"),
-        (Exit(0, "", "", True, 1.0), {}, {}, "time limit"),
-        (Exit(-6, "", "panic: lost\nmore", False, 1.0), {}, {}, "killed by SIGABRT: panic: lost"),
-        (Exit(4, "", "lockcross-gem5: unexpected: checkpoint", False, 1.0), {}, {}, "checkpoint"),
+        (Exit(3, "", "", "", 1.0), {}, {}, "cycle limit: 5"),
+        (Exit(-9, "", "", "CPU time limit: 9 s", 1.0), {}, {}, "CPU time limit: 9 s"),
+        (Exit(-6, "", "panic: lost\nmore", "", 1.0), {}, {}, "killed by SIGABRT: panic: lost"),
+        (Exit(-40, "", "", "", 1.0), {}, {}, "gem5 was killed by signal 40"),
+        (Exit(4, "", "lockcross-gem5: unexpected: checkpoint", "", 1.0), {}, {}, "checkpoint"),
         (ENDED, {}, {"ok": False, "error": "lost update"}, "check failed: lost update"),
         (ENDED, {}, {"lock": "tasuki"}, "of another run"),
         (ENDED, {"events": []}, {}, "not every core was in the region"),
         (ENDED, {"cores": 2}, {}, "of another run"),
+        (ENDED, {"end": {"cause": "x", "class": "guest"}}, {}, "end.code: missing"),
+        (ENDED, {"total_cycles": -1.0}, {}, "total_cycles is -1"),
+        (ENDED, {}, {"pairs": -1}, "pairs: -1"),
+        (ENDED, {"events": [BEGIN, {**BEGIN, "event": "end", "cycle": 99.0}]}, {}, "cycles is -1"),
+        (ENDED, {"events": [BEGIN, {**BEGIN, "event": "end", "cycle": math.nan}]}, {}, "is nan"),
         (ENDED, {"surprise": 1}, {}, "not what was agreed"),
     ],
 )

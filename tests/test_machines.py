@@ -1,15 +1,18 @@
 """Machines: every figure has its source, and a faulty description says where."""
 
+import re
 import tomllib
 
 import pytest
+from pydantic import ValidationError
 
 from results.errors import LockcrossError
 from sweeps.cells import Cell
 from sweeps.engines import load_engine
 from sweeps.isa import ISAS
-from sweeps.machine import load_machine, machine_names, parse_machine
-from sweeps.paths import MACHINES
+from sweeps.machine import Machine, load_machine, machine_names, parse_machine
+from sweeps.options import MAX_LATENCY
+from sweeps.paths import ENGINE_SOURCES, MACHINES
 
 
 def description(name: str = "p3") -> str:
@@ -53,7 +56,8 @@ def test_generic_is_the_same_on_every_isa() -> None:
 
 
 def test_mistakes_are_named() -> None:
-    assert "core.speed: unknown key" in complaint("[core]\n", "[core]\nspeed = 1\n")
+    said = complaint("[core]\n", "[core]\nspeed = 1\n")
+    assert "core.speed: unknown key; allowed are width, lat_alu" in said and "lat_l1" not in said
     line = next(text for text in description().splitlines() if text.startswith("lat_mul"))
     assert "core.lat_mul: missing" in complaint(line, "")
     assert "core.lat_mul" in complaint(line, "lat_mul = { value = 3 }")
@@ -64,11 +68,41 @@ def test_mistakes_are_named() -> None:
     line = next(text for text in description().splitlines() if text.startswith("line ="))
     assert "not a power of two" in complaint(line, 'line = { value = 48, source = "x" }')
     line = next(text for text in description().splitlines() if text.startswith("blocking"))
-    assert "must be 0 or 1" in complaint(line, 'blocking = { value = 2, source = "x" }')
+    assert "2 is not from 0 to 1" in complaint(line, 'blocking = { value = 2, source = "x" }')
     line = next(text for text in description().splitlines() if text.startswith("fetch_bytes"))
     assert "not a power of two" in complaint(line, 'fetch_bytes = { value = 6, source = "x" }')
     assert "fence_mfence missing" in complaint("fence_mfence", "fence_hwsync")
     assert "'vax' is unknown" in complaint('isas = ["x86_64"]', 'isas = ["vax"]')
+
+
+def test_an_atomic_costs_its_access_at_least() -> None:
+    text = description()
+    line = next(one for one in text.splitlines() if one.startswith("cas_failure"))
+    said = complaint(line, 'cas_failure = { value = 1, source = "x" }')
+    assert "latency.x86_64.cas_failure: 1 is less than memory.lat_l1, 3" in said
+
+
+def test_a_machine_has_the_bounds_of_the_engine() -> None:
+    source = (ENGINE_SOURCES / "options.cc").read_text()
+    specs = re.findall(r'\{"(\w+)", &O::\w+, \d+, (\d+), (\w+(?: << \d+)?), "', source)
+    names = {"kMaxLatency": MAX_LATENCY, "UINT32_MAX": 2**32 - 1}
+    bounds = {name: (int(low), names.get(high) or eval(high)) for name, low, high in specs}
+    tables = tomllib.loads(description("generic"))
+    isa, charges = tables["latency"]["x86_64"], tables["charges"]
+    options = {
+        name: (tables[table], name) for table in ("core", "memory") for name in tables[table]
+    }
+    options |= {name: (isa, name) for name in isa}
+    options |= {f"charge_{name}": (charges, name) for name in charges}
+    assert options.keys() <= bounds.keys()
+    for option, (table, key) in options.items():
+        before = table[key]
+        for number in (bounds[option][1] + 1, 2 * bounds[option][1], 10**30, bounds[option][0] - 1):
+            table[key] = {"assumption": number, "why": "a test"}
+            with pytest.raises(ValidationError, match=rf"\b{key}\n|\b{key}\.assumption"):
+                Machine.model_validate(tables)
+        table[key] = before
+    assert Machine.model_validate(tables) == load_machine("generic")
 
 
 def test_an_unknown_machine_lists_the_known_ones() -> None:

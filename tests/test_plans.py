@@ -1,6 +1,8 @@
 """Plans: what they become, and what is said about those that are wrong."""
 
 import itertools
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -75,6 +77,15 @@ def test_plans_name_every_lock() -> None:
         ({"cas": "{ from = 10, to = 0, step = 1 }"}, ["cas", "to >= from"]),
         ({"cas": "{ from = 0, to = 10, step = 0 }"}, ["cas", "step >= 1"]),
         ({"cas": "-1"}, ["cas", "-1"]),
+        ({"cas": "10000001"}, ["cas", "10000001", "less than or equal to 10000000"]),
+        (
+            {"machine": "{ from = 0, to = 999999, step = 1 }"},
+            ["machine", "range", "a list of texts"],
+        ),
+        (
+            {"parameters": "{ iterations = 0x" + "f" * 5000 + " }"},
+            ["iterations", "too many digits"],
+        ),
         ({"fence": '"half"'}, ["fence", "half", "store_forward"]),
         ({"fence": '"rmw"', "lock": '"thin"'}, ["fence", "rmw", "thin", "full only"]),
         ({"fence": '"rmw"', "isa": '"ppc64le"'}, ["fence", "POWER", "do not promise"]),
@@ -87,6 +98,42 @@ def test_plans_name_every_lock() -> None:
 def test_mistakes_are_named(changes: dict[str, str], words: list[str]) -> None:
     said = complaint(**changes)
     assert all(word in said for word in words), said
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"lock": f'"{"x" * 500_000}"'},
+        {"variant": f'"{"x" * 500_000}"'},
+        {"lock": str(list(range(100_000)))},
+        {"cas": str(["x"] * 100_000)},
+        {"x" * 500_000: "1"},
+        {"parameters": f"{{ {'x' * 500_000} = 1 }}"},
+        {"parameters": f'{{ iterations = "{"x" * 500_000}" }}'},
+        {"parameters": "{ iterations = " + "[" * 100_000 + "]" * 100_000 + " }"},
+    ],
+)
+def test_a_message_is_short(tmp_path: Path, changes: dict[str, str]) -> None:
+    path = tmp_path / "long.toml"
+    path.write_text(plan_text(**changes))
+    with pytest.raises(LockcrossError) as error:
+        load_plan(str(path))
+    assert error.value.exit_code == 2 and len(error.value.message) < 12_000
+
+
+def test_a_plan_is_a_plain_file_of_some_size(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with (tmp_path / "long").open("w") as file:
+        file.truncate(2_000_000)
+    for path, words in (
+        (Path("/dev/zero"), "not a plain file"),
+        (tmp_path / "fifo", "not a plain file"),
+        (tmp_path, "Is a directory"),
+        (tmp_path / "long", "larger than a plan may be"),
+    ):
+        with pytest.raises(LockcrossError, match=words) as error:
+            load_plan(str(path))
+        assert error.value.exit_code == 2
 
 
 def test_an_owner_share_of_less_than_all_needs_two_threads() -> None:

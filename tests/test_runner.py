@@ -2,17 +2,22 @@
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from results.errors import LockcrossError
 from results.store import Store
 from sweeps.cells import Cell
+from sweeps.engines import qemu_output
+from sweeps.engines.base import Exit, Limits
+from sweeps.engines.qemu import REPORT
 from sweeps.runner import Runner
 from tests.commands import SMALL, lockcross, program, start
 
@@ -85,6 +90,7 @@ GUEST = {
     "workload": "sync", "lock": "cas_spin", "isa": "x86_64", "flavour": "lock", "fence": "full",
     "threads": 1, "pairs": 50, "ok": True, "error": "", "ticks": 0,
 }  # fmt: skip
+NOT_AGREED = "workload output is not what was agreed"
 SAY_GUEST = f"echo '{json.dumps(GUEST)}'"
 SAY_WRONG = f"echo '{json.dumps(GUEST | {'ok': False, 'error': 'counter is 3, not 4'})}'; exit 1"
 SAY_OTHER = f"echo '{json.dumps(GUEST | {'lock': 'thin'})}'"
@@ -106,9 +112,17 @@ SAY_OTHER = f"echo '{json.dumps(GUEST | {'lock': 'thin'})}'"
         ("echo 'lockcross-timing: option x' >&2; exit 2", "options refused: lockcross-timing"),
         ("exit 3", "instruction limit: 2000000000"),
         ("echo 'lockcross-timing: broken' >&2; exit 4", "engine failure: lockcross-timing: broken"),
+        (
+            f"echo '{json.dumps(GUEST | {'pairs': -1})}'",
+            f"{NOT_AGREED}: pairs: -1: Input should be",
+        ),
+        (f"echo '{json.dumps(GUEST | {'pairs': 10**400})}'", f"{NOT_AGREED}: pairs: 1000000000"),
         ("exit 77", "exit code 77: it did not say why"),
         ("kill -SEGV $$", "killed by SIGSEGV"),
-        ("trap '' TERM INT; sleep 600 & wait", "time limit: 0.5 s"),
+        ("kill -40 $$", "killed by signal 40"),
+        ("trap '' TERM INT; while :; do :; done", "CPU time limit: 0.5 s"),
+        ("trap '' TERM INT; sleep 600 & wait", "wall time limit: 5 s, of which it had the CPU for"),
+        ("sleep 1; echo rubbish", "workload output is not JSON"),  # it waits: no time of its own
     ],
 )
 def test_every_bad_end_of_an_engine_has_its_cause(
@@ -122,8 +136,8 @@ def test_every_bad_end_of_an_engine_has_its_cause(
     program(tmp_path, "qemu-x86_64", script)
     db = tmp_path / "a.db"
     done = lockcross(
-        "run", *SMALL, "--time-limit", "0.5" if "sleep" in behaviour else "30", "--db", str(db),
-        PATH=f"{tmp_path}:{os.environ['PATH']}",
+        "run", *SMALL, "--time-limit", "0.5" if re.search("sleep|while", behaviour) else "30",
+        "--db", str(db), PATH=f"{tmp_path}:{os.environ['PATH']}", LOCKCROSS_QEMU="",
     )  # fmt: skip
     assert done.returncode == 1
     assert f"failed: {cause}" in done.stderr
@@ -131,12 +145,48 @@ def test_every_bad_end_of_an_engine_has_its_cause(
     assert status == "failed" and cause in str(stored)
 
 
+def report_of(folder: Path) -> dict[str, Any]:
+    """What the engine left of a run of CELL."""
+    kept: list[str] = []
+    with Store(folder / "a.db") as store:
+        Runner(store, collect=lambda at: kept.append((at / REPORT).read_text())).run([CELL], "t")
+    return json.loads(kept[0])  # type: ignore[no-any-return]
+
+
+def test_a_report_of_impossible_numbers_is_no_run(tmp_path: Path) -> None:
+    path, end = tmp_path / REPORT, Exit(0, json.dumps(GUEST), "", "", 1.0)
+    good = report_of(tmp_path)
+    core = good["cores"][0]
+    mark = {"phase": 1, "cycle": 10} | {
+        name: core[name]
+        for name in ("core", "instructions", "loads", "stores", "cas", "rmw", "fences")
+    }
+    less = {"stalls": {"issue": -core["cycles"]}, "cycles": -core["cycles"]}
+    for changes, cause in (
+        ({}, ""),
+        ({"cores": [core | less]}, "cores.0.cycles: -"),
+        ({"cores": [core | {"loads": 10**400}]}, "cores.0.loads: 10000"),
+        ({"cores": [core | {"fences": {"x": -1}}]}, "cores.0.fences.x: -1"),
+        ({"handovers": -1}, "handovers: -1"),
+        ({"phases": [mark, mark | {"phase": 2, "cycle": 9}]}, "phase_1_cycles is -1"),
+        ({"phases": [mark | {"phase": -1}]}, "phases.0.phase: -1"),
+    ):
+        path.write_text(json.dumps(good | changes))
+        reading = qemu_output.read(CELL, Limits(), end, path)
+        assert cause in reading.cause and bool(cause) == bool(reading.cause), changes
+    footprint = replace(CELL, workload="footprint", parameters={"iterations": 1})
+    guest = GUEST | {"workload": "footprint", "extra": {"object_bytes": 8, "monitor_bytes": 0}}
+    path.write_text(json.dumps(good | {"phases": [mark]}))
+    reading = qemu_output.read(footprint, Limits(), replace(end, stdout=json.dumps(guest)), path)
+    assert "1 phases, which are no turns" in reading.cause
+
+
 def test_a_run_past_its_limits_is_ended(tmp_path: Path) -> None:
     endless = [*SMALL[:-1], "iterations=4000000000"]
     done = lockcross("run", *endless, "--instruction-limit", "100000")
     assert done.returncode == 1 and "instruction limit: 100000" in done.stderr
     done = lockcross("run", *endless, "--time-limit", "0.5")
-    assert done.returncode == 1 and "time limit: 0.5 s" in done.stderr
+    assert done.returncode == 1 and "CPU time limit: 0.5 s" in done.stderr
 
 
 def children(pid: int) -> set[int]:

@@ -10,8 +10,8 @@ from sweeps.cells import Cell
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may take: wall time in seconds (0: the engine's usual one), instructions over
-    all cores."""
+    """What one run may take: CPU time in seconds (0: the engine's usual one), instructions over all
+    cores."""
 
     time_s: float = 0.0
     instructions: int = 2_000_000_000
@@ -19,12 +19,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Exit:
-    """How a run's process ended. A negative code is the number of the signal that killed it."""
+    """How a run's process ended. A negative code is the number of the signal that killed it;
+    `exceeded` says which limit of time it hit, if it did."""
 
     code: int
     stdout: str
     stderr: str
-    timed_out: bool
+    exceeded: str
     duration_s: float
 
 
@@ -52,20 +53,21 @@ class Capabilities:
 class Finding:
     """One line of the doctor: a part, its version, or what is missing and what to do then.
 
-    Without an optional one everything else works.
+    Without an optional one everything else works; one that is `absent` is just not installed.
     """
 
     part: str
     ok: bool
     detail: str
     optional: bool = False
+    absent: bool = False
 
 
 class Engine(Protocol):
     """One engine. The driver starts and ends the processes; the engine knows what they say."""
 
     name: str
-    time_limit_s: float  # of a run, where nobody says another
+    time_limit_s: float  # of CPU time of a run, where nobody says another
 
     def version(self, isa: str) -> str:
         """Everything of the engine that can change an answer for `isa`.

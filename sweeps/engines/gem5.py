@@ -7,7 +7,7 @@ from sweeps.build import Program
 from sweeps.cells import Cell
 from sweeps.engines import gem5_latency, gem5_output
 from sweeps.engines.base import Capabilities, Exit, Finding, Limits, Reading
-from sweeps.engines.gem5_find import configs_digest, find_gem5
+from sweeps.engines.gem5_find import NoGem5Error, configs_digest, find_gem5
 from sweeps.engines.gem5_probe import Probe, figures_of, probe, script_command
 from sweeps.isa import ISAS
 
@@ -149,7 +149,8 @@ class Gem5Engine:
                 for model in gem5.models[isa]:
                     findings.append(_judge(isa, model, probe(gem5, isa, model)))
             except LockcrossError as error:
-                findings.append(Finding(f"gem5 for {isa}", False, error.message, optional=True))
+                absent = isinstance(error, NoGem5Error)
+                findings.append(Finding(f"gem5 for {isa}", False, error.message, True, absent))
         return findings
 
 

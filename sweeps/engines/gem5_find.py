@@ -25,6 +25,10 @@ _ASK_S = 60.0
 _COMPLAINT = re.compile(r"^lockcross-gem5:|\bpanic\b|\bfatal\b|Error\b|assert", re.IGNORECASE)
 
 
+class NoGem5Error(LockcrossError):
+    """There is none, and none was named."""
+
+
 @dataclass(frozen=True)
 class Gem5:
     """One binary: where it is, its version, and the core models it has for each ISA."""
@@ -69,7 +73,7 @@ def _locate(isa: str) -> tuple[str, str]:
     for name in _NAMES:
         if path := shutil.which(name):
             return str(Path(path).resolve()), "PATH"
-    raise LockcrossError(
+    raise NoGem5Error(
         f"gem5 is not found; name its binary in GEM5 (or {VARIABLES[isa]}) or put it on PATH. "
         "It is in no package registry; to build it, with the X86, ARM and POWER ISAs: "
         f"{DOCUMENTATION}",

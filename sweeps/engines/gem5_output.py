@@ -1,15 +1,29 @@
 """Reads what a run of gem5 left, and says why it failed when it did."""
 
 import json
-import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+
 from sweeps.cells import Cell
 from sweeps.engines.base import Exit, Limits, Reading
 from sweeps.engines.gem5_find import complaint
-from sweeps.engines.guest import BadRunError, Document, check_guest, own_metrics, parse, stand_ins
+from sweeps.engines.guest import (
+    BadRunError,
+    Count,
+    Document,
+    Metrics,
+    check_guest,
+    check_metrics,
+    own_metrics,
+    parse,
+    signal_name,
+    stand_ins,
+)
+from sweeps.files import head
+from sweeps.pool import MAX_OUTPUT
 
 REPORT = "lockcross.json"
 
@@ -18,8 +32,8 @@ class Event(Document):
     """A core reached a place of the region of interest at `cycle`."""
 
     event: Literal["begin", "phase", "end"]
-    core: int
-    phase: int
+    core: Count
+    phase: Count
     cycle: float
 
 
@@ -28,6 +42,14 @@ class Statistic(Document):
 
     value: float
     unit: str
+
+
+class End(Document):
+    """How the simulation ended."""
+
+    cause: str
+    code: int
+    kind: str = Field(alias="class")
 
 
 class Report(Document):
@@ -39,14 +61,14 @@ class Report(Document):
     models: dict[str, list[str]]
     isa: str
     model: str
-    cores: int
+    cores: Count
     roi: str
     applied: dict[str, int]
     refused: dict[str, str]
     latencies: dict[str, int]
     events: list[Event]
     total_cycles: float
-    end: dict[str, str | int]
+    end: End
     statistics: dict[str, Statistic]
 
 
@@ -57,28 +79,27 @@ def read(
     try:
         _check_end(limits, end, folder)
         report = _check_report(cell, folder)
-        code = int(report.end["code"])
-        guest = check_guest(cell, _text(folder / "guest.out"), code)
-        regions = _regions(report)
+        guest = check_guest(cell, _text(folder / "guest.out"), report.end.code)
+        found = metrics(guest.pairs, report, _regions(report)) | own_metrics(guest)
+        check_metrics(found)
     except BadRunError as bad:
         return Reading(str(bad))
-    found = metrics(guest.pairs, report, regions) | own_metrics(guest)
     return Reading("", found, _resolved(report, mechanisms) | stand_ins(cell))
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return head(path, MAX_OUTPUT).decode(errors="replace")
     except OSError:
         return ""
 
 
 def _check_end(limits: Limits, end: Exit, folder: Path) -> None:
-    if end.timed_out:
-        raise BadRunError(f"time limit: {limits.time_s:g} s")
+    if end.exceeded:
+        raise BadRunError(end.exceeded)
     why = complaint(end.stderr)
     if end.code < 0:
-        raise BadRunError(f"gem5 was killed by {_signal(-end.code)}: {why}")
+        raise BadRunError(f"gem5 was killed by {signal_name(-end.code)}: {why}")
     if end.code == 3:
         raise BadRunError(f"cycle limit: {limits.instructions}")
     if end.code != 0:
@@ -87,16 +108,9 @@ def _check_end(limits: Limits, end: Exit, folder: Path) -> None:
         raise BadRunError(f"arguments refused: {said.splitlines()[-1]}")
 
 
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time signal
-        return f"signal {number}"
-
-
 def _check_report(cell: Cell, folder: Path) -> Report:
     try:
-        data = (folder / REPORT).read_bytes()
+        data = head(folder / REPORT, MAX_OUTPUT)
     except OSError:
         raise BadRunError("engine output is missing") from None
     report = parse(Report, data, "engine output")
@@ -117,12 +131,10 @@ def _regions(report: Report) -> dict[int, tuple[float, float]]:
     return {core: (ends["begin"][core], ends["end"][core]) for core in cores}
 
 
-def metrics(
-    pairs: int, report: Report, regions: Mapping[int, tuple[float, float]]
-) -> dict[str, tuple[float, str]]:
+def metrics(pairs: int, report: Report, regions: Mapping[int, tuple[float, float]]) -> Metrics:
     """The metrics of a run (interfaces, 7): name -> (value, unit)."""
     spans = [end - begin for begin, end in regions.values()]
-    found: dict[str, tuple[float, str]] = {
+    found: Metrics = {
         "cycles": (max(spans), "cycles"),
         "core_cycles": (sum(spans), "cycles"),
         "pairs": (pairs, "pairs"),
@@ -138,9 +150,9 @@ _STATISTICS = {  # the end of gem5's name -> ours; summed over cores
 }
 
 
-def _statistics(report: Report) -> dict[str, tuple[float, str]]:
+def _statistics(report: Report) -> Metrics:
     """Sums over cores of gem5's own counters in the region, with gem5's units."""
-    found: dict[str, tuple[float, str]] = {}
+    found: Metrics = {}
     for name, one in report.statistics.items():
         for end, ours in _STATISTICS.items():
             if name.endswith(end):
@@ -148,9 +160,7 @@ def _statistics(report: Report) -> dict[str, tuple[float, str]]:
     return found
 
 
-def _phases(
-    report: Report, regions: Mapping[int, tuple[float, float]]
-) -> dict[str, tuple[float, str]]:
+def _phases(report: Report, regions: Mapping[int, tuple[float, float]]) -> Metrics:
     """From the first core's entry into a phase to that into the next one, or the end."""
     begins: dict[int, float] = {}
     for event in report.events:

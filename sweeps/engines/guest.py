@@ -1,12 +1,21 @@
-"""The one line that a workload prints, whatever engine ran it."""
+"""The one line that a workload prints, and what else is the same whatever engine ran it."""
 
-from typing import TypeVar
+import math
+import signal
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sweeps.cells import Cell
+from sweeps.text import shown
 from sweeps.toml import explain
 from sweeps.workloads import WORKLOADS
+
+_MOST = 2**53  # of any count: a float has it exactly, and the store has room for its sum over cores
+Count = Annotated[int, Field(ge=0, le=_MOST)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z]\w{0,63}$")]
+Counts = Annotated[dict[Name, Count], Field(max_length=100)]
+Metrics = dict[str, tuple[float, str]]  # name -> (value, unit)
 
 
 class Document(BaseModel):
@@ -23,13 +32,13 @@ class GuestLine(Document):
     isa: str
     flavour: str
     fence: str
-    threads: int
-    pairs: int
+    threads: Count
+    pairs: Count
     ok: bool
     error: str
-    ticks: int
-    cores: int | None = None
-    extra: dict[str, int] = {}
+    ticks: Annotated[int, Field(ge=0, le=2**64 - 1)]
+    cores: Count | None = None
+    extra: Counts = {}
 
 
 class BadRunError(Exception):
@@ -46,7 +55,7 @@ def parse(model: type[Model], text: bytes, what: str) -> Model:
     except ValidationError as error:
         if error.errors()[0]["type"] == "json_invalid":
             raise BadRunError(f"{what} is not JSON") from None
-        raise BadRunError(f"{what} is not what was agreed: {explain(error)}") from None
+        raise BadRunError(f"{what} is not what was agreed: {explain(error, model)}") from None
 
 
 def check_guest(cell: Cell, output: str, code: int) -> GuestLine:
@@ -59,7 +68,7 @@ def check_guest(cell: Cell, output: str, code: int) -> GuestLine:
     for key in ("workload", "lock", "isa", "flavour", "fence", "threads", "cores"):
         if getattr(guest, key) != getattr(cell, key):
             raise BadRunError(
-                f"workload output is of another run: {key} {getattr(guest, key)!r}, "
+                f"workload output is of another run: {key} {shown(getattr(guest, key))}, "
                 f"not {getattr(cell, key)!r}"
             )
     if guest.extra.keys() != WORKLOADS[cell.workload].metrics.keys():
@@ -69,10 +78,26 @@ def check_guest(cell: Cell, output: str, code: int) -> GuestLine:
     return guest
 
 
-def own_metrics(guest: GuestLine) -> dict[str, tuple[float, str]]:
+def own_metrics(guest: GuestLine) -> Metrics:
     """What the workload itself reports beside the pairs: name -> (value, unit)."""
     units = WORKLOADS[guest.workload].metrics
     return {name: (value, units[name]) for name, value in guest.extra.items()}
+
+
+def check_metrics(metrics: Metrics) -> None:
+    """Raises BadRunError for numbers that no run has: each by itself may be possible, but not their
+    difference."""
+    for name, (value, _) in metrics.items():
+        if not math.isfinite(value) or value < 0:
+            raise BadRunError(f"engine output: {name} is {value:g}")
+
+
+def signal_name(number: int) -> str:
+    """A signal's name, where it has one."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal
+        return f"signal {number}"
 
 
 # Ways to cancel a reservation that need signals (lockimpl/locks/reservation_cancel.h).

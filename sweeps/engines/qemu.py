@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,11 +14,10 @@ from sweeps.engines import qemu_output
 from sweeps.engines.base import Capabilities, Exit, Finding, Limits, Reading
 from sweeps.engines.qemu_find import find_qemu
 from sweeps.isa import ISAS
-from sweeps.machine import load_machine
+from sweeps.machine import ATOMICS, load_machine
 from sweeps.paths import ENGINE_PLUGIN, ENGINE_SOURCES
 from sweeps.workloads import MAX_THREADS
 
-ATOMICS = ("cas_success", "cas_failure", "rmw")
 REPORT = "engine.json"  # the plugin's report, in the run's own folder
 EVENTS = "events.bin"  # its log of lock events, there too
 
@@ -60,11 +60,7 @@ class QemuEngine:
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The plugin's options (interfaces, 6): the machine's figures under the cell's own."""
-        figures = load_machine(cell.machine).figures(cell.isa)
-        options: dict[str, int | str] = {name: fig.number for name, fig in figures.items()}
-        for name in ATOMICS:
-            # The source's figure is the whole operation; the plugin adds its option to the access.
-            options[name] = max(0, figures[name].number - figures["lat_l1"].number)
+        options: dict[str, int | str] = dict(_own_options(cell.machine, cell.isa))
         if cell.cas is not None:
             options |= dict.fromkeys(ATOMICS, cell.cas)
         if cell.fence_latency is not None:
@@ -111,6 +107,14 @@ class QemuEngine:
         except LockcrossError as error:
             findings.append(Finding("engine plugin", False, error.message))
         return findings
+
+
+@cache
+def _own_options(machine: str, isa: str) -> Mapping[str, int]:
+    """A machine's figures, as the plugin is told them."""
+    options = {name: figure.number for name, figure in load_machine(machine).figures(isa).items()}
+    # A source's figure is the whole operation; the plugin adds its option to the access.
+    return options | {name: options[name] - options["lat_l1"] for name in ATOMICS}
 
 
 @cache

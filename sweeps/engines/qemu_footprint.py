@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sweeps.engines.guest import BadRunError
+from sweeps.engines.guest import BadRunError, Metrics
 
 if TYPE_CHECKING:
     from sweeps.engines.qemu_output import PhaseMark
@@ -14,15 +14,17 @@ _OBJECTS = ("own", "foreign")
 _PHASES = len(WAYS) + 1  # of an object: nothing, then its ways
 
 
-def way_metrics(marks: "Sequence[PhaseMark]", threads: int) -> dict[str, tuple[float, str]]:
+def way_metrics(marks: "Sequence[PhaseMark]", threads: int) -> Metrics:
     """`way_<object>_<way>_<count>`, and `way_<object>_<way>_fences_<kind>` for kinds that occur.
 
     Raises BadRunError when a way is not the same each time.
     """
     totals = [_counts(mark) for mark in sorted(marks, key=lambda mark: mark.phase)]
-    phases = [{name: now[name] - before[name] for name in now} for before, now in pairwise(totals)]
     turn = threads * _PHASES + 1  # the last phase of a turn has the end of its loop too
-    found: dict[str, tuple[float, str]] = {}
+    if not totals or len(totals) % turn or any(one.keys() != totals[0].keys() for one in totals):
+        raise BadRunError(f"engine output: {len(totals)} phases, which are no turns of {turn} each")
+    phases = [{name: now[name] - before[name] for name in now} for before, now in pairwise(totals)]
+    found: Metrics = {}
     for first in range(0, len(totals), turn):
         base = phases[first]
         for place, (item, way) in enumerate(

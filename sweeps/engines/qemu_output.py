@@ -1,12 +1,29 @@
 """Reads what a run under the qemu engine left, and says why it failed when it did."""
 
-import signal
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from sweeps.cells import Cell
 from sweeps.engines.base import Exit, Limits, Reading
-from sweeps.engines.guest import BadRunError, Document, check_guest, own_metrics, parse, stand_ins
+from sweeps.engines.guest import (
+    BadRunError,
+    Count,
+    Counts,
+    Document,
+    Metrics,
+    Name,
+    check_guest,
+    check_metrics,
+    own_metrics,
+    parse,
+    signal_name,
+    stand_ins,
+)
 from sweeps.engines.qemu_footprint import way_metrics
+from sweeps.files import head
+from sweeps.pool import MAX_OUTPUT
 
 PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
 
@@ -14,39 +31,39 @@ PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
 class CasCounts(Document):
     """Compare-and-swaps that changed memory, and those that did not."""
 
-    won: int
-    lost: int
+    won: Count
+    lost: Count
 
 
 class Work(Document):
     """What a core's instructions did. Loads and stores are plain ones, no part of an atomic."""
 
-    core: int
-    instructions: int
-    loads: int
-    stores: int
+    core: Count
+    instructions: Count
+    loads: Count
+    stores: Count
     cas: CasCounts
-    rmw: int
-    fences: dict[str, int]
+    rmw: Count
+    fences: Counts
 
 
 class CoreReport(Work):
     """One core: its counts and the causes of its cycles, which count from its own start."""
 
-    start: int
-    cycles: int
-    reservations_lost: int
-    charges: dict[str, int]
-    holds: int
-    stalls: dict[str, int]
-    coherence: dict[str, dict[str, int]]
+    start: Count
+    cycles: Count
+    reservations_lost: Count
+    charges: Counts
+    holds: Count
+    stalls: Counts
+    coherence: Annotated[dict[Name, Counts], Field(max_length=100)]
 
 
 class PhaseMark(Work):
     """A time stamp: phase `phase` begins on a core at `cycle`, and what it did until then."""
 
-    phase: int
-    cycle: int
+    phase: Count
+    cycle: Count
 
 
 class EngineReport(Document):
@@ -56,8 +73,8 @@ class EngineReport(Document):
     version: str
     isa: str
     complete: bool
-    options: dict[str, int]
-    handovers: int
+    options: Counts
+    handovers: Count
     cores: list[CoreReport]
     phases: list[PhaseMark]
 
@@ -68,21 +85,22 @@ def read(cell: Cell, limits: Limits, end: Exit, report: Path) -> Reading:
         _check_end(limits, end)
         guest = check_guest(cell, end.stdout, end.code)
         engine = _check_engine(cell, report)
-        more = own_metrics(guest)
+        found = metrics(guest.pairs, engine) | own_metrics(guest)
         if cell.workload == "footprint":
-            more |= way_metrics(engine.phases, cell.threads)
+            found |= way_metrics(engine.phases, cell.threads)
+        check_metrics(found)
     except BadRunError as bad:
         return Reading(str(bad))
     resolved: dict[str, int | str] = {**engine.options, **stand_ins(cell)}
-    return Reading("", metrics(guest.pairs, engine) | more, resolved)
+    return Reading("", found, resolved)
 
 
 def _check_end(limits: Limits, end: Exit) -> None:
     """Ends that say all by themselves."""
-    if end.timed_out:
-        raise BadRunError(f"time limit: {limits.time_s:g} s")
+    if end.exceeded:
+        raise BadRunError(end.exceeded)
     if end.code < 0:
-        raise BadRunError(f"killed by {signal.Signals(-end.code).name}")
+        raise BadRunError(f"killed by {signal_name(-end.code)}")
     said = [line for line in end.stderr.splitlines() if line.strip()]
     last = said[-1] if said else "it did not say why"
     ours = any(line.startswith(PREFIX) for line in said)
@@ -100,7 +118,7 @@ def _check_end(limits: Limits, end: Exit) -> None:
 
 def _check_engine(cell: Cell, path: Path) -> EngineReport:
     try:
-        text = path.read_bytes()
+        text = head(path, MAX_OUTPUT)
     except OSError:
         raise BadRunError("engine output is missing") from None
     engine = parse(EngineReport, text, "engine output")
@@ -120,11 +138,11 @@ def _check_engine(cell: Cell, path: Path) -> EngineReport:
     return engine
 
 
-def metrics(pairs: int, engine: EngineReport) -> dict[str, tuple[float, str]]:
+def metrics(pairs: int, engine: EngineReport) -> Metrics:
     """The metrics of a run (interfaces, 7): name -> (value, unit)."""
     cores = engine.cores
     core_cycles = sum(core.cycles for core in cores)
-    found: dict[str, tuple[float, str]] = {
+    found: Metrics = {
         "cycles": (max(core.cycles for core in cores), "cycles"),
         "core_cycles": (core_cycles, "cycles"),
         "pairs": (pairs, "pairs"),
@@ -151,7 +169,7 @@ def metrics(pairs: int, engine: EngineReport) -> dict[str, tuple[float, str]]:
     return found | _phase_times(engine)
 
 
-def _phase_times(engine: EngineReport) -> dict[str, tuple[float, str]]:
+def _phase_times(engine: EngineReport) -> Metrics:
     """From the first core's entry into a phase to that into the next one, or the end."""
     begins: dict[int, int] = {}
     for mark in engine.phases:

@@ -1,0 +1,96 @@
+"""How far a job is, on standard error: a bar at a terminal, else a plain line now and then."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+_EVERY_S = 10.0  # between two plain lines
+
+
+class Bar(Progress):
+    """The bars of a job, or its lines."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        self._plain = not console.is_interactive
+        self._next_line = 0.0
+        super().__init__(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("runs"),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(elapsed_when_finished=False),
+            console=console,
+            disable=self._plain,
+        )
+
+    def advance(self, task_id: TaskID, advance: float = 1) -> None:
+        """One run more is done."""
+        super().advance(task_id, advance)
+        if self._plain and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + _EVERY_S
+            _say(next(task for task in self.tasks if task.id == task_id))
+
+    def stop(self) -> None:
+        """Ends the bar; of lines, the last one says how far it came."""
+        if not self._plain:
+            super().stop()
+        elif self._next_line:  # something was run
+            _say(self.tasks[-1])
+
+
+def _say(task: Task) -> None:
+    left = "" if task.time_remaining is None else f", {_clock(task.time_remaining)} left"
+    gone = _clock(task.elapsed or 0)
+    print(
+        f"{task.description}: {task.completed:.0f} of {task.total or 0:.0f} runs, {gone}{left}",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _clock(seconds: float) -> timedelta:
+    return timedelta(seconds=round(seconds))
+
+
+class _OneBar(Bar):
+    """Every batch counts on the same bar; one that needs more than was left lengthens it."""
+
+    job: TaskID | None = None
+    promised = 0
+
+    def add_task(  # type: ignore[override]
+        self, description: str, total: float | None = None, **_: object
+    ) -> TaskID:
+        if self.job is None:
+            self.job = super().add_task(description, total=total)
+        elif total is not None:
+            self.promised += int(total)
+            if self.promised > (self.tasks[0].total or 0):
+                self.update(self.job, total=self.promised)
+        return self.job
+
+
+@contextmanager
+def one_bar(total: int) -> Iterator[Progress]:
+    """One bar over a whole job, whatever number of batches the runner works in."""
+    with _OneBar() as progress:
+        job = progress.add_task("measuring", total=total)
+        yield progress
+        progress.update(job, total=progress.tasks[0].completed)
