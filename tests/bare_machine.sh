@@ -64,12 +64,12 @@ make_root() {
 
 packages() { inside dpkg-query -f '.\n' -W | wc -l; }
 
-timed() { # log, command
+timed() { # log, command; sets `seconds`, and `failed` where it went wrong
     local log=$1 begin=$SECONDS
     shift
     inside "$@" >"$log" 2>&1 || {
         tail -n 40 "$log" >&2
-        die "failed in $folder: $*"
+        failed="$*"
     }
     seconds=$((SECONDS - begin))
 }
@@ -78,6 +78,7 @@ make_root >"$folder.log" 2>&1 || die "the root could not be made: $folder.log"
 before=$(packages)
 cd "$folder/root"
 lockcross=/root/lockcross/lockcross
+failed=
 timed crossover.log $lockcross crossover
 main=$seconds
 after=$(packages)
@@ -93,8 +94,12 @@ printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' \
     "$suite ($(<"$folder/etc/debian_version"))" "$before + $((after - before))" \
     "$(version gcc --version)" "$(version python3 --version)" \
     "$(inside dpkg-query -f '${Version}' -W libcapstone-dev)" "$qemu" "$main" "$tests" "$passed"
-cp crossover.log test.log "$tree/build/" 2>/dev/null || true
+if [[ -n $failed ]]; then
+    echo "bare_machine: failed: $failed; the root is kept: $folder" >&2
+    exit 1
+fi
 [[ -n ${KEEP:-} ]] || {
+    cd /
     unmount
     mounted=()
     rm -rf --one-file-system "$folder" "$folder.log"
