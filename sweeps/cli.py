@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -100,6 +101,10 @@ def _run() -> int:
         return error.exit_code
     except OSError as error:
         _say(_os_error(error))
+        with suppress(OSError):
+            sys.stdout.flush()
+            return 1
+        _write_nowhere()  # it is standard output that cannot be written: said once
         return 1
     except Exception as error:
         if "LOCKCROSS_DEBUG" in os.environ:

@@ -199,7 +199,8 @@ def test_every_lock_has_expectations() -> None:
 def test_a_safepoint_is_a_load_and_a_branch(flavour: str) -> None:
     code = probe("safepoint", flavour)
     assert paths(code, flavour) == {(0, 0)}
-    assert len(code) <= 12
+    # Behind it the compiler may align the next function.
+    assert len([one for one in code if not one.mnemonic.startswith("nop")]) <= 12
 
 
 @pytest.mark.parametrize(

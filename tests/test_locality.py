@@ -261,7 +261,8 @@ def test_contention_and_inflation_come_out(tmp_path: Path) -> None:
     assert astuple(sections.statistics()) == (3, 65, 4, 186, 1, 180)
     shared = sections.contention()["nowait"]
     assert (shared.objects, shared.operations) == (1, 180)
-    assert shared.fat_operations > 120 and shared.inflated_operations > 120
+    # When the first thread meets another one is the compiler's too.
+    assert shared.fat_operations > 100 and shared.inflated_operations > 100
     durations = sections.durations(long=float("inf"))
     assert durations.sections == 93 and durations.average >= 50 and durations.long == 0
 
