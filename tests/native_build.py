@@ -75,6 +75,12 @@ def build_native(
     return output
 
 
+def one_instruction_at_a_time(emulator: str) -> str:
+    """QEMU's option for that; QEMU 10 has another word for it than QEMU 7.2."""
+    done = subprocess.run([emulator, "--help"], capture_output=True, text=True, check=False)
+    return "-one-insn-per-tb" if "-one-insn-per-tb" in done.stdout else "-singlestep"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a guest program did: exit code, its result line, standard error."""

@@ -197,7 +197,7 @@ def test_a_pipeline_executes_micro_operations(tmp_path: Path) -> None:
         for on in (0, 1)
     )  # fmt: skip
     assert whole["instructions"] == cracked["instructions"]
-    assert cracked["cycles"] > whole["cycles"] * 1.5
+    assert cracked["cycles"] > whole["cycles"] * 1.3  # how much is the compiler's too
     assert cracked["stalls"]["mispredict"] > whole["stalls"]["mispredict"]
 
 

@@ -57,7 +57,8 @@ def disassemble(binary: Path, flavour: str) -> dict[str, list[Instruction]]:
     current: list[Instruction] = []
     for line in done.stdout.splitlines():
         if head := re.fullmatch(r"[0-9a-f]+ <(.+)>:", line):
-            current = functions.setdefault(head[1], [])
+            # GCC 14 gives a function whose arguments it has changed another name.
+            current = functions.setdefault(re.sub(r"\.(isra|constprop)\.\d+", "", head[1]), [])
         elif found := re.fullmatch(r"\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*\t(.*)", line):
             text = " ".join(re.sub(r"\s+(# |//).*", "", found[3]).split())
             target = re.search(r"([0-9a-f]+) <[^>]+>$", text)

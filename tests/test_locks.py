@@ -23,6 +23,7 @@ from tests.native_build import (
     build_kernel,
     build_native,
     fence_kinds,
+    one_instruction_at_a_time,
     run,
 )
 from tests.test_engine import Options, execute, invoke
@@ -204,7 +205,8 @@ def test_a_cancellation_takes_the_owner_out_of_its_unsafe_region(
     program without the repair shows that it does arrive in unsafe regions."""
     emulator = find_qemu(TARGETS[flavour].isa).path
     binary = build_native("restart", "reservation", flavour, "full", variant=variant)
-    launchers: list[tuple[str, ...]] = [(emulator,), (emulator, "-singlestep")]
+    stepping = one_instruction_at_a_time(emulator)
+    launchers: list[tuple[str, ...]] = [(emulator,), (emulator, stepping)]
     if platform.machine() == TARGETS[flavour].isa:
         launchers.append(())
     for launcher in launchers:

@@ -202,7 +202,7 @@ def test_a_lost_wake_up_is_told(tmp_path: Path) -> None:
     command = scheduled("parked", "thin").command("x86_64-linux-gnu-gcc", str(binary))
     command[command.index("workloads/kernels/parked.c")] = str(source)
     subprocess.run(command, check=True, timeout=60)
-    done = subprocess.run(["qemu-x86_64", str(binary), "threads=2", "cores=1"],
+    done = subprocess.run([find_qemu("x86_64").path, str(binary), "threads=2", "cores=1"],
                           capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
     assert done.returncode == 1
     assert "every thread is parked" in json.loads(done.stdout)["error"]
