@@ -88,7 +88,9 @@ tests=$seconds
 version() { inside "$@" | grep -oE '[0-9]+\.[0-9]+[0-9.]*' | head -n 1; }
 
 doctor="$(inside $lockcross doctor || true)"
-qemu="$(sed -n 's/^ok .*qemu-x86_64: \(.*\)$/\1/p' <<<"$doctor")"
+# "ok engine qemu: qemu-x86_64: VERSION (PATH: WHY)"
+qemu="$(sed -n 's/^ok *engine qemu: qemu-x86_64: \([^ ]*\) (.*qemu-x86_64: \(.*\))$/\1 (\2)/p' \
+    <<<"$doctor")"
 passed="$(tail -n 1 test.log | tr -d =)"
 printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' \
     "$suite ($(<"$folder/etc/debian_version"))" "$before + $((after - before))" \
