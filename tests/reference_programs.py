@@ -45,12 +45,19 @@ def unpacked() -> Path:
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".unpacking-"))
         with tarfile.open(ARCHIVE) as archive:
-            archive.extractall(temporary, filter="data")
+            _extract(archive, temporary)
         try:
             temporary.replace(folder)
         except OSError:  # another test was first
             shutil.rmtree(temporary)
     return folder
+
+
+def _extract(archive: tarfile.TarFile, folder: Path) -> None:
+    if hasattr(tarfile, "data_filter"):  # Python 3.11.4 and later
+        archive.extractall(folder, filter="data")
+    else:
+        archive.extractall(folder)
 
 
 def _git(*arguments: str) -> bytes:
@@ -66,7 +73,7 @@ def sources_of(revision: str, folder: Path) -> Path | None:
     except subprocess.CalledProcessError:
         return None
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(folder, filter="data")
+        _extract(archive, folder)
     return folder
 
 
