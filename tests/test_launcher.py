@@ -218,6 +218,19 @@ def test_a_build_is_kept_by_its_version_and_shows_its_progress(tree: Path) -> No
     assert chosen(tree)[1] == "built here from source package qemu 1:10.0"
 
 
+def test_a_source_that_does_not_compile_is_one_message(tree: Path) -> None:
+    for tool in ("tee", "chmod"):
+        (tree / "bin" / tool).symlink_to(shutil.which(tool) or "")
+    program(tree / "bin", "ninja", "echo '[1/4] CC'; echo broken.c: error; exit 1")
+    done = build(
+        tree,
+        f'case "$*" in *print-uris*) {NAMES};; *source*qemu) mkdir qemu-10; '
+        'printf "#!/bin/sh\\n" >qemu-10/configure; chmod +x qemu-10/configure;; esac',
+    )
+    assert done.returncode == 1
+    assert "broken.c: error" in done.stderr and "QEMU does not compile" in done.stderr
+
+
 # Where things go ---------------------------------------------------------------------------------
 
 
