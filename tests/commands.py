@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sweeps.paths import ROOT
+from results.paths import ROOT
 
 SMALL = ["--lock", "cas_spin", "--workload", "sync", "iterations=50"]
 

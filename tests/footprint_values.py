@@ -8,13 +8,13 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from results.compilers import compiler_name
-from results.store import Store
-from sweeps.build import compiler_version, find_compiler
-from sweeps.footprint import NUMBERS, Counts, Footprint, cells, measure
-from sweeps.isa import ISAS
-from sweeps.locks import load_locks
-from sweeps.runner import Runner
+from results.store.compilers import compiler_name
+from results.store.store import Store
+from sweeps.execution.runner import Runner
+from sweeps.experiments.footprint import NUMBERS, Counts, Footprint, cells, measure
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import load_locks
+from sweeps.programs.builder import compiler_version, find_compiler
 
 FOLDER = Path(__file__).with_name("footprint")
 Values = dict[str, dict[str, object]]  # of a row ("thin lock any"): its ways and sizes

@@ -10,11 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sweeps.build import TARGETS, Builder, Program
-from sweeps.engines.qemu_find import find_qemu
-from sweeps.isa import FENCE_KINDS, ISAS
-from sweeps.locks import load_locks
-from sweeps.paths import BINARIES, ROOT
+from results.paths import ROOT
+from sweeps.engines.qemu.find import find_qemu
+from sweeps.model.isa import FENCE_KINDS, ISAS
+from sweeps.model.locks import load_locks
+from sweeps.programs.builder import TARGETS, Builder, Program
+from sweeps.support.paths import BINARIES
 
 FLAVOURS = tuple(flavour for isa in ISAS.values() for flavour in isa.flavours)
 NATIVE = "tests/native/"

@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from sweeps.build import TARGETS, Program, compiler_version, find_compiler, loaded_digest
-from sweeps.paths import ROOT, WORK
+from results.paths import ROOT, WORK
+from sweeps.programs.builder import TARGETS, Program, compiler_version, find_compiler, loaded_digest
 
 FOLDER = Path(__file__).with_name("reference")
 SOURCES = ("lockimpl", "workloads")

@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from results.crossover import Point, find_crossover
-from results.records import (
+from results.analysis.crossover import Point, find_crossover
+from results.store.records import (
     CalibrationRecord,
     CrossoverRecord,
     CrossoverRun,
     MachineRecord,
     RunRecord,
 )
-from results.store import Store
+from results.store.store import Store
 
 CAS, FENCE, LENGTHS, CANCELS = (0, 60, 120), (0, 60, 120), (2, 20, 200), (500, 5000)
 PAIRS = 100

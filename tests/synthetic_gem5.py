@@ -1,7 +1,7 @@
 """A small validation of known errors, and sweeps of latencies of known lines, for tests."""
 
-from results.records import CalibrationRecord
-from results.store import Store
+from results.store.records import CalibrationRecord
+from results.store.store import Store
 from tests.synthetic import record
 
 COSTS = {  # set -> lock -> (gem5, embedded engine), cycles per pair

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sweeps.build import Program
-from sweeps.cells import impossible
-from sweeps.plan import load_plan
-from sweeps.workloads import WORKLOADS
-from sweeps.workloads import impossible as workload_impossible
+from sweeps.experiments.plan import load_plan
+from sweeps.model.cells import unsupported_reason
+from sweeps.model.workloads import WORKLOADS
+from sweeps.model.workloads import unsupported_reason as workload_unsupported_reason
+from sweeps.programs.builder import Program
 from tests.native_build import FLAVOURS, build_kernel
 from tests.native_build import run as run_natively
 from tests.test_engine import Options, run
@@ -196,7 +196,7 @@ def test_a_faulty_sequence_is_refused(sequence: str) -> None:
     assert outcome.code == 2
     assert "sequence" in outcome.stderr
     key = WORKLOADS["lock_trace"].keys["sequence"]
-    assert key.wrong(sequence) or workload_impossible(
+    assert key.invalid_reason(sequence) or workload_unsupported_reason(
         "lock_trace", "thin", 2, {"sequence": sequence, "objects": 1}
     )
 
@@ -224,9 +224,11 @@ def test_the_driver_refuses_the_mixes_that_the_program_refuses(
 ) -> None:
     arguments: dict[str, Any] = MIX | changes
     wrong = [
-        key for key, value in arguments.items() if WORKLOADS["lock_mix"].keys[key].wrong(value)
+        key
+        for key, value in arguments.items()
+        if WORKLOADS["lock_mix"].keys[key].invalid_reason(value)
     ]
-    refusal = wrong or workload_impossible("lock_mix", "thin", threads, arguments)
+    refusal = wrong or workload_unsupported_reason("lock_mix", "thin", threads, arguments)
     assert reason in str(refusal)
     binary = build_kernel("lock_mix", "thin", "lock", "full")
     outcome = run_natively(binary, "lock", threads=threads, **arguments)
@@ -238,4 +240,4 @@ def test_the_small_plan_has_every_benchmark() -> None:
     cells = load_plan("small").cells
     no_benchmarks = {"conformance", "calibrate", "transfer", "footprint"}
     assert {cell.workload for cell in cells} == set(WORKLOADS) - no_benchmarks
-    assert all("state: inflated" in why for why in map(impossible, cells) if why)
+    assert all("state: inflated" in why for why in map(unsupported_reason, cells) if why)

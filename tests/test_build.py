@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from results.errors import LockcrossError
-from sweeps.build import Builder, Program
-from sweeps.isa import ISAS
-from sweeps.locks import load_locks, parse_locks
-from sweeps.paths import ROOT
-from sweeps.workloads import SCHEDULING_KEYS, WORKLOADS
+from results.paths import ROOT
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import load_locks, parse_locks
+from sweeps.model.workloads import SCHEDULING_KEYS, WORKLOADS
+from sweeps.programs.builder import Builder, Program
 
 THIN = Program("sync", "thin", "full", "lock")
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from sweeps.cells import Cell, wrong
-from sweeps.cli import make_app
-from sweeps.paths import ENGINE_PLUGIN, ROOT
+from results.paths import ROOT
+from sweeps.cli.main import make_app
+from sweeps.model.cells import Cell, invalid_reason
+from sweeps.support.paths import ENGINE_PLUGIN
 from tests.commands import SMALL, environment, lockcross, program
 
 COMMANDS = sorted(typer.main.get_command(make_app()).commands)  # type: ignore[attr-defined]
@@ -85,9 +86,9 @@ def test_output_that_nobody_reads_is_no_mistake(closed: str, code: int) -> None:
 
 def test_a_cell_out_of_bounds_is_no_run() -> None:
     cell = Cell("qemu", "generic", "x86_64", "lock", "thin", "full", "sync", {"iterations": 1})
-    assert wrong(cell) == ""
+    assert invalid_reason(cell) == ""
     for key, value in (("cas", 20_000_000), ("cancel", -1), ("seed", 2**32), ("cores", 65)):
-        assert f"{key}: {value}: allowed is" in wrong(replace(cell, **{key: value}))
+        assert f"{key}: {value}: allowed is" in invalid_reason(replace(cell, **{key: value}))
 
 
 def test_a_plan_names_its_file_and_key(tmp_path: Path) -> None:

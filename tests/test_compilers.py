@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from results import figures, report
-from results.compilers import compiler_name
-from results.data import NoDataError, series
-from results.queries import ask, list_runs
-from results.reference import references
-from results.store import Store
+from results.analysis.study import NoDataError, series
+from results.figures import draw as figures
+from results.report import report
+from results.report.reference import references
+from results.store.compilers import compiler_name
+from results.store.queries import ask, list_runs
+from results.store.store import Store
 from tests.synthetic import record, study
 from tests.test_figures_gem5 import study_on
 

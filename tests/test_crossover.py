@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.crossover import Crossover, Point, axis, find_all, find_crossover, search
-from results.winners import Win, winner
+from results.analysis.crossover import Crossover, Point, axis, find_all, find_crossover, search
+from results.analysis.winners import Win, winner
 
 Cost = Callable[[int], Fraction]
 

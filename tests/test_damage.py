@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from results import overtake, reproduction
-from results.damage import damage
-from results.figure_map import draw_map
-from results.overtake import Border, Case
-from results.paper import Published
-from results.reference import REFERENCE
-from results.report import render
-from results.reproduction import Reproduction, Row, fact_name
-from results.store import Store, StoreError
+from results.figures.winner_map import draw_map
+from results.paths import REFERENCE
+from results.published import overtake, reproduction
+from results.published.overtake import Border, Case
+from results.published.paper import Published
+from results.published.reproduction import Reproduction, Row, fact_name
+from results.report.report import render
+from results.store.damage import damage
+from results.store.store import Store, StoreError
 from tests.commands import lockcross
 from tests.synthetic import study
 from tests.test_queries import run

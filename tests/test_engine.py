@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from sweeps.build import TARGETS, Builder, Program
-from sweeps.engines.qemu_find import find_qemu
-from sweeps.isa import ISAS
-from sweeps.locks import Lock, load_locks
-from sweeps.paths import ENGINE_PLUGIN
+from sweeps.engines.qemu.find import find_qemu
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import Lock, load_locks
+from sweeps.programs.builder import TARGETS, Builder, Program
+from sweeps.support.paths import ENGINE_PLUGIN
 
 BUILDER = Builder()
 FLAVOURS = list(TARGETS)

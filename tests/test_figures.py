@@ -11,14 +11,14 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from results.data import Grid, Isa, NoDataError, grid
+from results.analysis.study import Grid, Isa, NoDataError, grid
+from results.analysis.summary import lines, rows
+from results.analysis.winners import interpolate, neighbours, polyline
 from results.errors import LockcrossError
-from results.figure_map import Panel, label_regions
-from results.figures import DRAWINGS, STUDY, draw_all
-from results.report import render, write_report
-from results.store import Store
-from results.summary import lines, rows
-from results.winners import interpolate, neighbours, polyline
+from results.figures.draw import DRAWINGS, STUDY, draw_all
+from results.figures.winner_map import Panel, label_regions
+from results.report.report import render, write_report
+from results.store.store import Store
 from tests.synthetic import record, study
 
 OF_STUDY = [drawing for drawing in DRAWINGS if drawing.section == STUDY]

@@ -10,16 +10,17 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from typer.testing import CliRunner
 
-from results.cli import figures
-from results.data import NoDataError, measured
-from results.figure_engines import draw_engines
-from results.figure_latency import draw_latency
-from results.figures import draw_all
-from results.records import CalibrationRecord
-from results.reference import REFERENCE, VALIDATION
-from results.report import write_report
-from results.store import Store
-from results.style import ENGINE_LOOKS
+from results.analysis.study import NoDataError, measured
+from results.figures.draw import draw_all
+from results.figures.engines import draw_engines
+from results.figures.latency import draw_latency
+from results.figures.style import ENGINE_LOOKS
+from results.paths import REFERENCE
+from results.report.reference import VALIDATION
+from results.report.report import write_report
+from results.store.records import CalibrationRecord
+from results.store.store import Store
+from sweeps.cli.results import figures
 from tests.synthetic import Synthetic, record, study
 from tests.synthetic_gem5 import Gem5Data
 from tests.test_figures import OF_STUDY

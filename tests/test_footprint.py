@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from sweeps.build import TARGETS, Program
 from sweeps.engines.guest import BadRunError
-from sweeps.engines.qemu_footprint import WAYS, way_metrics
-from sweeps.engines.qemu_output import CasCounts, PhaseMark
-from sweeps.footprint import Counts
+from sweeps.engines.qemu.footprint import WAYS, way_metrics
+from sweeps.engines.qemu.report import CasCounts, PhaseMark
+from sweeps.experiments.footprint import Counts
+from sweeps.programs.builder import TARGETS, Program
 from tests.commands import lockcross
 from tests.footprint_values import Values, compiler, counted, counts_of, kept_for, values
 from tests.test_engine import run

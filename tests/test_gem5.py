@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from results.errors import LockcrossError
-from sweeps.build import Builder, Mechanisms, Program
-from sweeps.cells import Cell
-from sweeps.engines import gem5_find, gem5_latency, gem5_output, load_engine
-from sweeps.engines.base import Exit, Limits
-from sweeps.engines.gem5_probe import figures_of
-from sweeps.paths import GEM5_CONFIGS
+from sweeps.engines import load_engine
+from sweeps.engines.base import Limits, ProcessResult
+from sweeps.engines.gem5 import find as gem5_find
+from sweeps.engines.gem5 import latency as gem5_latency
+from sweeps.engines.gem5 import output as gem5_output
+from sweeps.engines.gem5.probe import figures_of
+from sweeps.model.cells import Cell
+from sweeps.programs.builder import Builder, Mechanisms, Program
+from sweeps.support.paths import GEM5_CONFIGS
 from tests.commands import lockcross
 
 sys.path.insert(0, str(GEM5_CONFIGS))
@@ -287,7 +290,7 @@ REPORT = {
         "system.cpu.commitStats0.numOps": {"value": 400.0, "unit": "Count"},
     },
 }  # fmt: skip
-ENDED = Exit(0, "", "", exceeded="", duration_s=1.0)
+ENDED = ProcessResult(0, "", "", exceeded="", duration_s=1.0)
 
 
 def write(folder: Path, report: dict[str, object], guest: dict[str, object]) -> None:
@@ -312,11 +315,21 @@ def test_a_good_run_is_read_with_its_units(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("end", "report", "guest", "cause"),
     [
-        (Exit(3, "", "", "", 1.0), {}, {}, "cycle limit: 5"),
-        (Exit(-9, "", "", "CPU time limit: 9 s", 1.0), {}, {}, "CPU time limit: 9 s"),
-        (Exit(-6, "", "panic: lost\nmore", "", 1.0), {}, {}, "killed by SIGABRT: panic: lost"),
-        (Exit(-40, "", "", "", 1.0), {}, {}, "gem5 was killed by signal 40"),
-        (Exit(4, "", "lockcross-gem5: unexpected: checkpoint", "", 1.0), {}, {}, "checkpoint"),
+        (ProcessResult(3, "", "", "", 1.0), {}, {}, "cycle limit: 5"),
+        (ProcessResult(-9, "", "", "CPU time limit: 9 s", 1.0), {}, {}, "CPU time limit: 9 s"),
+        (
+            ProcessResult(-6, "", "panic: lost\nmore", "", 1.0),
+            {},
+            {},
+            "killed by SIGABRT: panic: lost",
+        ),
+        (ProcessResult(-40, "", "", "", 1.0), {}, {}, "gem5 was killed by signal 40"),
+        (
+            ProcessResult(4, "", "lockcross-gem5: unexpected: checkpoint", "", 1.0),
+            {},
+            {},
+            "checkpoint",
+        ),
         (ENDED, {}, {"ok": False, "error": "lost update"}, "check failed: lost update"),
         (ENDED, {}, {"lock": "tasuki"}, "of another run"),
         (ENDED, {"events": []}, {}, "not every core was in the region"),
@@ -330,7 +343,11 @@ def test_a_good_run_is_read_with_its_units(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_run_says_why(
-    tmp_path: Path, end: Exit, report: dict[str, object], guest: dict[str, object], cause: str
+    tmp_path: Path,
+    end: ProcessResult,
+    report: dict[str, object],
+    guest: dict[str, object],
+    cause: str,
 ) -> None:
     write(tmp_path, {**REPORT, **report}, {**GUEST, **guest})
     found = gem5_output.read(cell(), Limits(instructions=5), end, tmp_path, {})

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from results.errors import LockcrossError
-from results.store import Store
-from sweeps.calibrate import Setting, calibrate
-from sweeps.cells import Cell
-from sweeps.engines import gem5_latency
+from results.store.store import Store
 from sweeps.engines.base import Limits
-from sweeps.engines.gem5_find import find_gem5
-from sweeps.engines.gem5_probe import probe
-from sweeps.isa import ISAS
-from sweeps.runner import Runner
-from sweeps.validate import MACHINES, region_cells
+from sweeps.engines.gem5 import latency as gem5_latency
+from sweeps.engines.gem5.find import find_gem5
+from sweeps.engines.gem5.probe import probe
+from sweeps.execution.runner import Runner
+from sweeps.experiments.calibrate import Setting, calibrate
+from sweeps.experiments.validate import MACHINES, region_cells
+from sweeps.model.cells import Cell
+from sweeps.model.isa import ISAS
 
 
 def missing() -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sweeps.build import TARGETS
-from sweeps.locks import load_locks
+from sweeps.model.locks import load_locks
+from sweeps.programs.builder import TARGETS
 from tests.native_build import FLAVOURS, all_variants, build_kernel, build_native
 
 CONDITIONAL = {

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from results.store import Store
-from sweeps import kept, runner
-from sweeps.build import Builder, Program
-from sweeps.cli import _os_error
+from results.store.store import Store
+from sweeps.cli.main import _os_error
 from sweeps.engines.base import Limits
-from sweeps.paths import RUN_FOLDERS
+from sweeps.execution import kept, runner
+from sweeps.programs.builder import Builder, Program
+from sweeps.support.paths import RUN_FOLDERS
 from tests.commands import program
 from tests.test_runner import CELL
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from results.latency import agreements, regions, sweeps
-from results.records import CalibrationRecord
-from results.store import Store
+from results.analysis.latency import agreements, regions, sweeps
+from results.store.records import CalibrationRecord
+from results.store.store import Store
 from tests.synthetic_gem5 import LATENCIES, Gem5Data
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sweeps.paths import ROOT
+from results.paths import ROOT
 from tests.commands import program
 
 TOOLS = (

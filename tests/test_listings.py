@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from results.reproduction import Reproduction, Row
-from sweeps import machine, plan
-from sweeps.cli import make_app
-from sweeps.lock_list import offers
-from sweeps.locks import load_locks
-from sweeps.reproduce import print_reproduction, print_summary
-from sweeps.workload_list import first_sentence
-from sweeps.workloads import WORKLOADS
+from results.published.reproduction import Reproduction, Row
+from sweeps.cli.lock_list import offers
+from sweeps.cli.main import make_app
+from sweeps.cli.reproduce import print_reproduction, print_summary
+from sweeps.cli.workload_list import first_sentence
+from sweeps.experiments import plan
+from sweeps.model import machine
+from sweeps.model.locks import load_locks
+from sweeps.model.workloads import WORKLOADS
 from tests.commands import lockcross
 
 LOCKS = {

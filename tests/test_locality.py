@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from results.analysis.events import HEADER, MAGIC, RECORD, EventLog, Kind, read_events
+from results.analysis.locality import Sections, locality, repetitions, sharing
 from results.errors import LockcrossError
-from results.events import HEADER, MAGIC, RECORD, EventLog, Kind, read_events
-from results.locality import Sections, locality, repetitions, sharing
-from results.store import Store
-from sweeps.cells import Cell
-from sweeps.engines.qemu import EVENTS
-from sweeps.runner import Runner
+from results.store.store import Store
+from sweeps.engines.qemu.engine import EVENTS
+from sweeps.execution.runner import Runner
+from sweeps.model.cells import Cell
 from tests.commands import lockcross
 
 LogOf = Callable[[str], EventLog]

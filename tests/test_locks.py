@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from sweeps.build import TARGETS, Builder, Program
-from sweeps.cells import Cell, impossible
-from sweeps.engines.qemu_find import find_qemu
-from sweeps.locks import load_locks
-from sweeps.workloads import WORKLOADS
+from sweeps.engines.qemu.find import find_qemu
+from sweeps.model.cells import Cell, unsupported_reason
+from sweeps.model.locks import load_locks
+from sweeps.model.workloads import WORKLOADS
+from sweeps.programs.builder import TARGETS, Builder, Program
 from tests.commands import lockcross
 from tests.native_build import (
     FLAVOURS,
@@ -82,7 +82,7 @@ def conformance_runs(lock: str, variant: str) -> Iterator[tuple[Program, int]]:
                 )
                 for threads in sorted({min(number, most) for number in wanted})
             ]  # fmt: skip
-            possible = [cell.threads for cell in cells if not impossible(cell)]
+            possible = [cell.threads for cell in cells if not unsupported_reason(cell)]
             yield from ((program, threads) for threads in possible or (1,))
 
 

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from sweeps.build import TARGETS, Builder, Program
-from sweeps.cells import UNORDERED, Cell, impossible
-from sweeps.isa import ISAS
-from sweeps.locks import load_locks
+from sweeps.model.cells import UNORDERED, Cell, unsupported_reason
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import load_locks
+from sweeps.programs.builder import TARGETS, Builder, Program
 from tests.native_build import FLAVOURS, build_native, run
 from tests.test_generated_code import Instruction, disassemble, paths
 
@@ -73,7 +73,7 @@ class TestVariantsOfThin:
     def test_cells_are_refused_for_the_same_reason(self) -> None:
         def refusal(isa: str, variant: str, threads: int, cores: int | None = None) -> str:
             parameters: dict[str, int | str] = {"iterations": 9, "critical": 0, "think": 0}
-            return impossible(
+            return unsupported_reason(
                 Cell("qemu", "generic", isa, ISAS[isa].flavours[0], "thin", "full", "threads",
                      parameters, threads, variant=variant, cores=cores)
             )  # fmt: skip

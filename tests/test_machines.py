@@ -7,12 +7,12 @@ import pytest
 from pydantic import ValidationError
 
 from results.errors import LockcrossError
-from sweeps.cells import Cell
 from sweeps.engines import load_engine
-from sweeps.isa import ISAS
-from sweeps.machine import Machine, load_machine, machine_names, parse_machine
-from sweeps.options import MAX_LATENCY
-from sweeps.paths import ENGINE_SOURCES, MACHINES
+from sweeps.model.bounds import MAX_LATENCY
+from sweeps.model.cells import Cell
+from sweeps.model.isa import ISAS
+from sweeps.model.machine import Machine, load_machine, machine_names, parse_machine
+from sweeps.support.paths import ENGINE_SOURCES, MACHINES
 
 
 def description(name: str = "p3") -> str:

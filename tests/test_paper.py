@@ -4,7 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from results.paper import PAPER, Entry, Published, Table, index, parse, stated, table
+from results.paths import PAPER
+from results.published.paper import Entry, Published, Table, index, parse, stated, table
 
 
 def all_tables() -> list[Table]:

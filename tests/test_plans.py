@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from results.errors import LockcrossError
-from sweeps.locks import load_locks
-from sweeps.plan import expand, load_plan, parse_plan, plan_names
+from sweeps.experiments.plan import expand, load_plan, parse_plan, plan_names
+from sweeps.model.locks import load_locks
 
 GOOD = {
     "machine": '"generic"',
@@ -62,7 +62,7 @@ def test_plans_name_every_lock() -> None:
         ({"isa": '"mips"'}, ["isa", "mips", "ppc64le"]),
         ({"flavour": '"lse"'}, ["flavour", "lse", "x86_64 has lock only"]),
         (
-            {"lock": '["thin", "tasuki"]', "variant": '"inlien"', "skip_impossible": "true"},
+            {"lock": '["thin", "tasuki"]', "variant": '"inlien"', "skip_unsupported": "true"},
             ["variant", "inlien", "thin, tasuki: inline_mp, inline"],
         ),
         ({"lock": '"thin"', "variant": '["all", "inline"]'}, ["variant", "stand alone"]),
@@ -147,15 +147,15 @@ def test_an_owner_share_of_less_than_all_needs_two_threads() -> None:
 def test_impossible_cells_can_be_skipped_but_not_all_of_a_sweep() -> None:
     isas = '["x86_64", "aarch64"]'
     assert "1 of 2 cells" in complaint(isa=isas, fence='"rmw"')
-    text = plan_text(isa=isas, fence='"rmw"', skip_impossible="true")
+    text = plan_text(isa=isas, fence='"rmw"', skip_unsupported="true")
     assert len(expand(parse_plan(text))) == 2
-    assert "no cell" in complaint(isa='"aarch64"', fence='"rmw"', skip_impossible="true")
+    assert "no cell" in complaint(isa='"aarch64"', fence='"rmw"', skip_unsupported="true")
 
 
 def test_cores_and_threads_are_axes_of_one_sweep() -> None:
     axes = {"threads": "[1, 2]", "cores": "[1, 2]"}
     assert "from 1 to threads, 1" in complaint(**axes)
-    assert len(expand(parse_plan(plan_text(**axes, skip_impossible="true")))) == 4
+    assert len(expand(parse_plan(plan_text(**axes, skip_unsupported="true")))) == 4
 
 
 def test_a_plan_too_large_is_refused_before_it_is_expanded() -> None:

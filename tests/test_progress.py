@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sweeps import progress
+from sweeps.cli import progress
 from tests.commands import lockcross
 
 

@@ -11,10 +11,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from results import cli
 from results.errors import LockcrossError
-from results.queries import QueryError, ask, export, list_runs, named_queries, show_run, table
-from results.store import Store
+from results.store.queries import QueryError, ask, export, list_runs, named_queries, show_run, table
+from results.store.store import Store
+from sweeps.cli import results as cli
 from tests.commands import start
 from tests.synthetic import record, study
 from tests.synthetic_gem5 import Gem5Data

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from results.figures import draw_all
-from results.reference import references
-from results.report import write_report
-from results.store import Store
+from results.figures.draw import draw_all
+from results.report.reference import references
+from results.report.report import write_report
+from results.store.store import Store
 from tests.test_figures_gem5 import database, study
 
 __all__ = ["database"]

@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from results import overtake as overtake_results
-from results.expression import evaluate, names
-from results.figures import draw_all
-from results.overtake import Border, Case
-from results.paper import Published, stated
-from results.records import StoredRun
-from results.report import render
-from results.reproduction import (
+from results.figures.draw import draw_all
+from results.paths import ROOT
+from results.published import overtake as overtake_results
+from results.published.expression import evaluate, names
+from results.published.overtake import Border, Case
+from results.published.paper import Published, stated
+from results.published.reproduction import (
     Plot,
     Reproduction,
     Row,
@@ -24,16 +23,17 @@ from results.reproduction import (
     from_fact,
     rank_correlation,
 )
-from results.store import Store
-from sweeps import macro, overtake
-from sweeps.cells import Cell, impossible, wrong
-from sweeps.cli import make_app
-from sweeps.machine import load_machine
-from sweeps.paths import ROOT
-from sweeps.planned import in_words, parse_label
-from sweeps.reproduce import run
-from sweeps.reproduction_plan import load, parse, reproduction_names
-from sweeps.runner import Runner
+from results.report.report import render
+from results.store.records import StoredRun
+from results.store.store import Store
+from sweeps.cli.main import make_app
+from sweeps.execution.runner import Runner
+from sweeps.experiments.reproduce import macro, overtake
+from sweeps.experiments.reproduce.definition import load, parse, reproduction_names
+from sweeps.experiments.reproduce.planned import in_words, parse_label
+from sweeps.experiments.reproduce.reproduce import run
+from sweeps.model.cells import Cell, invalid_reason, unsupported_reason
+from sweeps.model.machine import load_machine
 from tests.commands import lockcross
 
 TINY = """
@@ -147,7 +147,7 @@ def test_every_definition_loads_and_its_cells_can_be_run() -> None:
         used = {used for row in planned.rows for used, _ in names(row.ours)}
         assert not set(planned.cells) - used, f"{name}: cells that no row uses"
         for measured in planned.cells.values():
-            assert not wrong(measured.cell) and not impossible(measured.cell), name
+            assert not invalid_reason(measured.cell) and not unsupported_reason(measured.cell), name
 
 
 def test_a_faulty_definition_says_what_is_wrong() -> None:
@@ -191,7 +191,7 @@ def test_macro_sequences_keep_the_programs_shares() -> None:
                 assert keys["return_share"] == round(macro.PARTS * of.returned)
             for lock in ("null", "reservation", "asym_tasuki/store_forward"):
                 cell = macro.mix_cell("p3", lock, drawn)
-                assert not wrong(cell) and not impossible(cell), program
+                assert not invalid_reason(cell) and not unsupported_reason(cell), program
     barnes = macro.statistics("K_table_6_2", "Barnes")
     assert barnes.foreign == pytest.approx(1 - 0.34076) and barnes.nested == pytest.approx(0)
     assert macro.mix(barnes, 4000).rate == pytest.approx(78819 / 2064200, rel=0.01)

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from results.errors import LockcrossError
-from results.store import Store
-from sweeps.cells import Cell
-from sweeps.engines import qemu_output
-from sweeps.engines.base import Exit, Limits
-from sweeps.engines.qemu import REPORT
-from sweeps.runner import Runner
+from results.store.store import Store
+from sweeps.engines.base import Limits, ProcessResult
+from sweeps.engines.qemu import output as qemu_output
+from sweeps.engines.qemu.engine import REPORT
+from sweeps.execution.runner import Runner
+from sweeps.model.cells import Cell
 from tests.commands import SMALL, lockcross, program, start
 
 CELL = Cell("qemu", "generic", "x86_64", "lock", "cas_spin", "full", "sync", {"iterations": 50})
@@ -154,7 +154,7 @@ def report_of(folder: Path) -> dict[str, Any]:
 
 
 def test_a_report_of_impossible_numbers_is_no_run(tmp_path: Path) -> None:
-    path, end = tmp_path / REPORT, Exit(0, json.dumps(GUEST), "", "", 1.0)
+    path, end = tmp_path / REPORT, ProcessResult(0, json.dumps(GUEST), "", "", 1.0)
     good = report_of(tmp_path)
     core = good["cores"][0]
     mark = {"phase": 1, "cycle": 10} | {

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from sweeps.build import TARGETS, Builder, Program
-from sweeps.cells import Cell
-from sweeps.engines.qemu_find import find_qemu
-from sweeps.locks import load_locks
+from sweeps.engines.qemu.find import find_qemu
+from sweeps.model.cells import Cell
+from sweeps.model.locks import load_locks
+from sweeps.programs.builder import TARGETS, Builder, Program
 from tests.native_build import run as run_bare
 from tests.test_engine import Options, invoke, run
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from results.database import explain, migrate, migrations
-from results.records import CalibrationRecord, MachineRecord
-from results.store import Store, StoreError
+from results.store.database import explain, migrate, migrations
+from results.store.records import CalibrationRecord, MachineRecord
+from results.store.store import Store, StoreError
 from tests.synthetic import record
 
 ROOT = Path(__file__).parent.parent
@@ -212,7 +212,7 @@ def test_a_limit_on_file_size_is_a_full_disk_too(tmp_path: Path) -> None:
         """
         import resource, signal, sys
         from pathlib import Path
-        from results.store import Store, StoreError
+        from results.store.store import Store, StoreError
         from tests.synthetic import record
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         with Store(Path(sys.argv[1])) as store:
@@ -240,7 +240,7 @@ def test_a_limit_on_file_size_is_a_full_disk_too(tmp_path: Path) -> None:
 _WRITER = """
     import sys
     from pathlib import Path
-    from results.store import Store
+    from results.store.store import Store
     from tests.synthetic import record
     with Store(Path(sys.argv[1])) as store:
         number = 0

@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from results.data import crossovers, grid, series, series_names
+from results.analysis.study import crossovers, grid, series, series_names
 from results.errors import LockcrossError
-from results.present import present
-from results.records import StoredRun
-from results.store import Store
-from sweeps.cells import Cell, digest
-from sweeps.isa import ISAS
-from sweeps.machine import load_machine
-from sweeps.study import Study
-from sweeps.study_cells import StudyCells, labels
-from sweeps.study_plan import STUDIES, StudyPlan, load_study, parse_study
+from results.report.present import present
+from results.store.records import StoredRun
+from results.store.store import Store
+from sweeps.experiments.crossover.cells import StudyCells, labels
+from sweeps.experiments.crossover.plan import StudyPlan, load_study, parse_study
+from sweeps.experiments.crossover.study import Study
+from sweeps.model.cells import Cell, digest
+from sweeps.model.isa import ISAS
+from sweeps.model.machine import load_machine
+from sweeps.support.paths import STUDIES
 from tests.synthetic import record
 
 PLAN = (STUDIES / "crossover.toml").read_text(encoding="utf-8")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from results.queries import as_records, ask
-from results.store import Store
-from results.validation import SetSummary, speeds, summarize
-from results.validation_table import print_validation
+from results.analysis.validation import SetSummary, speeds, summarize
+from results.report.validation_table import print_validation
+from results.store.queries import as_records, ask
+from results.store.store import Store
 from tests.synthetic_gem5 import Gem5Data
 
 

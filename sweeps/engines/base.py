@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from sweeps.build import Program
-from sweeps.cells import Cell
+from sweeps.model.cells import Cell
+from sweeps.programs.builder import Program
+
+MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: rubbish must not fill the disk
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Exit:
+class ProcessResult:
     """How a run's process ended. A negative code is the number of the signal that killed it;
     `exceeded` says which limit of time it hit, if it did."""
 
@@ -30,7 +32,7 @@ class Exit:
 
 
 @dataclass(frozen=True)
-class Reading:
+class RunOutcome:
     """What a run said. `cause` is empty when it is valid, else why it failed.
 
     `metrics` are name -> (value, unit), `resolved` the options as the engine reported them.
@@ -50,7 +52,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Check:
     """One line of the doctor: a part, its version, or what is missing and what to do then.
 
     Without an optional one everything else works; one that is `absent` is just not installed.
@@ -94,8 +96,8 @@ class Engine(Protocol):
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The command that runs a cell; its working directory is a folder of its own."""
 
-    def read(self, cell: Cell, limits: Limits, end: Exit, folder: Path) -> Reading:
+    def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from how it ended and what it left in its folder. Never raises."""
 
-    def doctor(self) -> list[Finding]:
+    def doctor(self) -> list[Check]:
         """What is there and what is missing."""

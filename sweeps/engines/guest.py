@@ -6,10 +6,10 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sweeps.cells import Cell
-from sweeps.text import shown
-from sweeps.toml import explain
-from sweeps.workloads import WORKLOADS
+from sweeps.model.cells import Cell
+from sweeps.model.workloads import WORKLOADS
+from sweeps.support.text import shown
+from sweeps.support.toml import explain
 
 _MOST = 2**53  # of any count: a float has it exactly, and the store has room for its sum over cores
 Count = Annotated[int, Field(ge=0, le=_MOST)]

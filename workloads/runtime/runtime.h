@@ -56,7 +56,7 @@ extern const workload_t workload;
 #define RUNTIME_KEYS_END {.name = 0}
 
 #ifdef LOCKCROSS_EXTRAS
-/* What a kernel reports of its own beside the pairs (`metrics` in sweeps/workloads.py): complete
+/* What a kernel reports of its own beside the pairs (`metrics` in sweeps/model/workloads.py): complete
  * when verify() returns. Ends with an extra without a name. */
 typedef struct {
     const char *name;

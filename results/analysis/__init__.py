@@ -1,0 +1,1 @@
+"""What follows from runs: crossovers, winners, errors, locality. No files, no drawing."""

@@ -1,0 +1,302 @@
+"""What figures, tables and report are made of, read from a database and from nothing else."""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from results.analysis.winners import Surface, interpolate
+from results.errors import LockcrossError
+from results.store import compilers
+
+EMBEDDED = "qemu"  # the label of the embedded engine
+
+
+class NoDataError(LockcrossError):
+    """The database holds no study."""
+
+
+@dataclass(frozen=True)
+class Isa:
+    """An ISA's title and the mnemonic of its full fence."""
+
+    name: str
+    title: str
+    full_fence: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A real processor at its measured CAS and fence latency (cycles)."""
+
+    machine: str
+    title: str
+    cas: float
+    fence: float
+    assumed: bool  # one of the two rests on an assumption
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The winner map of one flavour. Axes are measured cycles; costs by lock label, cycles per
+    pair, each of shape (len(fence), len(cas))."""
+
+    isa: Isa
+    flavour: str
+    cas: tuple[float, ...]
+    fence: tuple[float, ...]
+    costs: Mapping[str, Surface]
+    crossings: tuple["MapCrossing", ...]
+    marks: tuple[Mark, ...]
+
+    def cost_at(self, label: str, cas: Surface, fence: Surface) -> Surface:
+        """Interpolated cost of a lock at measured latencies."""
+        return interpolate(self.cas, self.fence, self.costs[label], cas, fence)
+
+
+@dataclass(frozen=True)
+class MapCrossing:
+    """Two locks cost the same at these measured latencies (cycles)."""
+
+    lock_a: str
+    lock_b: str
+    cas: float
+    fence: float
+
+
+@dataclass(frozen=True)
+class SeriesRun:
+    """A run of a series: its lock label, its cost in core cycles per pair, the latencies that
+    were set (cycles, by axis) and what the engine made of all options."""
+
+    id: int
+    label: str
+    parameters: dict[str, int]
+    given: dict[str, int]
+    resolved: dict[str, int]
+    cost: float
+
+    def latency(self, axis: str, option: str) -> int | None:
+        """A set latency, or else the machine's own, which an engine may report as `option`."""
+        return self.given.get(axis, self.resolved.get(option))
+
+
+@dataclass(frozen=True)
+class FoundCrossover:
+    """A row of the table `crossovers` (see results.records.CrossoverRecord)."""
+
+    id: int
+    series: str
+    isa: str
+    flavour: str
+    setting: dict[str, int]
+    axis: str
+    unit: str
+    lock_a: str
+    lock_b: str
+    low: int
+    high: int
+    tolerance: int
+    verdict: str
+    below: str
+    value: float | None
+    bracket_low: int | None
+    bracket_high: int | None
+
+
+def optional_fact(connection: sqlite3.Connection, name: str) -> dict[str, Any] | None:
+    """A fact, or None."""
+    row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    return None if row is None else json.loads(row[0])
+
+
+def fact(connection: sqlite3.Connection, name: str) -> dict[str, Any]:
+    """A fact of the study. Raises NoDataError when there is none of that name."""
+    found = optional_fact(connection, name)
+    if found is None:
+        raise NoDataError(
+            "this database holds no finished study; run ./lockcross crossover (with the same --db)"
+        )
+    return found
+
+
+def isa(connection: sqlite3.Connection, name: str) -> Isa:
+    """An ISA by name. Raises NoDataError."""
+    return Isa(name, **fact(connection, f"isa/{name}"))
+
+
+def isa_title(connection: sqlite3.Connection, name: str) -> str:
+    """An ISA's title; its name in a database without a study."""
+    return str((optional_fact(connection, f"isa/{name}") or {}).get("title", name))
+
+
+def engine(connection: sqlite3.Connection) -> str:
+    """The engine label of the study. Raises NoDataError."""
+    return str(fact(connection, "plan").get("engine", EMBEDDED))
+
+
+def label_of(lock: str, fence: str, variant: str = "") -> str:
+    """The lock label (docs/interfaces.md, section 8)."""
+    named = f"{lock}:{variant}" if variant else lock
+    return named if fence == "full" else f"{named}/{fence}"
+
+
+def series_names(connection: sqlite3.Connection, kind: str) -> list[tuple[str, ...]]:
+    """The parts behind `kind/` of every series of a kind, in the order of the study's flavours."""
+    rows = connection.execute(
+        "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
+    ).fetchall()
+    flavours: list[str] = fact(connection, "plan")["flavours"]
+    found = [tuple(name.split("/")[1:]) for (name,) in rows]
+    return sorted(found, key=lambda parts: (_index(flavours, parts[-1]), parts))
+
+
+def _index(values: Sequence[str], value: str) -> int:
+    return list(values).index(value) if value in values else len(values)
+
+
+def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
+    """The good runs of a series. Raises NoDataError when they are of several compilers."""
+    rows = connection.execute(
+        "SELECT compiler, runs.id, lock, fence, variant, parameters, cas, fence_latency, cancel, "
+        "resolved, value FROM series "
+        "JOIN runs ON runs.id = series.run_id "
+        "JOIN metrics ON metrics.run_id = runs.id AND metrics.name = 'cycles_per_pair' "
+        "WHERE series.name = ? AND status = 'ok' ORDER BY runs.id",
+        (name,),
+    ).fetchall()
+    if len(found := compilers.names(row[0] for row in rows)) > 1:
+        raise NoDataError(
+            f"the series {name} mixes programs of {' and '.join(found)}; make it anew with one"
+        )
+    axes = ("cas", "fence_latency", "cancel")
+    return [
+        SeriesRun(
+            run_id, label_of(lock, fence, variant), json.loads(parameters),
+            {axis: value for axis, value in zip(axes, given, strict=True) if value is not None},
+            json.loads(resolved), cost,
+        )
+        for _, run_id, lock, fence, variant, parameters, *given, resolved, cost in rows
+    ]  # fmt: skip
+
+
+def grid(connection: sqlite3.Connection, isa_name: str, flavour: str) -> Grid:
+    """The winner map of a flavour. Raises NoDataError when runs of it are missing."""
+    known = isa(connection, isa_name)
+    places: dict[str, dict[tuple[int, int], float]] = {}
+    for run in series(connection, f"map/{isa_name}/{flavour}"):
+        # A run without full fences serves for all latencies of one: it was left unset there.
+        own = run.latency("fence_latency", f"fence_{known.full_fence}")
+        cas, fence = run.latency("cas", "cas_success"), -1 if "/" in run.label else own
+        if cas is None or fence is None:
+            raise NoDataError(f"run {run.id} of the winner map does not say its latencies")
+        places.setdefault(run.label, {})[cas, fence] = run.cost
+    xs = sorted({x for found in places.values() for x, _ in found})
+    ys = sorted({y for found in places.values() for _, y in found if y >= 0})
+    costs = {}
+    for label, found in places.items():
+        rows = [[found.get((x, y), found.get((x, -1), np.nan)) for x in xs] for y in ys]
+        costs[label] = np.array(rows, dtype=float)
+        if np.isnan(costs[label]).any():
+            raise NoDataError(
+                f"the winner map of {isa_name} lacks runs of {label}; run ./lockcross crossover"
+            )
+    machine = str(fact(connection, "plan")["machine"])
+    measured_cas = measured(connection, machine, isa_name, flavour, "cas")
+    measured_fence = measured(connection, machine, isa_name, flavour, "fence_latency")
+    return Grid(
+        known, flavour, tuple(map(measured_cas, xs)), tuple(map(measured_fence, ys)), costs,
+        tuple(_map_crossings(connection, isa_name, flavour, measured_cas, measured_fence)),
+        tuple(marks(connection, isa_name, flavour, machine)),
+    )  # fmt: skip
+
+
+class Scale:
+    """Turns set latencies into measured ones, straight lines between the calibrations."""
+
+    def __init__(self, points: Sequence[tuple[float, float]]) -> None:
+        self._set, self._measured = zip(*sorted(points), strict=True)
+
+    def __call__(self, value: float) -> float:
+        return float(np.interp(value, self._set, self._measured))
+
+
+def measured(
+    connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str, axis: str
+) -> Scale:
+    """From set to measured latency along `cas` or `fence_latency`. Raises NoDataError."""
+    op = {"cas": "cas", "fence_latency": "fence"}[axis]
+    rows = connection.execute(
+        f"SELECT {axis}, cycles FROM calibrations WHERE machine = ? AND isa = ? AND flavour = ? "
+        f"AND op = ? AND engine = ? AND {axis} IS NOT NULL",
+        (machine, isa_name, flavour, op, engine(connection)),
+    ).fetchall()
+    if not rows:
+        raise NoDataError(f"{isa_name} has no calibrations; run ./lockcross crossover")
+    return Scale(rows)
+
+
+def _map_crossings(
+    connection: sqlite3.Connection, isa_name: str, flavour: str, cas: Scale, fence: Scale
+) -> list[MapCrossing]:
+    found = []
+    for axis, value, setting, lock_a, lock_b in connection.execute(
+        "SELECT axis, value, setting, lock_a, lock_b FROM crossovers "
+        "WHERE series = ? AND verdict = 'crosses' ORDER BY id",
+        (f"map/{isa_name}/{flavour}",),
+    ):
+        fixed = json.loads(setting)
+        x, y = (value, fixed["fence_latency"]) if axis == "cas" else (fixed["cas"], value)
+        found.append(MapCrossing(lock_a, lock_b, cas(x), fence(y)))
+    return found
+
+
+def marks(connection: sqlite3.Connection, isa_name: str, flavour: str, without: str) -> list[Mark]:
+    """Machines calibrated as they are, but for the study's own (`without`). On gem5 a CAS and a
+    fence cost what its core model makes of them, not what the processor's do: there only the
+    study's own machine is one of them."""
+    found = []
+    label, own = engine(connection), fact(connection, "plan")["machine"]
+    for name, title, text, cas, fence in connection.execute(
+        "SELECT name, title, description, a.cycles, b.cycles FROM machines "
+        "JOIN calibrations a ON a.machine = name AND a.op = 'cas' "
+        "JOIN calibrations b ON b.machine = name AND b.op = 'fence' AND a.isa = b.isa "
+        "AND a.flavour = b.flavour AND b.cas IS NULL AND b.fence_latency IS NULL "
+        "AND a.engine = b.engine "
+        "WHERE a.cas IS NULL AND a.fence_latency IS NULL AND a.isa = ? AND a.flavour = ? "
+        "AND name != ? AND a.engine = ? ORDER BY name",
+        (isa_name, flavour, without, label),
+    ):
+        if label != EMBEDDED and name != own:
+            continue
+        figures = json.loads(text)["latency"][isa_name]
+        option = f"fence_{isa(connection, isa_name).full_fence}"
+        assumed = any("assumption" in figures[key] for key in ("cas_success", option))
+        found.append(Mark(name, title, cas, fence, assumed))
+    return found
+
+
+def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover]:
+    """All crossovers of the series of a kind."""
+    columns = list(FoundCrossover.__dataclass_fields__)
+    rows = connection.execute(
+        f"SELECT {', '.join(columns)} FROM crossovers WHERE series GLOB ? ORDER BY id",
+        (f"{kind}/*",),
+    )
+    found = []
+    for row in rows:
+        values = dict(zip(columns, row, strict=True))
+        found.append(FoundCrossover(**values | {"setting": json.loads(values["setting"])}))
+    return found
+
+
+def phases(connection: sqlite3.Connection, run_id: int) -> list[float]:
+    """Cycles of each phase of a run, in order."""
+    rows = connection.execute(
+        "SELECT name, value FROM metrics WHERE run_id = ? AND name GLOB 'phase_*_cycles'",
+        (run_id,),
+    ).fetchall()
+    return [value for _, value in sorted((int(name.split("_")[1]), value) for name, value in rows)]

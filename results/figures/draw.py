@@ -1,0 +1,179 @@
+"""Figures, drawn from the database alone: PNG for the screen and print, SVG for the report."""
+
+import sqlite3
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+from matplotlib.figure import Figure
+
+from results.analysis.study import NoDataError, optional_fact
+from results.errors import LockcrossError
+from results.figures.engines import draw_engines
+from results.figures.latency import draw_latency
+from results.figures.reproductions import draw_reproduction
+from results.figures.rounds import draw_rounds
+from results.figures.run_length import draw_run_length
+from results.figures.style import RC
+from results.figures.validation import draw_validation
+from results.figures.winner_map import draw_map
+from results.published.reproduction import load as load_reproductions
+from results.report.reference import References
+
+
+class FigureError(LockcrossError):
+    """A figure cannot be written."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure's name (also its files'), title, and what stands in it, in words. `section`: the
+    part of the report that it belongs to."""
+
+    name: str
+    section: str
+    title: str
+    text: str
+    draw: Callable[[sqlite3.Connection], Figure]
+
+
+STUDY, LATENCY, VALIDATION = "study", "latency", "validation"
+
+DRAWINGS = (
+    Drawing(
+        "winner_map",
+        STUDY,
+        "Who wins, by the latency of a CAS and of a full fence",
+        "Winner map for each instruction set over measured CAS latency (horizontal) and measured "
+        "full-fence latency (vertical): the lock with the least cycles per acquire-release pair. "
+        "Black lines join the crossovers that were searched for (dots); diamonds, on the embedded "
+        "engine, are real processors, hollow where a latency is assumed.",
+        draw_map,
+    ),
+    Drawing(
+        "run_length",
+        STUDY,
+        "What pays for a cancellation: cost against run length",
+        "Cycles per acquire-release pair against the number of acquisitions by the owner before "
+        "another thread takes the lock as often, for tasuki, asymmetric and reservation locks at "
+        "several cancellation costs. Marks show the break-even run lengths.",
+        draw_run_length,
+    ),
+    Drawing(
+        "rounds",
+        STUDY,
+        "Two threads in turns of three rounds (thesis, Figure 6.15)",
+        "Time of each round relative to the first round of the tasuki lock, logarithmic scale, a "
+        "panel for each kind of fence. "
+        "The reservation lock's fourth round, in which the second thread cancels every "
+        "reservation, stands far above all others.",
+        draw_rounds,
+    ),
+    Drawing(
+        "latency_calibration",
+        LATENCY,
+        "Latency mechanisms on gem5: set against measured latency",
+        "Measured latency of a CAS, of a full fence and of a cancellation against the latency that "
+        "was set, a column for each gem5 core model, a line for each instruction set and "
+        "mechanism, with the line of least squares in words; brackets tell engines with one "
+        "mechanism apart. The grey line has slope 1.",
+        draw_latency,
+    ),
+    Drawing(
+        "validation",
+        VALIDATION,
+        "The embedded engine against gem5",
+        "Cycles per acquire-release pair on the embedded engine relative to gem5, over the cost on "
+        "gem5, a panel for each validation set: colours tell instruction sets apart, "
+        "markers locks. The grey band is 10 % on either side; each panel's worst cell is named.",
+        draw_validation,
+    ),
+)  # fmt: skip
+
+
+# Drawn from several databases, so not one of the above.
+ENGINES = Drawing(
+    "engines",
+    STUDY,
+    "Where the cheapest lock changes, by engine",
+    "The borders of the winner map on the embedded engine and on gem5's core models over one "
+    "another, each over the latencies measured on that engine.",
+    lambda connection: draw_engines({"the database": connection}),
+)
+
+
+def draw_all(
+    connection: sqlite3.Connection, folder: Path, others: References | None = None
+) -> dict[str, Path]:
+    """Draws every figure that the database has data for into `folder`; returns the PNG of each by
+    name. The SVG lies beside it. A figure that a study lacks is named on stderr. `others`: where
+    the parts about gem5 come from, if not from the database.
+
+    The same database gives the same bytes. Raises NoDataError for a database with nothing to
+    draw, FigureError when a file cannot be written.
+    """
+    found = {}
+    study = optional_fact(connection, "plan") is not None
+    for drawing in DRAWINGS:
+        try:
+            source = others.validation if others and drawing.section != STUDY else connection
+            draw = partial(drawing.draw, source)
+            found[drawing.name] = write(drawing.name, drawing.title, draw, folder)
+        except NoDataError as missing:
+            if study and drawing.section == STUDY:
+                print(f"figure {drawing.name} left out: {missing.message}", file=sys.stderr)
+    for one in load_reproductions(connection):
+        if one.plot.kind:
+            name = reproduction_figure(one.name)
+            try:
+                found[name] = write(name, one.title, partial(draw_reproduction, one), folder)
+            except NoDataError as missing:  # all of its runs failed
+                print(f"figure {name} left out: {missing.message}", file=sys.stderr)
+    if others and others.apart:
+        print(f"figure {ENGINES.name}: {others.apart}", file=sys.stderr)
+    if others and others.studies and STUDY in {d.section for d in DRAWINGS if d.name in found}:
+        found[ENGINES.name] = draw_over_one_another(others.studies, folder)
+    if not found:
+        raise NoDataError(
+            "this database holds no finished study (./lockcross crossover makes one), no "
+            "validation and no latency sweeps (./lockcross validate), so there is nothing to draw"
+        )
+    return found
+
+
+def reproduction_figure(name: str) -> str:
+    """The name of a reproduction's figure."""
+    return f"reproduction_{name}"
+
+
+def write(name: str, title: str, draw: Callable[[], Figure], folder: Path) -> Path:
+    """Draws a figure and writes it into `folder` as PNG and SVG; returns the PNG's path.
+
+    Raises FigureError, and what `draw` raises.
+    """
+    path = folder / f"{name}.png"
+    with mpl.rc_context({"backend": "Agg", **RC}):
+        figure = draw()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            figure.savefig(path, metadata={"Software": ""})
+            figure.savefig(path.with_suffix(".svg"), metadata={"Date": None, "Title": title})
+        except OSError as error:
+            raise FigureError(
+                f"{error.filename or folder}: cannot be written ({error.strerror}); name another "
+                "folder with --output",
+                exit_code=1,
+            ) from None
+    return path
+
+
+def draw_over_one_another(studies: Mapping[str, sqlite3.Connection], folder: Path) -> Path:
+    """Draws the figure `engines` from several studies, each with a name for messages; returns the
+    PNG's path. Raises NoDataError, FigureError."""
+    return write(ENGINES.name, ENGINES.title, partial(draw_engines, studies), folder)

@@ -1,0 +1,130 @@
+"""Cost per pair against run length: what pays for a cancellation."""
+
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
+
+from results.analysis.study import (
+    FoundCrossover,
+    Isa,
+    NoDataError,
+    SeriesRun,
+    crossovers,
+    isa,
+    series,
+    series_names,
+)
+from results.figures.parts import HALO
+from results.figures.style import flavour_name, look, name
+
+_CANCEL_LINES = (":", "--", "-")  # from the cheapest cancellation to the dearest
+_LEFT = 0.35  # of the first run length: room for the cancellation costs beside their curves
+
+Curve = tuple[list[int], list[float]]  # run lengths, costs in cycles per pair
+
+
+def draw_run_length(connection: sqlite3.Connection) -> Figure:
+    """One panel a flavour, with the break-even run lengths marked. Raises NoDataError."""
+    names = series_names(connection, "run_length")
+    if not names:
+        raise NoDataError("the study has no run lengths")
+    columns = min(2, len(names))
+    rows = -(-len(names) // columns)
+    figure = Figure(figsize=(5.2 * columns, 3.7 * rows + 0.4), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharey=True).flatten()
+    for ax, (isa_name, flavour) in zip(axes, names, strict=False):
+        place = f"run_length/{isa_name}/{flavour}"
+        several = sum(one == isa_name for one, _ in names) > 1
+        ax.set_title(_title(isa(connection, isa_name), flavour, several))
+        curves = _curves(series(connection, place))
+        _draw_curves(ax, curves)
+        _draw_break_even(ax, curves, crossovers(connection, place.removesuffix(f"/{flavour}")),
+                         flavour)  # fmt: skip
+    for ax in axes[len(names) :]:
+        ax.axis("off")
+    figure.legend(handles=_key(), loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def _title(known: Isa, flavour: str, several: bool) -> str:
+    return known.title + (f", {flavour_name(flavour)}" if several else "")
+
+
+def _curves(runs: Sequence[SeriesRun]) -> dict[tuple[str, int], Curve]:
+    """By lock label and cancellation cost (cycles), each in the order of run lengths."""
+    points: dict[tuple[str, int], list[tuple[int, float]]] = {}
+    for run in runs:
+        key = (run.label, run.latency("cancel", "charge_stop") or 0)
+        points.setdefault(key, []).append((run.parameters["run_length"], run.cost))
+    curves = {}
+    for key, found in sorted(points.items()):
+        lengths, costs = zip(*sorted(found), strict=True)
+        curves[key] = (list(lengths), list(costs))
+    return curves
+
+
+def _draw_curves(ax: Axes, curves: dict[tuple[str, int], Curve]) -> None:
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("run length (acquisitions by the owner, then as many by the other)")
+    ax.set_ylabel("core cycles per acquire-release pair")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
+    cancels: dict[str, list[int]] = {}
+    for label, cancel in curves:
+        cancels.setdefault(label, []).append(cancel)
+    for (label, cancel), (lengths, costs) in curves.items():
+        style, several = look(label), cancels[label]
+        line = style.line if len(several) == 1 else _CANCEL_LINES[several.index(cancel) % 3]
+        ax.plot(lengths, costs, line, color=style.colour, linewidth=1.8)
+        if len(several) > 1:
+            ax.annotate(
+                f"{cancel:,}", (lengths[0], costs[0]), xytext=(-5, 0), va="center", ha="right",
+                textcoords="offset points", fontsize=8, color=style.colour,
+            )  # fmt: skip
+        ax.set_xlim(left=lengths[0] * _LEFT)
+
+
+def _draw_break_even(
+    ax: Axes, curves: dict[tuple[str, int], Curve], found: Sequence[FoundCrossover], flavour: str
+) -> None:
+    """Where the reservation lock begins to pay, against each of the others."""
+    own = {label: curve for (label, _), curve in curves.items()}
+    for mark in found:
+        if mark.value is None or mark.flavour != flavour:
+            continue
+        other = mark.lock_a if mark.lock_b == "reservation" else mark.lock_b
+        if other not in own:
+            continue  # its runs failed
+        lengths, costs = own[other]
+        # Curves are straight between their points on the logarithmic scales of the figure.
+        height = np.exp(np.interp(np.log(mark.value), np.log(lengths), np.log(costs)))
+        style = look(other)
+        ax.plot(mark.value, height, style.marker, color="black", markersize=6,
+                markerfacecolor=style.colour, zorder=5)  # fmt: skip
+        ax.annotate(
+            f"{mark.value:.0f}", (mark.value, height), ha="center", va="center",
+            xytext=(0, -11) if other == "tasuki" else (6, 10),
+            textcoords="offset points", fontsize=9, fontweight="bold", zorder=6,
+            path_effects=HALO,
+        )  # fmt: skip
+
+
+def _key() -> list[Line2D]:
+    tasuki, asymmetric, reservation = look("tasuki"), look("asym_tasuki"), look("reservation")
+    return [
+        Line2D([], [], color=tasuki.colour, ls=tasuki.line, label=name("tasuki")),
+        Line2D([], [], color=asymmetric.colour, ls=asymmetric.line, label=name("asym_tasuki")),
+        Line2D([], [], color=reservation.colour,
+               label="reservation, by the cycles that a cancellation costs"),
+        Line2D([], [], color="black", marker=tasuki.marker, ls="",
+               markerfacecolor=tasuki.colour, label="break-even with tasuki"),
+        Line2D([], [], color="black", marker=asymmetric.marker, ls="",
+               markerfacecolor=asymmetric.colour, label="break-even with asymmetric"),
+    ]  # fmt: skip

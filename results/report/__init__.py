@@ -1,0 +1,1 @@
+"""The report and the tables for the terminal."""

@@ -1,0 +1,240 @@
+"""The report: one HTML page that needs nothing else, made from the database alone."""
+
+import base64
+import json
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from results.analysis import latency, summary
+from results.analysis.study import EMBEDDED, Isa, engine, isa_title, optional_fact
+from results.analysis.validation import ALL_ISAS, speeds, summarize
+from results.errors import LockcrossError
+from results.figures.draw import DRAWINGS, ENGINES, reproduction_figure
+from results.figures.style import engine_name, isa_words, name
+from results.published import overtake
+from results.published.reproduction import cells, told
+from results.published.reproduction import load as load_reproductions
+from results.report.reference import References
+from results.report.validation_table import percent, reasons, signed, verdict
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_SHOWN_FAILURES = 100
+_NO_STUDY = "The embedded engine and gem5"
+
+
+class ReportError(LockcrossError):
+    """The report cannot be written."""
+
+
+def write_report(
+    connection: sqlite3.Connection,
+    path: Path,
+    figures: Mapping[str, Path],
+    others: References | None = None,
+) -> Path:
+    """Writes the page to `path` and returns it. `figures`: what `draw_all` has drawn, with the
+    same `others`.
+
+    Sections without data are left out. Raises ReportError when it cannot be written.
+    """
+    try:
+        page = render(connection, figures, others)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ReportError(
+            f"{error.filename or path}: cannot be written ({error.strerror}); name another folder "
+            "with --output",
+            exit_code=1,
+        ) from None
+    return path
+
+
+def render(
+    connection: sqlite3.Connection, figures: Mapping[str, Path], others: References | None = None
+) -> str:
+    """The page as text. Everything from the database is escaped."""
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined
+    )
+    environment.globals |= {
+        "name": name, "engine_name": engine_name, "isa_words": isa_words, "ops": latency.OPS,
+        "percent": percent, "signed": signed, "verdict": verdict, "reasons": reasons,
+    }  # fmt: skip
+    plan = optional_fact(connection, "plan")
+    gem5 = others.validation if others else connection
+    kept = _reproductions(connection, figures)
+    return environment.get_template("report.html").render(
+        title=plan["title"] if plan else "Published and simulated" if kept else _NO_STUDY,
+        study=_study(connection, plan) if plan else None,
+        validation=_validation(gem5),
+        latency=_latency(gem5),
+        gem5_note=others.note if others else "",
+        apart=others.apart if others else "",
+        figures=_figures(figures),
+        reproductions=kept,
+        overtake=overtake.load(connection),
+        overtake_axes=overtake.AXES,
+        calibration=_calibration(connection),
+        failures=connection.execute(
+            "SELECT count(*), status, cause, max(id), command FROM runs WHERE status != 'ok' "
+            "GROUP BY status, cause ORDER BY max(id) DESC LIMIT ?",
+            (_SHOWN_FAILURES,),
+        ).fetchall(),
+        provenance=_provenance(connection),
+        machines=_machines(connection),
+    )
+
+
+def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str, Any]:
+    rows = summary.rows(connection)
+    return {
+        "plan": plan,
+        "marked": engine(connection) == EMBEDDED,
+        "engine": engine_name(engine(connection)),
+        "locks": ", ".join(map(name, plan["locks"])),
+        "aside": ", ".join(map(name, plan["table_locks"])) or "none",
+        "rows": rows,
+        "answers": _answers(connection, plan, rows),
+        "crossovers": [
+            (title, found)
+            for title, kind in (
+                ("Along one axis, all else as on the machine", "axis"),
+                ("Break-even run length of a reservation", "run_length"),
+                ("Borders of the winner map", "map"),
+            )
+            if (found := summary.lines(connection, kind))
+        ],
+        "axes": summary.AXES,
+    }
+
+
+def _validation(connection: sqlite3.Connection) -> dict[str, Any] | None:
+    """What the section on the validation shows, if there is one."""
+    sets = summarize(connection)
+    if not sets:
+        return None
+    isas = {one.isa: isa_title(connection, one.isa) for one in sets if one.isa != ALL_ISAS}
+    isas[ALL_ISAS] = ALL_ISAS
+    return {"sets": sets, "speeds": speeds(connection), "isas": isas}
+
+
+def _latency(connection: sqlite3.Connection) -> dict[str, Any] | None:
+    """What the section on the latency mechanisms shows, if anything is known of them."""
+    sweeps, regions = latency.sweeps(connection), latency.regions(connection)
+    if not sweeps and not regions:
+        return None
+    names = {one.isa for one in sweeps} | {one.isa for one in regions}
+    isas = {one: isa_title(connection, one) for one in names}
+    agreements = latency.agreements(sweeps)
+    return {"sweeps": sweeps, "agreements": agreements, "regions": regions, "isas": isas}
+
+
+def _answers(
+    connection: sqlite3.Connection, plan: Mapping[str, Any], rows: list[summary.Row]
+) -> list[tuple[Isa, str, list[str]]]:
+    """For each flavour on the study's machine: who wins there, and where that changes."""
+    lines = [*summary.lines(connection, "axis"), *summary.lines(connection, "run_length")]
+    found = []
+    for row in rows:
+        if row.machine != plan["machine"]:
+            continue
+        by_axis: dict[str, list[str]] = {}
+        for line in lines:
+            if line.isa == row.isa and line.flavour == row.flavour:
+                held = f", {line.setting}" if line.setting else ""
+                by_axis.setdefault(f"{summary.AXES[line.axis]}{held}", []).append(line.words)
+        words = [f"By {axis}: {'; '.join(parts)}." for axis, parts in by_axis.items()]
+        found.append((row.isa, row.flavour, [row.sentence(), *words]))
+    return found
+
+
+def _figures(paths: Mapping[str, Path]) -> list[dict[str, str]]:
+    found = []
+    for drawing in (*DRAWINGS, ENGINES):
+        if drawing.name not in paths:
+            continue
+        words = {"section": drawing.section, "title": drawing.title, "text": drawing.text}
+        found.append({"uri": _uri(paths[drawing.name]), **words})
+    return found
+
+
+def _uri(path: Path) -> str:
+    """The SVG beside a PNG, as an address that holds it."""
+    data = path.with_suffix(".svg").read_bytes()
+    return f"data:image/svg+xml;base64,{base64.b64encode(data).decode()}"
+
+
+def _reproductions(
+    connection: sqlite3.Connection, paths: Mapping[str, Path]
+) -> list[dict[str, Any]]:
+    found = []
+    for one in load_reproductions(connection):
+        path = paths.get(reproduction_figure(one.name))
+        rows = [(row, cells(row)) for row in told(one)]
+        found.append({"found": one, "rows": rows, "uri": _uri(path) if path else ""})
+    return found
+
+
+def _calibration(connection: sqlite3.Connection) -> dict[str, Any]:
+    ops: dict[str, None] = {}  # in order
+    rows: dict[tuple[Any, ...], dict[str, float]] = {}
+    for *setting, op, cycles in connection.execute(
+        "SELECT engine, machine, isa, flavour, cas, fence_latency, op, cycles FROM calibrations "
+        "ORDER BY engine = 'qemu' DESC, engine, machine, isa, flavour, cas, fence_latency, run_id"
+    ):
+        ops[op] = None
+        rows.setdefault(tuple(setting), {})[op] = cycles
+    return {"ops": list(ops), "rows": list(rows.items())}
+
+
+def _provenance(connection: sqlite3.Connection) -> list[tuple[str, list[str]]]:
+    found = []
+    for what, column in (
+        ("Source revision", "source_revision"),
+        ("Compiler", "compiler"),
+        ("Engine", "engine_version"),
+    ):
+        values = connection.execute(
+            f"SELECT DISTINCT {column} FROM runs WHERE {column} != '' "
+            "AND id IN (SELECT run_id FROM series) ORDER BY 1"
+        )
+        found.append((what, [str(value) for (value,) in values]))
+    count, seconds = connection.execute(
+        "SELECT count(*), ifnull(sum(duration_s), 0) FROM runs"
+    ).fetchone()
+    found.append(("Runs in the database", [f"{count:,}, {seconds:,.0f} s of simulation"]))
+    row = connection.execute("SELECT value FROM facts WHERE name = 'job'").fetchone()
+    if row is not None:
+        job = json.loads(row[0])
+        found.append(("Command", [job["command"]]))
+        found.append(
+            ("Last job", [f"{job['started']}: {job['new_runs']:,} new runs, {job['duration_s']} s"])
+        )
+    return found
+
+
+def _machines(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Every machine with its figures as (key, value, where it comes from)."""
+    return [
+        {"name": machine, "title": title, "figures": list(_flatten("", json.loads(text)))}
+        for machine, title, text in connection.execute(
+            "SELECT name, title, description FROM machines ORDER BY name"
+        )
+    ]
+
+
+def _flatten(key: str, value: object) -> list[tuple[str, str, str]]:
+    if isinstance(value, dict):
+        if "value" in value or "assumption" in value:
+            if "value" in value:
+                return [(key, str(value["value"]), str(value.get("source", "")))]
+            return [(key, str(value["assumption"]), f"assumed: {value.get('why', '')}")]
+        inner = (_flatten(f"{key}.{name}" if key else name, one) for name, one in value.items())
+        return [figure for figures in inner for figure in figures]
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return [(key, text, "")]

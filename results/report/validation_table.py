@@ -1,0 +1,98 @@
+"""The validation in the terminal: what `lockcross validate` prints."""
+
+import sqlite3
+from collections import Counter
+
+from rich.console import Console
+from rich.table import Column, Table
+
+from results.analysis.validation import SetSummary, Speed, speeds, summarize
+from results.figures.style import engine_name, name
+
+VERDICTS = {True: "met", False: "MISSED", None: "no bar"}
+_SHOWN = 5  # findings of a set that are listed; the report has all
+
+
+def print_validation(connection: sqlite3.Connection, console: Console) -> None:
+    """Prints errors and bars, what was left out, changed winners, and the engines' speed."""
+    summaries = summarize(connection)
+    if not summaries:
+        console.print("The database holds no validation; ./lockcross validate makes one.")
+        return
+    console.print(_errors(summaries))
+    for one in summaries:
+        _print_findings(one, console)
+    console.print(_speeds(speeds(connection)))
+
+
+def verdict(one: SetSummary) -> str:
+    """Met, missed, no bar, or nothing that could be compared."""
+    return VERDICTS[one.met] if one.cells else "no cells"
+
+
+def percent(value: float | None, bar: float | None = None) -> str:
+    """A share in percent, and the bar it is held against; empty where there is none."""
+    if value is None:
+        return ""
+    return f"{100 * value:.1f} %" + (f" (bar {100 * bar:g} %)" if bar is not None else "")
+
+
+def signed(value: float | None) -> str:
+    """A signed share in percent; empty where there is none."""
+    return "" if value is None else f"{100 * value:+.1f} %"
+
+
+def reasons(one: SetSummary) -> list[tuple[int, str]]:
+    """Why cells were left out: how many for each reason, the most first."""
+    counted = Counter(left.reason for left in one.left_out)
+    return [(count, reason) for reason, count in counted.most_common()]
+
+
+def _errors(summaries: list[SetSummary]) -> Table:
+    table = Table(
+        Column("set", overflow="fold", min_width=20),
+        "ISA", "cells", "mean", "worst", "order", Column("bars", min_width=6), box=None,
+        title="Cycles per pair of the embedded engine against gem5",
+    )  # fmt: skip
+    for one in summaries:
+        order = f"{percent(one.order_share)} of {one.order_pairs}" if one.order_pairs else ""
+        table.add_row(
+            one.title, one.isa, str(one.cells), percent(one.mean_error), percent(one.worst_error),
+            order, verdict(one),
+        )  # fmt: skip
+    return table
+
+
+def _bars(one: SetSummary) -> str:
+    """The bars of a set in words; nothing where it has none."""
+    bars = (
+        ("mean at most", one.bar_mean), ("worst at most", one.bar_worst),
+        ("order at least", one.bar_order),
+    )  # fmt: skip
+    return ", ".join(f"{words} {percent(bar)}" for words, bar in bars if bar is not None)
+
+
+def _print_findings(one: SetSummary, console: Console) -> None:
+    lines = [f"  bars: {bars}"] if (bars := _bars(one)) else []
+    lines += [f"  worst: {one.worst_cell}"] if one.worst_cell else []
+    lines += [f"  left out, {count} cells: {reason}" for count, reason in reasons(one)[:_SHOWN]]
+    if one.contests:
+        lines.append(f"  winner changes in {len(one.winner_changes)} of {one.contests} settings")
+    lines += [
+        f"  winner: {name(change.gem5)} on gem5, {name(change.qemu)} on the embedded engine "
+        f"({100 * change.loss:.1f} % dearer on gem5): {change.setting}"
+        for change in one.winner_changes[:_SHOWN]
+    ]
+    if lines:
+        console.print(f"{one.title}, {engine_name(one.engine)}, {one.isa}", *lines, sep="\n")
+
+
+def _speeds(found: list[Speed]) -> Table:
+    table = Table("engine", "runs", "instructions/s", "cells/hour", box=None,
+                  title="Speed of one process over these runs")  # fmt: skip
+    for one in found:
+        table.add_row(
+            engine_name(one.engine), str(one.runs), f"{one.instructions_per_s:,.0f}",
+            f"{one.cells_per_hour:,.0f}",
+        )  # fmt: skip
+    return table

@@ -1,0 +1,209 @@
+"""Asking the database: SQL, named queries, single runs, exports. Read-only throughout."""
+
+import itertools
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from results.errors import LockcrossError
+from results.paths import QUERIES
+from results.store.database import explain
+
+TABLES = ("runs", "metrics", "calibrations", "crossovers", "crossover_runs", "series", "machines",
+          "facts", "migrations")  # fmt: skip
+STATUSES = ("ok", "failed", "refused")
+_STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
+_FILES = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH)  # VACUUM attaches a file too
+_REFUSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
+
+
+class QueryError(LockcrossError):
+    """What was asked for cannot be answered."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A table: the names of its columns, and its rows."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+
+
+def named_queries() -> dict[str, str]:
+    """The named queries with what their first comment line says of them."""
+    return {
+        path.stem: path.read_text(encoding="utf-8").splitlines()[0].removeprefix("-- ")
+        for path in sorted(QUERIES.glob("*.sql"))
+    }
+
+
+def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
+    """Answers SQL or the named query of that name. Bytes that are no UTF-8 come as `\\xff`.
+
+    Raises QueryError for a faulty one, KeyboardInterrupt when a signal ends it.
+    """
+    if query in named_queries():
+        query = (QUERIES / f"{query}.sql").read_text(encoding="utf-8")
+    elif " " not in query.strip():
+        raise QueryError(
+            f"there is no query {query!r}; named ones are {', '.join(named_queries())}, and "
+            "anything else is read as SQL"
+        )
+    try:
+        with _guarded(connection):
+            cursor = connection.execute(query)
+            if cursor.description is None:
+                raise QueryError("this SQL returns no table; only questions (SELECT) can be asked")
+            return Answer([column[0] for column in cursor.description], cursor.fetchall())
+    except UnicodeEncodeError:
+        raise QueryError("the SQL is not UTF-8 text") from None
+    except sqlite3.Error as error:
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        if code == sqlite3.SQLITE_INTERRUPT:
+            raise KeyboardInterrupt from None
+        if code in _REFUSED:
+            raise QueryError(
+                "the query would change the database or make a file; only reading is done"
+            ) from None
+        if code in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE):
+            raise QueryError(f"SQL: {error}; the tables are {', '.join(TABLES)}") from None
+        raise explain(error, path) from None
+
+
+@contextmanager
+def _guarded(connection: sqlite3.Connection) -> Iterator[None]:
+    """For SQL of any kind: signals are seen while it runs, and no other file is opened or made."""
+    # Python raises what a signal asks for inside the handler, and SQLite ends the query for it.
+    connection.set_progress_handler(lambda: 0, _STEPS)
+    connection.set_authorizer(
+        lambda action, *_: sqlite3.SQLITE_DENY if action in _FILES else sqlite3.SQLITE_OK
+    )
+    connection.text_factory = lambda text: text.decode("utf-8", "backslashreplace")
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
+        connection.set_authorizer(None)
+        connection.text_factory = str
+
+
+def list_runs(connection: sqlite3.Connection, limit: int, **filters: str | None) -> Answer:
+    """The latest runs; `filters` are columns of the table `runs` and the values they must have."""
+    given = {column: value for column, value in filters.items() if value is not None}
+    if given.get("status", "ok") not in STATUSES:
+        raise QueryError(
+            f"status {given['status']!r} is unknown; allowed are {', '.join(STATUSES)}"
+        )
+    tests = {"compiler": "instr(compiler, :compiler)"}  # its line says more than one types
+    where = " AND ".join(tests.get(name, f"{name} = :{name}") for name in given) or "1"
+    cursor = connection.execute(
+        "SELECT runs.id, status, machine, isa, flavour, lock, variant, fence, workload, "
+        "threads, cores, cas, fence_latency, cancel, round(value, 2) AS cycles_per_pair, cause "
+        "FROM runs LEFT JOIN metrics ON metrics.run_id = runs.id AND name = 'cycles_per_pair' "
+        f"WHERE {where} ORDER BY runs.id DESC LIMIT :limit",
+        given | {"limit": limit},
+    )
+    return Answer([column[0] for column in cursor.description], cursor.fetchall())
+
+
+@dataclass(frozen=True)
+class RunDetails:
+    """Everything about a run: its columns, its metrics (name, value, unit), where it is used."""
+
+    columns: dict[str, Any]
+    metrics: list[tuple[str, float, str]]
+    series: list[str]
+    crossovers: list[int]
+
+
+def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
+    """All of a run. Raises QueryError when there is no run of that id."""
+    cursor = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,))
+    row = cursor.fetchone()
+    if row is None:
+        raise QueryError(f"there is no run {run_id}; `lockcross runs` lists them")
+    columns = dict(zip((column[0] for column in cursor.description), row, strict=True))
+    for name in ("parameters", "resolved"):
+        columns[name] = json.loads(columns[name])
+    metrics = connection.execute(
+        "SELECT name, value, unit FROM metrics WHERE run_id = ? ORDER BY name", (run_id,)
+    ).fetchall()
+    series = connection.execute("SELECT name FROM series WHERE run_id = ?", (run_id,))
+    crossovers = connection.execute(
+        "SELECT DISTINCT crossover_id FROM crossover_runs WHERE run_id = ?", (run_id,)
+    )
+    return RunDetails(columns, metrics, *([r[0] for r in rows] for rows in (series, crossovers)))
+
+
+def table(connection: sqlite3.Connection, name: str) -> pd.DataFrame:
+    """A table as it is, or `wide`: a row a run, with its parameters and metrics as columns.
+
+    Raises QueryError for an unknown table.
+    """
+    if name == "wide":
+        return _wide(connection)
+    if name not in TABLES:
+        raise QueryError(f"table {name!r} is unknown; allowed are wide, {', '.join(TABLES)}")
+    return _frame(connection, f"SELECT * FROM {name}")
+
+
+def _frame(connection: sqlite3.Connection, query: str) -> pd.DataFrame:
+    try:
+        return pd.read_sql_query(query, connection)
+    except pd.errors.DatabaseError as error:  # pandas' own, around SQLite's
+        raise error.__cause__ or error from None
+
+
+def _wide(connection: sqlite3.Connection) -> pd.DataFrame:
+    runs = _frame(connection, "SELECT * FROM runs ORDER BY id")
+    for column in ("cas", "fence_latency", "cancel"):
+        runs[column] = runs[column].astype("Int64")  # whole numbers, some of them unset
+    metrics = _frame(connection, "SELECT run_id, name, value FROM metrics")
+    values = metrics.pivot_table(index="run_id", columns="name", values="value")
+    parameters = pd.DataFrame([json.loads(text) for text in runs["parameters"]], index=runs["id"])
+    return (
+        runs.join(parameters.add_prefix("parameter_"), on="id")
+        .join(values.add_prefix("metric_"), on="id")
+        .drop(columns="parameters")
+    )
+
+
+def export(frame: pd.DataFrame, path: Path) -> None:
+    """Writes CSV or Parquet, by the file's ending. Raises QueryError."""
+    writers = {
+        ".csv": lambda: frame.to_csv(path, index=False),
+        ".parquet": lambda: frame.to_parquet(path, index=False),
+    }
+    if path.suffix not in writers:
+        raise QueryError(f"{path}: the ending says the format; allowed are {', '.join(writers)}")
+    try:
+        writers[path.suffix]()
+    except OSError as error:
+        raise QueryError(
+            f"{path}: cannot be written ({error.strerror or error}); name another file", 1
+        ) from None
+
+
+def as_records(answer: Answer) -> Iterable[dict[str, Any]]:
+    """Each row by column. Of columns with one name, the later ones are `name:1`, `name:2`."""
+    names = _distinct(answer.columns)
+    return (dict(zip(names, row, strict=True)) for row in answer.rows)
+
+
+def _distinct(columns: Iterable[str]) -> list[str]:
+    names: dict[str, None] = {}  # in order
+    for column in columns:
+        further = (f"{column}:{number}" for number in itertools.count(1))
+        names[next(one for one in itertools.chain([column], further) if one not in names)] = None
+    return list(names)
+
+
+def blob(value: bytes) -> str:
+    """Bytes as SQL writes them."""
+    return f"x'{value.hex()}'"

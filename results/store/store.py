@@ -1,0 +1,247 @@
+"""The store: every run, metric, calibration and crossover in one SQLite file.
+
+A context manager. One transaction a result, so that a driver may be killed at any moment. Only
+one Store writes a file at a time; readers are not disturbed. All failures are StoreError.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Self
+
+from results.errors import LockcrossError
+from results.store.database import (
+    StoreError,
+    WriterLock,
+    damaged,
+    explained,
+    open_reader,
+    open_writer,
+)
+from results.store.records import (
+    CalibrationRecord,
+    CrossoverRecord,
+    MachineRecord,
+    RunRecord,
+    StoredRun,
+)
+
+__all__ = ["Store", "StoreError"]
+
+_BATCH = 500  # identities in one statement; SQLite allows some thousands
+
+_RUN_COLUMNS = [name for name in RunRecord.__dataclass_fields__ if name != "metrics"]
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _insert(table: str, columns: Iterable[str]) -> str:
+    names = list(columns)
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES (:{', :'.join(names)})"
+
+
+class Store:
+    """The database at `path`; created, with its folder, unless `read_only`.
+
+    Raises StoreError for a file that is no database, damaged, newer than the program, in a place
+    that cannot be written, or being written by another driver.
+    """
+
+    def __init__(self, path: Path, read_only: bool = False) -> None:
+        self.path = path
+        self._lock: WriterLock | None = None
+        if read_only:
+            self.connection = open_reader(path)
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"{path.parent}: cannot be made ({error.strerror}); name another place with --db"
+            ) from None
+        self._lock = WriterLock(path)
+        try:
+            self.connection = open_writer(path)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Raises StoreError where `error` comes of a database that is not as it was written."""
+        found = ""
+        if isinstance(error, Exception) and not isinstance(error, LockcrossError | OSError):
+            from results.store.damage import damage
+
+            found = damage(self.connection)
+        self.close()
+        if found:
+            raise damaged(self.path, found) from error
+
+    def close(self) -> None:
+        """Closes the file; what was added is already safe."""
+        self.connection.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with explained(self.path):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.connection
+                self.connection.execute("COMMIT")
+            except BaseException:
+                # A full disk may have ended the transaction already.
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def find(self, identities: Iterable[str]) -> dict[str, StoredRun]:
+        """The stored runs among `identities`, by identity, failed and refused ones too."""
+        wanted = list(dict.fromkeys(identities))
+        found: dict[str, StoredRun] = {}
+        with explained(self.path):
+            for begin in range(0, len(wanted), _BATCH):
+                batch = wanted[begin : begin + _BATCH]
+                rows = self.connection.execute(
+                    "SELECT id, identity, status, cause FROM runs "
+                    f"WHERE identity IN ({', '.join('?' * len(batch))})",
+                    batch,
+                ).fetchall()
+                metrics = self._metrics([row[0] for row in rows])
+                found |= {
+                    identity: StoredRun(run_id, identity, status, cause, metrics[run_id])
+                    for run_id, identity, status, cause in rows
+                }
+        return found
+
+    def _metrics(self, ids: Sequence[int]) -> dict[int, dict[str, float]]:
+        values: dict[int, dict[str, float]] = {run_id: {} for run_id in ids}
+        for run_id, name, value in self.connection.execute(
+            "SELECT run_id, name, value FROM metrics "
+            f"WHERE run_id IN ({', '.join('?' * len(ids))})",
+            ids,
+        ):
+            values[run_id][name] = value
+        return values
+
+    def add_run(self, record: RunRecord, plan: str) -> int:
+        """Stores a run with its metrics in one transaction and returns its id.
+
+        Takes the place of a failed or refused run of the same identity (same id, attempts added
+        up); a run that is ok stays as it is.
+        """
+        columns = [*_RUN_COLUMNS, "plan"]
+        values = {name: getattr(record, name) for name in _RUN_COLUMNS} | {"plan": plan}
+        values["parameters"], values["resolved"] = (
+            _json(record.parameters),
+            _json(record.resolved),
+        )
+        changes = ", ".join(
+            f"{name} = excluded.{name}" for name in columns if name not in ("identity", "attempts")
+        )
+        with self._transaction() as connection:
+            done = connection.execute(
+                f"{_insert('runs', columns)} ON CONFLICT (identity) DO UPDATE SET {changes}, "
+                "attempts = runs.attempts + excluded.attempts WHERE runs.status != 'ok' "
+                "RETURNING id",
+                values,
+            ).fetchone()
+            if done is None:  # it is there and ok
+                (kept,) = connection.execute(
+                    "SELECT id FROM runs WHERE identity = ?", (record.identity,)
+                ).fetchone()
+                return int(kept)
+            run_id = int(done[0])
+            connection.execute("DELETE FROM metrics WHERE run_id = ?", (run_id,))
+            connection.executemany(
+                "INSERT INTO metrics (run_id, name, value, unit) VALUES (?, ?, ?, ?)",
+                [(run_id, name, value, unit) for name, (value, unit) in record.metrics.items()],
+            )
+        return run_id
+
+    def add_calibration(self, record: CalibrationRecord) -> None:
+        """Stores a measured cost, in place of an earlier one of the same setting."""
+        values = asdict(record)
+        with self._transaction() as connection:
+            connection.execute(
+                "DELETE FROM calibrations WHERE machine = :machine AND isa = :isa "
+                "AND flavour = :flavour AND engine = :engine AND cas IS :cas "
+                "AND fence_latency IS :fence_latency AND op = :op",
+                values,
+            )
+            connection.execute(_insert("calibrations", values), values)
+
+    def add_crossover(self, record: CrossoverRecord, series: str) -> int:
+        """Stores a crossover with the runs that show it and returns its id."""
+        with self._transaction() as connection:
+            return _add_crossover(connection, record, series)
+
+    def set_crossovers(self, records: Iterable[CrossoverRecord], series: str) -> None:
+        """Makes `records` all the crossovers of a series, in one transaction."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM crossovers WHERE series = ?", (series,))
+            for record in records:
+                _add_crossover(connection, record, series)
+
+    def set_series(self, name: str, run_ids: Iterable[int]) -> None:
+        """Makes `run_ids` all the runs of a series, in one transaction."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM series WHERE name = ?", (name,))
+            connection.executemany(
+                "INSERT INTO series (name, run_id) VALUES (?, ?)",
+                [(name, run_id) for run_id in dict.fromkeys(run_ids)],
+            )
+
+    def forget_series(self) -> None:
+        """Removes a study's series and crossovers, in one transaction; the runs and what
+        `lockcross validate` and `lockcross reproduce` have left stay."""
+        with self._transaction() as connection:
+            connection.execute(
+                "DELETE FROM series WHERE name NOT GLOB 'validation/*' AND name NOT GLOB 'roi/*' "
+                "AND name NOT GLOB 'reproduce/*'"
+            )
+            connection.execute("DELETE FROM crossovers")
+
+    def fact(self, name: str) -> dict[str, object] | None:
+        """A fact of a study, or None."""
+        with explained(self.path):
+            row = self.connection.execute(
+                "SELECT value FROM facts WHERE name = ?", (name,)
+            ).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def set_machine(self, record: MachineRecord) -> None:
+        """Keeps a machine's description, in place of an earlier one."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO machines (name, title, description) VALUES (?, ?, ?)",
+                (record.name, record.title, _json(record.description)),
+            )
+
+    def set_fact(self, name: str, value: Mapping[str, object]) -> None:
+        """Keeps a fact of a study (a JSON object), in place of an earlier one of that name."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, _json(value))
+            )
+
+
+def _add_crossover(connection: sqlite3.Connection, record: CrossoverRecord, series: str) -> int:
+    values = asdict(record) | {"series": series, "setting": _json(dict(record.setting))}
+    del values["runs"]
+    crossover_id = connection.execute(_insert("crossovers", values), values).lastrowid
+    assert crossover_id is not None
+    connection.executemany(
+        "INSERT INTO crossover_runs (crossover_id, run_id, lock, x, cost) VALUES (?, ?, ?, ?, ?)",
+        [(crossover_id, run.run_id, run.lock, run.x, run.cost) for run in record.runs],
+    )
+    return crossover_id

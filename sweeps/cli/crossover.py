@@ -1,0 +1,98 @@
+"""`lockcross crossover`: the main job."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from results.errors import LockcrossError
+from results.paths import DATABASE
+from results.store.store import Store
+from sweeps.cli.options import Database, Jobs
+from sweeps.cli.progress import one_bar
+from sweeps.engines import load_engine
+from sweeps.execution.runner import Runner
+from sweeps.experiments.crossover.cells import isa_of
+from sweeps.experiments.crossover.plan import StudyPlan, load_study
+from sweeps.experiments.crossover.study import Study
+from sweeps.model.isa import ISAS
+
+
+def _flavours(plan: StudyPlan, isas: list[str] | None) -> list[str]:
+    if unknown := [isa for isa in isas or [] if isa not in ISAS]:
+        raise LockcrossError(f"--isa: {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
+    found = [flavour for flavour in plan.flavours if not isas or isa_of(flavour) in isas]
+    if not found:
+        raise LockcrossError(f"--isa: this study has {', '.join(plan.flavours)} only")
+    return found
+
+
+def crossover(
+    isa: Annotated[
+        list[str] | None, typer.Option(help="Only this ISA; may be given more than once.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A coarse grid: a look in seconds.")
+    ] = False,
+    study: Annotated[
+        str, typer.Option(help="A file of sweeps/studies, e.g. gem5_o3; in place of --quick.")
+    ] = "",
+    jobs: Jobs = 0,
+    db: Database = DATABASE,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder of figures and report; default: the database's.")
+    ] = None,
+) -> None:
+    """The main job: measure, find the crossovers, draw the figures, write the report."""
+    if quick and study:
+        raise LockcrossError("--quick is a study of its own; give it or --study")
+    plan = load_study(study or ("crossover_quick" if quick else "crossover"))
+    flavours = _flavours(plan, isa)
+    for flavour in flavours:  # an engine that is missing is said before a database is made
+        load_engine(plan.engine).version(isa_of(flavour))
+    started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+    with Store(db) as store:
+        new = _measure(store, plan, flavours, jobs)
+        if new:
+            duration = round(time.monotonic() - begin, 1)
+            store.set_fact(
+                "job",
+                {
+                    "command": " ".join(
+                        ["./lockcross crossover", *(["--quick"] if quick else []),
+                         *([f"--study {study}"] if study else []),
+                         *(f"--isa {name}" for name in isa or [])]
+                    ),
+                    "started": started, "duration_s": duration, "new_runs": new,
+                },
+            )  # fmt: skip
+    from results.report.present import present
+
+    present(db, output or db.parent)
+
+
+def _measure(store: Store, plan: StudyPlan, flavours: list[str], jobs: int) -> int:
+    """Runs the study; returns how many runs were new."""
+    before = _count_runs(store)
+    look = Runner(store, jobs, retry_failed=True)
+    study = Study(plan, flavours, store, look)
+    missing = len(look.look_up(study.known_cells()).missing)
+    if missing:
+        with one_bar(missing + study.estimated_searches()) as progress:
+            runner = Runner(store, jobs, progress, retry_failed=True)
+            Study(plan, flavours, store, runner).run()
+    else:
+        study.run()
+    return _count_runs(store) - before
+
+
+def _count_runs(store: Store) -> int:
+    (count,) = store.connection.execute("SELECT count(*) FROM runs").fetchone()
+    return int(count)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the `crossover` command."""
+    app.command()(crossover)

@@ -1,0 +1,58 @@
+"""`lockcross footprint`: what the uncontended ways through the locks are made of."""
+
+import csv
+import sys
+from typing import Annotated
+
+import typer
+
+from results.errors import LockcrossError
+from results.paths import DATABASE
+from sweeps.cli.options import Database, Jobs
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(footprint)
+
+
+def footprint(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[LOCK]...", help="Locks; default: all.")
+    ] = None,
+    isa: Annotated[str | None, typer.Option(help="Only x86_64, ppc64le or aarch64.")] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a row a way.")] = False,
+    jobs: Jobs = 0,
+    db: Database = DATABASE,
+) -> None:
+    """Count what each uncontended way through a lock is made of, and the bytes of its state.
+
+    Instructions, atomics, fences, loads and stores, by owner and others; the bytes of an object
+    and of an inflated monitor.
+    """
+    from rich.console import Console
+
+    from results.store.store import Store
+    from sweeps.cli.progress import Bar
+    from sweeps.execution.runner import Runner
+    from sweeps.experiments.footprint import COLUMNS, cells, measure, rows, tables
+    from sweeps.model.isa import ISAS
+    from sweeps.model.locks import load_locks
+
+    known = load_locks()
+    if unknown := [name for name in names or () if name not in known]:
+        raise LockcrossError(f"lock {unknown[0]!r} is unknown; known are {', '.join(known)}")
+    if isa is not None and isa not in ISAS:
+        raise LockcrossError(f"isa {isa!r} is unknown; known are {', '.join(ISAS)}")
+    wanted = cells([known[name] for name in names or known], [isa] if isa else ISAS)
+    with Store(db) as store, Bar() as progress:
+        found = measure(Runner(store, jobs, progress), wanted)
+    if as_csv:
+        writer = csv.writer(sys.stdout)
+        writer.writerow(COLUMNS)
+        writer.writerows(rows(found))
+        return
+    console = Console()
+    for table in tables(found):
+        console.print(table)
+        console.print()

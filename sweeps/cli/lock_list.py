@@ -1,0 +1,105 @@
+"""What can be had of every lock: by atomic flavour the fence kinds, and why not more."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rich.table import Column, Table
+
+from results.analysis.study import label_of
+from sweeps.engines import load_engine
+from sweeps.model.cells import Cell, unsupported_reason
+from sweeps.model.isa import FENCE_KINDS, ISAS
+from sweeps.model.locks import Lock
+from sweeps.model.workloads import WORKLOADS
+
+_WORKLOAD = "threads"  # runs with any lock, alone or not
+_FLAVOURS = tuple((isa.name, flavour) for isa in ISAS.values() for flavour in isa.flavours)
+_SHORT = {"full": "f", "rmw": "r", "store_forward": "s"}
+_LEGEND = "f: full fence, r: locked read-modify-write, s: store forwarding; java: wait and notify"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A lock in one variant. `kinds`: by flavour, the fence kinds it can be had with; `missing`:
+    what cannot be had ("fence: rmw on ppc64le") with the reason, in the order found."""
+
+    label: str
+    kinds: dict[str, tuple[str, ...]]
+    missing: dict[str, str]
+
+
+def offers(lock: Lock) -> list[Offer]:
+    """One for each variant of a lock, its default first."""
+    return [_offer(lock, variant) for variant in ("", *lock.variants[1:])]
+
+
+def _offer(lock: Lock, variant: str) -> Offer:
+    kinds: dict[str, tuple[str, ...]] = {}
+    missing: dict[str, str] = {}
+    for isa, flavour in _FLAVOURS:
+        found = []
+        for fence in (kind for kind in FENCE_KINDS if kind in lock.fence_kinds):
+            reasons = list(_reasons(lock, variant, isa, flavour, fence))
+            if not reasons[0]:
+                found.append(fence)
+            for reason in filter(None, reasons):
+                what, _, why = reason.rpartition(": ")
+                missing.setdefault(what, why)
+        kinds[flavour] = tuple(found)
+    return Offer(label_of(lock.name, "full", variant), kinds, missing)
+
+
+def _reasons(lock: Lock, variant: str, isa: str, flavour: str, fence: str) -> Iterator[str]:
+    """Why not by one thread, by two, by two on one core; "" where it can be had."""
+    parameters = {name: key.usual for name, key in WORKLOADS[_WORKLOAD].keys.items()}
+    for threads, cores in ((1, None), (2, None), (2, 1)):
+        cell = Cell(
+            "qemu", "generic", isa, flavour, lock.name, fence, _WORKLOAD, parameters, threads,
+            variant=variant, cores=cores,
+        )  # fmt: skip
+        yield unsupported_reason(cell) or load_engine(cell.engine).refuses(cell)
+
+
+def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
+    """A row a lock, with what its default variant can be had with; below, why not more."""
+    columns = (flavour for _, flavour in _FLAVOURS)
+    table = Table("lock", "java", "threads", *columns, "in a sentence", box=None)
+    every: list[Offer] = []
+    for lock in locks:
+        found = offers(lock)
+        every += found
+        given = ["".join(map(_SHORT.__getitem__, kinds)) for kinds in found[0].kinds.values()]
+        said = [lock.summary, *(["variants: " + " ".join(lock.variants)] if lock.variants else [])]
+        java, most = "yes" if lock.java else "no", str(lock.threads or "any")
+        table.add_row(lock.name, java, most, *given, "\n".join(said))
+    yield table
+    yield _LEGEND
+    yield "cannot be had:"
+    for (what, why), labels in _missing(every).items():
+        yield f"  {what} ({', '.join(labels)}): {why}"
+
+
+def details(lock: Lock) -> Iterator[Table | str]:
+    """Everything the registry says of a lock."""
+    yield f"{lock.name}: {lock.paper_name}; {lock.source}"
+    yield lock.summary
+    yield f"object header: {8 + 8 * lock.words} bytes; threads: {lock.threads or 'any number'}"
+    yield "wait, notify, notify_all: " + ("yes" if lock.java else "none")
+    first = Column("variant", no_wrap=True)
+    table = Table(first, *(f"{isa} {flavour}" for isa, flavour in _FLAVOURS), box=None)
+    found = offers(lock)
+    for offer in found:
+        table.add_row(offer.label, *(" ".join(kinds) for kinds in offer.kinds.values()))
+    yield table
+    for (what, why), labels in _missing(found).items():
+        whose = "" if len(labels) == len(found) else f" ({', '.join(labels)})"
+        yield f"cannot be had: {what}{whose}: {why}"
+
+
+def _missing(found: Iterable[Offer]) -> dict[tuple[str, str], list[str]]:
+    """What cannot be had and why: the labels of those that it holds for."""
+    labels: dict[tuple[str, str], list[str]] = {}
+    for offer in found:
+        for place in offer.missing.items():
+            labels.setdefault(place, []).append(offer.label)
+    return labels

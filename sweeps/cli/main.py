@@ -1,0 +1,123 @@
+"""The command line: gathers the commands, and turns errors into one message and an exit code."""
+
+import errno
+import os
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+
+import typer
+
+from results.errors import LockcrossError
+from results.paths import WORK
+
+INTERRUPTED = 130  # exit code, as a shell gives it for Ctrl-C
+
+
+def make_app() -> typer.Typer:
+    """All commands."""
+    from sweeps.cli import (
+        bench,
+        crossover,
+        dev,
+        footprint,
+        reproduce,
+        results,
+        run,
+        show,
+        validate,
+    )
+
+    app = typer.Typer(
+        name="lockcross",
+        help="Where reservation locks and asymmetric locks win, by CAS and fence latency.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for part in (crossover, reproduce, run, show, footprint, validate, results, bench, dev):
+        part.register(app)
+    return app
+
+
+def main() -> int:
+    """Runs the command line and returns its exit code: 2 a user's mistake, 1 a failed run."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    _open_what_is_closed()
+    try:
+        code = _run()
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader went away (`| head`)
+        _write_nowhere()
+        return 1
+    except OSError as error:
+        _write_nowhere()
+        _say(_os_error(error))
+        return 1
+
+
+def _open_what_is_closed() -> None:
+    """Closed output (`>&-`) is output that nobody reads. Python has None for it, and its number
+    would go to the next file opened."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+
+
+def _write_nowhere() -> None:
+    """What Python still wants to write to standard output goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _run() -> int:
+    try:
+        make_app()(prog_name="lockcross")
+    except SystemExit as end:  # Typer ends so, also after saying what is wrong with an option
+        code = end.code if isinstance(end.code, int) else 0
+        if code == INTERRUPTED:
+            _say("interrupted; what was done is kept, and the same command goes on from there")
+        return code
+    except LockcrossError as error:
+        _say(error.message)
+        return error.exit_code
+    except OSError as error:
+        _say(_os_error(error))
+        with suppress(OSError):
+            sys.stdout.flush()
+            return 1
+        _write_nowhere()  # it is standard output that cannot be written: said once
+        return 1
+    except Exception as error:
+        if "LOCKCROSS_DEBUG" in os.environ:
+            raise
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        _say(
+            f"a mistake in Lockcross itself: {type(error).__name__}: {error} "
+            f"({Path(frame.filename).name}:{frame.lineno}); with LOCKCROSS_DEBUG=1 in the "
+            "environment the same command shows where it comes from"
+        )
+        return 1
+    return 0
+
+
+def _os_error(error: OSError) -> str:
+    place = str(error.filename or "").removeprefix(f"{WORK}/")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            f"the disk is full{f' ({place})' if place else ''}; make room and start again: "
+            "what was done is kept"
+        )
+    return f"{place}: {error.strerror}" if place else str(error)
+
+
+def _say(message: str) -> None:
+    print(f"lockcross: {message}", file=sys.stderr)

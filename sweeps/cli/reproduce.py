@@ -1,0 +1,161 @@
+"""`lockcross reproduce`: the sources' numbers beside ours."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from results.errors import LockcrossError
+from results.paths import DATABASE
+from results.published.overtake import AXES, Case
+from results.published.reproduction import Reproduction, cells, told
+from sweeps.cli.options import Database, DryRun, Jobs, RetryFailed
+from sweeps.experiments.reproduce import overtake
+from sweeps.experiments.reproduce.definition import load, reproduction_names
+from sweeps.experiments.reproduce.planned import PlannedReproduction
+from sweeps.experiments.reproduce.reproduce import run
+from sweeps.model.machine import load_machine
+
+if TYPE_CHECKING:
+    from results.store.store import Store
+
+_INSTRUCTIONS = 2_000_000_000  # a run may execute, over all cores
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Which ones; default: all.")
+    ] = None,
+    list_them: Annotated[bool, typer.Option("--list", help="List them.")] = False,
+    dry_run: DryRun = False,
+    retry_failed: RetryFailed = False,
+    jobs: Jobs = 0,
+    db: Database = DATABASE,
+) -> None:
+    """Run the experiments of the sources and print published and simulated numbers side by side."""
+    from results.store.store import Store
+    from sweeps.cli.progress import Bar
+    from sweeps.cli.run import limits, store_to_read
+    from sweeps.execution.runner import Runner
+
+    plans = _chosen(names or [])
+    overtakes = not names or overtake.NAME in names
+    if list_them:
+        _print_list(plans, overtakes)
+        return
+    bounds = limits(0.0, _INSTRUCTIONS)
+    if dry_run:
+        with store_to_read(db) as store:
+            from sweeps.execution.estimate import describe
+
+            wanted = [one.cell for plan in plans for one in plan.cells.values()]
+            wanted += overtake.known_cells() if overtakes else []
+            known = Runner(store, jobs, None, bounds, retry_failed).look_up(wanted)
+            print(describe(store, known, jobs))
+        return
+    with Store(db) as store:
+        with Bar() as progress:
+            runner = Runner(store, jobs, progress, bounds, retry_failed)
+            found = [run(plan, runner, store) for plan in plans]
+            cases = overtake.run(runner, store) if overtakes else []
+        machines = {one.cell.machine for plan in plans for one in plan.cells.values()}
+        _store_machines(store, machines.union(overtake.MACHINES if overtakes else ()))
+    for one in found:
+        print_reproduction(one)
+    if cases:
+        _print_cases(cases)
+    if found:
+        print_summary(found)
+
+
+def _chosen(chosen: Sequence[str]) -> list[PlannedReproduction]:
+    known = [*reproduction_names(), overtake.NAME]
+    if unknown := [name for name in chosen if name not in known]:
+        raise LockcrossError(
+            f"reproduction {unknown[0]!r} is unknown; known are {', '.join(known)}"
+        )
+    return [load(name) for name in (chosen or known) if name != overtake.NAME]
+
+
+def _store_machines(store: "Store", names: Iterable[str]) -> None:
+    from results.store.records import MachineRecord
+
+    for name in sorted(names):
+        machine = load_machine(name)
+        store.set_machine(MachineRecord(name, machine.title, machine.model_dump(exclude_none=True)))
+
+
+def _print_list(plans: Sequence[PlannedReproduction], overtakes: bool) -> None:
+    from rich.table import Table
+
+    from results.report.terminal import console
+
+    table = Table("name", "source", "machine", "cells", "rows", "title", box=None)
+    for plan in plans:
+        table.add_row(
+            plan.name, f"{plan.document} {plan.place}", plan.machine, str(len(plan.cells)),
+            str(len(plan.rows)), plan.title,
+        )  # fmt: skip
+    if overtakes:
+        machines, cells = ", ".join(overtake.MACHINES), len(overtake.known_cells())
+        table.add_row(overtake.NAME, "K 6.6.2", machines, f"{cells} or more", "", overtake.TITLE)
+    console(fold=False).print(table)
+
+
+def print_reproduction(found: Reproduction) -> None:
+    """Prints the rows of one, and its verdict."""
+    from rich.table import Table
+
+    from results.report.terminal import console
+
+    title = f"{found.name}: {found.title} ({found.document} {found.place}), {found.unit}"
+    table = Table("", "published", "ours", "ratio", "", box=None)
+    for row in told(found):
+        table.add_row(row.label, *cells(row))
+    wide = console(fold=False)
+    wide.print(title, style="italic")
+    wide.print(table)
+    wide.print(f"{found.verdict}\n", style="bold")
+
+
+def print_summary(found: Sequence[Reproduction]) -> None:
+    """Prints the verdicts of all."""
+    from rich.table import Table
+
+    from results.report.terminal import console
+
+    table = Table("reproduction", "source", "machine", "verdict", box=None)
+    for one in found:
+        table.add_row(one.name, f"{one.document} {one.place}", one.machine, one.verdict)
+    console(fold=False).print(table)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(reproduce)
+
+
+def _print_cases(cases: Sequence[Case]) -> None:
+    """Prints the table."""
+    from rich.table import Table
+
+    from results.report.terminal import console
+
+    table = Table(
+        "program", "machine", "fence", "tasuki", "reservation", "asymmetric", "lead",
+        *(f"equal at {words} of" for words in AXES.values()), box=None,
+        title="Cycles of an acquisition and its release, less the null lock's; lead: reservation "
+        "over asymmetric", title_justify="left",
+    )  # fmt: skip
+    for one in cases:
+        table.add_row(
+            one.program, one.machine, one.kind, f"{one.tasuki:.1f}", f"{one.reservation:.1f}",
+            f"{one.asymmetric:.1f}", f"{one.lead:.2f}", *_words(one),
+        )  # fmt: skip
+    console(fold=False).print(table)
+
+
+def _words(one: Case) -> Iterator[str]:
+    for axis in AXES:
+        border = one.border(axis)
+        yield border.words if border else ""

@@ -1,0 +1,339 @@
+"""Commands that run cells: sweep, run, calibrate, build."""
+
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from results.errors import LockcrossError
+from results.paths import DATABASE
+from sweeps.cli.options import (
+    Cancel,
+    Cas,
+    Database,
+    DryRun,
+    FenceLatency,
+    InstructionLimit,
+    Jobs,
+    Keep,
+    RetryFailed,
+    Seed,
+    TimeLimit,
+)
+from sweeps.support.text import shown
+
+if TYPE_CHECKING:
+    from results.store.records import StoredRun
+    from results.store.store import Store
+    from sweeps.engines.base import Limits
+    from sweeps.model.cells import Cell
+
+DEFAULT_TIME_LIMIT = 0.0  # the engine's
+DEFAULT_INSTRUCTION_LIMIT = 2_000_000_000
+_SHOWN_FAILURES = 5  # causes
+_NUMBER = r"[0-9]{1,30}"  # what is longer is out of every bound, and perhaps of Python's
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command()(sweep)
+    app.command()(run)
+    app.command()(calibrate)
+    app.command()(build)
+
+
+def limits(time_limit: float, instruction_limit: int) -> "Limits":
+    """Limits from the options."""
+    from sweeps.engines.base import Limits
+
+    return Limits(time_limit, instruction_limit)
+
+
+def sweep(
+    plan: Annotated[str, typer.Argument(help="A plan's name (see `plans`) or file.")],
+    dry_run: DryRun = False,
+    retry_failed: RetryFailed = False,
+    jobs: Jobs = 0,
+    time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
+    instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
+    keep: Keep = False,
+    db: Database = DATABASE,
+) -> None:
+    """Run the cells of a plan that are not in the database yet."""
+    from results.store.store import Store
+    from sweeps.cli.progress import Bar
+    from sweeps.execution.runner import Runner
+    from sweeps.experiments.plan import load_plan
+
+    loaded = load_plan(plan)
+    bounds = limits(time_limit, instruction_limit)
+    if dry_run:
+        with store_to_read(db) as store:
+            from sweeps.execution.estimate import describe
+
+            known = Runner(store, jobs, None, bounds, retry_failed).look_up(loaded.cells)
+            print(f"{loaded.name}: {loaded.title}")
+            print(describe(store, known, jobs))
+        return
+    with Store(db) as store, Bar() as progress:
+        runs = Runner(store, jobs, progress, bounds, retry_failed, keep).run(
+            loaded.cells, loaded.name
+        )
+    _summarize(runs)
+
+
+@contextmanager
+def store_to_read(path: Path) -> "Iterator[Store]":
+    """The store at `path`, or an empty one where there is none yet: looking leaves no file."""
+    from results.store.store import Store
+
+    if path.exists():
+        with Store(path, read_only=True) as store:
+            yield store
+        return
+    with TemporaryDirectory(prefix="lockcross-") as folder, Store(Path(folder) / "no.db") as store:
+        yield store
+
+
+def _summarize(runs: "Sequence[StoredRun]") -> None:
+    """Says what came of a sweep. Exits with 1 when a cell failed."""
+    distinct = {run.identity: run for run in runs}.values()
+    by_status = Counter(run.status for run in distinct)
+    counts = ", ".join(f"{by_status[status]} {status}" for status in ("ok", "failed", "refused"))
+    print(f"{len(runs)} cells, {len(distinct)} distinct: {counts}")
+    causes = Counter(run.cause for run in distinct if run.status == "failed")
+    for cause, count in causes.most_common(_SHOWN_FAILURES):
+        print(f"  failed {count} times: {cause}")
+    if causes:
+        failed = next(run.id for run in distinct if run.status == "failed")
+        print(
+            f"`lockcross show {failed}` shows one of them, `lockcross sweep ... --retry-failed` "
+            "runs them again"
+        )
+        raise typer.Exit(1)
+
+
+def run(
+    lock: Annotated[str, typer.Option(help="A lock's name (see `locks`).")],
+    workload: Annotated[str, typer.Option(help="A workload's name.")],
+    parameters: Annotated[
+        list[str] | None,
+        typer.Argument(help="The workload's keys, as key=value; those left out have usual values."),
+    ] = None,
+    machine: Annotated[str, typer.Option(help="A machine's name (see `machines`).")] = "generic",
+    isa: Annotated[str, typer.Option(help="x86_64, ppc64le or aarch64.")] = "x86_64",
+    threads: Annotated[
+        int | None,
+        typer.Option(help="Threads, a core each unless --cores; default: the workload's fewest."),
+    ] = None,
+    cores: Annotated[
+        int | None, typer.Option(min=1, help="Cores that the threads share; default: one each.")
+    ] = None,
+    variant: Annotated[str, typer.Option(help="The lock's variant; default: its first.")] = "",
+    flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
+    fence: Annotated[str, typer.Option(help="full, rmw or store_forward.")] = "full",
+    cas: Cas = None,
+    fence_latency: FenceLatency = None,
+    cancel: Cancel = None,
+    seed: Seed = 1,
+    engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
+    time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
+    instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
+    keep: Keep = False,
+    events: Annotated[
+        Path | None, typer.Option(help="Write the run's lock events there, for `locality`.")
+    ] = None,
+    db: Annotated[
+        Path | None, typer.Option(help="Store the run there; default: run it and store nothing.")
+    ] = None,
+) -> None:
+    """Run one cell and print its metrics. A run with --db is not repeated if it is stored."""
+    from sweeps.engines import load_engine
+    from sweeps.model.cells import Cell
+    from sweeps.model.isa import ISAS
+    from sweeps.model.machine import load_machine
+
+    if events is not None:
+        engine = _engine_with_events(engine, db, events)
+    load_machine(machine), load_engine(engine)  # unknown names are said before anything else
+    cell = Cell(
+        engine, machine, isa, flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock,
+        fence, workload, _parameters(workload, parameters or []),
+        _fewest_threads(workload) if threads is None else threads, cas, fence_latency,
+        cancel, seed, "" if variant in _first_variant(lock) else variant, cores,
+    )  # fmt: skip
+    _run_one(cell, db, limits(time_limit, instruction_limit), keep, events)
+
+
+def _run_one(
+    cell: "Cell", db: Path | None, bounds: "Limits", keep: bool, events: Path | None
+) -> None:
+    """Runs a cell, if it is not in `db`, and prints it. Raises LockcrossError if it is not ok."""
+    from results.store.store import Store
+    from sweeps.execution.runner import Runner
+    from sweeps.model.cells import invalid_reason
+
+    if why := invalid_reason(cell):
+        raise LockcrossError(why)
+    with (
+        TemporaryDirectory(prefix="lockcross-") as folder,
+        Store(db or Path(folder) / "run.db") as store,
+    ):
+        collect = None if events is None else partial(_save_events, file=events)
+        runner = Runner(store, 1, None, bounds, keep=keep, collect=collect)
+        (done,) = runner.run([cell], "run")
+        _print_run(store, done)
+
+
+def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
+    """The label of an engine that records lock events. Raises LockcrossError if there is none, or
+    no place for them."""
+    if engine != "qemu":
+        raise LockcrossError(f"--events: engine {engine} records none; qemu does")
+    if db is not None:
+        raise LockcrossError(
+            "--events goes without --db: telling its events slows a program, and a stored run "
+            "would not be made again"
+        )
+    if events.is_dir() or not events.parent.is_dir():
+        raise LockcrossError(f"--events {events}: not a file in an existing folder")
+    return "qemu/events"
+
+
+def _save_events(folder: Path, file: Path) -> None:
+    from sweeps.engines.qemu.engine import EVENTS
+
+    try:
+        shutil.copyfile(folder / EVENTS, file)
+    except OSError as error:
+        raise LockcrossError(
+            f"{file}: cannot be written ({error.strerror}); name another file with --events", 1
+        ) from None
+
+
+def _print_run(store: "Store", done: "StoredRun") -> None:
+    """Prints the metrics of a run. Raises LockcrossError for one that is not ok."""
+    from rich.table import Table
+
+    from results.report.terminal import console
+
+    units = dict(
+        store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (done.id,))
+    )
+    output, resolved = store.connection.execute(
+        "SELECT output, resolved FROM runs WHERE id = ?", (done.id,)
+    ).fetchone()
+    if done.status != "ok":
+        raise LockcrossError(
+            f"{done.status}: {done.cause}" + (f"\n{output.strip()}" if output else ""),
+            exit_code=2 if done.status == "refused" else 1,
+        )
+    table = Table("metric", "value", "unit", box=None)
+    for name, value in sorted(done.metrics.items()):
+        table.add_row(name, f"{value:g}" if value % 1 else f"{value:.0f}", units[name])
+    console().print(table)
+    prefix = "refused."
+    options = json.loads(resolved)
+    refused = [key.removeprefix(prefix) for key in options if key.startswith(prefix)]
+    if refused:
+        print(f"figures the core model cannot be told: {', '.join(refused)}")
+    if "cancellation" in options:
+        print(f"cancellation: {options['cancellation']}")
+    if output:
+        print(output.strip())
+
+
+def _fewest_threads(workload: str) -> int:
+    from sweeps.model.workloads import WORKLOADS
+
+    return WORKLOADS[workload].min_threads if workload in WORKLOADS else 1
+
+
+def _first_variant(lock: str) -> tuple[str, ...]:
+    """The name of a lock's default variant, if it has variants."""
+    from sweeps.model.locks import load_locks
+
+    locks = load_locks()
+    return locks[lock].variants[:1] if lock in locks else ()
+
+
+def _parameters(workload: str, words: Sequence[str]) -> dict[str, int | str]:
+    from sweeps.model.workloads import WORKLOADS
+
+    found: dict[str, int | str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or key in found:
+            raise LockcrossError(f"parameter {shown(word)}: key=value is expected, each key once")
+        found[key] = int(value) if re.fullmatch(_NUMBER, value) else value
+    keys = WORKLOADS[workload].keys if workload in WORKLOADS else {}
+    return {name: key.usual for name, key in keys.items()} | found
+
+
+def calibrate(
+    machine: Annotated[str, typer.Argument(help="A machine's name (see `machines`).")],
+    isa: Annotated[str | None, typer.Option(help="Only this one of its ISAs.")] = None,
+    flavour: Annotated[str | None, typer.Option(help="Only this atomic flavour.")] = None,
+    cas: Cas = None,
+    fence_latency: FenceLatency = None,
+    engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
+    jobs: Jobs = 0,
+    db: Database = DATABASE,
+) -> None:
+    """Measure what atomics, fences and charges cost on a machine, and store it."""
+    from rich.table import Table
+
+    from results.report.terminal import console
+    from results.store.store import Store
+    from sweeps.cli.progress import Bar
+    from sweeps.execution.runner import Runner
+    from sweeps.experiments.calibrate import Setting
+    from sweeps.experiments.calibrate import calibrate as measure
+    from sweeps.model.isa import ISAS
+    from sweeps.model.machine import load_machine
+
+    isas = [name for name in load_machine(machine).isas if isa in (None, name)]
+    settings = [
+        Setting(machine, name, one, cas, fence_latency, engine)
+        for name in isas
+        for one in ISAS[name].flavours
+        if flavour in (None, one)
+    ]
+    if not settings:
+        known = [f"{n} {f}" for n in load_machine(machine).isas for f in ISAS[n].flavours]
+        raise LockcrossError(
+            f"machine {machine} has no ISA {isa or 'any'} with flavour {flavour or 'any'}; "
+            f"it has {', '.join(known)}"
+        )
+    with Store(db) as store, Bar() as progress:
+        found = measure(Runner(store, jobs, progress), store, settings)
+    table = Table("operation", *(f"{s.isa} {s.flavour}" for s in settings), box=None)
+    for op in found[0]:
+        table.add_row(op, *(f"{records[op].cycles:.2f}" for records in found))
+    console().print(f"measured cycles on {machine}", table)
+
+
+def build(
+    plan: Annotated[str, typer.Argument(help="Build the programs of this plan.")],
+    jobs: Jobs = 0,
+) -> None:
+    """Build the programs that a plan runs."""
+    from results.analysis.study import label_of
+    from sweeps.engines import load_engine
+    from sweeps.experiments.plan import load_plan
+    from sweeps.model.cells import unsupported_reason
+    from sweeps.programs.builder import Builder
+
+    possible = [cell for cell in load_plan(plan).cells if not unsupported_reason(cell)]
+    built = Builder().build([load_engine(cell.engine).program(cell) for cell in possible], jobs)
+    for program, binary in built.items():
+        lock = label_of(program.lock, program.fence, program.variant)
+        print(f"{binary.digest[:12]}  {program.workload} {lock} {program.flavour}")

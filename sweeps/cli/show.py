@@ -1,0 +1,154 @@
+"""Commands that list what there is: plans, machines, locks, doctor."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from results.errors import LockcrossError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sweeps.engines.base import Check
+    from sweeps.model.cells import Cell
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command()(plans)
+    app.command()(machines)
+    app.command()(locks)
+    app.command()(workloads)
+    app.command()(doctor)
+
+
+def plans() -> None:
+    """List the plans with their number of cells, and how many of them are refused."""
+    from rich.table import Table
+
+    from results.report.terminal import console
+    from sweeps.experiments.plan import load_plan, plan_names
+
+    table = Table("plan", "cells", "refused", "title", box=None)
+    for name in plan_names():
+        plan = load_plan(name)
+        table.add_row(name, str(len(plan.cells)), _refused(plan.cells), plan.title)
+    console().print(table)
+
+
+def _refused(cells: "Sequence[Cell]") -> str:
+    """How many cells no engine would run, or the engine that is missing to tell."""
+    from sweeps.engines import load_engine
+    from sweeps.model.cells import unsupported_reason
+
+    try:
+        return str(
+            sum(bool(unsupported_reason(c) or load_engine(c.engine).refuses(c)) for c in cells)
+        )
+    except LockcrossError as error:
+        return "needs gem5" if "gem5" in error.message else "unknown"
+
+
+def machines(
+    name: Annotated[str | None, typer.Argument(help="Show every figure of this one.")] = None,
+) -> None:
+    """List the machines, or every figure of one with its source or the reason for assuming it."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from results.report.terminal import console
+    from sweeps.model.machine import load_machine, machine_names
+
+    if name is None:
+        table = Table("machine", "ISAs", "title", box=None)
+        for one in machine_names():
+            machine = load_machine(one)
+            table.add_row(one, " ".join(machine.isas), machine.title)
+        console().print(table)
+        return
+    machine = load_machine(name)
+    table = Table("figure", "value", "known from", box=None)
+    figures = {"clock_mhz": machine.clock_mhz}
+    for isa in machine.isas:
+        own = machine.latency[isa]
+        figures |= {k: v for k, v in machine.figures(isa).items() if k not in own}
+        figures |= {f"{isa} {k}": v for k, v in own.items()}
+    for key, figure in figures.items():
+        assumed = Text.assemble(("assumed:", "italic"), f" {figure.why}")
+        table.add_row(key, str(figure.number), figure.source or assumed)
+    console().print(f"{machine.name}: {machine.title}", table)
+
+
+def locks(
+    name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
+) -> None:
+    """List the locks with what each can be had with, or one with its source and variants."""
+    from results.report.terminal import console
+    from sweeps.cli.lock_list import details, overview
+    from sweeps.model.locks import load_locks
+
+    if name is not None and name not in load_locks():
+        raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(load_locks())}")
+    shown = overview(load_locks().values()) if name is None else details(load_locks()[name])
+    console().print(*shown, sep="\n")
+
+
+def workloads(
+    name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
+) -> None:
+    """List the benchmarks, or one with its keys, their usual values and what is allowed."""
+    from rich.table import Table
+
+    from results.report.terminal import console
+    from sweeps.cli.workload_list import description, first_sentence
+    from sweeps.model.workloads import WORKLOADS
+
+    if name is not None and name not in WORKLOADS:
+        raise LockcrossError(f"workload {name!r} is unknown; known are {', '.join(WORKLOADS)}")
+    if name is None:
+        table = Table("workload", "threads", "in a sentence", box=None)
+        for one, kind in WORKLOADS.items():
+            table.add_row(one, f"{kind.min_threads} to {kind.max_threads}", first_sentence(one))
+        console().print(table)
+        return
+    table = Table("key", "usual value", "allowed", box=None)
+    for key, given in WORKLOADS[name].keys.items():
+        allowed = ", ".join(given.choices) or f"{given.low} to {given.high}"
+        if given.text:
+            allowed = "text as in the usual value"
+        table.add_row(key, str(given.usual), allowed)
+    print(f"{name}: {description(name)}")
+    console().print(table)
+
+
+def doctor() -> None:
+    """Say which engines and compilers there are, in which versions, and what is missing."""
+    from sweeps.engines import load_engine
+    from sweeps.engines.base import Check
+    from sweeps.programs.builder import TARGETS, compiler_version, find_compiler
+
+    checks = []
+    for flavour, target in TARGETS.items():
+        try:
+            version = compiler_version(find_compiler(flavour))
+            checks.append(Check(f"{target.isa} {flavour}: compiler", True, version))
+        except LockcrossError as error:
+            checks.append(Check(f"{target.isa} {flavour}: compiler", False, error.message))
+    for name in ("qemu", "gem5/timing"):  # one of gem5's core models answers for all of them
+        for found in load_engine(name).doctor():
+            part = f"engine {name.partition('/')[0]}: {found.part}"
+            checks.append(replace(found, part=part))
+    for check in checks:
+        part = check.part + (" (optional)" if check.absent else "")
+        print(f"{_state(check):7} {part}: {check.detail}")
+    if not all(check.ok or check.optional for check in checks):
+        raise typer.Exit(1)
+
+
+def _state(check: "Check") -> str:
+    if check.ok:
+        return "ok"
+    if check.absent:
+        return "absent"
+    return "not ok" if check.optional else "MISSING"

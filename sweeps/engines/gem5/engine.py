@@ -1,0 +1,164 @@
+"""The reference engine: the user's own gem5 in SE mode, with gem5-configs/."""
+
+from pathlib import Path
+
+from results.errors import LockcrossError
+from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
+from sweeps.engines.gem5 import latency as gem5_latency
+from sweeps.engines.gem5 import output as gem5_output
+from sweeps.engines.gem5.find import NoGem5Error, configs_digest, find_gem5
+from sweeps.engines.gem5.probe import Probe, figures_of, probe, script_command
+from sweeps.model.cells import Cell
+from sweeps.model.isa import ISAS
+from sweeps.programs.builder import Program
+
+MODELS = ("timing", "minor", "o3")
+MECHANISMS = ("quiesce", "sentinel", "padding", "chain", "fu_timing")
+ROIS = ("m5", "pc_count")
+MAX_CORES = 64
+_CHARGES = "charge_"
+_FEWEST_COUNTERS = 2  # of gem5's LocalBP
+
+
+class Gem5Engine:
+    """Runs cells under gem5 with one core model; `gem5/<model>[/<mechanism>][/<roi>]`.
+
+    Raises LockcrossError (exit code 2) for a label that names none.
+    """
+
+    time_limit_s = 1800.0
+
+    def __init__(self, label: str) -> None:
+        _, *parts = label.split("/")
+        if not parts or parts[0] not in MODELS:
+            raise LockcrossError(
+                f"engine {label!r} names no core model; known are "
+                f"{', '.join(f'gem5/{model}' for model in MODELS)}"
+            )
+        self.name = label
+        self.model, *variants = parts
+        self._mechanism = self._roi = ""
+        for variant in variants:
+            if variant in MECHANISMS and not self._mechanism:
+                self._mechanism = variant
+            elif variant in ROIS and not self._roi:
+                self._roi = variant
+            else:
+                raise LockcrossError(
+                    f"engine {label!r}: {variant!r} is unknown or one too many; allowed are one of "
+                    f"{', '.join(MECHANISMS)} and one of {', '.join(ROIS)}"
+                )
+
+    def version(self, isa: str) -> str:
+        """gem5's version and a digest of gem5-configs/."""
+        return f"gem5 {find_gem5(isa).version}, gem5-configs {configs_digest()}"
+
+    def provenance(self, isa: str) -> str:
+        """The version."""
+        return self.version(isa)
+
+    def capabilities(self) -> Capabilities:
+        """Every ISA, a simulated core a thread; the probe says what holds of a given gem5."""
+        return Capabilities(tuple(ISAS), MAX_CORES)
+
+    def refuses(self, cell: Cell) -> str:
+        """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without gem5."""
+        where = f"gem5's {self.model} core for {ISAS[cell.isa].title}"
+        gem5 = find_gem5(cell.isa)
+        if self.model not in gem5.models[cell.isa]:
+            return f"isa: {cell.isa}: this gem5 has no {self.model} core for it"
+        if cell.cores is not None:
+            return f"cores: {cell.cores}: engine {self.name} ends no time slices; qemu does"
+        if cell.threads > MAX_CORES:
+            return f"threads: {cell.threads}: engine {self.name} has {MAX_CORES} cores at most"
+        found = probe(gem5, cell.isa, self.model)
+        if found.alone:
+            return f"isa: {cell.isa}: {where} is unusable: {found.alone}"
+        if cell.threads > 1 and found.together:
+            return f"threads: {cell.threads}: atomics do not hold across cores: {found.together}"
+        return self._misfit(cell, where)
+
+    def _misfit(self, cell: Cell, where: str) -> str:
+        """What of label or machine the core model cannot be, or nothing."""
+        known = gem5_latency.ATOMIC.get((cell.isa, self.model), ())
+        figures = figures_of(cell.machine, cell.isa)
+        if not known:
+            return f"isa: {cell.isa}: no latency mechanism is known for {where}"
+        if self._mechanism and self._mechanism not in known:
+            return f"engine: {self.name}: {where} knows {', '.join(known)} only"
+        if self._roi == "m5" and cell.isa == "ppc64le":
+            return f"isa: {cell.isa}: gem5 has no m5 operations there"
+        if self.model != "timing" and not figures["store_buffer"]:
+            return f"machine: {cell.machine}: {where} needs a store buffer, the machine has none"
+        if self.model != "timing" and figures["predictor_entries"] < _FEWEST_COUNTERS:
+            return f"machine: {cell.machine}: {where} needs {_FEWEST_COUNTERS} predictor_entries"
+        return ""
+
+    def _latencies(self, cell: Cell) -> gem5_latency.Latencies:
+        figures = figures_of(cell.machine, cell.isa)
+        charges = {
+            name.removeprefix(_CHARGES): cycles
+            for name, cycles in figures.items()
+            if name.startswith(_CHARGES)
+        }
+        if cell.cancel is not None:
+            charges["stop"] = cell.cancel
+        return gem5_latency.latencies(cell, self.model, self._mechanism, charges, figures["width"])
+
+    def _roi_of(self, cell: Cell) -> str:
+        return self._roi or ("pc_count" if cell.isa == "ppc64le" else "m5")
+
+    def options(self, cell: Cell) -> dict[str, int | str]:
+        """The machine's figures, the mechanisms of set latencies, the way to the region."""
+        found = self._latencies(cell)
+        options: dict[str, int | str] = dict(figures_of(cell.machine, cell.isa))
+        options |= {f"mechanism_{kind}": name for kind, name in found.mechanisms.items()}
+        options |= {**found.program, **found.config}
+        return options | {"model": self.model, "roi": self._roi_of(cell)}
+
+    def program(self, cell: Cell) -> Program:
+        """The program, with its mechanisms where a latency is set."""
+        return Program.of(cell, self._latencies(cell).built_in())
+
+    def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
+        """The gem5 command. The limit of instructions is taken as one of cycles."""
+        found, roi = self._latencies(cell), self._roi_of(cell)
+        figures = figures_of(cell.machine, cell.isa)
+        figures = {name: n for name, n in figures.items() if not name.startswith(_CHARGES)}
+        phases = int(cell.parameters.get("rounds", 0))
+        more = [f"--roi={roi}", f"--limit={limits.instructions}", f"--phases={phases}"]
+        more += [f"--latency={name}={cycles}" for name, cycles in sorted(found.config.items())]
+        command = script_command(
+            find_gem5(cell.isa), cell.isa, self.model, cell.threads, figures, more
+        )
+        told = [f"{name}={amount}" for name, amount in sorted(found.program.items())]
+        marker = "marker=m5" if roi == "m5" else "marker=watch"
+        return [*command, str(binary), *cell.arguments(), *told, marker]
+
+    def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
+        """What a run said, from its exit, the program's line and the script's report."""
+        mechanisms = self._latencies(cell).mechanisms
+        return gem5_output.read(cell, limits, end, folder, mechanisms)
+
+    def doctor(self) -> list[Check]:
+        """gem5 for each ISA, and what the probe shows of each core model."""
+        checks = []
+        for isa in ISAS:
+            try:
+                gem5 = find_gem5(isa)
+                checks.append(Check(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})"))
+                for model in gem5.models[isa]:
+                    checks.append(_judge(isa, model, probe(gem5, isa, model)))
+            except LockcrossError as error:
+                absent = isinstance(error, NoGem5Error)
+                checks.append(Check(f"gem5 for {isa}", False, error.message, True, absent))
+        return checks
+
+
+def _judge(isa: str, model: str, found: Probe) -> Check:
+    part = f"gem5/{model} for {isa}"
+    if found.alone:
+        return Check(part, False, f"refused: {found.alone}", optional=True)
+    if found.together:
+        return Check(part, True, f"one core only: {found.together}")
+    return Check(part, True, "threads start, atomics hold across cores")

@@ -1,0 +1,1 @@
+"""The embedded engine: QEMU's user mode with the plugin of qemu-timing/."""

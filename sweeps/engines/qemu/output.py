@@ -1,0 +1,125 @@
+"""Reads what a run under the qemu engine left, and says why it failed when it did."""
+
+from pathlib import Path
+
+from sweeps.engines.base import MAX_OUTPUT, Limits, ProcessResult, RunOutcome
+from sweeps.engines.guest import (
+    BadRunError,
+    Metrics,
+    check_guest,
+    check_metrics,
+    own_metrics,
+    parse,
+    signal_name,
+    stand_ins,
+)
+from sweeps.engines.qemu.footprint import way_metrics
+from sweeps.engines.qemu.report import EngineReport
+from sweeps.model.cells import Cell
+from sweeps.support.files import head
+
+PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
+
+
+def read(cell: Cell, limits: Limits, end: ProcessResult, report: Path) -> RunOutcome:
+    """What a run said. Whatever went wrong becomes the outcome's cause."""
+    try:
+        _check_end(limits, end)
+        guest = check_guest(cell, end.stdout, end.code)
+        engine = _check_engine(cell, report)
+        found = metrics(guest.pairs, engine) | own_metrics(guest)
+        if cell.workload == "footprint":
+            found |= way_metrics(engine.phases, cell.threads)
+        check_metrics(found)
+    except BadRunError as bad:
+        return RunOutcome(str(bad))
+    resolved: dict[str, int | str] = {**engine.options, **stand_ins(cell)}
+    return RunOutcome("", found, resolved)
+
+
+def _check_end(limits: Limits, end: ProcessResult) -> None:
+    """Ends that say all by themselves."""
+    if end.exceeded:
+        raise BadRunError(end.exceeded)
+    if end.code < 0:
+        raise BadRunError(f"killed by {signal_name(-end.code)}")
+    said = [line for line in end.stderr.splitlines() if line.strip()]
+    last = said[-1] if said else "it did not say why"
+    ours = any(line.startswith(PREFIX) for line in said)
+    if end.code == 3:
+        raise BadRunError(f"instruction limit: {limits.instructions}")
+    if end.code == 4:
+        raise BadRunError(f"engine failure: {last}")
+    if end.code == 2:
+        raise BadRunError(f"{'options' if ours else 'arguments'} refused: {last}")
+    if end.code not in (0, 1):
+        raise BadRunError(f"exit code {end.code}: {last}")
+    if end.code == 1 and not end.stdout.strip():
+        raise BadRunError(f"QEMU failed: {last}")
+
+
+def _check_engine(cell: Cell, path: Path) -> EngineReport:
+    try:
+        text = head(path, MAX_OUTPUT)
+    except OSError:
+        raise BadRunError("engine output is missing") from None
+    engine = parse(EngineReport, text, "engine output")
+    if not engine.complete:
+        raise BadRunError(
+            "engine output is incomplete: not every thread reached the end of the region"
+        )
+    if len(engine.cores) != (cell.cores or cell.threads) or engine.isa != cell.isa:
+        raise BadRunError(
+            f"engine output is of another run: {engine.isa}, {len(engine.cores)} cores"
+        )
+    for core in engine.cores:
+        if sum(core.stalls.values()) != core.cycles:
+            raise BadRunError(
+                f"engine output: the causes of core {core.core} do not add up to its cycles"
+            )
+    return engine
+
+
+def metrics(pairs: int, engine: EngineReport) -> Metrics:
+    """The metrics of a run (interfaces, 7): name -> (value, unit)."""
+    cores = engine.cores
+    core_cycles = sum(core.cycles for core in cores)
+    found: Metrics = {
+        "cycles": (max(core.cycles for core in cores), "cycles"),
+        "core_cycles": (core_cycles, "cycles"),
+        "pairs": (pairs, "pairs"),
+        "cycles_per_pair": (core_cycles / pairs, "cycles/pair"),
+        "instructions": (sum(core.instructions for core in cores), "instructions"),
+        "cas_won": (sum(core.cas.won for core in cores), "count"),
+        "cas_lost": (sum(core.cas.lost for core in cores), "count"),
+        "handovers": (engine.handovers, "count"),
+    }
+    for name in ("loads", "stores", "rmw", "reservations_lost", "holds"):
+        found[name] = (sum(getattr(core, name) for core in cores), "count")
+    for table, prefix, unit in (
+        ("fences", "fences", "count"),
+        ("charges", "charges", "count"),
+        ("stalls", "stall", "cycles"),
+    ):
+        for name in getattr(cores[0], table):
+            total = sum(getattr(core, table).get(name, 0) for core in cores)
+            found[f"{prefix}_{name}"] = (total, unit)
+    for event, states in cores[0].coherence.items():
+        for state in states:
+            total = sum(core.coherence.get(event, {}).get(state, 0) for core in cores)
+            found[f"coherence_{event}_{state}"] = (total, "count")
+    return found | _phase_times(engine)
+
+
+def _phase_times(engine: EngineReport) -> Metrics:
+    """From the first core's entry into a phase to that into the next one, or the end."""
+    begins: dict[int, int] = {}
+    for mark in engine.phases:
+        begins[mark.phase] = min(mark.cycle, begins.get(mark.phase, mark.cycle))
+    order = sorted(begins)
+    last = max(core.start + core.cycles for core in engine.cores)
+    ends = [*(begins[phase] for phase in order), last][1:]
+    return {
+        f"phase_{phase}_cycles": (end - begins[phase], "cycles")
+        for phase, end in zip(order, ends, strict=True)
+    }

@@ -1,0 +1,1 @@
+"""Running cells: which are known already, processes side by side, what is kept of them."""

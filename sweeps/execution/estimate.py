@@ -1,0 +1,43 @@
+"""How long a sweep will take, judged by stored runs of like cells."""
+
+import os
+
+from results.store.store import Store
+from sweeps.execution.runner import Known
+
+GUESS_S = 0.15  # of a cell nothing like which was ever run: a small program with QEMU's start
+
+
+def describe(store: Store, known: Known, jobs: int) -> str:
+    """Says in a few lines what a sweep has to do, and the time it takes with `jobs` processes."""
+    jobs = jobs or len(os.sched_getaffinity(0))
+    durations: dict[tuple[str, str, int], float] = {
+        (workload, isa, threads): seconds
+        for workload, isa, threads, seconds in store.connection.execute(
+            "SELECT workload, isa, threads, avg(duration_s) FROM runs "
+            "WHERE status = 'ok' GROUP BY workload, isa, threads"
+        )
+    }
+    total, guessed = 0.0, 0
+    to_run = [item.cell for item in known.missing if not item.refusal]
+    for cell in to_run:
+        like = durations.get((cell.workload, cell.isa, cell.threads))
+        guessed += like is None
+        total += GUESS_S if like is None else like
+    lines = [
+        f"{known.cells} cells, {known.distinct} distinct: {known.stored} known "
+        f"({known.failed} of them failed), {known.refused} refused, {len(to_run)} to run",
+        f"estimated time: {_span(total / jobs)} with {jobs} at a time",
+    ]
+    if guessed:
+        lines.append(
+            f"  a guess for {guessed} of them: no run of that workload, ISA and number of threads "
+            f"is stored, and {GUESS_S} s each is assumed"
+        )
+    return "\n".join(lines)
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,93 @@
+"""Folders of runs that are kept for people to look at: small, and there whole or not at all."""
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+from sweeps.support.files import head
+
+_MAX_FILE = 1_000_000  # bytes that are kept of a file: its head and tail
+_MAX_ENTRIES = 1000  # that are kept of a folder
+_PROBE = 1_000_000  # bytes that a disk must have room for
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def keep(folder: Path, place: Path) -> None:
+    """Copies a run's folder to `place`, over what another run or another driver left there.
+
+    Links stay links; of other things plain files are copied, what cannot be read is left out.
+    Raises OSError when the copy cannot be written.
+    """
+    with at(place.parent):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with (place.parent / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # one driver at a time
+            new = place.parent / ".new"
+            shutil.rmtree(new, ignore_errors=True)  # of a driver that was killed
+            new.mkdir()
+            try:
+                for path in islice(_entries(folder), _MAX_ENTRIES):
+                    _copy(path, new / path.relative_to(folder))
+                shutil.rmtree(place, ignore_errors=True)
+                new.rename(place)
+            finally:
+                shutil.rmtree(new, ignore_errors=True)
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    """All that is below a folder, links not followed, each folder before what is in it."""
+    for here, folders, files in os.walk(folder):
+        for name in sorted([*folders, *files]):
+            yield Path(here, name)
+
+
+def _copy(path: Path, to: Path) -> None:
+    if path.is_symlink():
+        to.symlink_to(path.readlink())
+    elif path.is_dir():
+        to.mkdir()
+    elif path.is_file():
+        try:
+            data = _shortened(path)
+        except OSError:  # a run may leave what nobody may read
+            return
+        to.write_bytes(data)
+
+
+def _shortened(path: Path) -> bytes:
+    """A file's bytes, the middle left out when it is long."""
+    size = path.stat().st_size
+    if size <= _MAX_FILE:
+        return head(path, _MAX_FILE)
+    half = _MAX_FILE // 2
+    with path.open("rb") as file:
+        first = file.read(half)
+        file.seek(size - half)
+        last = file.read(half)
+    return first + f"\n... {size - 2 * half} bytes left out ...\n".encode() + last
+
+
+def check_room(folder: Path) -> None:
+    """Raises OSError when the disk of a folder is full. What fails there then is no run's fault."""
+    probe = folder / ".probe"
+    with at(folder):
+        try:
+            probe.write_bytes(b"\0" * _PROBE)
+        finally:
+            probe.unlink(missing_ok=True)
+
+
+@contextmanager
+def at(place: Path) -> Iterator[None]:
+    """An error of a full disk says where: the system does not, when a file is written to."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            error.filename = str(place)
+        raise

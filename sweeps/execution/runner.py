@@ -1,0 +1,249 @@
+"""Runs cells that are not known yet and stores what comes of them."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from results.errors import LockcrossError
+from results.paths import ROOT, WORK
+from results.store.records import RunRecord, StoredRun
+from results.store.store import Store
+from sweeps.engines import load_engine
+from sweeps.engines.base import Engine, Limits, ProcessResult, RunOutcome
+from sweeps.execution.kept import check_room, keep
+from sweeps.execution.pool import Pool, Task
+from sweeps.model.cells import Cell, digest, invalid_reason, unsupported_reason
+from sweeps.programs.builder import Binary, Builder
+from sweeps.support.paths import KEPT_FOLDERS, RUN_FOLDERS
+from sweeps.support.text import shortened
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_SHOWN_OUTPUT = 4000  # characters of a failed run's output that are stored
+_SHOWN_CAUSE = 2000  # and of its cause
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A cell with all that its identity is made of. `refusal`: why it will not be run."""
+
+    cell: Cell
+    identity: str
+    engine_version: str  # with all that is kept beside the run
+    binary: Binary | None
+    refusal: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """How many of some cells are stored already. `missing` are those a run would run."""
+
+    cells: int
+    distinct: int
+    stored: int
+    failed: int
+    refused: int
+    missing: list[Prepared]
+
+
+class Runner:
+    """Runs cells in a pool of processes. Only this process writes the store.
+
+    `jobs` processes at a time (0: one a CPU); `progress` shows a bar, if given; `collect` is called
+    with the folder of each valid run before that is removed. Must be used from the main thread: the
+    processes it starts are killed when the thread that started them ends.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        jobs: int = 0,
+        progress: "Progress | None" = None,
+        limits: Limits | None = None,
+        retry_failed: bool = False,
+        keep: bool = False,
+        collect: Callable[[Path], None] | None = None,
+    ) -> None:
+        self._store = store
+        self._jobs = jobs or len(os.sched_getaffinity(0))
+        self._progress = progress
+        self._limits = limits or Limits()
+        self._retry_failed = retry_failed
+        self._keep = keep
+        self._collect = collect
+        self._builder: Builder | None = None
+
+    def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
+        """Runs what is missing and returns the stored run of every cell, in the order of `cells`.
+
+        A run that fails is stored with its cause, and the others go on. Raises LockcrossError when
+        nothing can be run at all: a missing engine or compiler, a cell with values unknown to it.
+        """
+        prepared = self.prepare(cells)
+        missing = self._missing(prepared)
+        refused = [item for item in missing if item.refusal]
+        for item in refused:
+            self._store.add_run(self._record(item, None, RunOutcome(item.refusal)), plan)
+        self._run_all([item for item in missing if not item.refusal], plan)
+        stored = self._store.find([item.identity for item in prepared])
+        return [stored[item.identity] for item in prepared]
+
+    def prepare(self, cells: Sequence[Cell]) -> list[Prepared]:
+        """Builds the cells' programs and works out their identities. Raises as `run` does."""
+        refusals = []
+        for cell in cells:
+            if why := invalid_reason(cell):
+                raise LockcrossError(why)
+            refusals.append(unsupported_reason(cell) or load_engine(cell.engine).refuses(cell))
+        programs = [
+            None if why else load_engine(cell.engine).program(cell)
+            for cell, why in zip(cells, refusals, strict=True)
+        ]
+        if self._builder is None:
+            self._builder = Builder()
+        binaries = self._builder.build([p for p in programs if p is not None], self._jobs)
+        return [
+            self._prepare_one(cell, None if program is None else binaries[program], why)
+            for cell, program, why in zip(cells, programs, refusals, strict=True)
+        ]
+
+    def look_up(self, cells: Sequence[Cell]) -> Known:
+        """What a run of these cells would find and what it would have to do."""
+        prepared = self.prepare(cells)
+        distinct = {item.identity: item for item in prepared}
+        found = self._store.find(distinct)
+        return Known(
+            cells=len(cells),
+            distinct=len(distinct),
+            stored=len(found),
+            failed=sum(run.status == "failed" for run in found.values()),
+            refused=sum(bool(item.refusal) for item in distinct.values()),
+            missing=self._missing(prepared),
+        )
+
+    def _prepare_one(self, cell: Cell, binary: Binary | None, refusal: str) -> Prepared:
+        engine = load_engine(cell.engine)
+        if binary is None:  # never run, so there is nothing more that could change the answer
+            return Prepared(cell, digest(["refused", refusal, cell.command()]), "", None, refusal)
+        identity = digest(
+            {
+                "engine": [cell.engine, engine.version(cell.isa)],
+                "options": engine.options(cell),
+                "arguments": cell.arguments(),
+                "binary": binary.digest,
+            }
+        )
+        return Prepared(cell, identity, engine.provenance(cell.isa), binary, refusal)
+
+    def _missing(self, prepared: Sequence[Prepared]) -> list[Prepared]:
+        """Those to be run, each identity once."""
+        distinct = {item.identity: item for item in prepared}
+        known = {
+            identity
+            for identity, run in self._store.find(distinct).items()
+            if not (run.status == "failed" and self._retry_failed)
+        }
+        return [item for identity, item in distinct.items() if identity not in known]
+
+    def _run_all(self, items: Sequence[Prepared], plan: str) -> None:
+        bar = self._progress.add_task(plan, total=len(items)) if self._progress and items else None
+        with Pool[Prepared](self._jobs) as pool:
+            for item, end, folder in pool.run(self._tasks(items)):
+                engine = load_engine(item.cell.engine)
+                outcome = engine.read(item.cell, self._limits_of(engine), end, folder)
+                if outcome.cause:
+                    check_room(RUN_FOLDERS)  # a cell that failed for a full disk is not stored
+                kept = self._keep_folder(item, outcome, folder)
+                if self._collect and not outcome.cause:
+                    self._collect(folder)
+                self._store.add_run(self._record(item, end, outcome, kept), plan)
+                if self._progress and bar is not None:
+                    self._progress.advance(bar)
+
+    def _tasks(self, items: Sequence[Prepared]) -> Iterator[Task[Prepared]]:
+        for item in items:
+            assert item.binary is not None  # refused cells are not run
+            engine = load_engine(item.cell.engine)
+            limits = self._limits_of(engine)
+            argv = engine.command(item.cell, item.binary.path, limits)
+            yield Task(item, argv, limits.time_s)
+
+    def _limits_of(self, engine: Engine) -> Limits:
+        return replace(self._limits, time_s=self._limits.time_s or engine.time_limit_s)
+
+    def _keep_folder(self, item: Prepared, outcome: RunOutcome, folder: Path) -> str:
+        """Copies the folder of a run that failed, or of any when asked. Says where to."""
+        if not (outcome.cause or self._keep):
+            return ""
+        place = KEPT_FOLDERS / item.identity[:16]
+        keep(folder, place)
+        return f"folder: {place.relative_to(WORK)}\n"
+
+    def _record(
+        self, item: Prepared, end: ProcessResult | None, outcome: RunOutcome, kept: str = ""
+    ) -> RunRecord:
+        cell = item.cell
+        status = "refused" if end is None else "failed" if outcome.cause else "ok"
+        duration = end.duration_s if end else 0.0
+        return RunRecord(
+            identity=item.identity,
+            engine=cell.engine,
+            engine_version=item.engine_version,
+            machine=cell.machine,
+            isa=cell.isa,
+            flavour=cell.flavour,
+            lock=cell.lock,
+            fence=cell.fence,
+            workload=cell.workload,
+            parameters=dict(cell.parameters),
+            threads=cell.threads,
+            cas=cell.cas,
+            fence_latency=cell.fence_latency,
+            cancel=cell.cancel,
+            seed=cell.seed,
+            status=status,
+            cause=shortened(outcome.cause, _SHOWN_CAUSE),
+            output=kept + (_said(end) if end and status == "failed" else ""),
+            command=cell.command(),
+            started=datetime.fromtimestamp(datetime.now(UTC).timestamp() - duration, UTC).isoformat(
+                timespec="milliseconds"
+            ),
+            duration_s=duration,
+            attempts=0 if end is None else 1,
+            binary_digest=item.binary.digest if item.binary else "",
+            source_revision=source_revision(ROOT),
+            compiler=item.binary.compiler if item.binary else "",
+            resolved=outcome.resolved,
+            metrics=outcome.metrics,
+            variant=cell.variant,
+            cores=cell.cores,
+        )
+
+
+def _said(end: ProcessResult) -> str:
+    """Standard output and error, the middle left out when they are long."""
+    text = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
+    return shortened(text, _SHOWN_OUTPUT)
+
+
+@cache
+def source_revision(root: Path) -> str:
+    """The commit of the tree, with "-dirty" when files differ from it; "unknown" without git."""
+    git = ["git", "-C", str(root)]
+    try:
+        head = subprocess.run(
+            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+        )
+        state = subprocess.run(
+            [*git, "status", "--porcelain", "--untracked-files=no"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return head.stdout.strip() + ("-dirty" if state.stdout.strip() else "")

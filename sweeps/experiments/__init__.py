@@ -1,0 +1,1 @@
+"""What is asked: plans, calibrations, footprints, validation, crossovers, reproductions."""

@@ -1,0 +1,210 @@
+"""The cells of the main job: the runs of each series, and the axes that are searched."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from sweeps.experiments.crossover.plan import Axis, StudyPlan
+from sweeps.model.cells import Cell
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import load_locks
+from sweeps.model.machine import load_machine
+
+
+@dataclass(frozen=True)
+class AxisLine:
+    """An axis with all else held fixed: `cell` gives the run of a lock label at a value.
+
+    `setting` is what is held fixed, for the database; `step` the unit in which values move.
+    """
+
+    series: str
+    axis: str
+    unit: str
+    flavour: str
+    values: tuple[int, ...]
+    tolerance: int
+    step: int
+    setting: Mapping[str, int | str]
+    cell: Callable[[str, int], Cell] = field(compare=False)
+
+
+def isa_of(flavour: str) -> str:
+    """The ISA of a flavour that the plan's reader has checked."""
+    return next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
+
+
+def labels(plan: StudyPlan, flavour: str, locks: list[str]) -> list[str]:
+    """Lock labels with every fence kind of the plan that lock and ISA allow (interfaces, 8)."""
+    isa = ISAS[isa_of(flavour)]
+    found = list(locks)
+    for kind in plan.fence_kinds:
+        if kind not in isa.refused_fence_kinds:
+            found += [f"{lock}/{kind}" for lock in locks if kind in load_locks()[lock].fence_kinds]
+    return found
+
+
+class StudyCells:
+    """Makes the cells of a plan."""
+
+    def __init__(self, plan: StudyPlan) -> None:
+        self.plan = plan
+
+    def cell(
+        self,
+        flavour: str,
+        parameters: Mapping[str, int],
+        threads: int,
+        label: str,
+        machine: str = "",
+        cas: int | None = None,
+        fence_latency: int | None = None,
+        cancel: int | None = None,
+    ) -> Cell:
+        """One run of lock_sequence. A latency that a lock never pays is left unset, so that the
+        same run serves for all its values: the full fence's with another fence kind, the
+        cancellation's with a lock that cancels nothing."""
+        named, _, kind = label.partition("/")
+        lock, _, variant = named.partition(":")
+        return Cell(
+            engine=self.plan.engine,
+            machine=machine or self.plan.machine,
+            isa=isa_of(flavour),
+            flavour=flavour,
+            lock=lock,
+            fence=kind or "full",
+            workload="lock_sequence",
+            parameters=dict(parameters),
+            threads=threads,
+            cas=cas,
+            fence_latency=fence_latency if not kind else None,
+            cancel=cancel if lock in self.plan.cancelling else None,
+            variant=variant,
+        )
+
+    def on_map(self, flavour: str, label: str, cas: int, fence_latency: int) -> Cell:
+        """The run of a lock at one point of the winner map."""
+        grid = self.plan.map
+        return self.cell(
+            flavour, grid.parameters, grid.threads, label, cas=cas, fence_latency=fence_latency
+        )
+
+    def at_run_length(self, flavour: str, label: str, run_length: int, cancel: int) -> Cell:
+        """The run of a lock in the run-length experiment."""
+        given = self.plan.run_length
+        assert given is not None  # nobody asks for a length of a plan without them
+        parameters = {**given.parameters, "run_length": run_length}
+        return self.cell(flavour, parameters, given.threads, label, cancel=cancel)
+
+    def map_cells(self, flavour: str) -> dict[tuple[str, int, int], Cell]:
+        """The grid: (label, cas, fence latency) -> cell."""
+        return {
+            (label, cas, fence): self.on_map(flavour, label, cas, fence)
+            for label in labels(self.plan, flavour, self.plan.locks)
+            for cas in self.plan.map.cas
+            for fence in self.plan.map.fence_latency
+        }
+
+    def run_length_cells(self, flavour: str) -> list[Cell]:
+        """Every lock at every run length and cancellation cost."""
+        given = self.plan.run_length
+        return (
+            []
+            if given is None
+            else [
+                self.at_run_length(flavour, label, length, cancel)
+                for length in given.values
+                for cancel in given.cancel
+                for label in self.plan.locks
+            ]
+        )
+
+    def rounds_cells(self) -> list[Cell]:
+        """The rounds experiment, a run for each fence kind and lock."""
+        given = self.plan.rounds
+        return [] if given is None else [
+            Cell(
+                engine=self.plan.engine, machine=given.machine, isa=isa_of(given.flavour),
+                flavour=given.flavour, lock=lock, fence=fence, workload="rounds",
+                parameters=dict(given.parameters), threads=2,
+            )
+            for fence in given.fences
+            for lock in self.plan.locks
+        ]  # fmt: skip
+
+    def table_cells(self, machine: str, flavour: str) -> list[Cell]:
+        """Every lock and fence kind on a machine as it is, with the map's workload."""
+        grid = self.plan.map
+        locks = [*self.plan.locks, *self.plan.table_locks]
+        return [
+            self.cell(flavour, grid.parameters, grid.threads, label, machine)
+            for label in labels(self.plan, flavour, locks)
+        ]
+
+    def table_machines(self, flavours: list[str]) -> list[tuple[str, str]]:
+        """(machine, flavour): the study's machine, and each real one in every flavour it has."""
+        isas = {isa_of(flavour) for flavour in flavours}
+        found = [(self.plan.machine, flavour) for flavour in flavours]
+        for name in self.plan.calibration.machines:
+            for isa in load_machine(name).isas:
+                found += [(name, flavour) for flavour in ISAS[isa].flavours if isa in isas]
+        return found
+
+    def latency_line(
+        self, flavour: str, axis: str, other: int | None, values: list[int]
+    ) -> AxisLine:
+        """Along CAS or fence latency on the map's workload, the other held at a set value or
+        (None) at the machine's own."""
+        grid = self.plan.map
+
+        def cell(label: str, x: int) -> Cell:
+            cas, fence = (x, other) if axis == "cas" else (other, x)
+            return self.cell(
+                flavour, grid.parameters, grid.threads, label, cas=cas, fence_latency=fence
+            )
+
+        setting: dict[str, int | str] = {**grid.parameters, "threads": grid.threads}
+        if other is not None:
+            setting["fence_latency" if axis == "cas" else "cas"] = other
+        series = f"axis/{axis}" if other is None else "map"
+        return AxisLine(
+            series, axis, "cycles", flavour, tuple(values), grid.tolerance, 1, setting, cell
+        )
+
+    def run_length_line(self, flavour: str, cancel: int) -> AxisLine:
+        """Along the run length at one cancellation cost: where does one cancellation pay?"""
+        given = self.plan.run_length
+        assert given is not None
+        setting = {**given.parameters, "threads": given.threads, "cancel": cancel}
+
+        def cell(label: str, x: int) -> Cell:
+            return self.at_run_length(flavour, label, x, cancel)
+
+        return AxisLine(
+            "run_length", "run_length", "acquisitions", flavour, tuple(given.values),
+            given.tolerance, 1, setting, cell,
+        )  # fmt: skip
+
+    def axis_line(self, flavour: str, name: str, axis: Axis) -> AxisLine:
+        """Along a further axis, all else as on the map and the machine's own latencies."""
+        grid = self.plan.map
+        setting: dict[str, int | str] = {**grid.parameters, "threads": grid.threads}
+        setting.pop(name, None)
+        units = {
+            "cancel": "cycles",
+            "owner_share": "ppm",
+            "run_length": "acquisitions",
+            "threads": "threads",
+        }
+        return AxisLine(
+            f"axis/{name}", name, units[name], flavour, tuple(axis.values), axis.tolerance,
+            axis.step, setting, partial(self._on_axis, flavour, name),
+        )  # fmt: skip
+
+    def _on_axis(self, flavour: str, name: str, label: str, x: int) -> Cell:
+        grid = self.plan.map
+        if name == "cancel":
+            return self.cell(flavour, grid.parameters, grid.threads, label, cancel=x)
+        if name == "threads":
+            return self.cell(flavour, grid.parameters, x, label)
+        return self.cell(flavour, {**grid.parameters, name: x}, grid.threads, label)

@@ -1,0 +1,191 @@
+"""The plan of the main job: sweeps/studies/*.toml."""
+
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from results.errors import LockcrossError
+from results.paths import ROOT
+from sweeps.engines import load_engine
+from sweeps.model.bounds import MAX_LATENCY
+from sweeps.model.isa import FENCE_KINDS, ISAS
+from sweeps.model.locks import load_locks
+from sweeps.model.machine import machine_names
+from sweeps.model.workloads import MAX_THREADS, WORKLOADS
+from sweeps.support.paths import STUDIES
+from sweeps.support.toml import parse
+
+SHARED_AXES = ("cancel", "owner_share", "run_length", "threads")
+
+Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _rising(values: list[int]) -> list[int]:
+    if sorted(set(values)) != values:
+        raise ValueError("must rise, each value once")
+    return values
+
+
+class _Sequence(_Table):
+    """A use of the workload lock_sequence."""
+
+    threads: Annotated[int, Field(ge=1, le=MAX_THREADS)]
+    parameters: dict[str, int]
+    tolerance: Count
+
+    @field_validator("parameters")
+    @classmethod
+    def _known_keys(cls, parameters: dict[str, int]) -> dict[str, int]:
+        _check_parameters("lock_sequence", parameters)
+        return parameters
+
+
+def _check_parameters(workload: str, parameters: dict[str, int]) -> None:
+    keys = WORKLOADS[workload].keys
+    for name, value in parameters.items():
+        if name not in keys:
+            raise ValueError(f"{name}: unknown; workload {workload} has {', '.join(keys)}")
+        if why := keys[name].invalid_reason(value):
+            raise ValueError(f"{name}: {value}: {why}")
+
+
+class Map(_Sequence):
+    """The winner map: a grid of set latencies in cycles, and how close crossovers are found."""
+
+    cas: Annotated[list[Latency], Field(min_length=2)]
+    fence_latency: Annotated[list[Latency], Field(min_length=2)]
+
+    _rise = field_validator("cas", "fence_latency")(_rising)
+
+
+class RunLength(_Sequence):
+    """Cost against run length, for some cancellation costs in cycles."""
+
+    values: Annotated[list[Count], Field(min_length=2)]
+    cancel: Annotated[list[Latency], Field(min_length=1)]
+
+    _rise = field_validator("values", "cancel")(_rising)
+
+
+class Rounds(_Table):
+    """The rounds experiment of thesis Figure 6.15."""
+
+    machine: str
+    flavour: str
+    fences: Annotated[list[str], Field(min_length=1)]  # fence kinds, a panel of the figure each
+    parameters: dict[str, int]
+
+    @field_validator("parameters")
+    @classmethod
+    def _known_keys(cls, parameters: dict[str, int]) -> dict[str, int]:
+        _check_parameters("rounds", parameters)
+        return parameters
+
+
+class Axis(_Table):
+    """A further axis. Only multiples of `step` are tried."""
+
+    values: Annotated[list[Latency], Field(min_length=2)]
+    tolerance: Count
+    step: Count = 1
+
+    _rise = field_validator("values")(_rising)
+
+    @model_validator(mode="after")
+    def _multiples(self) -> Self:
+        if any(value % self.step for value in self.values) or self.tolerance % self.step:
+            raise ValueError(f"values and tolerance must be multiples of step {self.step}")
+        return self
+
+
+class Calibration(_Table):
+    """Set latencies at which CAS and fence are measured, and the real processors."""
+
+    latencies: Annotated[list[Latency], Field(min_length=2)]
+    machines: list[str]
+
+    _rise = field_validator("latencies")(_rising)
+
+
+class StudyPlan(_Table):
+    """All parameters of the main job."""
+
+    title: Annotated[str, Field(min_length=1)]
+    engine: str = "qemu"
+    machine: str
+    flavours: Annotated[list[str], Field(min_length=1)]
+    locks: Annotated[list[str], Field(min_length=2)]
+    table_locks: list[str]
+    cancelling: list[str]
+    fence_kinds: list[str]
+    map: Map
+    run_length: RunLength | None = None
+    rounds: Rounds | None = None
+    axes: dict[str, Axis]
+    calibration: Calibration
+
+    @model_validator(mode="after")
+    def _known_names(self) -> Self:
+        try:
+            load_engine(self.engine)
+        except LockcrossError as error:
+            raise ValueError(f"engine: {error.message}") from None
+        rounds = [self.rounds] if self.rounds else []
+        machines = [self.machine, *(r.machine for r in rounds), *self.calibration.machines]
+        for key, values, known in (
+            ("machine", machines, machine_names()),
+            ("locks", [*self.locks, *self.table_locks, *self.cancelling], list(load_locks())),
+            ("fence_kinds", self.fence_kinds, [k for k in FENCE_KINDS if k != "full"]),
+            ("axes", list(self.axes), list(SHARED_AXES)),
+            ("rounds.fences", [f for r in rounds for f in r.fences], list(FENCE_KINDS)),
+        ):
+            if unknown := [value for value in values if value not in known]:
+                raise ValueError(
+                    f"{key}: {unknown[0]!r} is unknown; allowed are {', '.join(known)}"
+                )
+        measured = self.calibration.latencies
+        for axis in (self.map.cas, self.map.fence_latency):
+            if axis[0] < measured[0] or axis[-1] > measured[-1]:
+                raise ValueError(
+                    f"calibration.latencies: must reach from {axis[0]} to {axis[-1]}, "
+                    "since the map's axes are shown as measured"
+                )
+        for flavour in [*self.flavours, *(r.flavour for r in rounds)]:
+            known = [name for isa in ISAS.values() for name in isa.flavours]
+            if flavour not in known:
+                raise ValueError(
+                    f"flavours: {flavour!r} is unknown; allowed are {', '.join(known)}"
+                )
+        return self
+
+
+def load_study(name: str) -> StudyPlan:
+    """Reads sweeps/studies/<name>.toml.
+
+    Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
+    """
+    known = sorted(path.stem for path in STUDIES.glob("*.toml"))
+    if name not in known:
+        raise LockcrossError(f"study {name!r} is unknown; known are {', '.join(known)}")
+    path = STUDIES / f"{name}.toml"
+    try:
+        return parse_study(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LockcrossError(f"{_short(path)}: {error.strerror}") from None
+    except ValueError as error:
+        raise LockcrossError(f"{_short(path)}: {error}") from None
+
+
+def _short(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def parse_study(text: str) -> StudyPlan:
+    """Reads a study from TOML. Raises ValueError that names the key, the value, what is wrong."""
+    return parse(StudyPlan, text)

@@ -1,0 +1,221 @@
+"""What the uncontended ways through every lock are made of, as workload footprint counts them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from rich.table import Column, Table
+
+from results.analysis.study import label_of
+from results.errors import LockcrossError
+from results.store.records import StoredRun
+from sweeps.engines.qemu.footprint import WAYS
+from sweeps.execution.runner import Runner
+from sweeps.model.cells import Cell, unsupported_reason
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import Lock
+
+PLAN = "footprint"
+TURNS = 2  # the engine refuses a way that is not the same in each
+COLUMNS = (
+    "lock", "variant", "fence", "isa", "flavour", "threads", "by", "way", "instructions", "loads",
+    "stores", "cas_won", "cas_lost", "rmw", "fences", "object_bytes", "monitor_bytes", "published",
+)  # fmt: skip
+NUMBERS = ("instructions", "loads", "stores", "cas_won", "cas_lost", "rmw")
+# What is chosen for programs of one thread is measured with one, too.
+_CHOSEN_AT_START = ("elided",)
+# By lock and variant, of whom, and what a source says of acquire and release together.
+PUBLISHED: dict[tuple[str, str], dict[str, str]] = {
+    ("thin", ""): {"any": "one CAS to acquire, none to release (B 2.3; K 7.4)"},
+    ("thin", "inline"): {"any": "17 instructions (B 3.3, PowerPC)"},
+    ("cas_spin", ""): {"any": "one CAS (K 6.3.1)"},
+    ("tasuki", ""): {"any": "one CAS (K 7.4)"},
+    ("meta", ""): {"any": "two atomics at least (K 7.4)"},
+    ("relaxed", ""): {"any": "atomics only to acquire (K 7.4)"},
+    ("reservation", ""): {"owner": "a few instructions, no atomic (K 5.3)"},
+    ("asym_spin3", ""): {
+        "owner": "3 loads, 2 stores, no atomic (K 6.3.2)",
+        "other": "1 atomic, 3 loads, 1 store (K 6.3.2)",
+    },
+    ("asym_tasuki", ""): {"owner": "no atomic (K 6.5.3)"},
+    ("dekker", ""): {"any": "no atomic (K 6.4.1)"},
+    ("elided", ""): {"alone": "an empty function by a pointer (S 2)"},
+}
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What one way is made of: `numbers` by the names in NUMBERS, and the fences that occur, by
+    kind. A CAS that wins or loses, and any other atomic, is neither load nor store."""
+
+    numbers: Mapping[str, int]
+    fences: Mapping[str, int]
+
+    def __add__(self, other: "Counts") -> "Counts":
+        kinds = sorted({*self.fences, *other.fences})
+        return Counts(
+            {name: count + other.numbers[name] for name, count in self.numbers.items()},
+            {kind: self.fences.get(kind, 0) + other.fences.get(kind, 0) for kind in kinds},
+        )
+
+    @property
+    def atomics(self) -> int:
+        """Atomic operations, those that lose too."""
+        return sum(self.numbers[name] for name in ("cas_won", "cas_lost", "rmw"))
+
+    def __str__(self) -> str:
+        words = [
+            name if count == 1 else f"{count} {name}"
+            for name, count in (
+                ("CAS", self.numbers["cas_won"]), ("lost CAS", self.numbers["cas_lost"]),
+                ("RMW", self.numbers["rmw"]), *self.fences.items(),
+            )
+            if count
+        ]  # fmt: skip
+        for name in ("loads", "stores"):
+            if count := self.numbers[name]:
+                words.append(f"{count} {name if count > 1 else name[:-1]}")
+        return ": ".join(filter(None, [str(self.numbers["instructions"]), ", ".join(words)]))
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """A lock as built for one cell, used by one kind of thread: `owner` and `other`, or `any` where
+    they are the same, or `alone` in a program of one thread."""
+
+    cell: Cell
+    by: str
+    ways: Mapping[str, Counts]
+    object_bytes: int
+    monitor_bytes: int  # of each inflated object; 0: it has none, or it is part of the object
+
+    @property
+    def label(self) -> str:
+        """The lock label."""
+        return label_of(self.cell.lock, self.cell.fence, self.cell.variant)
+
+    @property
+    def pair(self) -> Counts:
+        """Acquire and release together."""
+        return self.ways["acquire"] + self.ways["release"]
+
+    @property
+    def published(self) -> str:
+        """What a source says of the pair, or nothing. The sources count with plain fences."""
+        said = PUBLISHED.get((self.cell.lock, self.cell.variant), {})
+        if self.cell.fence == "rmw":
+            return ""
+        of_any = said.get("any", "") if self.by == "alone" else ""
+        return said.get(self.by, of_any)
+
+
+def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell]:
+    """Those of each variant, flavour and fence kind of the locks: with two threads, or one where
+    two cannot be had."""
+    found: list[Cell] = []
+    for lock, isa in product(locks, isas):
+        for variant, flavour, fence in product(
+            ("", *lock.variants[1:]), ISAS[isa].flavours, lock.fence_kinds
+        ):
+            one, two = (_cell(lock.name, variant, fence, isa, flavour, n) for n in (1, 2))
+            possible = [cell for cell in (one, two) if not unsupported_reason(cell)]
+            found += possible if lock.name in _CHOSEN_AT_START else possible[-1:]
+    return found
+
+
+def _cell(lock: str, variant: str, fence: str, isa: str, flavour: str, threads: int) -> Cell:
+    parameters: dict[str, int | str] = {"iterations": TURNS}
+    return Cell(
+        "qemu", "generic", isa, flavour, lock, fence, "footprint", parameters, threads,
+        variant=variant,
+    )  # fmt: skip
+
+
+def measure(runner: Runner, wanted: Sequence[Cell]) -> list[Footprint]:
+    """Runs what is not stored yet. Raises LockcrossError for a run that failed."""
+    found: list[Footprint] = []
+    for cell, run in zip(wanted, runner.run(wanted, PLAN), strict=True):
+        if run.status != "ok":
+            raise LockcrossError(f"{run.status}: {run.cause}\n{cell.command()}", exit_code=1)
+        found += footprints(cell, run)
+    return found
+
+
+def footprints(cell: Cell, run: StoredRun) -> list[Footprint]:
+    """What a run says of its lock."""
+    sizes = [int(run.metrics[name]) for name in ("object_bytes", "monitor_bytes")]
+    own = _ways(run.metrics, "own")
+    if cell.threads == 1:
+        return [Footprint(cell, "alone", own, *sizes)]
+    foreign = _ways(run.metrics, "foreign")
+    if own == foreign:
+        return [Footprint(cell, "any", own, *sizes)]
+    return [Footprint(cell, "owner", own, *sizes), Footprint(cell, "other", foreign, *sizes)]
+
+
+def _ways(metrics: Mapping[str, float], item: str) -> dict[str, Counts]:
+    return {way: _counts(metrics, f"way_{item}_{way}_") for way in WAYS}
+
+
+def _counts(metrics: Mapping[str, float], prefix: str) -> Counts:
+    fences = f"{prefix}fences_"
+    return Counts(
+        {name: int(metrics[prefix + name]) for name in NUMBERS},
+        {
+            name.removeprefix(fences): int(value)
+            for name, value in sorted(metrics.items())
+            if name.startswith(fences)
+        },
+    )
+
+
+def rows(found: Iterable[Footprint]) -> Iterator[list[str | int]]:
+    """The values of COLUMNS, a row a way."""
+    for one in found:
+        cell = one.cell
+        for way, counts in one.ways.items():
+            fences = " ".join(f"{kind}={count}" for kind, count in counts.fences.items())
+            yield [
+                cell.lock, cell.variant, cell.fence, cell.isa, cell.flavour, cell.threads, one.by,
+                way, *counts.numbers.values(), fences, one.object_bytes,
+                one.monitor_bytes, one.published if way == "acquire" else "",
+            ]  # fmt: skip
+
+
+def tables(found: Sequence[Footprint]) -> Iterator[Table]:
+    """A table a flavour, and what the sources say beside what was counted."""
+    flavours = dict.fromkeys((one.cell.isa, one.cell.flavour) for one in found)
+    for isa, flavour in flavours:
+        table = Table(
+            _lock_column(), "by", "acquire", "release", "nested acquire", "nested release",
+            "bytes: object", "monitor", title=f"{isa} {flavour}: instructions, and what of them",
+            title_justify="left", box=None, padding=(0, 2, 0, 0),
+        )  # fmt: skip
+        for one in found:
+            if (one.cell.isa, one.cell.flavour) == (isa, flavour):
+                ways = (one.ways[w] for w in ("acquire", "release", *WAYS[1:3]))
+                sizes = (str(one.object_bytes), str(one.monitor_bytes or "-"))
+                table.add_row(_broken(one.label), one.by, *map(str, ways), *sizes)
+        yield table
+    yield _beside(found)
+
+
+def _beside(found: Iterable[Footprint]) -> Table:
+    table = Table(
+        _lock_column(), "flavour", "by", "counted", "published",
+        title="acquire and release together", title_justify="left", box=None, padding=(0, 2, 0, 0),
+    )  # fmt: skip
+    for one in found:
+        if one.published:
+            label = _broken(one.label)
+            table.add_row(label, one.cell.flavour, one.by, str(one.pair), one.published)
+    return table
+
+
+def _lock_column() -> Column:
+    return Column("lock", no_wrap=True)
+
+
+def _broken(label: str) -> str:
+    """A lock label in lines: cut off by a narrow terminal, variants could not be told apart."""
+    return label.replace(":", "\n:").replace("/", "\n/")

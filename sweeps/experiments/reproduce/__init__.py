@@ -1,0 +1,1 @@
+"""Published experiments run again: definitions, and what comes of them."""

@@ -1,0 +1,85 @@
+"""A reproduction before anything has been run, whatever its definition looks like."""
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from results.figures.style import FENCE_KINDS
+from results.published.expression import evaluate, names
+from results.published.paper import Published
+from results.published.reproduction import Plot
+from sweeps.model.cells import Cell
+
+CLOCK = ("ns", "us", "ms", "s")  # names in expressions: a cycle of the machine in that unit
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A cell of a reproduction, and what its plain name stands for."""
+
+    cell: Cell
+    metric: str = "cycles_per_pair"
+
+
+@dataclass(frozen=True)
+class PlannedRow:
+    """A row before anything has been run. `if_not_positive`: what stands in place of a number that
+    means something above zero only."""
+
+    label: str
+    ours: str
+    published: Published | None = None
+    tolerance: float | None = None
+    series: str = ""
+    x: str = ""
+    group: str = ""
+    note: str = ""
+    mark: Published | None = None
+    if_not_positive: str = ""
+
+
+@dataclass(frozen=True)
+class PlannedReproduction:
+    """A whole reproduction before anything has been run; `cells` by their names."""
+
+    name: str
+    title: str
+    document: str
+    place: str
+    machine: str
+    unit: str
+    scale: str
+    notes: tuple[str, ...]
+    plot: Plot
+    cells: Mapping[str, Measured]
+    rows: tuple[PlannedRow, ...]
+
+
+def check(row: PlannedRow, cells: Mapping[str, Measured]) -> None:
+    """Raises ValueError for an expression that cannot be evaluated, or with a name that is no
+    cell's."""
+    for used, part in names(row.ours):
+        if used not in cells and (used not in CLOCK or part):
+            raise ValueError(f"row {row.label!r}: no cell is named {used!r}")
+    with suppress(ZeroDivisionError):
+        evaluate(row.ours, lambda _name, _part: 1.0)
+
+
+def identifier(text: str) -> str:
+    """A name that can stand in an expression."""
+    return re.sub(r"\W", "_", text)
+
+
+def parse_label(label: str) -> tuple[str, str, str]:
+    """Lock, variant and fence kind of a label such as `thin:unlk_cas` or `tasuki/rmw`."""
+    rest, _, fence = label.partition("/")
+    lock, _, variant = rest.partition(":")
+    return lock, variant, fence or "full"
+
+
+def in_words(text: str) -> str:
+    """`tasuki/rmw` as `tasuki, locked RMW`."""
+    for kind, words in FENCE_KINDS.items():
+        text = text.replace(f"/{kind}", f", {words}")
+    return text

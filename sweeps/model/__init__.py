@@ -1,0 +1,1 @@
+"""What there is to run: ISAs, locks, workloads, machines, and the cells made of them."""

@@ -1,0 +1,200 @@
+"""Machine descriptions: sweeps/machines/*.toml, each figure with a source or marked as assumed."""
+
+from functools import cache
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from results.errors import LockcrossError
+from results.paths import ROOT
+from sweeps.model.bounds import MAX_LATENCY
+from sweeps.model.isa import ISAS
+from sweeps.support.paths import MACHINES
+from sweeps.support.text import shown
+from sweeps.support.toml import parse
+
+ATOMICS = ("cas_success", "cas_failure", "rmw")
+
+
+class Figure(BaseModel):
+    """One number: measured or documented (`value`, `source`), or assumed (`assumption`, `why`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    value: int | None = Field(None, ge=0)
+    source: str | None = Field(None, min_length=1)
+    assumption: int | None = Field(None, ge=0)
+    why: str | None = Field(None, min_length=1)
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        known = (self.value is not None, self.source is not None)
+        assumed = (self.assumption is not None, self.why is not None)
+        if sorted((known, assumed)) != [(False, False), (True, True)]:
+            raise ValueError(
+                "either { value = N, source = '...' } or "
+                "{ assumption = N, why = '...' } is expected"
+            )
+        return self
+
+    @property
+    def number(self) -> int:
+        """The figure itself, whichever way it is known."""
+        number = self.value if self.value is not None else self.assumption
+        assert number is not None  # _one_of_two saw to it
+        return number
+
+
+def _power_of_two(figure: Figure) -> Figure:
+    if figure.number.bit_count() != 1:
+        raise ValueError(f"{shown(figure.number)} is not a power of two")
+    return figure
+
+
+def _power_of_two_or_none(figure: Figure) -> Figure:
+    return figure if figure.number == 0 else _power_of_two(figure)
+
+
+def _within(low: int, high: int) -> AfterValidator:
+    def check(figure: Figure) -> Figure:
+        if not low <= figure.number <= high:
+            raise ValueError(f"{shown(figure.number)} is not from {low} to {high}")
+        return figure
+
+    return AfterValidator(check)
+
+
+PowerOfTwo = Annotated[Figure, AfterValidator(_power_of_two)]
+PowerOfTwoOrNone = Annotated[Figure, AfterValidator(_power_of_two_or_none)]
+Switch = Annotated[Figure, _within(0, 1)]
+Latency = Annotated[Figure, _within(0, MAX_LATENCY)]
+Short = Annotated[Figure, _within(0, 1000)]  # a latency within the core
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Core(_Table):
+    """The core: width in instructions, fetch in bytes, the rest in cycles and entries. Bounds are
+    those of the plugin (qemu-timing/src/options.cc), here and below."""
+
+    width: Annotated[Figure, _within(1, 2)]
+    lat_alu: Annotated[Figure, _within(1, 100)]
+    lat_mul: Annotated[Figure, _within(1, 1000)]
+    lat_div: Annotated[Figure, _within(1, 1000)]
+    taken_branch: Short
+    mispredict: Short
+    predictor_entries: Annotated[PowerOfTwo, _within(1, 2**20)]
+    blocking: Switch
+    fetch_bytes: Annotated[PowerOfTwoOrNone, _within(0, 64)]
+    pipeline: Switch
+    micro_operations: Switch
+    offset_max: Latency
+
+
+class Memory(_Table):
+    """Caches: sizes in bytes, latencies in cycles, the store buffer in entries."""
+
+    line: Annotated[PowerOfTwo, _within(16, 1024)]
+    l1_size: Annotated[Figure, _within(64, 2**26)]
+    l1_ways: Annotated[Figure, _within(1, 64)]
+    lat_l1: Short
+    l2_size: Annotated[Figure, _within(64, 2**30)]
+    l2_ways: Annotated[Figure, _within(1, 64)]
+    lat_l2: Latency
+    lat_memory: Latency
+    lat_dirty: Latency
+    lat_upgrade: Latency
+    lat_invalidate: Latency
+    store_buffer: Annotated[Figure, _within(0, 1024)]
+
+
+class Charges(_Table):
+    """Costs that need an operating system or a thread library, in cycles."""
+
+    stop: Latency
+    park: Latency
+    unpark: Latency
+    wake: Latency
+    switch: Latency
+
+
+class Machine(_Table):
+    """One machine. `latency` maps an ISA to its atomics and fences, in cycles."""
+
+    name: str = Field(min_length=1)
+    title: str = Field(min_length=1)
+    isas: list[str] = Field(min_length=1)
+    clock_mhz: Annotated[Figure, _within(1, 100_000)]
+    core: Core
+    memory: Memory
+    latency: dict[str, dict[str, Latency]]
+    charges: Charges
+
+    @model_validator(mode="after")
+    def _latencies_of_each_isa(self) -> Self:
+        for isa in self.isas:
+            if isa not in ISAS:
+                raise ValueError(f"isas: {isa!r} is unknown; known are {', '.join(ISAS)}")
+        if set(self.latency) != set(self.isas):
+            raise ValueError(
+                f"latency: one table for each of isas ({', '.join(self.isas)}) is expected, "
+                f"not {', '.join(self.latency) or 'none'}"
+            )
+        for isa, figures in self.latency.items():
+            wanted = {*ATOMICS, *ISAS[isa].fences}
+            if missing := sorted(wanted - set(figures)):
+                raise ValueError(f"latency.{isa}: {', '.join(missing)} missing")
+            if unknown := sorted(set(figures) - wanted):
+                raise ValueError(
+                    f"latency.{isa}: {', '.join(unknown)} unknown; "
+                    f"allowed are {', '.join(sorted(wanted))}"
+                )
+            for name in ATOMICS:
+                if figures[name].number < self.memory.lat_l1.number:
+                    raise ValueError(
+                        f"latency.{isa}.{name}: {figures[name].number} is less than memory.lat_l1, "
+                        f"{self.memory.lat_l1.number}; an atomic's figure is that of the whole "
+                        "operation, with its access"
+                    )
+        return self
+
+    def figures(self, isa: str) -> dict[str, Figure]:
+        """Every figure that bears on runs of `isa`, by its engine option's name (interfaces, 6)."""
+        found: dict[str, Figure] = {}
+        for table in (self.core, self.memory):
+            found |= {name: getattr(table, name) for name in type(table).model_fields}
+        found |= self.latency[isa]
+        found |= {f"charge_{name}": getattr(self.charges, name) for name in Charges.model_fields}
+        return found
+
+
+def machine_names() -> list[str]:
+    """The names of all machines, sorted."""
+    return sorted(path.stem for path in MACHINES.glob("*.toml"))
+
+
+@cache
+def load_machine(name: str) -> Machine:
+    """Reads sweeps/machines/<name>.toml.
+
+    Raises LockcrossError (exit code 2) for an unknown machine or a faulty description.
+    """
+    if name not in machine_names():
+        raise LockcrossError(f"machine {name!r} is unknown; known are {', '.join(machine_names())}")
+    path = MACHINES / f"{name}.toml"
+    try:
+        machine = parse_machine(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise LockcrossError(f"{path.relative_to(ROOT)}: {error}") from None
+    if machine.name != name:
+        raise LockcrossError(
+            f"{path.relative_to(ROOT)}: name: {machine.name!r} does not match the file's name"
+        )
+    return machine
+
+
+def parse_machine(text: str) -> Machine:
+    """Reads a description from TOML. Raises ValueError that names the key and what is allowed."""
+    return parse(Machine, text)

@@ -1,0 +1,1 @@
+"""The programs that run the cells: how each is compiled, and where it is kept."""

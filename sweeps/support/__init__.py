@@ -1,0 +1,1 @@
+"""Where things lie, reading files that others wrote, words for people."""

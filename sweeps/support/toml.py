@@ -1,0 +1,60 @@
+"""Reading TOML files into pydantic's models, and words for what is wrong in them."""
+
+import tomllib
+from collections.abc import Sequence
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from sweeps.support.text import shortened, shown
+
+_MAX_LINES = 10  # mistakes that are told
+_MAX_LINE = 1000  # characters of each
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def parse(model: type[Model], text: str) -> Model:
+    """Reads a document. Raises ValueError that names the key, the value and what is wrong."""
+    try:
+        return model.model_validate(tomllib.loads(text))
+    except ValidationError as error:
+        raise ValueError(explain(error, model)) from None
+    except RecursionError:
+        raise ValueError("tables or lists lie too deep in each other") from None
+    except ValueError as error:
+        raise ValueError(shortened(str(error), _MAX_LINE)) from None
+
+
+def explain(error: ValidationError, model: type[BaseModel]) -> str:
+    """One line a mistake: the key, the value, what is wrong; unknown keys list what is allowed.
+
+    `model` is what the whole document was read as.
+    """
+    lines = []
+    for detail in error.errors(include_url=False)[:_MAX_LINES]:
+        key = ".".join(str(part) for part in detail["loc"])
+        message = detail["msg"].removeprefix("Value error, ")
+        kind = detail["type"]
+        if kind == "extra_forbidden":
+            message = f"unknown key; allowed are {', '.join(_keys(model, detail['loc'][:-1]))}"
+        elif kind == "missing":
+            message = "missing"
+        elif not isinstance(detail["input"], dict):
+            message = f"{shown(detail['input'])}: {message}"
+        lines.append(shortened(f"{key}: {message}" if key else message, _MAX_LINE))
+    if error.error_count() > _MAX_LINES:
+        lines.append(f"and {error.error_count() - _MAX_LINES} more mistakes")
+    return "\n  ".join(lines)
+
+
+def _keys(model: type[BaseModel], place: Sequence[int | str]) -> list[str]:
+    """The keys of the table at `place` in a document."""
+    kind: Any = model
+    for part in place:
+        table = isinstance(kind, type) and issubclass(kind, BaseModel)
+        kind = kind.model_fields[part].annotation if table else get_args(kind)[-1]
+        while get_origin(kind) in (Annotated, Union, UnionType):
+            kind = next(one for one in get_args(kind) if one is not NoneType)
+    return list(kind.model_fields)
