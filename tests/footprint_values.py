@@ -1,4 +1,4 @@
-"""The counts of every way through every lock, kept in footprint/ for each compiler.
+"""The counts of every path through every lock, kept in footprint/ for each compiler.
 
 `./lockcross python -m tests.footprint_values` counts them anew for the compiler that is here: after
 a lock has changed, with a word in the commit about why they moved, or for another compiler.
@@ -17,7 +17,7 @@ from sweeps.model.locks import load_locks
 from sweeps.programs.builder import compiler_version, find_compiler
 
 FOLDER = Path(__file__).with_name("footprint")
-Values = dict[str, dict[str, object]]  # of a row ("thin lock any"): its ways and sizes
+Values = dict[str, dict[str, object]]  # of a row ("thin lock any"): its paths and sizes
 
 
 def counted(flavour: str, folder: Path, jobs: int = 1) -> list[Footprint]:
@@ -33,8 +33,8 @@ def values(found: list[Footprint]) -> Values:
     return {
         f"{one.label} {one.cell.flavour} {one.by}": {
             **{
-                way: {name: n for name, n in {**counts.numbers, **counts.fences}.items() if n}
-                for way, counts in one.ways.items()
+                path: {name: n for name, n in {**counts.numbers, **counts.fences}.items() if n}
+                for path, counts in one.paths.items()
             },
             "bytes": [one.object_bytes, one.monitor_bytes],
         }
@@ -53,9 +53,9 @@ def compiler() -> str:
     return f"{family}-{version.partition('.')[0]}"
 
 
-def counts_of(row: dict[str, object], way: str) -> Counts:
+def counts_of(row: dict[str, object], path: str) -> Counts:
     """Of a row of the file."""
-    given = row[way]
+    given = row[path]
     assert isinstance(given, dict)
     numbers = {name: given.get(name, 0) for name in NUMBERS}
     return Counts(numbers, {name: n for name, n in given.items() if name not in NUMBERS})

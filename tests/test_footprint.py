@@ -1,4 +1,4 @@
-"""What the uncontended ways through the locks are made of: exact, and what the papers say of it."""
+"""What the uncontended paths through the locks are made of: exactly, and beside the papers."""
 
 import csv
 import io
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from sweeps.engines.base import PhaseCounts
 from sweeps.engines.guest import BadRunError
-from sweeps.engines.qemu.footprint import WAYS, way_metrics
-from sweeps.engines.qemu.report import CasCounts, PhaseMark
+from sweeps.execution.derived import PATHS, path_metrics
 from sweeps.experiments.footprint import Counts
 from sweeps.programs.builder import TARGETS, Program
 from tests.commands import lockcross
@@ -25,7 +25,7 @@ OF_THE_LOCK = ("cas_won", "cas_lost", "rmw", *FULL_FENCE.values())
 
 
 def of_the_lock(rows: Values) -> Values:
-    """Atomics and fences of each way, and the sizes."""
+    """Atomics and fences of each path, and the sizes."""
     return {
         key: {
             name: {n: count for n, count in one.items() if n in OF_THE_LOCK}
@@ -38,7 +38,7 @@ def of_the_lock(rows: Values) -> Values:
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_every_way_is_what_it_was(flavour: str, tmp_path: Path) -> None:
+def test_every_path_is_what_it_was(flavour: str, tmp_path: Path) -> None:
     """Moved values: `./lockcross python -m tests.footprint_values`, and say why. The program of a
     compiler that nothing is kept for is compared in what the lock alone decides."""
     found = values(counted(flavour, tmp_path))
@@ -66,11 +66,11 @@ class Kept:
         paths, which adds to them."""
         return counted >= papers if self.compiler == "gcc-14" else counted == papers
 
-    def way(self, lock: str, flavour: str, by: str, name: str) -> Counts:
+    def path(self, lock: str, flavour: str, by: str, name: str) -> Counts:
         return counts_of(self.rows[f"{lock} {flavour} {by}"], name)
 
     def pair(self, lock: str, flavour: str, by: str) -> Counts:
-        return self.way(lock, flavour, by, "acquire") + self.way(lock, flavour, by, "release")
+        return self.path(lock, flavour, by, "acquire") + self.path(lock, flavour, by, "release")
 
 
 @pytest.fixture(params=KEPT)
@@ -84,11 +84,13 @@ class TestPapers:
     more in a pair, of the thread's identifier from its context."""
 
     def test_the_null_lock_is_nothing(self, kept: Kept, flavour: str) -> None:
-        assert all(str(kept.way("null", flavour, "any", name)) == "0" for name in WAYS)
+        assert all(str(kept.path("null", flavour, "any", name)) == "0" for name in PATHS)
 
     @pytest.mark.parametrize("lock", ["thin", "cas_spin", "tasuki", "relaxed"])
     def test_one_cas_acquires_and_none_releases(self, kept: Kept, lock: str, flavour: str) -> None:
-        acquire, release = (kept.way(lock, flavour, "any", name) for name in ("acquire", "release"))
+        acquire, release = (
+            kept.path(lock, flavour, "any", name) for name in ("acquire", "release")
+        )
         assert acquire.numbers["cas_won"] == acquire.atomics == 1
         assert release.atomics == 0 and release.numbers["stores"] == 1
 
@@ -101,12 +103,12 @@ class TestPapers:
 
     def test_nested_tasuki_has_no_atomic(self, kept: Kept, flavour: str) -> None:
         nested = [
-            kept.way("tasuki", flavour, "any", f"nested_{name}") for name in ("acquire", "release")
+            kept.path("tasuki", flavour, "any", f"nested_{name}") for name in ("acquire", "release")
         ]
         assert not any(counts.atomics or counts.fences for counts in nested)
 
     def test_the_release_of_tasuki_orders_its_store(self, kept: Kept, flavour: str) -> None:
-        assert kept.way("tasuki", flavour, "any", "release").fences[FULL_FENCE[flavour]] == 1
+        assert kept.path("tasuki", flavour, "any", "release").fences[FULL_FENCE[flavour]] == 1
 
     def test_the_asymmetric_owner_has_no_atomic_but_an_order(
         self, kept: Kept, flavour: str
@@ -126,8 +128,8 @@ class TestPapers:
     def test_the_reservation_owner_has_neither_atomic_nor_fence(
         self, kept: Kept, flavour: str
     ) -> None:
-        for name in WAYS:
-            owner = kept.way("reservation", flavour, "owner", name)
+        for name in PATHS:
+            owner = kept.path("reservation", flavour, "owner", name)
             assert owner.atomics == 0 and not owner.fences
             assert kept.is_plain(owner.numbers["loads"], 2)
             assert kept.is_plain(owner.numbers["stores"], 1)
@@ -187,22 +189,22 @@ def test_loads_and_stores_are_those_of_plain_instructions(flavour: str, tmp_path
         assert a_turn(atomic) == (loads, stores)
 
 
-def marks(*instructions: int) -> list[PhaseMark]:
+def marks(*instructions: int) -> list[PhaseCounts]:
+    others = dict.fromkeys(("loads", "stores", "cas_won", "cas_lost", "rmw", "fences_mfence"), 0)
     return [
-        PhaseMark(core=0, phase=place, cycle=0, instructions=count, loads=0, stores=0,
-                  cas=CasCounts(won=0, lost=0), rmw=0, fences={"mfence": 0})
+        PhaseCounts(place, {"instructions": count, **others})
         for place, count in enumerate(instructions, start=1)
-    ]  # fmt: skip
+    ]
 
 
-def test_a_way_is_its_phase_without_the_comparison() -> None:
+def test_a_path_is_its_phase_without_the_comparison() -> None:
     turn = [100, 105, 116, 122, 132]  # nothing takes 5
-    found = way_metrics(marks(*turn, 140, 240, 245, 256, 262, 272, 280), threads=1)
-    taken = [found[f"way_own_{name}_instructions"][0] for name in WAYS]
+    found = path_metrics(marks(*turn, 140, 240, 245, 256, 262, 272, 280), threads=1)
+    taken = [found[f"path_own_{name}_instructions"][0] for name in PATHS]
     assert taken == [6, 1, 5, 3]
     assert not [key for key in found if "fences" in key]
-    with pytest.raises(BadRunError, match="way_own_release_instructions: 3 the first time, then 4"):
-        way_metrics(marks(*turn, 140, 240, 245, 256, 262, 272, 281), threads=1)
+    with pytest.raises(BadRunError, match="path_own_release_instructions: 3 the first"):
+        path_metrics(marks(*turn, 140, 240, 245, 256, 262, 272, 281), threads=1)
 
 
 def test_counts_are_added_and_said() -> None:
@@ -218,7 +220,7 @@ def test_the_command(tmp_path: Path) -> None:
     done = lockcross("footprint", "cas_spin", "null", "--isa", "x86_64", "--csv", *db)
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert [(row["lock"], row["way"]) for row in rows[:2]] == [
+    assert [(row["lock"], row["path"]) for row in rows[:2]] == [
         ("cas_spin", "acquire"), ("cas_spin", "nested_acquire"),
     ]  # fmt: skip
     assert rows[0]["cas_won"] == "1" and rows[0]["published"] == "one CAS (K 6.3.1)"

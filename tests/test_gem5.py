@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from results.errors import LockcrossError
+from results.model.cell import Cell
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.gem5 import find as gem5_find
 from sweeps.engines.gem5 import latency as gem5_latency
 from sweeps.engines.gem5 import output as gem5_output
 from sweeps.engines.gem5.probe import figures_of
-from sweeps.model.cells import Cell
 from sweeps.programs.builder import Builder, Mechanisms, Program
 from sweeps.support.paths import GEM5_CONFIGS
 from tests.commands import lockcross

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from results.errors import LockcrossError
+from results.model.cell import Cell
 from results.store.store import Store
 from sweeps.engines.base import Limits
 from sweeps.engines.gem5 import latency as gem5_latency
@@ -13,7 +14,6 @@ from sweeps.engines.gem5.probe import probe
 from sweeps.execution.runner import Runner
 from sweeps.experiments.calibrate import Setting, calibrate
 from sweeps.experiments.validate import MACHINES, region_cells
-from sweeps.model.cells import Cell
 from sweeps.model.isa import ISAS
 
 

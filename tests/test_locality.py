@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from results.analysis.events import HEADER, MAGIC, RECORD, EventLog, Kind, read_events
 from results.analysis.locality import Sections, locality, repetitions, sharing
 from results.errors import LockcrossError
+from results.model.cell import Cell
 from results.store.store import Store
 from sweeps.engines.qemu.engine import EVENTS
 from sweeps.execution.runner import Runner
-from sweeps.model.cells import Cell
 from tests.commands import lockcross
 
 LogOf = Callable[[str], EventLog]

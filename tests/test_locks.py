@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from results.model.cell import Cell
 from sweeps.engines.qemu.find import find_qemu
-from sweeps.model.cells import Cell, unsupported_reason
+from sweeps.model.cells import unsupported_reason
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import WORKLOADS
 from sweeps.programs.builder import TARGETS, Builder, Program

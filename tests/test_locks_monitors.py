@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from sweeps.model.cells import UNORDERED, Cell, unsupported_reason
+from results.model.cell import Cell
+from sweeps.model.cells import UNORDERED, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import load_locks
 from sweeps.programs.builder import TARGETS, Builder, Program

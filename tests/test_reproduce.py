@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from results.figures.draw import draw_all
+from results.model.cell import Cell
 from results.paths import ROOT
 from results.published import overtake as overtake_results
 from results.published.expression import evaluate, names
@@ -32,7 +33,7 @@ from sweeps.experiments.reproduce import macro, overtake
 from sweeps.experiments.reproduce.definition import load, parse, reproduction_names
 from sweeps.experiments.reproduce.planned import in_words, parse_label
 from sweeps.experiments.reproduce.reproduce import run
-from sweeps.model.cells import Cell, invalid_reason, unsupported_reason
+from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.machine import load_machine
 from tests.commands import lockcross
 

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from results.errors import LockcrossError
+from results.model.cell import Cell
 from results.store.store import Store
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.engine import REPORT
 from sweeps.execution.runner import Runner
-from sweeps.model.cells import Cell
+from sweeps.model.cells import command
 from tests.commands import SMALL, lockcross, program, start
 
 CELL = Cell("qemu", "generic", "x86_64", "lock", "cas_spin", "full", "sync", {"iterations": 50})
@@ -252,7 +253,7 @@ def test_the_command_of_a_run_repeats_it(tmp_path: Path) -> None:
     cell = replace(CELL, machine="zen4", threads=2, cas=3, fence_latency=4, cancel=5, seed=6)
     with Store(tmp_path / "a.db") as store:
         (run,) = Runner(store).run([cell], "test")
-    words = cell.command().split()
+    words = command(cell).split()
     assert words[:2] == ["./lockcross", "run"]
     assert lockcross(*words[1:], "--db", str(tmp_path / "b.db")).returncode == 0
     assert rows(tmp_path / "b.db", "SELECT identity FROM runs") == [(run.identity,)]

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from results.model.cell import Cell
 from sweeps.engines.qemu.find import find_qemu
-from sweeps.model.cells import Cell
+from sweeps.model.cells import arguments, command
 from sweeps.model.locks import load_locks
 from sweeps.programs.builder import TARGETS, Builder, Program
 from tests.native_build import run as run_bare
@@ -200,9 +201,9 @@ def test_a_lost_wake_up_is_told(tmp_path: Path) -> None:
         'const workload_t workload = {"parked", keys, 1, 64, setup, prepare, run, verify};\n'
     )
     binary = tmp_path / "parked"
-    command = scheduled("parked", "thin").command("x86_64-linux-gnu-gcc", str(binary))
-    command[command.index("workloads/kernels/parked.c")] = str(source)
-    subprocess.run(command, check=True, timeout=60)
+    compilation = scheduled("parked", "thin").command("x86_64-linux-gnu-gcc", str(binary))
+    compilation[compilation.index("workloads/kernels/parked.c")] = str(source)
+    subprocess.run(compilation, check=True, timeout=60)
     done = subprocess.run([find_qemu("x86_64").path, str(binary), "threads=2", "cores=1"],
                           capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
     assert done.returncode == 1
@@ -212,6 +213,6 @@ def test_a_lost_wake_up_is_told(tmp_path: Path) -> None:
 def test_the_command_of_a_cell_has_its_cores() -> None:
     cell = Cell("qemu", "generic", "x86_64", "lock", "tnp", "full", "counter",
                 {"duration": 1}, threads=4, cores=2)  # fmt: skip
-    assert "cores=2" in cell.arguments()
+    assert "cores=2" in arguments(cell)
     assert Program.of(cell).scheduled
-    assert "--cores 2" in cell.command()
+    assert "--cores 2" in command(cell)

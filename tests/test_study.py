@@ -8,13 +8,14 @@ import pytest
 
 from results.analysis.study import crossovers, grid, series, series_names
 from results.errors import LockcrossError
+from results.model.cell import Cell
 from results.report.present import present
 from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.experiments.crossover.cells import StudyCells, labels
 from sweeps.experiments.crossover.plan import StudyPlan, load_study, parse_study
 from sweeps.experiments.crossover.study import Study
-from sweeps.model.cells import Cell, digest
+from sweeps.model.cells import arguments, digest
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
 from sweeps.support.paths import STUDIES
@@ -35,7 +36,7 @@ class ModelRunner:
     def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
         options = [self._options(cell) for cell in cells]
         names = [
-            digest([one, c.lock, c.fence, c.flavour, c.workload, c.arguments()])
+            digest([one, c.lock, c.fence, c.flavour, c.workload, arguments(c)])
             for c, one in zip(cells, options, strict=True)
         ]
         known = self._store.find(names)

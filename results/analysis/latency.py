@@ -1,24 +1,25 @@
 """Do set latencies show? Line fits of the latency sweeps, mechanisms and regions compared.
 
-Pure analysis of the calibrations and of the series `roi/<isa>/<model>`. Latencies are in cycles.
+Pure analysis of the calibrations and of the series `roi/<isa>/...`. Latencies are in cycles.
 """
 
 import itertools
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from results.analysis.study import label_of
-from results.figures.style import engine_order, name
+from results.model import engines
+from results.model.cell import read_cell, selected
 
 OPS = {"cas": "CAS", "fence": "full fence", "stop": "cancellation"}
 _MECHANISM = {"cas": "mechanism_atomic", "fence": "mechanism_fence", "stop": "mechanism_charge"}
 SLOPE = 0.05  # a mechanism is used when its slope is within this of 1,
 AGREE = 0.05  # two of them agree when their latencies differ by no more than this,
-SAME_REGION = 0.02  # and two ways to the region of interest by no more than this
+SAME_REGION = 0.02  # and two methods of finding the region of interest by no more than this
+TWO_LENGTHS = "two lengths"
 
 
 @dataclass(frozen=True)
@@ -67,16 +68,15 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Region:
-    """Cycles per pair of one workload by each way to the region of interest; None: not to be had.
+    """Cycles per pair of one workload, by each method of finding the region of interest: the
+    options of the engine label that choose one, and `two lengths` of the whole program.
 
     `spread` is the largest relative difference between two of them, None with one alone."""
 
     isa: str
-    model: str
+    engine: str
     workload: str
-    by_m5: float | None
-    by_pc_count: float | None
-    by_differencing: float | None
+    costs: Mapping[str, float]
     spread: float | None
 
     @property
@@ -86,25 +86,26 @@ class Region:
 
 
 def sweeps(connection: sqlite3.Connection) -> list[Sweep]:
-    """Every latency sweep on gem5 with two settings or more, by operation, ISA and engine."""
+    """Every sweep of a latency that a mechanism sets, with two settings or more, by operation, ISA
+    and engine. An engine that takes latencies as they are names no mechanism."""
     found: dict[tuple[str, ...], dict[int, float]] = {}
     mechanisms: dict[tuple[str, ...], set[str]] = {}
     for engine, machine, isa, flavour, op, cas, fence, cancel, cycles, text in connection.execute(
         "SELECT c.engine, c.machine, c.isa, c.flavour, op, c.cas, c.fence_latency, cancel, cycles, "
-        "resolved FROM calibrations c JOIN runs ON runs.id = c.run_id "
-        "WHERE c.engine GLOB 'gem5/*' ORDER BY c.id"
+        "resolved FROM calibrations c JOIN runs ON runs.id = c.run_id ORDER BY c.id"
     ):
         value = {"cas": cas, "fence": fence, "stop": cancel}.get(op)
-        if value is None:
-            continue  # another operation, or the machine's own latency
+        mechanism = json.loads(text).get(_MECHANISM[op]) if value is not None else None
+        if value is None or mechanism is None:
+            continue  # another operation, the machine's own latency, or set by no mechanism
         key = (op, isa, flavour, engine, machine)
         found.setdefault(key, {})[value] = cycles
-        mechanisms.setdefault(key, set()).add(json.loads(text).get(_MECHANISM[op], "unknown"))
+        mechanisms.setdefault(key, set()).add(mechanism)
     fits = [_fit(key, points, mechanisms[key]) for key, points in found.items() if len(points) > 1]
     order = list(OPS)
     return sorted(
         fits,
-        key=lambda s: (order.index(s.op), s.isa, s.flavour, engine_order(s.engine), s.machine),
+        key=lambda s: (order.index(s.op), s.isa, s.flavour, engines.order(s.engine), s.machine),
     )
 
 
@@ -131,27 +132,19 @@ def agreements(found: Sequence[Sweep]) -> list[Agreement]:
     ]
 
 
-def model_of(label: str) -> str:
-    """An engine label without its variants: `gem5/minor/sentinel` is `gem5/minor`."""
-    return "/".join(label.split("/")[:2])
-
-
 def _subject(sweep: Sweep) -> tuple[str, ...]:
-    return (model_of(sweep.engine), sweep.machine, sweep.isa, sweep.flavour, sweep.op)
+    return (engines.entry(sweep.engine).label, sweep.machine, sweep.isa, sweep.flavour, sweep.op)
 
 
 def regions(connection: sqlite3.Connection) -> list[Region]:
-    """The ways to the region of interest side by side, from the runs of `roi/<isa>/<model>`."""
-    found = []
-    for (series,) in connection.execute(
-        "SELECT DISTINCT name FROM series WHERE name GLOB 'roi/*/*' ORDER BY name"
-    ).fetchall():
-        _, isa, model = series.split("/", 2)
-        by_workload: dict[str, dict[str, list[_Length]]] = {}
-        for workload, way, length in _lengths(connection, series):
-            by_workload.setdefault(workload, {}).setdefault(way, []).append(length)
-        found += [_region(isa, model, work, ways) for work, ways in by_workload.items()]
-    return sorted(found, key=lambda r: (r.isa, engine_order(f"gem5/{r.model}"), r.workload))
+    """The methods of finding the region of interest side by side, from the series `roi/...`."""
+    found: dict[tuple[str, str, str], dict[str, list[_Length]]] = {}
+    for key, method, length in _lengths(connection):
+        found.setdefault(key, {}).setdefault(method, []).append(length)
+    return sorted(
+        (_region(key, methods) for key, methods in found.items()),
+        key=lambda r: (r.isa, engines.order(r.engine), r.workload),
+    )
 
 
 @dataclass(frozen=True)
@@ -163,28 +156,32 @@ class _Length:
     total: float
 
 
-def _lengths(connection: sqlite3.Connection, series: str) -> Iterator[tuple[str, str, _Length]]:
-    """Good runs of a series as (workload, way to the region, length)."""
-    for engine, lock, fence, variant, flavour, workload, pairs, cost, total in connection.execute(
-        "SELECT engine, lock, fence, variant, flavour, workload, pairs.value, cost.value, "
-        "total.value FROM series JOIN runs ON runs.id = series.run_id AND status = 'ok' "
+def _lengths(
+    connection: sqlite3.Connection,
+) -> Iterator[tuple[tuple[str, str, str], str, _Length]]:
+    """Good runs as ((ISA, engine, workload in words), method, length)."""
+    for pairs, cost, total, *columns in connection.execute(
+        f"SELECT pairs.value, cost.value, total.value, {selected()} "
+        "FROM series JOIN runs ON runs.id = series.run_id AND status = 'ok' "
         "JOIN metrics pairs ON pairs.run_id = id AND pairs.name = 'pairs' "
         "JOIN metrics cost ON cost.run_id = id AND cost.name = 'cycles_per_pair' "
         "JOIN metrics total ON total.run_id = id AND total.name = 'total_cycles' "
-        "WHERE series.name = ? ORDER BY id",
-        (series,),
+        "WHERE series.name GLOB 'roi/*' ORDER BY series.name, id"
     ):
-        words = f"{name(label_of(lock, fence, variant))}, {workload}, {flavour}"
-        yield words, engine.split("/")[-1], _Length(pairs, cost, total)
+        cell = read_cell(columns)
+        engine = engines.entry(cell.engine).label
+        words = f"{cell.label.words()}, {cell.workload}, {cell.flavour}"
+        method = cell.engine.removeprefix(f"{engine}/")
+        yield (cell.isa, engine, words), method, _Length(pairs, cost, total)
 
 
-def _region(isa: str, model: str, workload: str, ways: dict[str, list[_Length]]) -> Region:
-    longest = {way: max(found, key=lambda one: one.pairs) for way, found in ways.items()}
-    by_m5, by_pc = (longest[way].cost if way in longest else None for way in ("m5", "pc_count"))
-    by_differencing = _difference(ways.get("pc_count", []))
-    known = [value for value in (by_m5, by_pc, by_differencing) if value is not None]
-    spread = max(known) / min(known) - 1 if len(known) > 1 else None
-    return Region(isa, model, workload, by_m5, by_pc, by_differencing, spread)
+def _region(key: tuple[str, str, str], methods: Mapping[str, Sequence[_Length]]) -> Region:
+    costs = {method: max(runs, key=lambda one: one.pairs).cost for method, runs in methods.items()}
+    differences = [found for runs in methods.values() if (found := _difference(runs)) is not None]
+    if differences:  # whichever the method, the whole program is the same
+        costs[TWO_LENGTHS] = differences[-1]
+    spread = max(costs.values()) / min(costs.values()) - 1 if len(costs) > 1 else None
+    return Region(*key, costs, spread)
 
 
 def _difference(runs: Sequence[_Length]) -> float | None:

@@ -10,9 +10,10 @@ import numpy as np
 
 from results.analysis.winners import Surface, interpolate
 from results.errors import LockcrossError
+from results.model import engines
+from results.model.cell import Cell, read_cell, selected
+from results.model.label import FULL, LockLabel
 from results.store import compilers
-
-EMBEDDED = "qemu"  # the label of the embedded engine
 
 
 class NoDataError(LockcrossError):
@@ -48,11 +49,11 @@ class Grid:
     flavour: str
     cas: tuple[float, ...]
     fence: tuple[float, ...]
-    costs: Mapping[str, Surface]
+    costs: Mapping[LockLabel, Surface]
     crossings: tuple["MapCrossing", ...]
     marks: tuple[Mark, ...]
 
-    def cost_at(self, label: str, cas: Surface, fence: Surface) -> Surface:
+    def cost_at(self, label: LockLabel, cas: Surface, fence: Surface) -> Surface:
         """Interpolated cost of a lock at measured latencies."""
         return interpolate(self.cas, self.fence, self.costs[label], cas, fence)
 
@@ -61,27 +62,31 @@ class Grid:
 class MapCrossing:
     """Two locks cost the same at these measured latencies (cycles)."""
 
-    lock_a: str
-    lock_b: str
+    lock_a: LockLabel
+    lock_b: LockLabel
     cas: float
     fence: float
 
 
 @dataclass(frozen=True)
 class SeriesRun:
-    """A run of a series: its lock label, its cost in core cycles per pair, the latencies that
-    were set (cycles, by axis) and what the engine made of all options."""
+    """A run of a series: its cost in core cycles per pair, and what the engine made of all
+    options."""
 
     id: int
-    label: str
-    parameters: dict[str, int]
-    given: dict[str, int]
+    cell: Cell
     resolved: dict[str, int]
     cost: float
 
+    @property
+    def label(self) -> LockLabel:
+        """The lock label."""
+        return self.cell.label
+
     def latency(self, axis: str, option: str) -> int | None:
         """A set latency, or else the machine's own, which an engine may report as `option`."""
-        return self.given.get(axis, self.resolved.get(option))
+        given: int | None = getattr(self.cell, axis)
+        return self.resolved.get(option) if given is None else given
 
 
 @dataclass(frozen=True)
@@ -95,13 +100,13 @@ class FoundCrossover:
     setting: dict[str, int]
     axis: str
     unit: str
-    lock_a: str
-    lock_b: str
+    lock_a: LockLabel
+    lock_b: LockLabel
     low: int
     high: int
     tolerance: int
     verdict: str
-    below: str
+    below: LockLabel
     value: float | None
     bracket_low: int | None
     bracket_high: int | None
@@ -135,13 +140,7 @@ def isa_title(connection: sqlite3.Connection, name: str) -> str:
 
 def engine(connection: sqlite3.Connection) -> str:
     """The engine label of the study. Raises NoDataError."""
-    return str(fact(connection, "plan").get("engine", EMBEDDED))
-
-
-def label_of(lock: str, fence: str, variant: str = "") -> str:
-    """The lock label (docs/interfaces.md, section 8)."""
-    named = f"{lock}:{variant}" if variant else lock
-    return named if fence == "full" else f"{named}/{fence}"
+    return str(fact(connection, "plan").get("engine", engines.DEFAULT))
 
 
 def series_names(connection: sqlite3.Connection, kind: str) -> list[tuple[str, ...]]:
@@ -161,8 +160,7 @@ def _index(values: Sequence[str], value: str) -> int:
 def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     """The good runs of a series. Raises NoDataError when they are of several compilers."""
     rows = connection.execute(
-        "SELECT compiler, runs.id, lock, fence, variant, parameters, cas, fence_latency, cancel, "
-        "resolved, value FROM series "
+        f"SELECT compiler, resolved, value, runs.id, {selected()} FROM series "
         "JOIN runs ON runs.id = series.run_id "
         "JOIN metrics ON metrics.run_id = runs.id AND metrics.name = 'cycles_per_pair' "
         "WHERE series.name = ? AND status = 'ok' ORDER BY runs.id",
@@ -172,25 +170,20 @@ def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
         raise NoDataError(
             f"the series {name} mixes programs of {' and '.join(found)}; make it anew with one"
         )
-    axes = ("cas", "fence_latency", "cancel")
     return [
-        SeriesRun(
-            run_id, label_of(lock, fence, variant), json.loads(parameters),
-            {axis: value for axis, value in zip(axes, given, strict=True) if value is not None},
-            json.loads(resolved), cost,
-        )
-        for _, run_id, lock, fence, variant, parameters, *given, resolved, cost in rows
-    ]  # fmt: skip
+        SeriesRun(run_id, read_cell(columns), json.loads(resolved), cost)
+        for _, resolved, cost, run_id, *columns in rows
+    ]
 
 
 def grid(connection: sqlite3.Connection, isa_name: str, flavour: str) -> Grid:
     """The winner map of a flavour. Raises NoDataError when runs of it are missing."""
     known = isa(connection, isa_name)
-    places: dict[str, dict[tuple[int, int], float]] = {}
+    places: dict[LockLabel, dict[tuple[int, int], float]] = {}
     for run in series(connection, f"map/{isa_name}/{flavour}"):
         # A run without full fences serves for all latencies of one: it was left unset there.
         own = run.latency("fence_latency", f"fence_{known.full_fence}")
-        cas, fence = run.latency("cas", "cas_success"), -1 if "/" in run.label else own
+        cas, fence = run.latency("cas", "cas_success"), own if run.label.fence == FULL else -1
         if cas is None or fence is None:
             raise NoDataError(f"run {run.id} of the winner map does not say its latencies")
         places.setdefault(run.label, {})[cas, fence] = run.cost
@@ -250,14 +243,14 @@ def _map_crossings(
     ):
         fixed = json.loads(setting)
         x, y = (value, fixed["fence_latency"]) if axis == "cas" else (fixed["cas"], value)
-        found.append(MapCrossing(lock_a, lock_b, cas(x), fence(y)))
+        found.append(MapCrossing(LockLabel(lock_a), LockLabel(lock_b), cas(x), fence(y)))
     return found
 
 
 def marks(connection: sqlite3.Connection, isa_name: str, flavour: str, without: str) -> list[Mark]:
-    """Machines calibrated as they are, but for the study's own (`without`). On gem5 a CAS and a
-    fence cost what its core model makes of them, not what the processor's do: there only the
-    study's own machine is one of them."""
+    """Machines calibrated as they are, but for the study's own (`without`). Where a CAS and a fence
+    cost what the engine's core model makes of them, not what the processor's do, only the study's
+    own machine is one of them."""
     found = []
     label, own = engine(connection), fact(connection, "plan")["machine"]
     for name, title, text, cas, fence in connection.execute(
@@ -270,7 +263,7 @@ def marks(connection: sqlite3.Connection, isa_name: str, flavour: str, without: 
         "AND name != ? AND a.engine = ? ORDER BY name",
         (isa_name, flavour, without, label),
     ):
-        if label != EMBEDDED and name != own:
+        if engines.entry(label).own_costs and name != own:
             continue
         figures = json.loads(text)["latency"][isa_name]
         option = f"fence_{isa(connection, isa_name).full_fence}"
@@ -289,7 +282,9 @@ def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover
     found = []
     for row in rows:
         values = dict(zip(columns, row, strict=True))
-        found.append(FoundCrossover(**values | {"setting": json.loads(values["setting"])}))
+        labels = {name: LockLabel(values[name]) for name in ("lock_a", "lock_b", "below")}
+        setting = json.loads(values["setting"])
+        found.append(FoundCrossover(**values | labels | {"setting": setting}))
     return found
 
 

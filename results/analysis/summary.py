@@ -16,7 +16,7 @@ from results.analysis.study import (
     series_names,
 )
 from results.analysis.winners import Win, winner
-from results.figures.style import name
+from results.model.label import FULL, LockLabel
 
 AXES = {
     "cas": "CAS latency",
@@ -42,10 +42,10 @@ class Row:
     cas: float
     fence: float
     assumed: bool
-    costs: dict[str, float]
+    costs: dict[LockLabel, float]
     full: Win
     any_fence: Win | None
-    aside: tuple[str, ...]  # labels shown but not compared
+    aside: tuple[LockLabel, ...]  # labels shown but not compared
 
     def sentence(self) -> str:
         """The winner of this row in words."""
@@ -58,18 +58,18 @@ class Row:
         if self.any_fence is not None:
             text += f" With any kind of fence, {_victory(self.any_fence, self.costs)}."
         for label in self.aside:
-            text += f" Not compared: {name(label)}, {self.costs[label]:.1f}."
+            text += f" Not compared: {label.words()}, {self.costs[label]:.1f}."
         return text
 
 
-def _victory(win: Win, costs: dict[str, float]) -> str:
+def _victory(win: Win, costs: dict[LockLabel, float]) -> str:
     cost = costs[win.lock]
     if win.margin == 0:
-        return f"{name(win.lock)} and {name(win.runner_up)} tie at {cost:.1f} cycles a pair"
+        return f"{win.lock.words()} and {win.runner_up.words()} tie at {cost:.1f} cycles a pair"
     share = 100 * win.margin / costs[win.runner_up]
     return (
-        f"{name(win.lock)} wins: {cost:.1f} cycles a pair, {win.margin:.2f} ({share:.1f} %) less "
-        f"than {name(win.runner_up)}"
+        f"{win.lock.words()} wins: {cost:.1f} cycles a pair, {win.margin:.2f} ({share:.1f} %) less "
+        f"than {win.runner_up.words()}"
     )
 
 
@@ -80,8 +80,8 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
     for machine, isa_name, flavour in series_names(connection, "table"):
         runs = series(connection, f"table/{machine}/{isa_name}/{flavour}")
         costs = dict(sorted(((r.label, r.cost) for r in runs), key=lambda pair: pair[1]))
-        compared = {k: v for k, v in costs.items() if k.partition("/")[0] in plan["locks"]}
-        full = {label: cost for label, cost in compared.items() if "/" not in label}
+        compared = {k: v for k, v in costs.items() if k.lock in plan["locks"]}
+        full = {label: cost for label, cost in compared.items() if label.fence == FULL}
         known = {mark.machine: mark for mark in marks(connection, isa_name, flavour, "")}
         if machine not in known or len(full) < 2:
             continue  # not calibrated, or nothing to compare
@@ -107,7 +107,7 @@ class CrossoverSentence:
     axis: str
     unit: str
     setting: str
-    pair: tuple[str, str]
+    pair: tuple[LockLabel, LockLabel]
     words: str
     value: float | None
     bracket: str
@@ -156,13 +156,13 @@ def _words(one: FoundCrossover, value: float | None, scale: Scale | None) -> str
         low, high = (_shown(one, end, scale) for end in (one.low, one.high))
         reach = f"everywhere from {low:,.0f} to {high:,.0f} {unit}"
         if one.verdict == "tie":
-            return f"{name(one.lock_a)} and {name(one.lock_b)} cost the same {reach}"
+            return f"{one.lock_a.words()} and {one.lock_b.words()} cost the same {reach}"
         loser = one.lock_b if one.below == one.lock_a else one.lock_a
-        return f"{name(one.below)} beats {name(loser)} {reach}"
+        return f"{one.below.words()} beats {loser.words()} {reach}"
     above = one.lock_b if one.below == one.lock_a else one.lock_a
     digits = 0 if value >= 1000 else 1
     # Of the two alone: a third lock may be cheaper than both.
     return (
-        f"{name(above)} beats {name(one.below)} above {value:,.{digits}f} {unit} and loses to it "
-        "below"
+        f"{above.words()} beats {one.below.words()} above {value:,.{digits}f} {unit} and loses "
+        "to it below"
     )

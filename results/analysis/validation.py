@@ -1,28 +1,30 @@
-"""The embedded engine against gem5: errors, the order of the locks, changed winners, speed.
+"""A candidate engine against a reference engine: errors, the order of the locks, changed winners,
+speed.
 
-Pure analysis of the series `validation/<set>`, which hold the runs of both engines. Costs are
-cycles per acquire-release pair; errors are relative to gem5. A run that failed or was refused is
+Pure analysis of the series `validation/<set>`, which hold the runs of both. Costs are cycles per
+acquire-release pair; errors are relative to the reference. A run that failed or was refused is
 named and counted, and takes no part in any mean.
 """
 
 import itertools
-import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from results.analysis.study import EMBEDDED, label_of, optional_fact
-from results.figures.style import LATENCIES, engine_order, flavour_name, name
+from results.analysis.study import optional_fact
+from results.model import engines
+from results.model.cell import AXES, Cell, read_cell, selected
+from results.model.flavours import flavour_name
+from results.model.label import LockLabel
 
 FLOOR = "null"  # what a workload costs without a lock: in no contest
 ALL_ISAS = "all"  # stands for the ISA in the summary of a whole set
-CLEAR = 0.10  # the order of two locks counts when their costs on gem5 differ by more
+CLEAR = 0.10  # two locks are ranked only if their costs on the reference differ by more
 
-_COLUMNS = """SELECT series.name, runs.id, engine, lock, fence, variant, machine, isa, flavour,
-    workload, parameters, threads, cas, fence_latency, cancel, seed, status, cause, duration_s,
-    cost.value, instructions.value
+_RUNS = f"""SELECT series.name, runs.id, status, cause, duration_s, cost.value, instructions.value,
+    {selected()}
 FROM series JOIN runs ON runs.id = series.run_id
 LEFT JOIN metrics cost ON cost.run_id = runs.id AND cost.name = 'cycles_per_pair'
 LEFT JOIN metrics instructions ON instructions.run_id = runs.id
@@ -30,36 +32,23 @@ LEFT JOIN metrics instructions ON instructions.run_id = runs.id
 WHERE series.name GLOB 'validation/*' ORDER BY series.name, runs.id"""
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What the locks of a contest have in common (latencies in cycles as set; None: the
-    machine's own). `parameters` is JSON with sorted keys."""
-
-    machine: str
-    isa: str
-    flavour: str
-    workload: str
-    parameters: str
-    threads: int
-    cas: int | None
-    fence_latency: int | None
-    cancel: int | None
-    seed: int
-
-    def words(self) -> str:
-        """The setting, readable."""
-        given = ", ".join(f"{key} {value}" for key, value in json.loads(self.parameters).items())
-        parts = [
-            f"{self.workload} ({given})",
-            f"{self.threads} thread{'s' if self.threads > 1 else ''}",
-            f"{self.machine} {flavour_name(self.flavour)}",
-        ]
-        parts += [
-            f"{words} {value}"
-            for key, words in LATENCIES.items()
-            if (value := getattr(self, key)) is not None
-        ]
-        return ", ".join(parts)
+def setting_words(setting: Cell) -> str:
+    """What the locks of a contest have in common, readable."""
+    given = ", ".join(f"{key} {value}" for key, value in setting.parameters.items())
+    threads = f"{setting.threads} thread{'s' if setting.threads > 1 else ''}"
+    if setting.cores is not None:
+        threads += f" on {setting.cores} core{'s' if setting.cores > 1 else ''}"
+    parts = [
+        f"{setting.workload} ({given})",
+        threads,
+        f"{setting.machine} {flavour_name(setting.flavour)}",
+    ]
+    parts += [
+        f"{axis.words} {value}"
+        for axis in AXES
+        if axis.words and (value := getattr(setting, axis.name)) is not None
+    ]
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -68,14 +57,12 @@ class Run:
 
     set: str
     id: int
-    engine: str
-    label: str
-    setting: Setting
     status: str
     cause: str
     duration_s: float
     cost: float | None  # cycles per pair
     instructions: float | None
+    cell: Cell
 
     @property
     def ok(self) -> bool:
@@ -84,24 +71,22 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """The same cell on both engines, in cycles per pair."""
+class Compared:
+    """The same cell on both engines, in cycles per pair; `cell` is the reference's."""
 
     set: str
-    engine: str  # gem5's label
-    label: str
-    setting: Setting
-    qemu: float
-    gem5: float
+    cell: Cell
+    candidate: float
+    reference: float
 
     @property
     def error(self) -> float:
-        """Relative to gem5, with its sign: above zero, the embedded engine is the dearer."""
-        return (self.qemu - self.gem5) / self.gem5
+        """Relative to the reference, with its sign: above zero, the candidate is the dearer."""
+        return (self.candidate - self.reference) / self.reference
 
     def words(self) -> str:
         """Lock and setting, readable."""
-        return f"{name(self.label)} in {self.setting.words()}"
+        return f"{self.cell.label.words()} in {setting_words(self.cell)}"
 
 
 @dataclass(frozen=True)
@@ -115,22 +100,24 @@ class LeftOut:
 @dataclass(frozen=True)
 class WinnerChange:
     """A setting in which the engines have different cheapest locks. `loss`: how much dearer the
-    embedded engine's winner is on gem5 than gem5's own, relative to it."""
+    candidate's winner is on the reference than the reference's own, relative to it."""
 
     setting: str
-    gem5: str  # lock labels
-    qemu: str
+    reference: LockLabel
+    candidate: LockLabel
     loss: float
 
 
 @dataclass(frozen=True)
 class SetSummary:
-    """One set on one engine label and ISA. Errors and shares are fractions; None: nothing to
-    take them from, or no bar. `met` is None where there is no bar or no cell."""
+    """One set on one ISA, `candidate` and `reference` being engine labels. Errors and shares are
+    fractions; None: nothing to take them from, or no bar. `met` is None where there is no bar or no
+    cell."""
 
     set: str
     title: str
-    engine: str
+    candidate: str
+    reference: str
     isa: str
     cells: int
     mean_error: float | None  # of absolute values
@@ -168,65 +155,100 @@ class _Bars:
 def load(connection: sqlite3.Connection) -> list[Run]:
     """Every run of every validation set."""
     return [
-        Run(series.partition("/")[2], run_id, engine, label_of(lock, fence, variant),
-            Setting(*row[:10]), *row[10:])
-        for series, run_id, engine, lock, fence, variant, *row in connection.execute(_COLUMNS)
-    ]  # fmt: skip
+        Run(
+            series.partition("/")[2],
+            run_id,
+            status,
+            cause,
+            seconds,
+            cost,
+            count,
+            read_cell(columns),
+        )
+        for series, run_id, status, cause, seconds, cost, count, *columns in connection.execute(
+            _RUNS
+        )
+    ]
 
 
-def compare(runs: Sequence[Run]) -> list[Cell]:
+def candidates(connection: sqlite3.Connection) -> dict[str, str]:
+    """Set -> the engine that is judged there. Databases of earlier versions do not say which."""
+    facts = optional_fact(connection, "validation_bars") or {}
+    return {name: fact.get("candidate", engines.DEFAULT) for name, fact in facts.items()}
+
+
+def compare(connection: sqlite3.Connection) -> list[Compared]:
     """The cells that ended well on both engines."""
-    embedded = {(r.set, r.setting, r.label): r for r in runs if r.engine == EMBEDDED}
+    return _compare(load(connection), candidates(connection))
+
+
+def _compare(runs: Sequence[Run], judged: Mapping[str, str]) -> list[Compared]:
+    def is_candidate(run: Run) -> bool:
+        return run.cell.engine == judged.get(run.set, engines.DEFAULT)
+
+    others = {_subject(run): run for run in runs if is_candidate(run)}
     found = []
     for run in runs:
-        other = embedded.get((run.set, run.setting, run.label))
-        if run.engine == EMBEDDED or other is None or not (run.ok and other.ok):
+        other = others.get(_subject(run))
+        if is_candidate(run) or other is None or not (run.ok and other.ok):
             continue
         assert run.cost is not None and other.cost is not None
-        found.append(Cell(run.set, run.engine, run.label, run.setting, other.cost, run.cost))
+        found.append(Compared(run.set, run.cell, other.cost, run.cost))
     return found
 
 
+def _subject(run: Run) -> tuple[str, Cell, LockLabel]:
+    """What two runs that are compared have in common."""
+    return run.set, run.cell.setting(), run.cell.label
+
+
 def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
-    """Every set by engine label and ISA, and behind several ISAs the whole set, to which the bars
+    """Every set by reference and ISA, and behind several ISAs the whole set, to which the bars
     apply; empty for a database without validation."""
     runs = load(connection)
+    judged = candidates(connection)
     facts = optional_fact(connection, "validation_bars") or {}
     java = (optional_fact(connection, "java_locks") or {}).get("names")
-    cells = compare(runs)
+    cells = _compare(runs, judged)
     threads = {
-        name: max(run.setting.threads for run in runs if run.set == name)
+        name: max(run.cell.threads for run in runs if run.set == name)
         for name in {run.set for run in runs}
     }
-    groups = {(r.set, r.engine, r.setting.isa) for r in runs if r.engine != EMBEDDED}
-    # The simplest model first, and what runs alone before what contends.
-    ordered = sorted(groups, key=lambda g: (engine_order(g[1]), threads[g[0]], g))
+    groups = {
+        (r.set, r.cell.engine, r.cell.isa)
+        for r in runs
+        if r.cell.engine != judged.get(r.set, engines.DEFAULT)
+    }
+    # As the registry has the engines, and what runs alone before what contends.
+    ordered = sorted(groups, key=lambda g: (engines.order(g[1]), threads[g[0]], g))
     found = []
     for (title, engine), some in itertools.groupby(ordered, key=lambda g: g[:2]):
         fact = facts.get(title, {})
-        here = [c for c in cells if (c.set, c.engine) == (title, engine)]
+        pair = (judged.get(title, engines.DEFAULT), engine)
+        here = [c for c in cells if (c.set, c.cell.engine) == (title, engine)]
+        own = [r for r in runs if r.set == title and r.cell.engine in pair]
         isas = [isa for _, _, isa in some]
         found += [
             _summary(
-                (title, engine, isa),
+                (title, *pair, isa),
                 fact if len(isas) == 1 else {"title": fact.get("title", title)},
-                [c for c in here if c.setting.isa == isa],
-                [r for r in runs if r.set == title and r.setting.isa == isa],
+                [c for c in here if c.cell.isa == isa],
+                [r for r in own if r.cell.isa == isa],
                 java,
             )
             for isa in isas
         ]
         if len(isas) > 1:  # what is found in it stands with the ISAs
-            everything = [r for r in runs if r.set == title]
-            whole = _summary((title, engine, ALL_ISAS), fact, here, everything, java)
+            whole = _summary((title, *pair, ALL_ISAS), fact, here, own, java)
             found.append(replace(whole, worst_cell="", contests=0, winner_changes=(), left_out=()))
     return found
 
 
 def _summary(
-    group: tuple[str, str, str], facts: Mapping[str, Any], cells: Sequence[Cell],
+    group: tuple[str, str, str, str], facts: Mapping[str, Any], cells: Sequence[Compared],
     runs: Sequence[Run], java: Sequence[str] | None,
 ) -> SetSummary:  # fmt: skip
+    name, candidate, reference, isa = group
     bars = _Bars(facts.get("mean"), facts.get("worst"), facts.get("order"))
     worst = max(cells, key=lambda cell: abs(cell.error), default=None)
     agreed = [same for contest in _contests(cells, None) for same in _orders(contest)]
@@ -235,67 +257,68 @@ def _summary(
     mean = fmean(map(abs, errors)) if errors else None
     highest = abs(worst.error) if worst else None
     share = sum(agreed) / len(agreed) if agreed else None
-    failed = any(r.status == "failed" for r in runs if r.engine in (group[1], EMBEDDED))
+    failed = any(run.status == "failed" for run in runs)
     return SetSummary(
-        set=group[0], title=facts.get("title", group[0]), engine=group[1], isa=group[2],
+        set=name, title=facts.get("title", name), candidate=candidate, reference=reference, isa=isa,
         cells=len(cells),
         mean_error=mean, worst_error=highest, worst_cell=worst.words() if worst else "",
         signed_error=fmean(errors) if errors else None,
         order_share=share, order_pairs=len(agreed), contests=len(contests),
         winner_changes=tuple(change for c in contests if (change := _change(c))),
-        left_out=tuple(_left_out(group[1], runs)),
+        left_out=tuple(_left_out((reference, candidate), runs)),
         bar_mean=bars.mean, bar_worst=bars.worst, bar_order=bars.order,
         met=_met(bars, mean, highest, share, failed),
     )  # fmt: skip
 
 
-def _contests(cells: Sequence[Cell], locks: Sequence[str] | None) -> list[list[Cell]]:
+def _contests(cells: Sequence[Compared], locks: Sequence[str] | None) -> list[list[Compared]]:
     """Cells of `locks` (None: of all but the floor) by setting, where there are two or more."""
-    settings: dict[Setting, list[Cell]] = {}
-    for cell in cells:
-        lock = cell.label.partition("/")[0]
-        if lock != FLOOR and (locks is None or lock in locks):
-            settings.setdefault(cell.setting, []).append(cell)
+    settings: dict[Cell, list[Compared]] = {}
+    for one in cells:
+        if one.cell.lock != FLOOR and (locks is None or one.cell.lock in locks):
+            settings.setdefault(one.cell.setting(), []).append(one)
     return [contest for contest in settings.values() if len(contest) > 1]
 
 
-def _orders(contest: Sequence[Cell]) -> list[bool]:
-    """For each two locks that clearly differ on gem5: are they in the same order on both?"""
+def _orders(contest: Sequence[Compared]) -> list[bool]:
+    """For each two locks that clearly differ on the reference: have both the same order?"""
     found = []
     for pair in itertools.combinations(contest, 2):
-        cheap, dear = sorted(pair, key=lambda cell: cell.gem5)
-        if dear.gem5 > cheap.gem5 * (1 + CLEAR):
-            found.append(cheap.qemu < dear.qemu)
+        cheap, dear = sorted(pair, key=lambda cell: cell.reference)
+        if dear.reference > cheap.reference * (1 + CLEAR):
+            found.append(cheap.candidate < dear.candidate)
     return found
 
 
-def _change(contest: Sequence[Cell]) -> WinnerChange | None:
+def _change(contest: Sequence[Compared]) -> WinnerChange | None:
     """The change of winner, if there is one: locks of equal cost share the first place."""
-    here, there = min(cell.gem5 for cell in contest), min(cell.qemu for cell in contest)
-    if any(cell.gem5 == here and cell.qemu == there for cell in contest):
+    least = min(one.reference for one in contest)
+    least_there = min(one.candidate for one in contest)
+    if any(one.reference == least and one.candidate == least_there for one in contest):
         return None
-    on_gem5 = min((c for c in contest if c.gem5 == here), key=lambda c: c.label)
-    on_qemu = min((c for c in contest if c.qemu == there), key=lambda c: (c.gem5, c.label))
+    here = min((c for c in contest if c.reference == least), key=lambda c: c.cell.label)
+    there = min(
+        (c for c in contest if c.candidate == least_there),
+        key=lambda c: (c.reference, c.cell.label),
+    )
     return WinnerChange(
-        on_gem5.setting.words(), on_gem5.label, on_qemu.label, on_qemu.gem5 / here - 1
+        setting_words(here.cell), here.cell.label, there.cell.label, there.reference / least - 1
     )
 
 
-def _left_out(engine: str, runs: Sequence[Run]) -> list[LeftOut]:
-    """Cells of a set and ISA without a comparison between `engine` and the embedded one."""
-    sides: dict[tuple[Setting, str], dict[str, Run]] = {}
+def _left_out(pair: tuple[str, str], runs: Sequence[Run]) -> list[LeftOut]:
+    """Cells of a set and ISA without a comparison between a pair of engines."""
+    sides: dict[tuple[str, Cell, LockLabel], dict[str, Run]] = {}
     for run in runs:
-        if run.engine in (engine, EMBEDDED):
-            sides.setdefault((run.setting, run.label), {})[run.engine] = run
+        sides.setdefault(_subject(run), {})[run.cell.engine] = run
     found = []
-    for (setting, label), both in sides.items():
+    for (_, setting, label), both in sides.items():
         reasons = [
-            _why_not(side, both.get(side))
-            for side in (engine, EMBEDDED)
-            if side not in both or not both[side].ok
+            _why_not(side, both.get(side)) for side in pair if side not in both or not both[side].ok
         ]
         if reasons:
-            found.append(LeftOut(f"{name(label)} in {setting.words()}", "; ".join(reasons)))
+            words = f"{label.words()} in {setting_words(setting)}"
+            found.append(LeftOut(words, "; ".join(reasons)))
     return found
 
 
@@ -323,13 +346,13 @@ def _met(
 
 
 def speeds(connection: sqlite3.Connection) -> list[Speed]:
-    """How fast each engine is, the embedded one first; only of runs that ended well."""
+    """How fast each engine is, as the registry has them; only of runs that ended well."""
     by_engine: dict[str, dict[int, Run]] = {}
     for run in load(connection):  # a run may serve in several sets
         if run.ok and run.instructions is not None and run.duration_s > 0:
-            by_engine.setdefault(run.engine, {})[run.id] = run
+            by_engine.setdefault(run.cell.engine, {})[run.id] = run
     found = []
-    for engine in sorted(by_engine, key=engine_order):
+    for engine in sorted(by_engine, key=engines.order):
         runs = by_engine[engine].values()
         seconds = sum(run.duration_s for run in runs)
         instructions = sum(run.instructions or 0 for run in runs)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from results.model.label import LockLabel
+
 Surface = NDArray[np.float64]
 
 
@@ -14,12 +16,12 @@ Surface = NDArray[np.float64]
 class Win:
     """The cheapest lock, the next one, and how many cycles per pair lie between them."""
 
-    lock: str
-    runner_up: str
+    lock: LockLabel
+    runner_up: LockLabel
     margin: float
 
 
-def winner(costs: Mapping[str, float]) -> Win:
+def winner(costs: Mapping[LockLabel, float]) -> Win:
     """The winner among two locks or more (cycles per pair); of equal ones the first by name."""
     first, second = sorted(costs, key=lambda lock: (costs[lock], lock))[:2]
     return Win(first, second, costs[second] - costs[first])
@@ -42,8 +44,8 @@ def interpolate(
 
 
 def neighbours(
-    costs: Mapping[tuple[int, int], Mapping[str, float]],
-) -> list[tuple[str, str, tuple[int, int], tuple[int, int]]]:
+    costs: Mapping[tuple[int, int], Mapping[LockLabel, float]],
+) -> list[tuple[LockLabel, LockLabel, tuple[int, int], tuple[int, int]]]:
     """Pairs of neighbouring grid points with different winners: (lock, lock, point, point).
 
     Points are (x, y); neighbours share one coordinate and have no grid point between them.

@@ -78,9 +78,9 @@ DRAWINGS = (
     Drawing(
         "latency_calibration",
         LATENCY,
-        "Latency mechanisms on gem5: set against measured latency",
+        "Latency mechanisms: set against measured latency",
         "Measured latency of a CAS, of a full fence and of a cancellation against the latency that "
-        "was set, a column for each gem5 core model, a line for each instruction set and "
+        "was set, a column for each engine, a line for each instruction set and "
         "mechanism, with the line of least squares in words; brackets tell engines with one "
         "mechanism apart. The grey line has slope 1.",
         draw_latency,
@@ -88,10 +88,11 @@ DRAWINGS = (
     Drawing(
         "validation",
         VALIDATION,
-        "The embedded engine against gem5",
-        "Cycles per acquire-release pair on the embedded engine relative to gem5, over the cost on "
-        "gem5, a panel for each validation set: colours tell instruction sets apart, "
-        "markers locks. The grey band is 10 % on either side; each panel's worst cell is named.",
+        "The candidate engine against the reference",
+        "Cycles per acquire-release pair on the engine that is judged, relative to its reference, "
+        "over the cost on the reference, a panel for each validation set: colours tell "
+        "instruction sets apart, markers locks. The grey band is 10 % on either side; each "
+        "panel's worst cell is named.",
         draw_validation,
     ),
 )  # fmt: skip
@@ -102,8 +103,8 @@ ENGINES = Drawing(
     "engines",
     STUDY,
     "Where the cheapest lock changes, by engine",
-    "The borders of the winner map on the embedded engine and on gem5's core models over one "
-    "another, each over the latencies measured on that engine.",
+    "The borders of the winner map on several engines over one another, each over the latencies "
+    "measured on that engine.",
     lambda connection: draw_engines({"the database": connection}),
 )
 
@@ -113,7 +114,7 @@ def draw_all(
 ) -> dict[str, Path]:
     """Draws every figure that the database has data for into `folder`; returns the PNG of each by
     name. The SVG lies beside it. A figure that a study lacks is named on stderr. `others`: where
-    the parts about gem5 come from, if not from the database.
+    the validation and the latency sweeps come from, if not from the database.
 
     The same database gives the same bytes. Raises NoDataError for a database with nothing to
     draw, FigureError when a file cannot be written.

@@ -10,11 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from results.analysis.latency import model_of
-from results.analysis.study import EMBEDDED, NoDataError, engine, fact
+from results.analysis.study import NoDataError, engine, fact
 from results.analysis.winners import Surface
 from results.figures.parts import HALO
-from results.figures.style import ENGINE_LOOKS, engine_name, engine_order, isa_words, name
 from results.figures.winner_map import (
     RASTER,
     Panel,
@@ -24,6 +22,9 @@ from results.figures.winner_map import (
     panels_of,
     workload_words,
 )
+from results.model import engines
+from results.model.flavours import isa_words
+from results.model.label import LockLabel
 from results.store.compilers import compilers_of_study
 
 _COLUMNS = 3
@@ -45,24 +46,27 @@ class _Study:
 @dataclass(frozen=True)
 class _Border:
     study: _Study
-    pair: tuple[str, str]
+    pair: tuple[LockLabel, LockLabel]
     points: Surface  # (CAS, fence) in measured cycles, a row a point
 
 
 def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
-    """One panel for each flavour that a study on gem5 has, with the borders of every study given.
+    """One panel for each flavour that two engines or more have, with the borders of every study.
 
     `connections`: studies by a name for messages. Raises NoDataError.
     """
     _check_compilers(connections)
     studies = sorted(
         (_study(title, connection) for title, connection in connections.items()),
-        key=lambda study: engine_order(study.engine),
+        key=lambda study: engines.order(study.engine),
     )
-    on_gem5 = {place for study in studies if study.engine != EMBEDDED for place in study.panels}
-    places = dict.fromkeys(p for study in studies for p in study.panels if p in on_gem5)
+    by_place: dict[tuple[str, str], set[str]] = {}
+    for study in studies:
+        for place in study.panels:
+            by_place.setdefault(place, set()).add(study.engine)
+    places = [place for place, engines_of in by_place.items() if len(engines_of) > 1]
     if not places:
-        raise NoDataError(f"no study on gem5 among {', '.join(connections)}")
+        raise NoDataError(f"no two engines have a winner map in common in {', '.join(connections)}")
     columns = min(_COLUMNS, len(places))
     rows = -(-len(places) // columns)
     figure = Figure(figsize=(4.6 * columns, 4.4 * rows), layout="constrained")
@@ -114,7 +118,7 @@ def _draw_panel(ax: Axes, place: tuple[str, str], studies: Sequence[_Study]) -> 
 
 def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
     """Draws the borders as the grid's own costs have them, and the searched crossovers on them."""
-    colour, line, marker = ENGINE_LOOKS[model_of(study.engine)]
+    drawn_as = engines.entry(study.engine)
     x, y = mesh(panel.grid, RASTER)
     costs = {label: panel.grid.cost_at(label, x, y) for label in panel.labels}
     cheapest = np.min(list(costs.values()), axis=0)
@@ -126,11 +130,24 @@ def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
         if between.count() == 0 or not between.min() < 0 < between.max():
             continue
         drawn = ax.contour(
-            x, y, between, levels=[0], colors=[colour], linestyles=[line], linewidths=1.6, zorder=4
+            x,
+            y,
+            between,
+            levels=[0],
+            colors=[drawn_as.colour],
+            linestyles=[drawn_as.line],
+            linewidths=1.6,
+            zorder=4,
         )
         found += [_Border(study, pair, part) for part in drawn.allsegs[0] if len(part) > 1]
     for points in borders(panel).values():
-        ax.plot(*zip(*points, strict=True), marker, color=colour, markersize=3.5, zorder=4)
+        ax.plot(
+            *zip(*points, strict=True),
+            drawn_as.marker,
+            color=drawn_as.colour,
+            markersize=3.5,
+            zorder=4,
+        )
     return found
 
 
@@ -144,11 +161,11 @@ def _labelled(found: Sequence[_Border], studies: Sequence[_Study]) -> list[tuple
         for number, border in enumerate(own):
             parts = []
             if number == 0:
-                parts.append(engine_name(study.engine))
+                parts.append(engines.title(study.engine))
                 if study.workload != studies[0].workload:
                     parts.append(study.workload)
             if border.pair not in known:
-                parts.append(" / ".join(map(name, border.pair)))
+                parts.append(" / ".join(label.words() for label in border.pair))
             if parts:
                 texts.append((border, "\n".join(parts)))
     return texts
@@ -173,7 +190,7 @@ def _label(ax: Axes, found: Sequence[_Border], texts: Sequence[tuple[_Border, st
         inside = [p for p in places if (p[1] > half).all() and (p[1] < _PANEL - half).all()]
         spot, centre = max(inside or places, key=lambda p: _clearance(p[1], half, lines, taken))
         taken.append((centre, half))
-        colour = ENGINE_LOOKS[model_of(border.study.engine)][0]
+        colour = engines.entry(border.study.engine).colour
         ax.annotate(
             text, spot * scale + origin, xytext=centre * scale + origin, ha="center", va="center",
             fontsize=8, color=colour, path_effects=HALO, zorder=7,

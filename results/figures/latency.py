@@ -1,4 +1,4 @@
-"""Set against measured latency on gem5: a row an operation, a column a core model."""
+"""Set against measured latency: a row an operation, a column an engine."""
 
 import sqlite3
 from collections import Counter
@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from results.analysis.latency import OPS, Sweep, model_of, sweeps
+from results.analysis.latency import OPS, Sweep, sweeps
 from results.analysis.study import NoDataError, isa_title
-from results.figures.style import FLAVOUR_LOOKS, engine_name, engine_order, isa_words
+from results.figures.style import FLAVOUR_LOOKS
+from results.model import engines
+from results.model.flavours import isa_words
 
 _LINES = ("-", "--", ":", "-.")  # variants of a model on the same flavour
 
@@ -19,16 +21,18 @@ def draw_latency(connection: sqlite3.Connection) -> Figure:
     found = sweeps(connection)
     if not found:
         raise NoDataError("the database holds no latency sweeps; run ./lockcross validate")
-    models = sorted({model_of(one.engine) for one in found}, key=engine_order)
+    models = sorted({engines.entry(one.engine).label for one in found}, key=engines.order)
     ops = [op for op in OPS if any(one.op == op for one in found)]
     titles = {one.isa: isa_title(connection, one.isa) for one in found}
     figure = Figure(figsize=(4.3 * len(models), 3.9 * len(ops)), layout="constrained")
     axes = figure.subplots(len(ops), len(models), squeeze=False)
     for row, op in zip(axes, ops, strict=True):
         for ax, model in zip(row, models, strict=True):
-            shown = [one for one in found if one.op == op and model_of(one.engine) == model]
+            shown = [
+                one for one in found if one.op == op and engines.entry(one.engine).label == model
+            ]
             if shown:
-                ax.set_title(f"{engine_name(model)}: {OPS[op]}")
+                ax.set_title(f"{engines.title(model)}: {OPS[op]}")
                 _draw_panel(ax, shown, titles)
             else:
                 ax.axis("off")

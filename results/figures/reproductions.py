@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from results.analysis.study import NoDataError
-from results.figures.style import LOOKS, name
+from results.figures.style import LOOKS
+from results.model.label import FULL, LockLabel
 from results.published.reproduction import Reproduction, Row
 
 _PUBLISHED, _OURS = "#999999", "#0072B2"
@@ -41,7 +42,7 @@ def _series(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def _colour(label: str, others: list[str]) -> str:
     """A lock's colour; series that have none take the cycle's in turn."""
-    lock = label.partition("/")[0]
+    lock = LockLabel(label).with_full_fences
     if lock in LOOKS:
         return LOOKS[lock].colour
     if lock not in others:
@@ -75,18 +76,19 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
     """A line a series over numbers; published numbers, where there are any, as hollow marks."""
     others: list[str] = []
     for index, (label, points) in enumerate(_series(rows).items()):
-        kind = label.partition("/")[2]
+        plain = LockLabel(label).fence == FULL
         colour, marker = _colour(label, others), _MARKERS[index % len(_MARKERS)]
         x = [float(row.x) for row in points]
         ax.plot(
-            x, [row.ours or 0.0 for row in points], color=colour, linestyle="--" if kind else "-",
-            marker=marker, markersize=4, linewidth=1.3, label=name(label),
+            x, [row.ours or 0.0 for row in points], color=colour, linestyle="-" if plain else "--",
+            marker=marker, markersize=4, linewidth=1.3, label=LockLabel(label).words(),
         )  # fmt: skip
         known = [(float(row.x), row.value) for row in points if row.value is not None]
         if known:
             ax.plot(
                 *zip(*known, strict=True), color=colour, marker=marker, markersize=9,
-                markerfacecolor="none", linestyle="none", label=f"{name(label)}, published",
+                markerfacecolor="none", linestyle="none",
+                label=f"{LockLabel(label).words()}, published",
             )  # fmt: skip
     ax.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True, steps=[1, 2, 5, 10]))
     ax.xaxis.set_major_formatter(_PLAIN)
@@ -109,8 +111,8 @@ def _draw_bars(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
         at = [places.index(row.x) + offset for row in points]
         ax.bar(
             at, [row.ours or 0.0 for row in points], width, color=_colour(label, others),
-            hatch="///" if "/" in label else "", edgecolor="#333333", linewidth=0.4,
-            label=name(label),
+            hatch="" if LockLabel(label).fence == FULL else "///", edgecolor="#333333",
+            linewidth=0.4, label=LockLabel(label).words(),
         )  # fmt: skip
         for x, row in zip(at, points, strict=True):
             _mark(ax, x, row)

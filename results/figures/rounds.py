@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from results.analysis.study import (
-    EMBEDDED,
     NoDataError,
     SeriesRun,
     engine,
@@ -17,7 +16,9 @@ from results.analysis.study import (
     series,
     series_names,
 )
-from results.figures.style import FENCE_KINDS, engine_name, look, name
+from results.figures.style import look
+from results.model import engines
+from results.model.label import FENCE_KINDS, LockLabel
 
 _TURN = 3  # rounds a thread runs before the other's turn
 _HIGH = 20  # bars above this say how high they are
@@ -40,19 +41,19 @@ def draw_rounds(connection: sqlite3.Connection) -> Figure:
 
 
 def _by_fence(runs: list[SeriesRun]) -> dict[str, list[SeriesRun]]:
-    """Runs by fence kind ("" for full), that with full fences first."""
-    kinds = sorted({run.label.partition("/")[2] for run in runs})
-    return {kind: [run for run in runs if run.label.partition("/")[2] == kind] for kind in kinds}
+    """Runs by fence kind, those with full fences first."""
+    kinds = [kind for kind in FENCE_KINDS if any(run.label.fence == kind for run in runs)]
+    return {kind: [run for run in runs if run.label.fence == kind] for kind in kinds}
 
 
 def _draw_panel(
     ax: Axes, connection: sqlite3.Connection, machine: str, kind: str, runs: list[SeriesRun]
 ) -> None:
-    order = list(fact(connection, "plan")["locks"])  # the first is the base
-    locks = {run.label.partition("/")[0]: run for run in runs}
+    order = [LockLabel(lock) for lock in fact(connection, "plan")["locks"]]  # the first is the base
+    locks = {run.label.with_full_fences: run for run in runs}
     rounds = {lock: phases(connection, locks[lock].id) for lock in order if lock in locks}
     if not rounds.get(order[0]):
-        raise NoDataError(f"the rounds experiment lacks a good run of {name(order[0])}, its base")
+        raise NoDataError(f"the rounds experiment lacks a good run of {order[0].words()}, its base")
     base = rounds[order[0]][0]
     places = np.arange(len(next(iter(rounds.values()))))
     width = 0.8 / len(rounds)
@@ -61,7 +62,7 @@ def _draw_panel(
         at = places + (index - (len(rounds) - 1) / 2) * width
         ax.bar(
             at, relative, width, bottom=0, color=style.colour, hatch=style.hatch,
-            edgecolor="#333333", linewidth=0.4, label=name(label),
+            edgecolor="#333333", linewidth=0.4, label=label.words(),
         )  # fmt: skip
         for x, height in zip(at, relative, strict=True):
             if height > _HIGH:
@@ -77,9 +78,9 @@ def _draw_panel(
         places, [f"{place + 1}\n{who}" for place, who in zip(places, threads, strict=True)]
     )
     ax.set_xlabel("round, and the thread that runs it")
-    ax.set_ylabel(f"time relative to round 1 of {name(order[0])}")
+    ax.set_ylabel(f"time relative to round 1 of {order[0].words()}")
     titles = dict(connection.execute("SELECT name, title FROM machines"))
-    label = engine(connection)
-    where = f" on {engine_name(label)}" if label != EMBEDDED else ""
-    ax.set_title(f"{titles.get(machine, machine)}{where}: {FENCE_KINDS.get(kind, 'full fences')}")
+    own = engine(connection)
+    where = f" on {engines.title(own)}" if own != engines.DEFAULT else ""
+    ax.set_title(f"{titles.get(machine, machine)}{where}: {FENCE_KINDS[kind]}")
     ax.legend(loc="upper right", ncols=3, frameon=False)

@@ -20,12 +20,15 @@ from results.analysis.study import (
     series_names,
 )
 from results.figures.parts import HALO
-from results.figures.style import flavour_name, look, name
+from results.figures.style import look
+from results.model.flavours import flavour_name
+from results.model.label import LockLabel
 
 _CANCEL_LINES = (":", "--", "-")  # from the cheapest cancellation to the dearest
 _LEFT = 0.35  # of the first run length: room for the cancellation costs beside their curves
 
 Curve = tuple[list[int], list[float]]  # run lengths, costs in cycles per pair
+Curves = dict[tuple[LockLabel, int], Curve]  # by lock label and cancellation cost (cycles)
 
 
 def draw_run_length(connection: sqlite3.Connection) -> Figure:
@@ -55,12 +58,12 @@ def _title(known: Isa, flavour: str, several: bool) -> str:
     return known.title + (f", {flavour_name(flavour)}" if several else "")
 
 
-def _curves(runs: Sequence[SeriesRun]) -> dict[tuple[str, int], Curve]:
+def _curves(runs: Sequence[SeriesRun]) -> Curves:
     """By lock label and cancellation cost (cycles), each in the order of run lengths."""
-    points: dict[tuple[str, int], list[tuple[int, float]]] = {}
+    points: dict[tuple[LockLabel, int], list[tuple[int, float]]] = {}
     for run in runs:
         key = (run.label, run.latency("cancel", "charge_stop") or 0)
-        points.setdefault(key, []).append((run.parameters["run_length"], run.cost))
+        points.setdefault(key, []).append((int(run.cell.parameters["run_length"]), run.cost))
     curves = {}
     for key, found in sorted(points.items()):
         lengths, costs = zip(*sorted(found), strict=True)
@@ -68,7 +71,7 @@ def _curves(runs: Sequence[SeriesRun]) -> dict[tuple[str, int], Curve]:
     return curves
 
 
-def _draw_curves(ax: Axes, curves: dict[tuple[str, int], Curve]) -> None:
+def _draw_curves(ax: Axes, curves: Curves) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("run length (acquisitions by the owner, then as many by the other)")
@@ -76,7 +79,7 @@ def _draw_curves(ax: Axes, curves: dict[tuple[str, int], Curve]) -> None:
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
-    cancels: dict[str, list[int]] = {}
+    cancels: dict[LockLabel, list[int]] = {}
     for label, cancel in curves:
         cancels.setdefault(label, []).append(cancel)
     for (label, cancel), (lengths, costs) in curves.items():
@@ -92,7 +95,10 @@ def _draw_curves(ax: Axes, curves: dict[tuple[str, int], Curve]) -> None:
 
 
 def _draw_break_even(
-    ax: Axes, curves: dict[tuple[str, int], Curve], found: Sequence[FoundCrossover], flavour: str
+    ax: Axes,
+    curves: Curves,
+    found: Sequence[FoundCrossover],
+    flavour: str,
 ) -> None:
     """Where the reservation lock begins to pay, against each of the others."""
     own = {label: curve for (label, _), curve in curves.items()}
@@ -117,10 +123,11 @@ def _draw_break_even(
 
 
 def _key() -> list[Line2D]:
-    tasuki, asymmetric, reservation = look("tasuki"), look("asym_tasuki"), look("reservation")
+    labels = [LockLabel(lock) for lock in ("tasuki", "asym_tasuki", "reservation")]
+    tasuki, asymmetric, reservation = map(look, labels)
     return [
-        Line2D([], [], color=tasuki.colour, ls=tasuki.line, label=name("tasuki")),
-        Line2D([], [], color=asymmetric.colour, ls=asymmetric.line, label=name("asym_tasuki")),
+        Line2D([], [], color=tasuki.colour, ls=tasuki.line, label=labels[0].words()),
+        Line2D([], [], color=asymmetric.colour, ls=asymmetric.line, label=labels[1].words()),
         Line2D([], [], color=reservation.colour,
                label="reservation, by the cycles that a cancellation costs"),
         Line2D([], [], color="black", marker=tasuki.marker, ls="",

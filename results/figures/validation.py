@@ -1,4 +1,4 @@
-"""The embedded engine against gem5: the error of every cell, one panel a validation set."""
+"""A candidate engine against a reference: the error of every cell, one panel a validation set."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -10,9 +10,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from results.analysis.study import NoDataError, isa_title
-from results.analysis.validation import Cell, SetSummary, compare, load, summarize
+from results.analysis.validation import Compared, SetSummary, compare, summarize
 from results.figures.parts import HALO
-from results.figures.style import FLAVOUR_LOOKS, engine_name, isa_words, look, name
+from results.figures.style import FLAVOUR_LOOKS, look
+from results.model import engines
+from results.model.flavours import isa_words
+from results.model.label import LockLabel
 
 _COLUMNS = 3
 _BAND = 0.10
@@ -26,10 +29,10 @@ _COST_TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_
 
 
 def draw_validation(connection: sqlite3.Connection) -> Figure:
-    """Error against gem5's cost, a point for each cell. Raises NoDataError."""
-    cells = compare(load(connection))
+    """Error against the reference's cost, a point for each cell. Raises NoDataError."""
+    cells = compare(connection)
     summaries = summarize(connection)
-    places = dict.fromkeys((one.set, one.engine) for one in summaries if one.cells)
+    places = dict.fromkeys((one.set, one.reference) for one in summaries if one.cells)
     if not places:
         raise NoDataError("the database holds no validation; run ./lockcross validate")
     columns = min(_COLUMNS, len(places))
@@ -39,8 +42,8 @@ def draw_validation(connection: sqlite3.Connection) -> Figure:
     for ax, place in zip(axes, places, strict=False):
         _draw_panel(
             ax,
-            [cell for cell in cells if (cell.set, cell.engine) == place],
-            [one for one in summaries if (one.set, one.engine) == place],
+            [cell for cell in cells if (cell.set, cell.cell.engine) == place],
+            [one for one in summaries if (one.set, one.reference) == place],
         )
     for ax in axes[len(places) :]:
         ax.axis("off")
@@ -50,10 +53,10 @@ def draw_validation(connection: sqlite3.Connection) -> Figure:
     return figure
 
 
-def _draw_panel(ax: Axes, cells: Sequence[Cell], summaries: Sequence[SetSummary]) -> None:
+def _draw_panel(ax: Axes, cells: Sequence[Compared], summaries: Sequence[SetSummary]) -> None:
     ax.set_title(summaries[0].title)
-    ax.set_xlabel(f"cycles per pair on {engine_name(summaries[0].engine)}")
-    ax.set_ylabel("embedded engine, against gem5")
+    ax.set_xlabel(f"cycles per pair on {engines.title(summaries[0].reference)}")
+    ax.set_ylabel(f"{engines.title(summaries[0].candidate)}, relative to it")
     ax.set_xscale("log")
     ax.set_yscale("log")
     ratios = [1 + cell.error for cell in cells]
@@ -70,7 +73,7 @@ def _draw_panel(ax: Axes, cells: Sequence[Cell], summaries: Sequence[SetSummary]
     ax.axhline(1, color="black", linewidth=0.8, zorder=1)
     for cell, ratio in zip(cells, ratios, strict=True):
         ax.plot(
-            cell.gem5, ratio, look(cell.label).marker, color=_colour(cell), markersize=5,
+            cell.reference, ratio, look(cell.cell.label).marker, color=_colour(cell), markersize=5,
             alpha=0.75, markeredgewidth=0, zorder=3,
         )  # fmt: skip
     _label_worst(ax, cells)
@@ -87,30 +90,31 @@ def _percent(error: float) -> str:
     return f"{100 * error:+.0f} %" if round(error, 3) else "0 %"
 
 
-def _label_worst(ax: Axes, cells: Sequence[Cell]) -> None:
+def _label_worst(ax: Axes, cells: Sequence[Compared]) -> None:
     worst = max(cells, key=lambda cell: abs(cell.error))
-    costs = sorted(cell.gem5 for cell in cells)
-    left = worst.gem5**2 > costs[0] * costs[-1]  # in the right half of the logarithmic axis
+    costs = sorted(cell.reference for cell in cells)
+    left = worst.reference**2 > costs[0] * costs[-1]  # in the right half of the logarithmic axis
     ax.annotate(
-        f"{name(worst.label)}, {100 * worst.error:+.1f} %", (worst.gem5, 1 + worst.error),
+        f"{worst.cell.label.words()}, {100 * worst.error:+.1f} %",
+        (worst.reference, 1 + worst.error),
         xytext=(-7 if left else 7, 0), textcoords="offset points", va="center",
         ha="right" if left else "left", fontsize=8, path_effects=HALO, zorder=6,
     )  # fmt: skip
 
 
-def _colour(cell: Cell) -> str:
-    return FLAVOUR_LOOKS[cell.setting.flavour][0]
+def _colour(cell: Compared) -> str:
+    return FLAVOUR_LOOKS[cell.cell.flavour][0]
 
 
-def _key(connection: sqlite3.Connection, cells: Sequence[Cell]) -> list[Line2D]:
-    flavours = {cell.setting.flavour: cell.setting.isa for cell in cells}
-    locks = {cell.label.partition("/")[0] for cell in cells}
+def _key(connection: sqlite3.Connection, cells: Sequence[Compared]) -> list[Line2D]:
+    flavours = {cell.cell.flavour: cell.cell.isa for cell in cells}
+    locks = {LockLabel(cell.cell.lock) for cell in cells}
     handles = [
         Line2D([], [], linestyle="", marker="o", color=FLAVOUR_LOOKS[flavour][0],
                label=isa_words(isa_title(connection, flavours[flavour]), flavour))
         for flavour in FLAVOUR_LOOKS if flavour in flavours
     ]  # fmt: skip
     return handles + [
-        Line2D([], [], linestyle="", marker=look(lock).marker, color="#333333", label=name(lock))
+        Line2D([], [], linestyle="", marker=look(lock).marker, color="#333333", label=lock.words())
         for lock in sorted(locks)
     ]

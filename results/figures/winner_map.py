@@ -12,10 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from results.analysis.study import EMBEDDED, Grid, NoDataError, fact, grid, series, series_names
+from results.analysis.study import Grid, NoDataError, fact, grid, series, series_names
 from results.analysis.winners import Surface, polyline
 from results.figures.parts import HALO
-from results.figures.style import engine_name, flavour_name, look, name
+from results.figures.style import look
+from results.model import engines
+from results.model.flavours import flavour_name
+from results.model.label import FULL, LockLabel
 
 RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 61  # points a side on which a place for a label is looked for
@@ -32,7 +35,7 @@ class Panel:
     """A winner map: its grid and the lock labels in the contest."""
 
     grid: Grid
-    labels: tuple[str, ...]
+    labels: tuple[LockLabel, ...]
     title: str
 
 
@@ -59,7 +62,7 @@ def panels_of(connection: sqlite3.Connection) -> list[Panel]:
     found = []
     for isa_name, flavour in series_names(connection, "map"):
         one = grid(connection, isa_name, flavour)
-        full = tuple(label for label in one.costs if "/" not in label)
+        full = tuple(label for label in one.costs if label.fence == FULL)
         flavours = [f for i, f in series_names(connection, "map") if i == isa_name]
         title = one.isa.title + (f", {flavour_name(flavour)}" if len(flavours) > 1 else "")
         found.append(Panel(one, full, f"{title}, {one.isa.full_fence}"))
@@ -93,7 +96,9 @@ def mesh(shown: Grid, side: int) -> tuple[Surface, Surface]:
     return x, y
 
 
-def _fill(ax: Axes, x: Surface, y: Surface, costs: dict[str, Surface], label: str) -> None:
+def _fill(
+    ax: Axes, x: Surface, y: Surface, costs: dict[LockLabel, Surface], label: LockLabel
+) -> None:
     """Colours where `label` is cheapest: where its cost less the best other's is below zero."""
     others = np.min([cost for other, cost in costs.items() if other != label], axis=0)
     lead = costs[label] - others
@@ -107,10 +112,10 @@ def _fill(ax: Axes, x: Surface, y: Surface, costs: dict[str, Surface], label: st
         ax.contour(x, y, lead, levels=[0], colors="black", linewidths=0.7)
 
 
-def borders(panel: Panel) -> dict[tuple[str, str], list[tuple[float, float]]]:
+def borders(panel: Panel) -> dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]]:
     """The searched crossovers between the cheapest locks, by pair, each in order along its border:
     points of measured CAS and full-fence latency in cycles."""
-    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    found: dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]] = {}
     for crossing in panel.grid.crossings:
         pair = (crossing.lock_a, crossing.lock_b)
         place = (np.array([crossing.cas]), np.array([crossing.fence]))
@@ -164,14 +169,14 @@ def label_regions(ax: Axes, panel: Panel) -> None:
                 strips.append((label, inside))
             continue
         upright = bool(wide < _NARROW and wide < high)
-        text = name(label, ", " if upright else "\n")
+        text = label.words(", " if upright else "\n")
         length = max(map(len, text.splitlines()))
         row, column = _roomiest(inside, marked, length, upright)
         reach = np.arange(-length / 2, length / 2) * _STEP
         taken += [(column, row + d) if upright else (column + d, row) for d in reach]
         _write(ax, text, label, (x[row, column], y[row, column]), upright)
     for label, inside in strips:
-        text = name(label)
+        text = label.words()
         (row, column), (at_row, at_column) = _beside(inside, taken, len(text))
         place = (x[row, column], y[row, column])
         _write(ax, text, label, (x[at_row, at_column], y[at_row, at_column]), True, place)
@@ -179,7 +184,7 @@ def label_regions(ax: Axes, panel: Panel) -> None:
 
 
 def _write(
-    ax: Axes, text: str, label: str, point: tuple[float, float], small: bool,
+    ax: Axes, text: str, label: LockLabel, point: tuple[float, float], small: bool,
     beside: tuple[float, float] | None = None,
 ) -> None:  # fmt: skip
     """A lock's name at a point, upright when it is `small`, or `beside` with an arrow to it."""
@@ -222,7 +227,7 @@ def _beside(
     return found
 
 
-def _dark(label: str) -> str:
+def _dark(label: LockLabel) -> str:
     """The lock's colour, darkened so that it can be read on its own tint."""
     colour = look(label).colour.lstrip("#")
     parts = [int(int(colour[i : i + 2], 16) * 0.6) for i in (0, 2, 4)]
@@ -279,8 +284,8 @@ def workload_words(plan: Mapping[str, Any]) -> str:
 def _draw_key(ax: Axes, plan: Mapping[str, Any], cancellation: int | None) -> None:
     given = plan["map"]
     parameters = given["parameters"]
-    label = str(plan.get("engine", EMBEDDED))
-    machine = plan["machine"] + (f" on {engine_name(label)}" if label != EMBEDDED else "")
+    label = str(plan.get("engine", engines.DEFAULT))
+    machine = plan["machine"] + (f" on {engines.title(label)}" if label != engines.DEFAULT else "")
     stop = (
         f"a cancellation stops a thread for {cancellation:,} cycles,\n"
         if cancellation is not None and given["threads"] > 1
@@ -289,7 +294,7 @@ def _draw_key(ax: Axes, plan: Mapping[str, Any], cancellation: int | None) -> No
     handles = [
         Line2D([], [], color="black", marker="o", markersize=3, label="equal cost (searched)")
     ]
-    if label == EMBEDDED:
+    if not engines.entry(label).own_costs:
         handles += [
             Line2D([], [], color="black", marker="D", linestyle="", label="real processor"),
             Line2D([], [], color="black", marker="D", linestyle="", markerfacecolor="white",

@@ -8,7 +8,7 @@ from rich.table import Table
 from results.analysis import summary
 from results.analysis.winners import Win
 from results.figures.draw import draw_all
-from results.figures.style import name
+from results.model.label import LockLabel
 from results.report.reference import references
 from results.report.report import write_report
 from results.report.terminal import console
@@ -53,5 +53,8 @@ def _table(connection: sqlite3.Connection) -> Table:
     return table
 
 
-def _win(win: Win, costs: dict[str, float]) -> str:
-    return f"{name(win.lock)} {costs[win.lock]:.1f} ({win.margin:.2f} before {name(win.runner_up)})"
+def _win(win: Win, costs: dict[LockLabel, float]) -> str:
+    return (
+        f"{win.lock.words()} {costs[win.lock]:.1f} "
+        f"({win.margin:.2f} before {win.runner_up.words()})"
+    )

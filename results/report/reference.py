@@ -1,5 +1,5 @@
-"""The reference results: small databases in results/reference/, made with a real gem5, from which
-figures and report take what a database of the user's own does not hold."""
+"""The reference results: small databases in results/reference/, made with engines that not
+everybody has, from which figures and report take what a user's own database does not hold."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from results.analysis.study import EMBEDDED, optional_fact
+from results.analysis.study import optional_fact
+from results.model import engines
 from results.paths import REFERENCE
 from results.store.compilers import compilers_of_study
 from results.store.store import Store
@@ -17,7 +18,7 @@ VALIDATION = "validation.db"
 
 @dataclass(frozen=True)
 class References:
-    """Where the parts about gem5 come from.
+    """Where the validation, and studies to compare with, come from.
 
     `validation`: the connection with the validation and the latency sweeps, and `note`: whose they
     are when they are not the database's own; `studies`: the database and the studies to be drawn
@@ -33,7 +34,7 @@ class References:
 @contextmanager
 def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iterator[References]:
     """What goes with a database: its own validation if it has one, else the reference's; and beside
-    a study on the embedded engine the reference studies of gem5."""
+    a study on the default engine the reference studies of others."""
     with ExitStack() as opened:
 
         def read(path: Path) -> sqlite3.Connection:
@@ -45,8 +46,9 @@ def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iter
         studies: dict[str, sqlite3.Connection] = {}
         apart = ""
         plan = optional_fact(connection, "plan")
-        if plan and plan.get("engine", EMBEDDED) == EMBEDDED:
-            studies = {path.name: read(path) for path in sorted(folder.glob("gem5_*.db"))}
+        if plan and plan.get("engine", engines.DEFAULT) == engines.DEFAULT:
+            others = {path.name: read(path) for path in sorted(folder.glob("*.db"))}
+            studies = {name: one for name, one in others.items() if optional_fact(one, "plan")}
             studies, apart = _of_the_same_compiler(connection, studies)
         if studies:
             studies = {"the database": connection, **studies}
@@ -62,7 +64,7 @@ def _of_the_same_compiler(
     others = {title: compilers_of_study(one) for title, one in studies.items()}
     apart = sorted({name for found in others.values() if found != own for name in found})
     words = (
-        f"the studies on gem5 in results/reference are of programs by {', '.join(apart)}, this "
+        f"the studies in results/reference are of programs by {', '.join(apart)}, this "
         f"one's by {', '.join(own)}; they are not drawn over one another"
     )
     same = {title: one for title, one in studies.items() if others[title] == own}

@@ -10,11 +10,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results.analysis import latency, summary
-from results.analysis.study import EMBEDDED, Isa, engine, isa_title, optional_fact
+from results.analysis.study import Isa, engine, isa_title, optional_fact
 from results.analysis.validation import ALL_ISAS, speeds, summarize
 from results.errors import LockcrossError
 from results.figures.draw import DRAWINGS, ENGINES, reproduction_figure
-from results.figures.style import engine_name, isa_words, name
+from results.model import engines
+from results.model.flavours import isa_words
+from results.model.label import LockLabel
 from results.published import overtake
 from results.published.reproduction import cells, told
 from results.published.reproduction import load as load_reproductions
@@ -23,7 +25,7 @@ from results.report.validation_table import percent, reasons, signed, verdict
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SHOWN_FAILURES = 100
-_NO_STUDY = "The embedded engine and gem5"
+_NO_STUDY = "Engines compared"
 
 
 class ReportError(LockcrossError):
@@ -62,18 +64,18 @@ def render(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined
     )
     environment.globals |= {
-        "name": name, "engine_name": engine_name, "isa_words": isa_words, "ops": latency.OPS,
+        "name": _words, "engine_name": engines.title, "isa_words": isa_words, "ops": latency.OPS,
         "percent": percent, "signed": signed, "verdict": verdict, "reasons": reasons,
     }  # fmt: skip
     plan = optional_fact(connection, "plan")
-    gem5 = others.validation if others else connection
+    validated = others.validation if others else connection
     kept = _reproductions(connection, figures)
     return environment.get_template("report.html").render(
         title=plan["title"] if plan else "Published and simulated" if kept else _NO_STUDY,
         study=_study(connection, plan) if plan else None,
-        validation=_validation(gem5),
-        latency=_latency(gem5),
-        gem5_note=others.note if others else "",
+        validation=_validation(validated),
+        latency=_latency(validated),
+        validation_note=others.note if others else "",
         apart=others.apart if others else "",
         figures=_figures(figures),
         reproductions=kept,
@@ -90,14 +92,18 @@ def render(
     )
 
 
+def _words(label: str) -> str:
+    return LockLabel(label).words()
+
+
 def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str, Any]:
     rows = summary.rows(connection)
     return {
         "plan": plan,
-        "marked": engine(connection) == EMBEDDED,
-        "engine": engine_name(engine(connection)),
-        "locks": ", ".join(map(name, plan["locks"])),
-        "aside": ", ".join(map(name, plan["table_locks"])) or "none",
+        "marked": not engines.entry(engine(connection)).own_costs,
+        "engine": engines.title(engine(connection)),
+        "locks": ", ".join(map(_words, plan["locks"])),
+        "aside": ", ".join(map(_words, plan["table_locks"])) or "none",
         "rows": rows,
         "answers": _answers(connection, plan, rows),
         "crossovers": [
@@ -131,7 +137,11 @@ def _latency(connection: sqlite3.Connection) -> dict[str, Any] | None:
     names = {one.isa for one in sweeps} | {one.isa for one in regions}
     isas = {one: isa_title(connection, one) for one in names}
     agreements = latency.agreements(sweeps)
-    return {"sweeps": sweeps, "agreements": agreements, "regions": regions, "isas": isas}
+    methods = sorted({method for one in regions for method in one.costs})
+    return {
+        "sweeps": sweeps, "agreements": agreements, "regions": regions, "methods": methods,
+        "isas": isas,
+    }  # fmt: skip
 
 
 def _answers(
@@ -185,11 +195,12 @@ def _calibration(connection: sqlite3.Connection) -> dict[str, Any]:
     rows: dict[tuple[Any, ...], dict[str, float]] = {}
     for *setting, op, cycles in connection.execute(
         "SELECT engine, machine, isa, flavour, cas, fence_latency, op, cycles FROM calibrations "
-        "ORDER BY engine = 'qemu' DESC, engine, machine, isa, flavour, cas, fence_latency, run_id"
+        "ORDER BY machine, isa, flavour, cas, fence_latency, run_id"
     ):
         ops[op] = None
         rows.setdefault(tuple(setting), {})[op] = cycles
-    return {"ops": list(ops), "rows": list(rows.items())}
+    ordered = sorted(rows.items(), key=lambda row: engines.order(row[0][0]))
+    return {"ops": list(ops), "rows": ordered}
 
 
 def _provenance(connection: sqlite3.Connection) -> list[tuple[str, list[str]]]:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from results.analysis.validation import SetSummary, Speed, speeds, summarize
-from results.figures.style import engine_name, name
+from results.model import engines
 
 VERDICTS = {True: "met", False: "MISSED", None: "no bar"}
 _SHOWN = 5  # findings of a set that are listed; the report has all
@@ -52,7 +52,7 @@ def _errors(summaries: list[SetSummary]) -> Table:
     table = Table(
         Column("set", overflow="fold", min_width=20),
         "ISA", "cells", "mean", "worst", "order", Column("bars", min_width=6), box=None,
-        title="Cycles per pair of the embedded engine against gem5",
+        title="Cycles per pair of the candidate engine against the reference",
     )  # fmt: skip
     for one in summaries:
         order = f"{percent(one.order_share)} of {one.order_pairs}" if one.order_pairs else ""
@@ -79,12 +79,12 @@ def _print_findings(one: SetSummary, console: Console) -> None:
     if one.contests:
         lines.append(f"  winner changes in {len(one.winner_changes)} of {one.contests} settings")
     lines += [
-        f"  winner: {name(change.gem5)} on gem5, {name(change.qemu)} on the embedded engine "
-        f"({100 * change.loss:.1f} % dearer on gem5): {change.setting}"
+        f"  winner: {change.reference.words()} on the reference, {change.candidate.words()} on the "
+        f"candidate ({100 * change.loss:.1f} % dearer on the reference): {change.setting}"
         for change in one.winner_changes[:_SHOWN]
     ]
     if lines:
-        console.print(f"{one.title}, {engine_name(one.engine)}, {one.isa}", *lines, sep="\n")
+        console.print(f"{one.title}, {engines.title(one.reference)}, {one.isa}", *lines, sep="\n")
 
 
 def _speeds(found: list[Speed]) -> Table:
@@ -92,7 +92,7 @@ def _speeds(found: list[Speed]) -> Table:
                   title="Speed of one process over these runs")  # fmt: skip
     for one in found:
         table.add_row(
-            engine_name(one.engine), str(one.runs), f"{one.instructions_per_s:,.0f}",
+            engines.title(one.engine), str(one.runs), f"{one.instructions_per_s:,.0f}",
             f"{one.cells_per_hour:,.0f}",
         )  # fmt: skip
     return table

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from results.errors import LockcrossError
+from results.model.cell import AXES
 from results.paths import QUERIES
 from results.store.database import explain
 
@@ -102,9 +103,9 @@ def list_runs(connection: sqlite3.Connection, limit: int, **filters: str | None)
         )
     tests = {"compiler": "instr(compiler, :compiler)"}  # its line says more than one types
     where = " AND ".join(tests.get(name, f"{name} = :{name}") for name in given) or "1"
+    axes = ", ".join(axis.name for axis in AXES)
     cursor = connection.execute(
-        "SELECT runs.id, status, machine, isa, flavour, lock, variant, fence, workload, "
-        "threads, cores, cas, fence_latency, cancel, round(value, 2) AS cycles_per_pair, cause "
+        f"SELECT runs.id, status, {axes}, round(value, 2) AS cycles_per_pair, cause "
         "FROM runs LEFT JOIN metrics ON metrics.run_id = runs.id AND name = 'cycles_per_pair' "
         f"WHERE {where} ORDER BY runs.id DESC LIMIT :limit",
         given | {"limit": limit},
@@ -162,8 +163,9 @@ def _frame(connection: sqlite3.Connection, query: str) -> pd.DataFrame:
 
 def _wide(connection: sqlite3.Connection) -> pd.DataFrame:
     runs = _frame(connection, "SELECT * FROM runs ORDER BY id")
-    for column in ("cas", "fence_latency", "cancel"):
-        runs[column] = runs[column].astype("Int64")  # whole numbers, some of them unset
+    for axis in AXES:
+        if axis.number:
+            runs[axis.name] = runs[axis.name].astype("Int64")  # whole numbers, some of them unset
     metrics = _frame(connection, "SELECT run_id, name, value FROM metrics")
     values = metrics.pivot_table(index="run_id", columns="name", values="value")
     parameters = pd.DataFrame([json.loads(text) for text in runs["parameters"]], index=runs["id"])

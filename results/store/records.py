@@ -3,28 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from results.model.cell import Cell
 
-@dataclass(frozen=True)
-class RunRecord:
-    """One run, as its driver saw it. Latencies are in cycles."""
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord(Cell):
+    """One run, as its driver saw it: a cell and what came of it."""
 
     identity: str  # SHA-256, hex
-    engine: str
     engine_version: str
-    machine: str
-    isa: str
-    flavour: str
-    lock: str
-    fence: str
-    workload: str
-    parameters: dict[str, int | str]
-    threads: int
-    cas: int | None  # set latencies; None: the machine's own
-    fence_latency: int | None
-    cancel: int | None
-    seed: int
     status: str  # "ok", "failed", "refused"
-    cause: str  # "" when ok; else e.g. "time limit", "check failed: ..."
+    cause: str  # "" when ok; else e.g. "CPU time limit: 60 s", "check failed: ..."
     output: str  # standard output and error of a run that failed, shortened
     command: str  # what repeats it
     started: str  # ISO 8601
@@ -35,8 +24,6 @@ class RunRecord:
     compiler: str
     resolved: dict[str, int | str]  # engine options as the engine reported them
     metrics: dict[str, tuple[float, str]]  # name -> (value, unit)
-    variant: str = ""  # of the lock; "": its first, or only one
-    cores: int | None = None  # shared by the threads; None: a core a thread
 
 
 @dataclass(frozen=True)

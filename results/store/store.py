@@ -141,10 +141,7 @@ class Store:
         """
         columns = [*_RUN_COLUMNS, "plan"]
         values = {name: getattr(record, name) for name in _RUN_COLUMNS} | {"plan": plan}
-        values["parameters"], values["resolved"] = (
-            _json(record.parameters),
-            _json(record.resolved),
-        )
+        values |= {"parameters": _json(record.parameters), "resolved": _json(record.resolved)}
         changes = ", ".join(
             f"{name} = excluded.{name}" for name in columns if name not in ("identity", "attempts")
         )

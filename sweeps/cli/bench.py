@@ -1,95 +1,11 @@
-"""`lockcross bench`: how fast things are here, measured side by side in one run."""
+"""`lockcross bench`: how fast things are here."""
 
-import json
-import os
-import subprocess
-import tempfile
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from results.errors import LockcrossError
-from sweeps.engines.qemu.find import find_qemu
 from sweeps.model.isa import ISAS
-from sweeps.programs.builder import Builder, Program
-from sweeps.support.paths import ENGINE_PLUGIN
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-NULL_PLUGIN = ENGINE_PLUGIN.with_name("liblockcross-null.so")
-REPEATS = 3  # interleaved; the best counts, since these machines are shared
-
-# What the engine is built to reach (instructions or hand-overs a second, MB).
-GOALS = {1: 60e6, 2: 100e3, 8: 40e3}
-MEMORY_GOAL_MB = 200
-
-
-@dataclass
-class Sample:
-    """One run: seconds of wall time, peak memory in MB, and what the engine counted."""
-
-    seconds: float
-    memory_mb: float
-    instructions: int = 0
-    handovers: int = 0
-
-
-def _run(command: Sequence[str], report: Path | None) -> Sample:
-    """Runs a command on one CPU, as the pool does. Raises LockcrossError when it fails."""
-    cpu = min(os.sched_getaffinity(0))
-    begin = time.perf_counter()
-    child = subprocess.Popen(
-        ["taskset", "-c", str(cpu), *command],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env={},
-    )
-    assert child.stderr is not None
-    complaint = child.stderr.read().decode(errors="replace").strip()
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.perf_counter() - begin
-    if child.returncode != 0:
-        raise LockcrossError(f"benchmark run failed: {complaint or command[-1]}", exit_code=1)
-    sample = Sample(seconds, usage.ru_maxrss / 1024)
-    if report is not None:
-        document = json.loads(report.read_text(encoding="utf-8"))
-        sample.instructions = sum(core["instructions"] for core in document["cores"])
-        sample.handovers = document["handovers"]
-    return sample
-
-
-def _commands(
-    isa: str, binary: Path, threads: int, iterations: int, report: Path
-) -> dict[str, list[str]]:
-    """The same program under QEMU alone, with empty callbacks, and with the engine."""
-    qemu = [find_qemu(isa).path]
-    arguments = [str(binary), f"threads={threads}", f"iterations={iterations}"]
-    commands = {
-        "QEMU alone": [*qemu, *arguments],
-        "empty callbacks": [*qemu, "-plugin", f"file={NULL_PLUGIN}", *arguments],
-        "engine": [
-            *qemu, "-plugin", f"file={ENGINE_PLUGIN},out={report}", *arguments, "marker=syscall",
-        ],
-    }  # fmt: skip
-    if threads > 1:  # spinning threads on one CPU: without the engine's turns only time slices
-        del commands["QEMU alone"], commands["empty callbacks"]
-    return commands
-
-
-def _measure(commands: dict[str, list[str]], report: Path) -> dict[str, Sample]:
-    best: dict[str, Sample] = {}
-    for _ in range(REPEATS):
-        for name, command in commands.items():
-            sample = _run(command, report if name == "engine" else None)
-            if name not in best or sample.seconds < best[name].seconds:
-                best[name] = sample
-    return best
 
 
 def bench_engine(
@@ -99,44 +15,19 @@ def bench_engine(
 ) -> None:
     """Speed of the embedded engine: instructions and hand-overs a second, memory."""
     from rich.console import Console
-    from rich.table import Table
+
+    from sweeps.engines.qemu.bench import NOTE, bench
 
     unknown = [isa for isa in isas or [] if isa not in ISAS]
     if unknown:
         raise LockcrossError(f"ISA {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
-    table = Table("ISA", "cores", "run", "seconds", "rate", "goal", "MB")
-    with tempfile.TemporaryDirectory() as folder:
-        for isa in isas or list(ISAS):
-            for threads, iterations in ((1, 2_000_000), (2, 20_000), (8, 500)):
-                _bench_one(table, Path(folder) / "report.json", isa, threads, iterations)
     console = Console()
-    console.print(table)
-    console.print(
-        f"Best of {REPEATS} interleaved runs on one CPU, start of QEMU included; workload threads, "
-        f"lock thin. MB: peak, from above; goal: {MEMORY_GOAL_MB}."
-    )
-
-
-def _bench_one(table: "Table", report: Path, isa: str, threads: int, iterations: int) -> None:
-    program = Program("threads", "thin", "full", ISAS[isa].flavours[0])
-    binary = Builder().build([program])[program].path
-    best = _measure(_commands(isa, binary, threads, iterations, report), report)
-    engine = best["engine"]
-    for name, sample in best.items():
-        if threads == 1:
-            # The same program executes the same instructions under each of them.
-            rate = f"{engine.instructions / sample.seconds / 1e6:.0f} M instructions/s"
-            goal = f"{GOALS[1] / 1e6:.0f} M" if name == "engine" else ""
-        else:
-            rate = f"{engine.handovers / sample.seconds / 1e3:.0f} k hand-overs/s"
-            goal = f"{GOALS[threads] / 1e3:.0f} k"
-        table.add_row(
-            isa, str(threads), name, f"{sample.seconds:.2f}", rate, goal, f"{sample.memory_mb:.0f}"
-        )
+    console.print(bench(isas or list(ISAS)))
+    console.print(NOTE)
 
 
 def register(app: typer.Typer) -> None:
     """Adds the `bench` commands."""
-    bench = typer.Typer(help="Measure speed on this machine.", no_args_is_help=True)
-    bench.command("engine")(bench_engine)
-    app.add_typer(bench, name="bench")
+    group = typer.Typer(help="Measure speed on this machine.", no_args_is_help=True)
+    group.command("engine")(bench_engine)
+    app.add_typer(group, name="bench")

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from rich.table import Column, Table
 
-from results.analysis.study import label_of
-from sweeps.engines import load_engine
-from sweeps.model.cells import Cell, unsupported_reason
+from results.model import engines
+from results.model.cell import Cell
+from results.model.label import LockLabel
+from sweeps.engines import refusal
+from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import Lock
 from sweeps.model.workloads import WORKLOADS
@@ -46,7 +48,7 @@ def _offer(lock: Lock, variant: str) -> Offer:
                 what, _, why = reason.rpartition(": ")
                 missing.setdefault(what, why)
         kinds[flavour] = tuple(found)
-    return Offer(label_of(lock.name, "full", variant), kinds, missing)
+    return Offer(LockLabel.of(lock.name, variant), kinds, missing)
 
 
 def _reasons(lock: Lock, variant: str, isa: str, flavour: str, fence: str) -> Iterator[str]:
@@ -54,10 +56,11 @@ def _reasons(lock: Lock, variant: str, isa: str, flavour: str, fence: str) -> It
     parameters = {name: key.usual for name, key in WORKLOADS[_WORKLOAD].keys.items()}
     for threads, cores in ((1, None), (2, None), (2, 1)):
         cell = Cell(
-            "qemu", "generic", isa, flavour, lock.name, fence, _WORKLOAD, parameters, threads,
-            variant=variant, cores=cores,
+            engine=engines.DEFAULT, machine="generic", isa=isa, flavour=flavour, lock=lock.name,
+            variant=variant, fence=fence, workload=_WORKLOAD, threads=threads, cores=cores,
+            parameters=parameters,
         )  # fmt: skip
-        yield unsupported_reason(cell) or load_engine(cell.engine).refuses(cell)
+        yield unsupported_reason(cell) or refusal(cell)
 
 
 def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:

@@ -5,19 +5,21 @@ from typing import Annotated
 
 import typer
 
-from sweeps.model.bounds import (
-    MAX_INSTRUCTIONS,
-    MAX_JOBS,
-    MAX_LATENCY,
-    MAX_SEED,
-    MAX_TIME_S,
-)
+from results.model.cell import MAX_LATENCY, MAX_SEED
+
+MAX_INSTRUCTIONS = 10**15  # also as cycles, in an engine's ticks, no more than 64 bits
+_MAX_TIME_S = 1_000_000  # a week and a half
+_MAX_JOBS = 1024
+
 
 Database = Annotated[Path, typer.Option("--db", help="The database.", dir_okay=False)]
 Cancel = Annotated[
-    int | None, typer.Option(min=0, max=MAX_LATENCY, help="Cycles to stop a thread.")
+    int | None,
+    typer.Option("--cancel-latency", min=0, max=MAX_LATENCY, help="Cycles to stop a thread."),
 ]
-Cas = Annotated[int | None, typer.Option(min=0, max=MAX_LATENCY, help="Cycles of an atomic.")]
+Cas = Annotated[
+    int | None, typer.Option("--cas-latency", min=0, max=MAX_LATENCY, help="Cycles of an atomic.")
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only say what would be run, and how long.")
 ]
@@ -29,12 +31,12 @@ InstructionLimit = Annotated[
     typer.Option(
         min=1,
         max=MAX_INSTRUCTIONS,
-        help="Instructions a cell may execute, over all cores; gem5: cycles.",
+        help="Instructions a cell may execute, over all cores; cycles on some engines.",
     ),
 ]
 Jobs = Annotated[
     int,
-    typer.Option("--jobs", "-j", min=0, max=MAX_JOBS, help="Cells at a time; 0: one a CPU."),
+    typer.Option("--jobs", "-j", min=0, max=_MAX_JOBS, help="Cells at a time; 0: one a CPU."),
 ]
 Keep = Annotated[
     bool, typer.Option("--keep", help="Keep every run's folder, not only failed ones'.")
@@ -45,7 +47,15 @@ TimeLimit = Annotated[
     float,
     typer.Option(
         min=0,
-        max=MAX_TIME_S,
-        help="Seconds of CPU time a cell may take; 0: qemu 60, gem5 1800.",
+        max=_MAX_TIME_S,
+        help="Seconds of CPU time a cell may take; 0: the engine's own limit.",
     ),
 ]
+
+
+def current_name(option: str) -> str:
+    """The name of an option that had another in earlier versions, which still works."""
+    return {"cas": "cas-latency", "cancel": "cancel-latency"}.get(option, option)
+
+
+RENAMED = {"token_normalize_func": current_name}  # settings of a command with such options

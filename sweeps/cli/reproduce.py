@@ -1,6 +1,6 @@
 """`lockcross reproduce`: the sources' numbers beside ours."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,14 +10,14 @@ from results.paths import DATABASE
 from results.published.overtake import AXES, Case
 from results.published.reproduction import Reproduction, cells, told
 from sweeps.cli.options import Database, DryRun, Jobs, RetryFailed
+from sweeps.experiments.facts import store_machines
 from sweeps.experiments.reproduce import overtake
 from sweeps.experiments.reproduce.definition import load, reproduction_names
 from sweeps.experiments.reproduce.planned import PlannedReproduction
 from sweeps.experiments.reproduce.reproduce import run
-from sweeps.model.machine import load_machine
 
 if TYPE_CHECKING:
-    from results.store.store import Store
+    pass
 
 _INSTRUCTIONS = 2_000_000_000  # a run may execute, over all cores
 
@@ -59,7 +59,7 @@ def reproduce(
             found = [run(plan, runner, store) for plan in plans]
             cases = overtake.run(runner, store) if overtakes else []
         machines = {one.cell.machine for plan in plans for one in plan.cells.values()}
-        _store_machines(store, machines.union(overtake.MACHINES if overtakes else ()))
+        store_machines(store, machines.union(overtake.MACHINES if overtakes else ()))
     for one in found:
         print_reproduction(one)
     if cases:
@@ -75,14 +75,6 @@ def _chosen(chosen: Sequence[str]) -> list[PlannedReproduction]:
             f"reproduction {unknown[0]!r} is unknown; known are {', '.join(known)}"
         )
     return [load(name) for name in (chosen or known) if name != overtake.NAME]
-
-
-def _store_machines(store: "Store", names: Iterable[str]) -> None:
-    from results.store.records import MachineRecord
-
-    for name in sorted(names):
-        machine = load_machine(name)
-        store.set_machine(MachineRecord(name, machine.title, machine.model_dump(exclude_none=True)))
 
 
 def _print_list(plans: Sequence[PlannedReproduction], overtakes: bool) -> None:

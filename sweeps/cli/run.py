@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.errors import LockcrossError
+from results.model import engines
 from results.paths import DATABASE
 from sweeps.cli.options import (
+    RENAMED,
     Cancel,
     Cas,
     Database,
@@ -31,10 +33,10 @@ from sweeps.cli.options import (
 from sweeps.support.text import shown
 
 if TYPE_CHECKING:
+    from results.model.cell import Cell
     from results.store.records import StoredRun
     from results.store.store import Store
     from sweeps.engines.base import Limits
-    from sweeps.model.cells import Cell
 
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
 DEFAULT_INSTRUCTION_LIMIT = 2_000_000_000
@@ -45,8 +47,8 @@ _NUMBER = r"[0-9]{1,30}"  # what is longer is out of every bound, and perhaps of
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     app.command()(sweep)
-    app.command()(run)
-    app.command()(calibrate)
+    app.command(context_settings=RENAMED)(run)
+    app.command(context_settings=RENAMED)(calibrate)
     app.command()(build)
 
 
@@ -144,7 +146,7 @@ def run(
     fence_latency: FenceLatency = None,
     cancel: Cancel = None,
     seed: Seed = 1,
-    engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
+    engine: Annotated[str, typer.Option(help="The engine.")] = engines.DEFAULT,
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
     keep: Keep = False,
@@ -156,8 +158,8 @@ def run(
     ] = None,
 ) -> None:
     """Run one cell and print its metrics. A run with --db is not repeated if it is stored."""
+    from results.model.cell import Cell
     from sweeps.engines import load_engine
-    from sweeps.model.cells import Cell
     from sweeps.model.isa import ISAS
     from sweeps.model.machine import load_machine
 
@@ -165,10 +167,12 @@ def run(
         engine = _engine_with_events(engine, db, events)
     load_machine(machine), load_engine(engine)  # unknown names are said before anything else
     cell = Cell(
-        engine, machine, isa, flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock,
-        fence, workload, _parameters(workload, parameters or []),
-        _fewest_threads(workload) if threads is None else threads, cas, fence_latency,
-        cancel, seed, "" if variant in _first_variant(lock) else variant, cores,
+        engine=engine, machine=machine, isa=isa,
+        flavour=flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock=lock,
+        variant="" if variant in _first_variant(lock) else variant, fence=fence,
+        workload=workload, parameters=_parameters(workload, parameters or []),
+        threads=_fewest_threads(workload) if threads is None else threads, cores=cores,
+        cas=cas, fence_latency=fence_latency, cancel=cancel, seed=seed,
     )  # fmt: skip
     _run_one(cell, db, limits(time_limit, instruction_limit), keep, events)
 
@@ -178,6 +182,7 @@ def _run_one(
 ) -> None:
     """Runs a cell, if it is not in `db`, and prints it. Raises LockcrossError if it is not ok."""
     from results.store.store import Store
+    from sweeps.engines import load_engine
     from sweeps.execution.runner import Runner
     from sweeps.model.cells import invalid_reason
 
@@ -187,7 +192,8 @@ def _run_one(
         TemporaryDirectory(prefix="lockcross-") as folder,
         Store(db or Path(folder) / "run.db") as store,
     ):
-        collect = None if events is None else partial(_save_events, file=events)
+        log = load_engine(cell.engine).capabilities().event_log
+        collect = None if events is None else partial(_save_events, name=log, file=events)
         runner = Runner(store, 1, None, bounds, keep=keep, collect=collect)
         (done,) = runner.run([cell], "run")
         _print_run(store, done)
@@ -196,8 +202,13 @@ def _run_one(
 def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
     """The label of an engine that records lock events. Raises LockcrossError if there is none, or
     no place for them."""
-    if engine != "qemu":
-        raise LockcrossError(f"--events: engine {engine} records none; qemu does")
+    from results.model.engines import ENGINES
+    from sweeps.engines import load_engine
+
+    label = load_engine(engine).capabilities().events
+    if not label:
+        able = [one.label for one in ENGINES if load_engine(one.label).capabilities().events]
+        raise LockcrossError(f"--events: engine {engine} records none; {', '.join(able)} does")
     if db is not None:
         raise LockcrossError(
             "--events goes without --db: telling its events slows a program, and a stored run "
@@ -205,14 +216,12 @@ def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
         )
     if events.is_dir() or not events.parent.is_dir():
         raise LockcrossError(f"--events {events}: not a file in an existing folder")
-    return "qemu/events"
+    return label
 
 
-def _save_events(folder: Path, file: Path) -> None:
-    from sweeps.engines.qemu.engine import EVENTS
-
+def _save_events(folder: Path, name: str, file: Path) -> None:
     try:
-        shutil.copyfile(folder / EVENTS, file)
+        shutil.copyfile(folder / name, file)
     except OSError as error:
         raise LockcrossError(
             f"{file}: cannot be written ({error.strerror}); name another file with --events", 1
@@ -284,7 +293,7 @@ def calibrate(
     flavour: Annotated[str | None, typer.Option(help="Only this atomic flavour.")] = None,
     cas: Cas = None,
     fence_latency: FenceLatency = None,
-    engine: Annotated[str, typer.Option(help="The engine.")] = "qemu",
+    engine: Annotated[str, typer.Option(help="The engine.")] = engines.DEFAULT,
     jobs: Jobs = 0,
     db: Database = DATABASE,
 ) -> None:
@@ -326,7 +335,7 @@ def build(
     jobs: Jobs = 0,
 ) -> None:
     """Build the programs that a plan runs."""
-    from results.analysis.study import label_of
+    from results.model.label import LockLabel
     from sweeps.engines import load_engine
     from sweeps.experiments.plan import load_plan
     from sweeps.model.cells import unsupported_reason
@@ -335,5 +344,5 @@ def build(
     possible = [cell for cell in load_plan(plan).cells if not unsupported_reason(cell)]
     built = Builder().build([load_engine(cell.engine).program(cell) for cell in possible], jobs)
     for program, binary in built.items():
-        lock = label_of(program.lock, program.fence, program.variant)
+        lock = LockLabel.of(program.lock, program.variant, program.fence)
         print(f"{binary.digest[:12]}  {program.workload} {lock} {program.flavour}")

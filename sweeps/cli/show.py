@@ -10,8 +10,8 @@ from results.errors import LockcrossError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from results.model.cell import Cell
     from sweeps.engines.base import Check
-    from sweeps.model.cells import Cell
 
 
 def register(app: typer.Typer) -> None:
@@ -39,15 +39,17 @@ def plans() -> None:
 
 def _refused(cells: "Sequence[Cell]") -> str:
     """How many cells no engine would run, or the engine that is missing to tell."""
-    from sweeps.engines import load_engine
+    from results.model.engines import entry
+    from sweeps.engines import refusal
     from sweeps.model.cells import unsupported_reason
 
-    try:
-        return str(
-            sum(bool(unsupported_reason(c) or load_engine(c.engine).refuses(c)) for c in cells)
-        )
-    except LockcrossError as error:
-        return "needs gem5" if "gem5" in error.message else "unknown"
+    count = 0
+    for cell in cells:
+        try:
+            count += bool(unsupported_reason(cell) or refusal(cell))
+        except LockcrossError:
+            return f"needs {entry(cell.engine).family}"
+    return str(count)
 
 
 def machines(
@@ -124,6 +126,7 @@ def workloads(
 
 def doctor() -> None:
     """Say which engines and compilers there are, in which versions, and what is missing."""
+    from results.model.engines import ENGINES
     from sweeps.engines import load_engine
     from sweeps.engines.base import Check
     from sweeps.programs.builder import TARGETS, compiler_version, find_compiler
@@ -135,10 +138,9 @@ def doctor() -> None:
             checks.append(Check(f"{target.isa} {flavour}: compiler", True, version))
         except LockcrossError as error:
             checks.append(Check(f"{target.isa} {flavour}: compiler", False, error.message))
-    for name in ("qemu", "gem5/timing"):  # one of gem5's core models answers for all of them
-        for found in load_engine(name).doctor():
-            part = f"engine {name.partition('/')[0]}: {found.part}"
-            checks.append(replace(found, part=part))
+    for family, one in {one.family: one for one in ENGINES}.items():  # any answers for its family
+        for found in load_engine(one.label).doctor():
+            checks.append(replace(found, part=f"engine {family}: {found.part}"))
     for check in checks:
         part = check.part + (" (optional)" if check.absent else "")
         print(f"{_state(check):7} {part}: {check.detail}")

@@ -1,22 +1,38 @@
-"""Engines by name. An engine is imported when it is asked for."""
+"""Engines: a folder each. Which there are stands in results/model/engines.py, their registry; the
+module `engine` of a folder makes the adapter of a label."""
 
 from functools import cache
+from importlib import import_module
 
 from results.errors import LockcrossError
+from results.model import engines
+from results.model.cell import LATENCIES, Cell
 from sweeps.engines.base import Engine
-
-ENGINES = ("qemu", "gem5/timing", "gem5/minor", "gem5/o3")
 
 
 @cache
-def load_engine(name: str) -> Engine:
-    """The adapter of an engine. Raises LockcrossError for an unknown name."""
-    if name in ("qemu", "qemu/events"):
-        from sweeps.engines.qemu.engine import QemuEngine
+def load_engine(label: str) -> Engine:
+    """The adapter of an engine label. Raises LockcrossError for an unknown one."""
+    known = engines.entry(label)
+    if known not in engines.ENGINES:
+        labels = ", ".join(one.label for one in engines.ENGINES)
+        raise LockcrossError(f"engine {label!r} is unknown; known are {labels}")
+    adapter: Engine = import_module(f"sweeps.engines.{known.family}.engine").make(label)
+    return adapter
 
-        return QemuEngine(events=name == "qemu/events")
-    if name.partition("/")[0] == "gem5":
-        from sweeps.engines.gem5.engine import Gem5Engine
 
-        return Gem5Engine(name)
-    raise LockcrossError(f"engine {name!r} is unknown; known are {', '.join(ENGINES)}")
+def refusal(cell: Cell) -> str:
+    """Why the engine of a cell cannot answer it honestly, or nothing. Raises LockcrossError when
+    that cannot be found out, since the engine is missing."""
+    engine = load_engine(cell.engine)
+    can = engine.capabilities()
+    if cell.isa not in can.isas:
+        return f"isa: {cell.isa}: engine {cell.engine} simulates {', '.join(can.isas)} only"
+    if cell.cores is not None and not can.shared_cores:
+        return f"cores: {cell.cores}: engine {cell.engine} ends no time slices"
+    if (cell.cores or cell.threads) > can.max_cores:
+        return f"threads: {cell.threads}: engine {cell.engine} has {can.max_cores} cores at most"
+    for axis in LATENCIES:
+        if getattr(cell, axis) is not None and axis not in can.latencies:
+            return f"{axis}: {getattr(cell, axis)}: engine {cell.engine} cannot set it"
+    return engine.refuses(cell)

@@ -1,10 +1,11 @@
 """What the driver asks of an engine."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from sweeps.model.cells import Cell
+from results.model.cell import LATENCIES, Cell
 from sweeps.programs.builder import Program
 
 MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: rubbish must not fill the disk
@@ -12,7 +13,7 @@ MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: rubbish must
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may take: CPU time in seconds (0: the engine's usual one), instructions over all
+    """What one run may take: CPU time in seconds (0: the engine's own limit), instructions over all
     cores."""
 
     time_s: float = 0.0
@@ -32,23 +33,43 @@ class ProcessResult:
 
 
 @dataclass(frozen=True)
+class PhaseCounts:
+    """A phase of the program began on a core: what that core had done in the region of interest
+    until then, by the names of metrics."""
+
+    phase: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class RunOutcome:
     """What a run said. `cause` is empty when it is valid, else why it failed.
 
-    `metrics` are name -> (value, unit), `resolved` the options as the engine reported them.
+    `metrics` are name -> (value, unit), `resolved` the options as the engine reported them,
+    `phases` the counts at each phase, of engines that count.
     """
 
     cause: str
     metrics: dict[str, tuple[float, str]] = field(default_factory=dict)
     resolved: dict[str, int | str] = field(default_factory=dict)
+    phases: Sequence[PhaseCounts] = ()
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What an engine can simulate."""
+    """What an engine can simulate.
+
+    `shared_cores`: it ends time slices, so that threads may share cores. `latencies`: the axes of a
+    cell that it can set. `events`: the engine label under which it records lock events, and
+    `event_log` the file that such a run leaves in its folder; empty where it cannot.
+    """
 
     isas: tuple[str, ...]
     max_cores: int
+    shared_cores: bool = False
+    latencies: tuple[str, ...] = LATENCIES
+    events: str = ""
+    event_log: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,7 +89,6 @@ class Check:
 class Engine(Protocol):
     """One engine. The driver starts and ends the processes; the engine knows what they say."""
 
-    name: str
     time_limit_s: float  # of CPU time of a run, where nobody says another
 
     def version(self, isa: str) -> str:
@@ -85,7 +105,7 @@ class Engine(Protocol):
         """What it can simulate."""
 
     def refuses(self, cell: Cell) -> str:
-        """Why it cannot answer a cell honestly, or nothing."""
+        """Why it cannot answer a cell within its capabilities honestly, or nothing."""
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The resolved machine of a cell, in the engine's own terms."""
@@ -98,6 +118,14 @@ class Engine(Protocol):
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from how it ended and what it left in its folder. Never raises."""
+
+    def mechanisms(self, isa: str) -> list[str]:
+        """Engine labels, one for each mechanism by which it sets latencies on an ISA; none where
+        latencies are set as they are, without a mechanism."""
+
+    def regions(self, isa: str) -> list[str]:
+        """Engine labels, one for each method by which it finds the region of interest on an ISA;
+        none where there is but one."""
 
     def doctor(self) -> list[Check]:
         """What is there and what is missing."""

@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sweeps.model.cells import Cell
+from results.model.cell import Cell
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.text import shown
 from sweeps.support.toml import explain

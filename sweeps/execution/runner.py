@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from results.errors import LockcrossError
+from results.model.cell import Cell
 from results.paths import ROOT, WORK
 from results.store.records import RunRecord, StoredRun
 from results.store.store import Store
-from sweeps.engines import load_engine
+from sweeps.engines import load_engine, refusal
 from sweeps.engines.base import Engine, Limits, ProcessResult, RunOutcome
+from sweeps.execution.derived import with_derived
 from sweeps.execution.kept import check_room, keep
 from sweeps.execution.pool import Pool, Task
-from sweeps.model.cells import Cell, digest, invalid_reason, unsupported_reason
+from sweeps.model.cells import arguments, command, digest, invalid_reason, unsupported_reason
 from sweeps.programs.builder import Binary, Builder
 from sweeps.support.paths import KEPT_FOLDERS, RUN_FOLDERS
 from sweeps.support.text import shortened
@@ -94,13 +96,29 @@ class Runner:
         stored = self._store.find([item.identity for item in prepared])
         return [stored[item.identity] for item in prepared]
 
+    def require(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
+        """As `run`, for a job that needs every one of them.
+
+        Raises LockcrossError (exit code 1) for the first that is not ok.
+        """
+        runs = self.run(cells, plan)
+        for cell, run in zip(cells, runs, strict=True):
+            if run.status != "ok":
+                raise LockcrossError(
+                    f"a run that is needed {run.status}: {run.cause}\n  `lockcross show {run.id}` "
+                    f"shows it; this repeats it: {command(cell)}\n  The others are stored; once it "
+                    "is mended, the same command goes on from here.",
+                    exit_code=1,
+                )
+        return runs
+
     def prepare(self, cells: Sequence[Cell]) -> list[Prepared]:
         """Builds the cells' programs and works out their identities. Raises as `run` does."""
         refusals = []
         for cell in cells:
             if why := invalid_reason(cell):
                 raise LockcrossError(why)
-            refusals.append(unsupported_reason(cell) or load_engine(cell.engine).refuses(cell))
+            refusals.append(unsupported_reason(cell) or refusal(cell))
         programs = [
             None if why else load_engine(cell.engine).program(cell)
             for cell, why in zip(cells, refusals, strict=True)
@@ -130,12 +148,12 @@ class Runner:
     def _prepare_one(self, cell: Cell, binary: Binary | None, refusal: str) -> Prepared:
         engine = load_engine(cell.engine)
         if binary is None:  # never run, so there is nothing more that could change the answer
-            return Prepared(cell, digest(["refused", refusal, cell.command()]), "", None, refusal)
+            return Prepared(cell, digest(["refused", refusal, vars(cell)]), "", None, refusal)
         identity = digest(
             {
                 "engine": [cell.engine, engine.version(cell.isa)],
                 "options": engine.options(cell),
-                "arguments": cell.arguments(),
+                "arguments": arguments(cell),
                 "binary": binary.digest,
             }
         )
@@ -156,7 +174,9 @@ class Runner:
         with Pool[Prepared](self._jobs) as pool:
             for item, end, folder in pool.run(self._tasks(items)):
                 engine = load_engine(item.cell.engine)
-                outcome = engine.read(item.cell, self._limits_of(engine), end, folder)
+                outcome = with_derived(
+                    item.cell, engine.read(item.cell, self._limits_of(engine), end, folder)
+                )
                 if outcome.cause:
                     check_room(RUN_FOLDERS)  # a cell that failed for a full disk is not stored
                 kept = self._keep_folder(item, outcome, folder)
@@ -192,25 +212,13 @@ class Runner:
         status = "refused" if end is None else "failed" if outcome.cause else "ok"
         duration = end.duration_s if end else 0.0
         return RunRecord(
+            **vars(cell),
             identity=item.identity,
-            engine=cell.engine,
             engine_version=item.engine_version,
-            machine=cell.machine,
-            isa=cell.isa,
-            flavour=cell.flavour,
-            lock=cell.lock,
-            fence=cell.fence,
-            workload=cell.workload,
-            parameters=dict(cell.parameters),
-            threads=cell.threads,
-            cas=cell.cas,
-            fence_latency=cell.fence_latency,
-            cancel=cell.cancel,
-            seed=cell.seed,
             status=status,
             cause=shortened(outcome.cause, _SHOWN_CAUSE),
             output=kept + (_said(end) if end and status == "failed" else ""),
-            command=cell.command(),
+            command=command(cell),
             started=datetime.fromtimestamp(datetime.now(UTC).timestamp() - duration, UTC).isoformat(
                 timespec="milliseconds"
             ),
@@ -221,8 +229,6 @@ class Runner:
             compiler=item.binary.compiler if item.binary else "",
             resolved=outcome.resolved,
             metrics=outcome.metrics,
-            variant=cell.variant,
-            cores=cell.cores,
         )
 
 

@@ -4,11 +4,11 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from results.errors import LockcrossError
+from results.model import engines
+from results.model.cell import Cell
 from results.store.records import CalibrationRecord, StoredRun
 from results.store.store import Store
 from sweeps.execution.runner import Runner
-from sweeps.model.cells import Cell
 from sweeps.model.workloads import CALIBRATE_OPS
 
 ITERATIONS = 2000
@@ -28,7 +28,7 @@ class Setting:
     flavour: str
     cas: int | None = None
     fence_latency: int | None = None
-    engine: str = "qemu"
+    engine: str = engines.DEFAULT
     cancel: int | None = None
     ops: tuple[str, ...] = CALIBRATE_OPS
 
@@ -68,12 +68,7 @@ def calibrate(
     when a run fails.
     """
     cells = [setting.cell(*loop) for setting in settings for loop in setting.loops()]
-    runs = runner.run(cells, "calibrate")
-    for cell, run in zip(cells, runs, strict=True):
-        if run.status != "ok":
-            raise LockcrossError(
-                f"calibration run failed: {run.cause}; to repeat it: {cell.command()}", exit_code=1
-            )
+    runs = runner.require(cells, "calibrate")
     found = []
     left = iter(runs)
     for setting in settings:

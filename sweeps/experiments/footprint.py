@@ -1,4 +1,4 @@
-"""What the uncontended ways through every lock are made of, as workload footprint counts them."""
+"""What the uncontended paths through every lock are made of, as workload footprint counts them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,19 +6,19 @@ from itertools import product
 
 from rich.table import Column, Table
 
-from results.analysis.study import label_of
-from results.errors import LockcrossError
+from results.model import engines
+from results.model.cell import Cell
 from results.store.records import StoredRun
-from sweeps.engines.qemu.footprint import WAYS
+from sweeps.execution.derived import PATHS
 from sweeps.execution.runner import Runner
-from sweeps.model.cells import Cell, unsupported_reason
+from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Lock
 
 PLAN = "footprint"
-TURNS = 2  # the engine refuses a way that is not the same in each
+TURNS = 2  # the engine refuses a path that is not the same in each
 COLUMNS = (
-    "lock", "variant", "fence", "isa", "flavour", "threads", "by", "way", "instructions", "loads",
+    "lock", "variant", "fence", "isa", "flavour", "threads", "by", "path", "instructions", "loads",
     "stores", "cas_won", "cas_lost", "rmw", "fences", "object_bytes", "monitor_bytes", "published",
 )  # fmt: skip
 NUMBERS = ("instructions", "loads", "stores", "cas_won", "cas_lost", "rmw")
@@ -45,7 +45,7 @@ PUBLISHED: dict[tuple[str, str], dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Counts:
-    """What one way is made of: `numbers` by the names in NUMBERS, and the fences that occur, by
+    """What one path is made of: `numbers` by the names in NUMBERS, and the fences that occur, by
     kind. A CAS that wins or loses, and any other atomic, is neither load nor store."""
 
     numbers: Mapping[str, int]
@@ -85,19 +85,19 @@ class Footprint:
 
     cell: Cell
     by: str
-    ways: Mapping[str, Counts]
+    paths: Mapping[str, Counts]
     object_bytes: int
     monitor_bytes: int  # of each inflated object; 0: it has none, or it is part of the object
 
     @property
     def label(self) -> str:
         """The lock label."""
-        return label_of(self.cell.lock, self.cell.fence, self.cell.variant)
+        return self.cell.label
 
     @property
     def pair(self) -> Counts:
         """Acquire and release together."""
-        return self.ways["acquire"] + self.ways["release"]
+        return self.paths["acquire"] + self.paths["release"]
 
     @property
     def published(self) -> str:
@@ -126,17 +126,16 @@ def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell
 def _cell(lock: str, variant: str, fence: str, isa: str, flavour: str, threads: int) -> Cell:
     parameters: dict[str, int | str] = {"iterations": TURNS}
     return Cell(
-        "qemu", "generic", isa, flavour, lock, fence, "footprint", parameters, threads,
-        variant=variant,
+        engine=engines.DEFAULT, machine="generic", isa=isa, flavour=flavour, lock=lock,
+        variant=variant, fence=fence, workload="footprint", threads=threads,
+        parameters=parameters,
     )  # fmt: skip
 
 
 def measure(runner: Runner, wanted: Sequence[Cell]) -> list[Footprint]:
     """Runs what is not stored yet. Raises LockcrossError for a run that failed."""
     found: list[Footprint] = []
-    for cell, run in zip(wanted, runner.run(wanted, PLAN), strict=True):
-        if run.status != "ok":
-            raise LockcrossError(f"{run.status}: {run.cause}\n{cell.command()}", exit_code=1)
+    for cell, run in zip(wanted, runner.require(wanted, PLAN), strict=True):
         found += footprints(cell, run)
     return found
 
@@ -144,17 +143,17 @@ def measure(runner: Runner, wanted: Sequence[Cell]) -> list[Footprint]:
 def footprints(cell: Cell, run: StoredRun) -> list[Footprint]:
     """What a run says of its lock."""
     sizes = [int(run.metrics[name]) for name in ("object_bytes", "monitor_bytes")]
-    own = _ways(run.metrics, "own")
+    own = _paths(run.metrics, "own")
     if cell.threads == 1:
         return [Footprint(cell, "alone", own, *sizes)]
-    foreign = _ways(run.metrics, "foreign")
+    foreign = _paths(run.metrics, "foreign")
     if own == foreign:
         return [Footprint(cell, "any", own, *sizes)]
     return [Footprint(cell, "owner", own, *sizes), Footprint(cell, "other", foreign, *sizes)]
 
 
-def _ways(metrics: Mapping[str, float], item: str) -> dict[str, Counts]:
-    return {way: _counts(metrics, f"way_{item}_{way}_") for way in WAYS}
+def _paths(metrics: Mapping[str, float], item: str) -> dict[str, Counts]:
+    return {path: _counts(metrics, f"path_{item}_{path}_") for path in PATHS}
 
 
 def _counts(metrics: Mapping[str, float], prefix: str) -> Counts:
@@ -170,15 +169,15 @@ def _counts(metrics: Mapping[str, float], prefix: str) -> Counts:
 
 
 def rows(found: Iterable[Footprint]) -> Iterator[list[str | int]]:
-    """The values of COLUMNS, a row a way."""
+    """The values of COLUMNS, a row a path."""
     for one in found:
         cell = one.cell
-        for way, counts in one.ways.items():
+        for path, counts in one.paths.items():
             fences = " ".join(f"{kind}={count}" for kind, count in counts.fences.items())
             yield [
                 cell.lock, cell.variant, cell.fence, cell.isa, cell.flavour, cell.threads, one.by,
-                way, *counts.numbers.values(), fences, one.object_bytes,
-                one.monitor_bytes, one.published if way == "acquire" else "",
+                path, *counts.numbers.values(), fences, one.object_bytes,
+                one.monitor_bytes, one.published if path == "acquire" else "",
             ]  # fmt: skip
 
 
@@ -193,9 +192,9 @@ def tables(found: Sequence[Footprint]) -> Iterator[Table]:
         )  # fmt: skip
         for one in found:
             if (one.cell.isa, one.cell.flavour) == (isa, flavour):
-                ways = (one.ways[w] for w in ("acquire", "release", *WAYS[1:3]))
+                paths = (one.paths[w] for w in ("acquire", "release", *PATHS[1:3]))
                 sizes = (str(one.object_bytes), str(one.monitor_bytes or "-"))
-                table.add_row(_broken(one.label), one.by, *map(str, ways), *sizes)
+                table.add_row(_broken(one.label), one.by, *map(str, paths), *sizes)
         yield table
     yield _beside(found)
 

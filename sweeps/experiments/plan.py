@@ -2,21 +2,30 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+    model_validator,
+)
 
 from results.errors import LockcrossError
+from results.model.cell import AXES, Cell
+from results.model.cell import Axis as CellAxis
 from sweeps.engines import load_engine
-from sweeps.model.bounds import MAX_LATENCY, MAX_SEED
-from sweeps.model.cells import Cell, invalid_reason, unsupported_reason
+from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import load_machine, machine_names
-from sweeps.model.workloads import MAX_THREADS, WORKLOADS
+from sweeps.model.workloads import WORKLOADS
 from sweeps.support.files import head
 from sweeps.support.paths import PLANS
 from sweeps.support.text import shortened, shown
@@ -63,33 +72,28 @@ def _as_names(value: Any) -> Any:
 
 Axis = Annotated[list[Value], BeforeValidator(_as_list)]
 Names = Annotated[list[str], BeforeValidator(_as_names)]
-Cycles = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
-Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
-Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
-_AXES = (
-    "engine", "machine", "isa", "flavour", "lock", "variant", "fence", "workload", "threads",
-    "cores", "cas", "fence_latency", "cancel", "seed",
-)  # fmt: skip
+_FOLLOWING = ("isa", "flavour")  # left out, they are the machine's and the ISA's
 
 
-class Sweep(_Table):
-    """One product of axes. Latencies are in cycles; None leaves the machine's own."""
+def _field(axis: CellAxis) -> Any:
+    """The field of a cell's axis in a sweep, as pydantic takes it: type and default."""
+    kind: Any = Names
+    if axis.number:
+        kind = Axis[Annotated[int, Field(ge=axis.low, le=axis.high)]]
+    if axis.optional or axis.name in _FOLLOWING:
+        return (kind | None, None)
+    return (kind, ... if axis.default is None else [axis.default])
 
-    engine: Names = ["qemu"]
-    machine: Names
-    isa: Names | None = None  # None: every ISA of the machine
-    flavour: Names | None = None  # None: the ISA's first; "all": each of the ISA's
-    lock: Names
-    variant: Names | None = None  # None: the lock's first; "all": each of the lock's
-    fence: Names = ["full"]
-    workload: Names
-    parameters: dict[str, Axis[int | str]] = {}
-    threads: Axis[Threads] = [1]
-    cores: Axis[Threads] | None = None  # None: a core a thread
-    cas: Axis[Cycles] | None = None
-    fence_latency: Axis[Cycles] | None = None
-    cancel: Axis[Cycles] | None = None
-    seed: Axis[Seed] = [1]
+
+_Axes = create_model("_Axes", __base__=_Table, **{axis.name: _field(axis) for axis in AXES})
+
+
+class Sweep(_Axes):
+    """One product of the axes of a cell. Left out are: isa for every ISA of the machine, flavour
+    and variant for the first of ISA and lock ("all": each of them), cores for a core a thread,
+    latencies for the machine's own. Latencies are in cycles."""
+
+    parameters: dict[str, Axis[int | str]] = Field({})
     # Plans of earlier versions say skip_impossible.
     skip_unsupported: bool = Field(
         False, validation_alias=AliasChoices("skip_unsupported", "skip_impossible")
@@ -97,7 +101,7 @@ class Sweep(_Table):
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
-        for engine in self.engine:
+        for engine in self.given("engine"):
             try:
                 load_engine(engine)
             except LockcrossError as error:
@@ -110,58 +114,62 @@ class Sweep(_Table):
             ("fence", FENCE_KINDS),
             ("workload", list(WORKLOADS)),
         ):
-            for value in getattr(self, key) or []:
+            for value in self.given(key):
                 if value not in known:
                     raise ValueError(
                         f"{key}: {shown(value)} is unknown; allowed are {', '.join(known)}"
                     )
-        own = list(itertools.chain(*(load_locks()[lock].variants for lock in self.lock)))
-        for variant in self.variant or []:
+        own = list(itertools.chain(*(load_locks()[lock].variants for lock in self.given("lock"))))
+        for variant in self.given("variant"):
             if variant not in ("", "all", *own):
-                known_to = f"{', '.join(self.lock)}: " + (", ".join(own) or "none")
+                known_to = f"{', '.join(self.given('lock'))}: " + (", ".join(own) or "none")
                 raise ValueError(f"variant: {shown(variant)} is unknown; variants of {known_to}")
         for key in ("flavour", "variant"):
-            values = getattr(self, key) or []
+            values = self.given(key)
             if "all" in values and len(values) > 1:
                 raise ValueError(f"{key}: 'all' stands for every {key} and must stand alone")
         return self
 
+    def given(self, axis: str) -> list[Any]:
+        """The values of an axis as the plan says them; none where it leaves them out."""
+        return getattr(self, axis) or []
+
     def cells(self) -> Iterator[Cell]:
-        """Every cell of the product, possible or not, in the order of the axes."""
-        names = list(self.parameters)
-        for engine, machine in itertools.product(self.engine, self.machine):
-            for isa in self.isa or load_machine(machine).isas:
-                for flavour, lock in itertools.product(self._flavours(isa), self.lock):
-                    for (
-                        variant, fence, workload, threads, cores, cas, fence_latency, cancel, seed,
-                    ) in (
-                        itertools.product(
-                            self._variants(lock), self.fence, self.workload, self.threads,
-                            _or_own(self.cores), _or_own(self.cas), _or_own(self.fence_latency),
-                            _or_own(self.cancel), self.seed,
-                        )
-                    ):  # fmt: skip
-                        for point in itertools.product(*self.parameters.values()):
-                            yield Cell(
-                                engine, machine, isa, flavour, lock, fence, workload,
-                                dict(zip(names, point, strict=True)), threads, cas, fence_latency,
-                                cancel, seed, variant, cores,
-                            )  # fmt: skip
+        """Every cell of the product, supported or not, in the order of the axes."""
+        points = [
+            dict(zip(self.parameters, point, strict=True))
+            for point in itertools.product(*self.parameters.values())
+        ]
+        for chosen in self._choices({}, [axis.name for axis in AXES]):
+            for point in points:
+                yield Cell(**chosen, parameters=point)
 
-    def _flavours(self, isa: str) -> list[str]:
-        if self.flavour is None:
-            return [ISAS[isa].flavours[0]]
-        return list(ISAS[isa].flavours) if self.flavour == ["all"] else self.flavour
+    def size(self) -> int:
+        """How many cells there are, where no axis stands for several values."""
+        axes = [getattr(self, axis.name) for axis in AXES] + list(self.parameters.values())
+        return math.prod(len(values) for values in axes if values)
 
-    def _variants(self, lock: str) -> list[str]:
-        """As cells have them: "" is the lock's first."""
-        own = load_locks()[lock].variants if lock in load_locks() else ()
-        wanted = list(own or [""]) if self.variant == ["all"] else self.variant or [""]
-        return ["" if own and name == own[0] else name for name in wanted]
+    def _choices(self, chosen: dict[str, Any], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Every choice of the axes `names`, with those chosen before them."""
+        if not names:
+            yield chosen
+            return
+        for value in self._values(names[0], chosen):
+            yield from self._choices(chosen | {names[0]: value}, names[1:])
 
-
-def _or_own(axis: list[int] | None) -> Sequence[int | None]:
-    return [None] if axis is None else axis
+    def _values(self, name: str, chosen: Mapping[str, Any]) -> Sequence[Any]:
+        """The values of an axis; what some stand for depends on the axes before."""
+        given = getattr(self, name)
+        if name == "isa":
+            return given or load_machine(chosen["machine"]).isas
+        if name == "flavour":
+            every = ISAS[chosen["isa"]].flavours
+            return every[:1] if given is None else every if given == ["all"] else given
+        if name == "variant":
+            every = load_locks()[chosen["lock"]].variants or ("",)
+            wanted = every if given == ["all"] else given
+            return ["" if variant == every[0] else variant for variant in wanted]
+        return [None] if given is None else given
 
 
 class Plan(_Table):
@@ -221,7 +229,7 @@ def expand(plan: Plan) -> list[Cell]:
     cells: list[Cell] = []
     for number, sweep in enumerate(plan.sweep):
         where = f"sweep.{number}"
-        if (size := _size(sweep)) > MAX_CELLS:
+        if (size := sweep.size()) > MAX_CELLS:
             raise ValueError(f"{where}: {size} cells; a plan has {MAX_CELLS} at most")
         product = list(sweep.cells())
         if why := next(filter(None, map(invalid_reason, product)), ""):
@@ -236,8 +244,3 @@ def expand(plan: Plan) -> list[Cell]:
             raise ValueError(f"{where}.{reasons[0]}\n  (no cell of this sweep is possible)")
         cells += product
     return cells
-
-
-def _size(sweep: Sweep) -> int:
-    axes = [getattr(sweep, name) for name in _AXES] + list(sweep.parameters.values())
-    return math.prod(len(axis) for axis in axes if axis)

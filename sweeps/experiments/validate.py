@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from results.errors import LockcrossError
-from results.store.records import MachineRecord
+from results.model.cell import Cell
 from results.store.store import Store
 from sweeps.engines.gem5 import latency as gem5_latency
 from sweeps.engines.gem5.engine import MODELS
 from sweeps.execution.runner import Runner
 from sweeps.experiments.calibrate import Setting, calibrate
-from sweeps.experiments.crossover.study import store_isas
+from sweeps.experiments.facts import store_isas, store_machines
 from sweeps.experiments.plan import load_plan
-from sweeps.model.cells import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import load_locks
-from sweeps.model.machine import load_machine
 
 if TYPE_CHECKING:
     pass
@@ -126,7 +124,4 @@ class Validation:
         java = [lock.name for lock in load_locks().values() if lock.java and lock.name != "null"]
         self._store.set_fact("java_locks", {"names": java})
         store_isas(self._store)
-        for name in sorted({cell.machine for cell in cells}):
-            machine = load_machine(name)
-            description = machine.model_dump(exclude_none=True)
-            self._store.set_machine(MachineRecord(name, machine.title, description))
+        store_machines(self._store, (cell.machine for cell in cells))

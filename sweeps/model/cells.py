@@ -1,13 +1,11 @@
-"""Cells: one run each, and when two of them are the same."""
+"""Cells: what is allowed and possible, and when two of them are the same."""
 
 import hashlib
 import json
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
 
+from results.model.cell import AXES, LATENCIES, Cell
 from sweeps.model import workloads
-from sweeps.model.bounds import MAX_LATENCY, MAX_SEED
 from sweeps.model.isa import ISAS, Isa
 from sweeps.model.locks import Lock, load_locks
 from sweeps.model.machine import load_machine
@@ -18,50 +16,29 @@ from sweeps.support.text import shown
 UNORDERED = {("thin", "inline"), ("thin", "fn_call")}
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One run (docs/interfaces.md, section 7).
+def arguments(cell: Cell) -> list[str]:
+    """The arguments of the cell's program."""
+    pairs = {**cell.parameters, "threads": cell.threads, "seed": cell.seed}
+    if cell.cores is not None:
+        pairs["cores"] = cell.cores
+    return [f"{key}={value}" for key, value in sorted(pairs.items())]
 
-    `parameters` are the workload's keys. `cas`, `fence_latency` and `cancel` are cycles that
-    take the place of the machine's atomics, full fence and stopping cost; None leaves them.
-    `variant` is the lock's ("": its default); `cores` are shared by the threads (None: one each).
-    """
 
-    engine: str
-    machine: str
-    isa: str
-    flavour: str
-    lock: str
-    fence: str
-    workload: str
-    parameters: Mapping[str, int | str]
-    threads: int = 1
-    cas: int | None = None
-    fence_latency: int | None = None
-    cancel: int | None = None
-    seed: int = 1
-    variant: str = ""
-    cores: int | None = None
+def option(axis: str) -> str:
+    """The option of `lockcross run` that sets an axis of a cell."""
+    name = axis.removesuffix("_latency") + "_latency" if axis in LATENCIES else axis
+    return "--" + name.replace("_", "-")
 
-    def arguments(self) -> list[str]:
-        """What the workload's program is told."""
-        pairs = {**self.parameters, "threads": self.threads, "seed": self.seed}
-        if self.cores is not None:
-            pairs["cores"] = self.cores
-        return [f"{key}={value}" for key, value in sorted(pairs.items())]
 
-    def command(self) -> str:
-        """The command line that repeats this run."""
-        words = ["./lockcross", "run"]
-        for option in (
-            "engine", "machine", "isa", "flavour", "lock", "variant", "fence", "workload",
-            "threads", "cores", "cas", "fence_latency", "cancel", "seed",
-        ):  # fmt: skip
-            value = getattr(self, option)
-            if value not in (None, ""):
-                words += ["--" + option.replace("_", "-"), str(value)]
-        words += [f"{key}={value}" for key, value in sorted(self.parameters.items())]
-        return shlex.join(words)
+def command(cell: Cell) -> str:
+    """The command line that repeats a run."""
+    words = ["./lockcross", "run"]
+    for axis in AXES:
+        value = getattr(cell, axis.name)
+        if value not in (None, ""):
+            words += [option(axis.name), str(value)]
+    words += [f"{key}={value}" for key, value in sorted(cell.parameters.items())]
+    return shlex.join(words)
 
 
 def digest(document: object) -> str:
@@ -80,26 +57,23 @@ def invalid_reason(cell: Cell) -> str:
         if value not in known:
             return f"{key}: {shown(value)} is unknown; known are {', '.join(known)}"
     keys = WORKLOADS[cell.workload].keys
-    for name, given in cell.parameters.items():
+    for name, number in cell.parameters.items():
         if name not in keys:
             return (
                 f"parameters.{name}: workload {cell.workload} has no such key; "
                 f"allowed are {', '.join(keys)}"
             )
-        if why := keys[name].invalid_reason(given):
-            return f"parameters.{name}: {shown(given)}: {why}"
+        if why := keys[name].invalid_reason(number):
+            return f"parameters.{name}: {shown(number)}: {why}"
     if missing := [name for name in keys if name not in cell.parameters]:
         return f"parameters.{missing[0]}: missing; workload {cell.workload} must be told it"
-    for key, number, low, high in (
-        ("threads", cell.threads, 1, workloads.MAX_THREADS),
-        ("cores", cell.cores, 1, workloads.MAX_THREADS),
-        ("cas", cell.cas, 0, MAX_LATENCY),
-        ("fence_latency", cell.fence_latency, 0, MAX_LATENCY),
-        ("cancel", cell.cancel, 0, MAX_LATENCY),
-        ("seed", cell.seed, 0, MAX_SEED),
-    ):
-        if number is not None and not low <= number <= high:
-            return f"{key}: {shown(number)}: allowed is a whole number from {low} to {high}"
+    for axis in AXES:
+        given = getattr(cell, axis.name)
+        if axis.number and given is not None and not axis.low <= given <= axis.high:
+            return (
+                f"{axis.name}: {shown(given)}: allowed is a whole number from {axis.low} "
+                f"to {axis.high}"
+            )
     return ""
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from results.errors import LockcrossError
+from results.model.cell import MAX_LATENCY
 from results.paths import ROOT
-from sweeps.model.bounds import MAX_LATENCY
 from sweeps.model.isa import ISAS
 from sweeps.support.paths import MACHINES
 from sweeps.support.text import shown

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
+from results.model.cell import Cell
 from results.paths import ROOT
-from sweeps.model.cells import Cell
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.paths import BINARIES
 

@@ -3,12 +3,13 @@
 from pathlib import Path
 
 from results.errors import LockcrossError
+from results.model.cell import Cell
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
 from sweeps.engines.gem5 import latency as gem5_latency
 from sweeps.engines.gem5 import output as gem5_output
 from sweeps.engines.gem5.find import NoGem5Error, configs_digest, find_gem5
 from sweeps.engines.gem5.probe import Probe, figures_of, probe, script_command
-from sweeps.model.cells import Cell
+from sweeps.model.cells import arguments
 from sweeps.model.isa import ISAS
 from sweeps.programs.builder import Program
 
@@ -37,6 +38,7 @@ class Gem5Engine:
             )
         self.name = label
         self.model, *variants = parts
+        self._base = f"gem5/{self.model}"
         self._mechanism = self._roi = ""
         for variant in variants:
             if variant in MECHANISMS and not self._mechanism:
@@ -67,10 +69,6 @@ class Gem5Engine:
         gem5 = find_gem5(cell.isa)
         if self.model not in gem5.models[cell.isa]:
             return f"isa: {cell.isa}: this gem5 has no {self.model} core for it"
-        if cell.cores is not None:
-            return f"cores: {cell.cores}: engine {self.name} ends no time slices; qemu does"
-        if cell.threads > MAX_CORES:
-            return f"threads: {cell.threads}: engine {self.name} has {MAX_CORES} cores at most"
         found = probe(gem5, cell.isa, self.model)
         if found.alone:
             return f"isa: {cell.isa}: {where} is unusable: {found.alone}"
@@ -133,12 +131,21 @@ class Gem5Engine:
         )
         told = [f"{name}={amount}" for name, amount in sorted(found.program.items())]
         marker = "marker=m5" if roi == "m5" else "marker=watch"
-        return [*command, str(binary), *cell.arguments(), *told, marker]
+        return [*command, str(binary), *arguments(cell), *told, marker]
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from its exit, the program's line and the script's report."""
         mechanisms = self._latencies(cell).mechanisms
         return gem5_output.read(cell, limits, end, folder, mechanisms)
+
+    def mechanisms(self, isa: str) -> list[str]:
+        """The default mechanism's label, then that of each other one that works on the core."""
+        known = gem5_latency.ATOMIC.get((isa, self.model), ())
+        return [self._base + (f"/{name}" if number else "") for number, name in enumerate(known)]
+
+    def regions(self, isa: str) -> list[str]:
+        """By m5 operations, where the ISA has them, and by counting a program counter."""
+        return [f"{self._base}/{name}" for name in ROIS if name != "m5" or isa != "ppc64le"]
 
     def doctor(self) -> list[Check]:
         """gem5 for each ISA, and what the probe shows of each core model."""
@@ -153,6 +160,11 @@ class Gem5Engine:
                 absent = isinstance(error, NoGem5Error)
                 checks.append(Check(f"gem5 for {isa}", False, error.message, True, absent))
         return checks
+
+
+def make(label: str) -> Gem5Engine:
+    """The adapter of a label. Raises LockcrossError for an unknown one."""
+    return Gem5Engine(label)
 
 
 def _judge(isa: str, model: str, found: Probe) -> Check:

@@ -7,7 +7,7 @@ how each works, gem5-configs/README.md which is used where.
 
 from dataclasses import dataclass
 
-from sweeps.model.cells import Cell
+from results.model.cell import Cell
 from sweeps.programs.builder import Mechanisms
 
 # ISA and core model -> mechanisms that work there, the first is the default.

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from results.model.cell import Cell
 from sweeps.engines.base import MAX_OUTPUT, Limits, ProcessResult, RunOutcome
 from sweeps.engines.gem5.find import complaint
 from sweeps.engines.guest import (
@@ -21,7 +22,6 @@ from sweeps.engines.guest import (
     signal_name,
     stand_ins,
 )
-from sweeps.model.cells import Cell
 from sweeps.support.files import head
 
 REPORT = "lockcross.json"

@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
+from results.model.cell import Cell
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.find import find_qemu
-from sweeps.model.cells import Cell
+from sweeps.model.cells import arguments
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import ATOMICS, load_machine
 from sweeps.model.workloads import MAX_THREADS
@@ -20,6 +21,7 @@ from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
 
 REPORT = "engine.json"  # the plugin's report, in the run's own folder
 EVENTS = "events.bin"  # its log of lock events, there too
+_LABEL, _WITH_EVENTS = "qemu", "qemu/events"
 
 
 class QemuEngine:
@@ -33,7 +35,6 @@ class QemuEngine:
 
     def __init__(self, events: bool = False) -> None:
         self._events = events
-        self.name = "qemu/events" if events else "qemu"
 
     def version(self, isa: str) -> str:
         """The plugin's version and a digest of its sources. Not QEMU's: every QEMU gives the same
@@ -46,16 +47,13 @@ class QemuEngine:
         return f"{self.version(isa)}, QEMU {find_qemu(isa).version}"
 
     def capabilities(self) -> Capabilities:
-        """Every ISA, one simulated core a thread."""
-        return Capabilities(tuple(ISAS), MAX_THREADS)
+        """Every ISA, a simulated core a thread or fewer; latencies, and the log of lock events."""
+        return Capabilities(
+            tuple(ISAS), MAX_THREADS, shared_cores=True, events=_WITH_EVENTS, event_log=EVENTS
+        )
 
     def refuses(self, cell: Cell) -> str:
-        """Why it cannot answer a cell honestly, or nothing."""
-        can = self.capabilities()
-        if cell.isa not in can.isas:
-            return f"isa: {cell.isa}: engine {self.name} simulates {', '.join(can.isas)} only"
-        if (cell.cores or cell.threads) > can.max_cores:
-            return f"threads: {cell.threads}: engine {self.name} has {can.max_cores} cores at most"
+        """Nothing: it answers all that it is capable of."""
         return ""
 
     def options(self, cell: Cell) -> dict[str, int | str]:
@@ -85,12 +83,20 @@ class QemuEngine:
         plugin += f",out={REPORT},{settings}"
         return [
             find_qemu(cell.isa).path, "-0", "lockcross", "-plugin", plugin, str(binary),
-            *cell.arguments(), "marker=syscall",
+            *arguments(cell), "marker=syscall",
         ]  # fmt: skip
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from its exit, the guest's line and the plugin's report."""
         return qemu_output.read(cell, limits, end, folder / REPORT)
+
+    def mechanisms(self, isa: str) -> list[str]:
+        """None: the plugin adds latencies itself."""
+        return []
+
+    def regions(self, isa: str) -> list[str]:
+        """None: the program tells the plugin of its region."""
+        return []
 
     def doctor(self) -> list[Check]:
         """QEMU of each ISA, and the plugin."""
@@ -107,6 +113,13 @@ class QemuEngine:
         except LockcrossError as error:
             checks.append(Check("engine plugin", False, error.message))
         return checks
+
+
+def make(label: str) -> QemuEngine:
+    """The adapter of a label. Raises LockcrossError for an unknown one."""
+    if label not in (_LABEL, _WITH_EVENTS):
+        raise LockcrossError(f"engine {label!r} is unknown; known are {_LABEL}, {_WITH_EVENTS}")
+    return QemuEngine(events=label == _WITH_EVENTS)
 
 
 @cache

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from sweeps.engines.base import MAX_OUTPUT, Limits, ProcessResult, RunOutcome
+from results.model.cell import Cell
+from sweeps.engines.base import MAX_OUTPUT, Limits, PhaseCounts, ProcessResult, RunOutcome
 from sweeps.engines.guest import (
     BadRunError,
     Metrics,
@@ -13,9 +14,7 @@ from sweeps.engines.guest import (
     signal_name,
     stand_ins,
 )
-from sweeps.engines.qemu.footprint import way_metrics
-from sweeps.engines.qemu.report import EngineReport
-from sweeps.model.cells import Cell
+from sweeps.engines.qemu.report import EngineReport, PhaseMark
 from sweeps.support.files import head
 
 PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
@@ -28,13 +27,11 @@ def read(cell: Cell, limits: Limits, end: ProcessResult, report: Path) -> RunOut
         guest = check_guest(cell, end.stdout, end.code)
         engine = _check_engine(cell, report)
         found = metrics(guest.pairs, engine) | own_metrics(guest)
-        if cell.workload == "footprint":
-            found |= way_metrics(engine.phases, cell.threads)
         check_metrics(found)
     except BadRunError as bad:
         return RunOutcome(str(bad))
     resolved: dict[str, int | str] = {**engine.options, **stand_ins(cell)}
-    return RunOutcome("", found, resolved)
+    return RunOutcome("", found, resolved, [_counts(mark) for mark in engine.phases])
 
 
 def _check_end(limits: Limits, end: ProcessResult) -> None:
@@ -123,3 +120,14 @@ def _phase_times(engine: EngineReport) -> Metrics:
         f"phase_{phase}_cycles": (end - begins[phase], "cycles")
         for phase, end in zip(order, ends, strict=True)
     }
+
+
+def _counts(mark: PhaseMark) -> PhaseCounts:
+    fences = {f"fences_{kind}": count for kind, count in mark.fences.items()}
+    return PhaseCounts(
+        mark.phase,
+        {
+            "instructions": mark.instructions, "loads": mark.loads, "stores": mark.stores,
+            "cas_won": mark.cas.won, "cas_lost": mark.cas.lost, "rmw": mark.rmw, **fences,
+        },
+    )  # fmt: skip

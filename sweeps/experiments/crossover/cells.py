@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from results.model.cell import Cell
+from results.model.label import FULL, LockLabel
 from sweeps.experiments.crossover.plan import Axis, StudyPlan
-from sweeps.model.cells import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import load_machine
@@ -34,13 +35,17 @@ def isa_of(flavour: str) -> str:
     return next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
 
 
-def labels(plan: StudyPlan, flavour: str, locks: list[str]) -> list[str]:
+def labels(plan: StudyPlan, flavour: str, locks: list[str]) -> list[LockLabel]:
     """Lock labels with every fence kind of the plan that lock and ISA allow (interfaces, 8)."""
     isa = ISAS[isa_of(flavour)]
-    found = list(locks)
+    found = [LockLabel(lock) for lock in locks]
     for kind in plan.fence_kinds:
         if kind not in isa.refused_fence_kinds:
-            found += [f"{lock}/{kind}" for lock in locks if kind in load_locks()[lock].fence_kinds]
+            found += [
+                LockLabel.of(lock, fence=kind)
+                for lock in locks
+                if kind in load_locks()[lock].fence_kinds
+            ]
     return found
 
 
@@ -64,22 +69,21 @@ class StudyCells:
         """One run of lock_sequence. A latency that a lock never pays is left unset, so that the
         same run serves for all its values: the full fence's with another fence kind, the
         cancellation's with a lock that cancels nothing."""
-        named, _, kind = label.partition("/")
-        lock, _, variant = named.partition(":")
+        built = LockLabel(label)
         return Cell(
             engine=self.plan.engine,
             machine=machine or self.plan.machine,
             isa=isa_of(flavour),
             flavour=flavour,
-            lock=lock,
-            fence=kind or "full",
+            lock=built.lock,
+            variant=built.variant,
+            fence=built.fence,
             workload="lock_sequence",
             parameters=dict(parameters),
             threads=threads,
             cas=cas,
-            fence_latency=fence_latency if not kind else None,
-            cancel=cancel if lock in self.plan.cancelling else None,
-            variant=variant,
+            fence_latency=fence_latency if built.fence == FULL else None,
+            cancel=cancel if built.lock in self.plan.cancelling else None,
         )
 
     def on_map(self, flavour: str, label: str, cas: int, fence_latency: int) -> Cell:
@@ -96,7 +100,7 @@ class StudyCells:
         parameters = {**given.parameters, "run_length": run_length}
         return self.cell(flavour, parameters, given.threads, label, cancel=cancel)
 
-    def map_cells(self, flavour: str) -> dict[tuple[str, int, int], Cell]:
+    def map_cells(self, flavour: str) -> dict[tuple[LockLabel, int, int], Cell]:
         """The grid: (label, cas, fence latency) -> cell."""
         return {
             (label, cas, fence): self.on_map(flavour, label, cas, fence)

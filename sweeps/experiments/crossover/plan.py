@@ -6,9 +6,10 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from results.errors import LockcrossError
+from results.model import engines
+from results.model.cell import MAX_LATENCY
 from results.paths import ROOT
 from sweeps.engines import load_engine
-from sweeps.model.bounds import MAX_LATENCY
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import machine_names
@@ -117,7 +118,7 @@ class StudyPlan(_Table):
     """All parameters of the main job."""
 
     title: Annotated[str, Field(min_length=1)]
-    engine: str = "qemu"
+    engine: str = engines.DEFAULT
     machine: str
     flavours: Annotated[list[str], Field(min_length=1)]
     locks: Annotated[list[str], Field(min_length=2)]

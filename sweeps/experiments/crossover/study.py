@@ -9,10 +9,11 @@ from fractions import Fraction
 from results.analysis.crossover import Crossover, Point, Search, find_all, search
 from results.analysis.winners import neighbours
 from results.errors import LockcrossError
+from results.model.cell import Cell
+from results.model.label import FULL, LockLabel
 from results.store.records import (
     CrossoverRecord,
     CrossoverRun,
-    MachineRecord,
     StoredRun,
 )
 from results.store.store import Store
@@ -20,9 +21,7 @@ from sweeps.execution.runner import Runner
 from sweeps.experiments.calibrate import Setting, calibrate
 from sweeps.experiments.crossover.cells import AxisLine, StudyCells, isa_of
 from sweeps.experiments.crossover.plan import StudyPlan
-from sweeps.model.cells import Cell
-from sweeps.model.isa import ISAS
-from sweeps.model.machine import load_machine
+from sweeps.experiments.facts import store_isas, store_machines
 
 PLAN = "crossover"
 _RUNS_A_SEARCH = 4  # typical: one window around the interpolated crossing, both locks
@@ -83,7 +82,7 @@ class Study:
 
         Raises LockcrossError (exit code 1) when a run of the job fails.
         """
-        self._runs(self.known_cells())
+        self._runner.require(self.known_cells(), PLAN)
         calibrate(self._runner, self._store, self._calibrations())
         tasks: list[CrossoverTask] = []
         for flavour in self._flavours:
@@ -141,11 +140,11 @@ class Study:
         """Between neighbours on the grid that different locks win: with full fences alone, and
         with every fence kind in the contest."""
         cells = self._cells.map_cells(flavour)
-        costs: dict[tuple[int, int], dict[str, float]] = {}
+        costs: dict[tuple[int, int], dict[LockLabel, float]] = {}
         for (label, cas, fence), point in zip(cells, self._evaluate(cells.values()), strict=True):
             costs.setdefault((cas, fence), {})[label] = float(point.cost)
         full = {
-            place: {label: cost for label, cost in found.items() if "/" not in label}
+            place: {label: cost for label, cost in found.items() if label.fence == FULL}
             for place, found in costs.items()
         }
         tasks = {}
@@ -166,20 +165,9 @@ class Study:
         """Cost in core cycles per pair, exactly, of each cell."""
         wanted = list(cells)
         return [
-            self._point(cell, run) for cell, run in zip(wanted, self._runs(wanted), strict=True)
+            self._point(cell, run)
+            for cell, run in zip(wanted, self._runner.require(wanted, PLAN), strict=True)
         ]
-
-    def _runs(self, cells: Sequence[Cell]) -> list[StoredRun]:
-        runs = self._runner.run(cells, PLAN)
-        for cell, run in zip(cells, runs, strict=True):
-            if run.status != "ok":
-                raise LockcrossError(
-                    f"a run of the main job {run.status}: {run.cause}\n  `lockcross show {run.id}` "
-                    f"shows it; this repeats it: {cell.command()}\n  The others are stored; after "
-                    "the mistake is mended the same command goes on from here.",
-                    exit_code=1,
-                )
-        return runs
 
     def _point(self, cell: Cell, run: StoredRun) -> Point:
         if cell.lock not in self._plan.cancelling and run.metrics.get("charges_stop", 0) > 0:
@@ -188,9 +176,6 @@ class Study:
             )
         cycles, pairs = int(run.metrics["core_cycles"]), int(run.metrics["pairs"])
         return Point(Fraction(cycles, pairs), run.id)
-
-    def _evaluate_tasks(self, wanted: Sequence[tuple[CrossoverTask, str, int]]) -> list[Point]:
-        return self._evaluate(task.line.cell(lock, x * task.line.step) for task, lock, x in wanted)
 
     def _store_crossovers(self, found: Sequence[tuple[CrossoverTask, Crossover]]) -> None:
         by_series: dict[str, list[CrossoverRecord]] = {}
@@ -237,25 +222,15 @@ class Study:
             name = f"table/{machine}/{isa_of(flavour)}/{flavour}"
             series[name] = self._cells.table_cells(machine, flavour)
         for name, cells in series.items():
-            self._store.set_series(name, [run.id for run in self._runs(cells)])
+            self._store.set_series(name, [run.id for run in self._runner.require(cells, PLAN)])
 
     def _store_facts(self) -> None:
         machines = {machine for machine, _ in self._tables}
         if self._plan.rounds:
             machines.add(self._plan.rounds.machine)
-        for name in sorted(machines):
-            machine = load_machine(name)
-            description = machine.model_dump(exclude_none=True)
-            self._store.set_machine(MachineRecord(name, machine.title, description))
+        store_machines(self._store, machines)
         self._store.set_fact("plan", self._plan.model_dump())
         store_isas(self._store)
-
-
-def store_isas(store: Store) -> None:
-    """The titles of the ISAs, for those who draw."""
-    for isa in ISAS.values():
-        mechanism = isa.full_fence.removeprefix("fence_")
-        store.set_fact(f"isa/{isa.name}", {"title": isa.title, "full_fence": mechanism})
 
 
 def series_name(kind: str, flavour: str) -> str:

@@ -8,6 +8,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from results.errors import LockcrossError
+from results.model import engines
+from results.model.cell import Cell
+from results.model.label import LockLabel
 from results.paths import ROOT
 from results.published import paper
 from results.published.paper import Published
@@ -21,9 +24,8 @@ from sweeps.experiments.reproduce.planned import (
     check,
     identifier,
     in_words,
-    parse_label,
 )
-from sweeps.model.cells import Cell, invalid_reason, unsupported_reason
+from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine, machine_names
 from sweeps.model.workloads import WORKLOADS
@@ -206,13 +208,13 @@ def _cells(plan: Definition) -> Iterator[tuple[str, Measured]]:
 def _cell(plan: Definition, one: CellPlan, point: Mapping[str, Value]) -> Cell:
     machine = one.machine or plan.machine
     isa = one.isa or load_machine(machine).isas[0]
-    lock, variant, fence = parse_label(str(_filled(one.lock, point)))
+    label = LockLabel(_filled(one.lock, point))
     workload = str(_filled(one.workload, point))
     given = {key: _number(_filled(value, point)) for key, value in one.parameters.items()}
     keys = WORKLOADS[workload].keys if workload in WORKLOADS else {}
     cell = Cell(
-        engine="qemu", machine=machine, isa=isa, flavour=ISAS[isa].flavours[0], lock=lock,
-        variant=variant, fence=fence, workload=workload,
+        engine=engines.DEFAULT, machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
+        lock=label.lock, variant=label.variant, fence=label.fence, workload=workload,
         parameters={name: key.usual for name, key in keys.items()} | given,
         threads=_filled(one.threads, point), cores=_filled(one.cores, point), cancel=one.cancel,
     )  # fmt: skip

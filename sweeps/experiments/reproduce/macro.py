@@ -15,6 +15,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from results.model import engines
+from results.model.cell import Cell
+from results.model.label import LockLabel
 from results.published import paper
 from results.published.paper import Published
 from sweeps.experiments.reproduce.planned import (
@@ -22,9 +25,7 @@ from sweeps.experiments.reproduce.planned import (
     PlannedRow,
     identifier,
     in_words,
-    parse_label,
 )
-from sweeps.model.cells import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
 
@@ -143,12 +144,12 @@ def mix(of: Statistics, wanted: int) -> Mix:
 
 def mix_cell(machine: str, label: str, of: Mix) -> Cell:
     """The run of a lock label on a sequence."""
-    lock, variant, fence = parse_label(label)
+    built = LockLabel(label)
     isa = load_machine(machine).isas[0]
     return Cell(
-        engine="qemu", machine=machine, isa=isa, flavour=ISAS[isa].flavours[0], lock=lock,
-        variant=variant, fence=fence, workload="lock_mix", parameters=dict(of.parameters),
-        threads=THREADS,
+        engine=engines.DEFAULT, machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
+        lock=built.lock, variant=built.variant, fence=built.fence, workload="lock_mix",
+        parameters=dict(of.parameters), threads=THREADS,
     )  # fmt: skip
 
 
@@ -177,8 +178,8 @@ def _mix(plan: MacroPlan, program: str) -> Mix:
     return mix(statistics(plan.table, program), plan.acquisitions)
 
 
-def _labels(plan: MacroPlan, locks: Sequence[str]) -> list[str]:
-    return [f"{lock}/{fence}".removesuffix("/full") for fence in plan.fences for lock in locks]
+def _labels(plan: MacroPlan, locks: Sequence[str]) -> list[LockLabel]:
+    return [LockLabel.of(lock, fence=fence) for fence in plan.fences for lock in locks]
 
 
 def _name(label: str, program: str) -> str:
@@ -190,7 +191,7 @@ def _cost(plan: MacroPlan, label: str, program: str) -> str:
     drawn, of = _mix(plan, program), statistics(plan.table, program)
     count = drawn.parameters["acquisitions"]
     cost = f"({_name(label, program)} - {_name('null', program)}) / {count}"
-    if parse_label(label)[0] in CANCELLING:
+    if LockLabel(label).lock in CANCELLING:
         run = _name(label, "transition")
         missing = Decimal(of.rate - drawn.rate)
         cost += (

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from results.analysis.crossover import Crossover, Point, Search, find_all, search
-from results.errors import LockcrossError
+from results.model.cell import Cell
 from results.published.overtake import AXES, FACT, Border, Case, as_fact
 from sweeps.experiments.reproduce.macro import (
     BASE,
@@ -20,7 +20,6 @@ from sweeps.experiments.reproduce.macro import (
     statistics,
     transition_cell,
 )
-from sweeps.model.cells import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
 
@@ -147,13 +146,7 @@ class Overtake:
         return [self._case(place, found) for place in places()]
 
     def _runs(self, cells: Sequence[Cell]) -> list["StoredRun"]:
-        runs = self._runner.run(cells, "reproduce")
-        for one, run in zip(cells, runs, strict=True):
-            if run.status != "ok":
-                raise LockcrossError(
-                    f"a run {run.status}: {run.cause}\n  this repeats it: {one.command()}",
-                    exit_code=1,
-                )
+        runs = self._runner.require(cells, "reproduce")
         self.ids += [run.id for run in runs]
         return runs
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from results.figures.style import FENCE_KINDS
+from results.model.cell import Cell
+from results.model.label import FENCE_KINDS, FULL
 from results.published.expression import evaluate, names
 from results.published.paper import Published
 from results.published.reproduction import Plot
-from sweeps.model.cells import Cell
 
 CLOCK = ("ns", "us", "ms", "s")  # names in expressions: a cycle of the machine in that unit
 
@@ -71,15 +71,9 @@ def identifier(text: str) -> str:
     return re.sub(r"\W", "_", text)
 
 
-def parse_label(label: str) -> tuple[str, str, str]:
-    """Lock, variant and fence kind of a label such as `thin:unlk_cas` or `tasuki/rmw`."""
-    rest, _, fence = label.partition("/")
-    lock, _, variant = rest.partition(":")
-    return lock, variant, fence or "full"
-
-
 def in_words(text: str) -> str:
     """`tasuki/rmw` as `tasuki, locked RMW`."""
     for kind, words in FENCE_KINDS.items():
-        text = text.replace(f"/{kind}", f", {words}")
+        if kind != FULL:
+            text = text.replace(f"/{kind}", f", {words}")
     return text

@@ -1,0 +1,65 @@
+"""The engines: the one registry of them. What an engine does is in the folder of its name in
+sweeps/engines; here is what tables and figures must know of it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Line = Literal["-", "--", "-.", ":"]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One entry. `label`: the folder in sweeps/engines, and behind a slash the core model where the
+    engine has several; what follows behind a further slash is an option of the engine's.
+
+    `title`: its name for people. `own_costs`: an atomic or a fence costs what its core model makes
+    of it, not what the machine's description says, so a real processor cannot be placed among its
+    measurements. `colour`, `line` and `marker` are those of figures.
+    """
+
+    label: str
+    title: str
+    own_costs: bool
+    colour: str
+    line: Line
+    marker: str
+
+    @property
+    def family(self) -> str:
+        """The folder in sweeps/engines."""
+        return self.label.partition("/")[0]
+
+
+# In the order of figures and tables. The first one is the default wherever an engine is chosen.
+ENGINES = [
+    Engine("qemu", "embedded engine", False, "#000000", "-", "o"),
+    Engine("gem5/timing", "gem5 TimingSimple", True, "#0072B2", "--", "s"),
+    Engine("gem5/minor", "gem5 Minor", True, "#009E73", "-.", "D"),
+    Engine("gem5/o3", "gem5 O3", True, "#D55E00", ":", "^"),
+]
+DEFAULT = ENGINES[0].label
+
+
+def entry(label: str) -> Engine:
+    """The entry of an engine label, options left aside. One that is in no registry, as a database
+    may have it, stands for itself."""
+    found = next((one for one in ENGINES if f"{label}/".startswith(f"{one.label}/")), None)
+    return found or Engine(label, label, True, "#666666", ":", "x")
+
+
+def families() -> list[str]:
+    """The folders in sweeps/engines, each once, in order."""
+    return list(dict.fromkeys(one.family for one in ENGINES))
+
+
+def title(label: str) -> str:
+    """An engine label in words: `gem5/minor/sentinel` is `gem5 Minor, sentinel`."""
+    known = entry(label)
+    options = label.removeprefix(known.label).strip("/")
+    return ", ".join([known.title, *options.split("/")]) if options else known.title
+
+
+def order(label: str) -> tuple[int, str]:
+    """Sorts engine labels as the registry has them; those it does not have come last."""
+    known = entry(label)
+    return (ENGINES.index(known) if known in ENGINES else len(ENGINES), label)

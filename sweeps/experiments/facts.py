@@ -1,0 +1,23 @@
+"""What a database keeps beside its runs for those who draw and write from it."""
+
+from collections.abc import Iterable
+
+from results.store.records import MachineRecord
+from results.store.store import Store
+from sweeps.model.isa import ISAS
+from sweeps.model.machine import load_machine
+
+
+def store_isas(store: Store) -> None:
+    """Keeps the titles of the ISAs and the mnemonics of their full fences."""
+    for isa in ISAS.values():
+        mnemonic = isa.full_fence.removeprefix("fence_")
+        store.set_fact(f"isa/{isa.name}", {"title": isa.title, "full_fence": mnemonic})
+
+
+def store_machines(store: Store, names: Iterable[str]) -> None:
+    """Keeps machines as they are described now."""
+    for name in sorted(set(names)):
+        machine = load_machine(name)
+        description = machine.model_dump(exclude_none=True)
+        store.set_machine(MachineRecord(name, machine.title, description))
