@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from results.analysis.reference import references
 from results.analysis.study import NoDataError, series
 from results.figures import draw as figures
 from results.report import report
-from results.report.reference import references
 from results.store.compilers import compiler_name
 from results.store.queries import ask, list_runs
 from results.store.store import Store

@@ -17,6 +17,7 @@ from results.analysis.winners import interpolate, neighbours, polyline
 from results.errors import LockcrossError
 from results.figures.draw import DRAWINGS, STUDY, draw_all
 from results.figures.winner_map import Panel, label_regions
+from results.model.label import LockLabel
 from results.report.report import render, write_report
 from results.store.store import Store
 from tests.synthetic import record, study
@@ -94,7 +95,8 @@ def test_crossovers_in_words(database: Path) -> None:
 def test_a_strip_has_its_name_beside_it(upright: bool) -> None:
     ends = (0.0, 100.0)
     lead = np.array([[-1.0, 99.0], [-1.0, 99.0]])  # up to a latency of 1 of 100
-    costs = {"tasuki/rmw": lead if upright else lead.T, "asym_tasuki": np.zeros((2, 2))}
+    kinds = LockLabel("tasuki/rmw"), LockLabel("asym_tasuki")
+    costs = {kinds[0]: lead if upright else lead.T, kinds[1]: np.zeros((2, 2))}
     one = Grid(Isa("x86_64", "x86-64", "mfence"), "lock", ends, ends, costs, (), ())
     ax = Figure().subplots()
     label_regions(ax, Panel(one, tuple(costs), "a strip"))

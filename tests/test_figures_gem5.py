@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from typer.testing import CliRunner
 
+from results.analysis.reference import VALIDATION
 from results.analysis.study import NoDataError, measured
 from results.figures.draw import draw_all
 from results.figures.engines import draw_engines
 from results.figures.latency import draw_latency
-from results.figures.style import ENGINE_LOOKS
+from results.model import engines
 from results.paths import REFERENCE
-from results.report.reference import VALIDATION
 from results.report.report import write_report
 from results.store.records import CalibrationRecord
 from results.store.store import Store
@@ -149,7 +149,7 @@ def _border_at(ax: Axes, engine: str, fence: float) -> list[float]:
     """CAS latencies at which an engine's borders pass a fence latency."""
     found = []
     for drawn in ax.collections:
-        if to_hex(drawn.get_edgecolor()[0]).upper() == ENGINE_LOOKS[engine][0]:
+        if to_hex(drawn.get_edgecolor()[0]).upper() == engines.entry(engine).colour:
             for path in drawn.get_paths():
                 found += [x for x, y in path.vertices if abs(y - fence) < 0.3]
     return found
@@ -173,8 +173,10 @@ def test_borders_of_several_engines_stand_where_each_measured_them(tmp_path: Pat
         other = _border_at(ax, "gem5/o3", 32)
         assert (min(other), max(other)) == (pytest.approx(46, abs=1), pytest.approx(88, abs=1))
         texts = [text.get_text() for text in ax.texts]
-        assert {"qemu", "gem5 O3", "gem5 Minor\n1 thread, owner's share 90 %"} < set(texts)
-        with pytest.raises(NoDataError, match=r"no study on gem5 among own\.db"):
+        assert {"embedded engine", "gem5 O3", "gem5 Minor\n1 thread, owner's share 90 %"} < set(
+            texts
+        )
+        with pytest.raises(NoDataError, match=r"no two engines .* own\.db"):
             draw_engines({"own.db": connections["own.db"]})
 
 

@@ -14,12 +14,12 @@ from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.gem5 import find as gem5_find
 from sweeps.engines.gem5 import latency as gem5_latency
 from sweeps.engines.gem5 import output as gem5_output
+from sweeps.engines.gem5.find import CONFIGS
 from sweeps.engines.gem5.probe import figures_of
 from sweeps.programs.builder import Builder, Mechanisms, Program
-from sweeps.support.paths import GEM5_CONFIGS
 from tests.commands import lockcross
 
-sys.path.insert(0, str(GEM5_CONFIGS))
+sys.path.insert(0, str(CONFIGS))
 from lockcross_gem5 import elf, exits, figures
 
 LABELS = ("gem5/timing", "gem5/minor", "gem5/o3")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from results.analysis.latency import agreements, regions, sweeps
+from results.analysis.latency import TWO_LENGTHS, agreements, regions, sweeps
 from results.store.records import CalibrationRecord
 from results.store.store import Store
 from tests.synthetic_gem5 import LATENCIES, Gem5Data
@@ -73,18 +73,20 @@ def test_mechanisms_of_one_model_are_compared(data: Gem5Data) -> None:
     assert not agreements(sweeps(data.store.connection))[0].ok
 
 
-def test_regions_of_interest_by_three_ways(data: Gem5Data) -> None:
+def test_regions_of_interest_by_three_methods(data: Gem5Data) -> None:
     # A start of 1000 cycles, then 20.2 a pair: 3020 and 5040.
     data.regions("x86_64", {"m5": 20.0, "pc_count": 20.1}, (3020.0, 5040.0))
     data.regions("ppc64le", {"pc_count": 20.0}, (3000.0, 5100.0))
     power, intel = regions(data.store.connection)
-    assert (intel.by_m5, intel.by_pc_count, intel.by_differencing) == (20.0, 20.1, 20.2)
+    assert (intel.engine, power.engine) == ("gem5/timing", "gem5/timing")
+    assert intel.costs == {"m5": 20.0, "pc_count": 20.1, TWO_LENGTHS: 20.2}
     assert (intel.spread, intel.ok) == (pytest.approx(0.01), True)
-    assert (power.by_m5, power.by_pc_count, power.by_differencing) == (None, 20.0, 21.0)
+    assert power.costs == {"pc_count": 20.0, TWO_LENGTHS: 21.0}
     assert (power.spread, power.ok) == (pytest.approx(0.05), False)
 
 
-def test_one_way_alone_proves_nothing(data: Gem5Data) -> None:
+def test_one_method_alone_proves_nothing(data: Gem5Data) -> None:
     data.regions("x86_64", {"m5": 10.0}, (1000.0, 2000.0))
+    data.store.connection.execute("DELETE FROM metrics WHERE name = 'pairs' AND value = 200")
     (one,) = regions(data.store.connection)
-    assert (one.by_m5, one.by_differencing, one.spread, one.ok) == (10.0, None, None, None)
+    assert (one.costs, one.spread, one.ok) == ({"m5": 10.0}, None, None)

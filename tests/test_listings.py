@@ -86,7 +86,6 @@ def test_titles_are_listed_as_they_stand_in_their_files(
     text = re.sub("^title = .*", lambda _: odd, text, count=1, flags=re.MULTILINE)
     (tmp_path / "odd.toml").write_text(text.replace('name = "generic"', 'name = "odd"'))
     monkeypatch.setattr(module, folder, tmp_path)
-    monkeypatch.setattr(machine, "ROOT", tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     done = CliRunner().invoke(make_app(), words, catch_exceptions=False)
     assert done.exit_code == 0 and SHOWN in done.output

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from results.analysis.reference import references
 from results.figures.draw import draw_all
-from results.report.reference import references
 from results.report.report import write_report
 from results.store.store import Store
 from tests.test_figures_gem5 import database, study

@@ -25,7 +25,7 @@ def _summaries(data: Gem5Data) -> dict[tuple[str, str], SetSummary]:
 def test_errors_are_relative_to_gem5_and_held_against_the_bars(data: Gem5Data) -> None:
     data.validation()
     timing, o3 = _summaries(data).values()  # the simple model first
-    assert (timing.set, timing.title, timing.engine) == (
+    assert (timing.set, timing.title, timing.reference) == (
         "timing_uncontended", "Uncontended", "gem5/timing",
     )  # fmt: skip
     assert timing.cells == 4
@@ -80,7 +80,11 @@ def test_a_changed_winner_is_told_with_what_it_costs(data: Gem5Data) -> None:
     timing, o3 = _summaries(data).values()
     assert (timing.contests, timing.winner_changes) == (1, ())
     (change,) = o3.winner_changes
-    assert (change.gem5, change.qemu, change.loss) == ("thin", "reservation", pytest.approx(0.1))
+    assert (change.reference, change.candidate, change.loss) == (
+        "thin",
+        "reservation",
+        pytest.approx(0.1),
+    )
     data.store.set_fact("java_locks", {"names": ["thin", "tasuki"]})
     assert _summaries(data)["o3_contended", "x86_64"].winner_changes == ()
 
@@ -150,7 +154,8 @@ def test_the_table_names_verdicts_and_findings(data: Gem5Data) -> None:
         "mean at most 3.0 %",
         "met",
         "no bar",
-        "winner: thin on gem5, reservation on the embedded engine (10.0 % dearer on gem5)",
+        "winner: thin on the reference, reservation on the candidate (10.0 % dearer on the "
+        "reference)",
         "gem5 TimingSimple",
     ):
         assert expected in text.getvalue()

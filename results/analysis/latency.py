@@ -86,8 +86,8 @@ class Region:
 
 
 def sweeps(connection: sqlite3.Connection) -> list[Sweep]:
-    """Every sweep of a latency that a mechanism sets, with two settings or more, by operation, ISA
-    and engine. An engine that takes latencies as they are names no mechanism."""
+    """Every sweep of a latency with two settings or more, by operation, ISA and engine, of engines
+    that add a set latency to their core model's own cost by some mechanism."""
     found: dict[tuple[str, ...], dict[int, float]] = {}
     mechanisms: dict[tuple[str, ...], set[str]] = {}
     for engine, machine, isa, flavour, op, cas, fence, cancel, cycles, text in connection.execute(
@@ -95,12 +95,11 @@ def sweeps(connection: sqlite3.Connection) -> list[Sweep]:
         "resolved FROM calibrations c JOIN runs ON runs.id = c.run_id ORDER BY c.id"
     ):
         value = {"cas": cas, "fence": fence, "stop": cancel}.get(op)
-        mechanism = json.loads(text).get(_MECHANISM[op]) if value is not None else None
-        if value is None or mechanism is None:
-            continue  # another operation, the machine's own latency, or set by no mechanism
+        if value is None or not engines.entry(engine).own_costs:
+            continue  # another operation, the machine's own latency, or set without a mechanism
         key = (op, isa, flavour, engine, machine)
         found.setdefault(key, {})[value] = cycles
-        mechanisms.setdefault(key, set()).add(mechanism)
+        mechanisms.setdefault(key, set()).add(json.loads(text).get(_MECHANISM[op], "unknown"))
     fits = [_fit(key, points, mechanisms[key]) for key, points in found.items() if len(points) > 1]
     order = list(OPS)
     return sorted(

@@ -13,6 +13,7 @@ mpl.use("Agg")
 
 from matplotlib.figure import Figure
 
+from results.analysis.reference import References
 from results.analysis.study import NoDataError, optional_fact
 from results.errors import LockcrossError
 from results.figures.engines import draw_engines
@@ -24,7 +25,6 @@ from results.figures.style import RC
 from results.figures.validation import draw_validation
 from results.figures.winner_map import draw_map
 from results.published.reproduction import load as load_reproductions
-from results.report.reference import References
 
 
 class FigureError(LockcrossError):

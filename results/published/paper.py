@@ -8,9 +8,10 @@ from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from results.errors import LockcrossError
+from results.model.schema import Document
 from results.paths import PAPER
 
 _WHOLE = ("count", "bytes")
@@ -22,17 +23,13 @@ _KINDS = (*UNITS, "number", "text", "unit", "yes_no")
 Cell = Decimal | str | None
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Titled(_Table):
+class Titled(Document):
     """A document or a platform."""
 
     title: str = Field(min_length=1)
 
 
-class Entry(_Table):
+class Entry(Document):
     """One CSV file: where it is from, and the unit of each column. The first is its key unless
     `key` names others; `doubtful` rows are named by the first column."""
 
@@ -53,7 +50,7 @@ class Entry(_Table):
         return self
 
 
-class Index(_Table):
+class Index(Document):
     """The whole of index.toml."""
 
     document: dict[str, Titled]

@@ -6,10 +6,10 @@ from pathlib import Path
 from rich.table import Table
 
 from results.analysis import summary
+from results.analysis.reference import references
 from results.analysis.winners import Win
 from results.figures.draw import draw_all
 from results.model.label import LockLabel
-from results.report.reference import references
 from results.report.report import write_report
 from results.report.terminal import console
 from results.store.store import Store

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results.analysis import latency, summary
+from results.analysis.reference import References
 from results.analysis.study import Isa, engine, isa_title, optional_fact
 from results.analysis.validation import ALL_ISAS, speeds, summarize
 from results.errors import LockcrossError
@@ -20,7 +21,6 @@ from results.model.label import LockLabel
 from results.published import overtake
 from results.published.reproduction import cells, told
 from results.published.reproduction import load as load_reproductions
-from results.report.reference import References
 from results.report.validation_table import percent, reasons, signed, verdict
 
 _TEMPLATES = Path(__file__).parent / "templates"

@@ -1,10 +1,12 @@
 """`lockcross bench`: how fast things are here."""
 
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from results.errors import LockcrossError
+from results.model import engines
 from sweeps.model.isa import ISAS
 
 
@@ -16,14 +18,13 @@ def bench_engine(
     """Speed of the embedded engine: instructions and hand-overs a second, memory."""
     from rich.console import Console
 
-    from sweeps.engines.qemu.bench import NOTE, bench
-
     unknown = [isa for isa in isas or [] if isa not in ISAS]
     if unknown:
         raise LockcrossError(f"ISA {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
     console = Console()
-    console.print(bench(isas or list(ISAS)))
-    console.print(NOTE)
+    embedded = import_module(f"sweeps.engines.{engines.entry(engines.DEFAULT).family}.bench")
+    console.print(embedded.bench(isas or list(ISAS)))
+    console.print(embedded.NOTE)
 
 
 def register(app: typer.Typer) -> None:

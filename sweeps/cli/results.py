@@ -143,8 +143,8 @@ def figures(
     db: Database = DATABASE,
 ) -> None:
     """Draw the figures from the database (PNG and SVG)."""
+    from results.analysis.reference import references
     from results.figures.draw import draw_all
-    from results.report.reference import references
 
     folder, paths = (output or db.parent) / "figures", [db, *(others or [])]
     with ExitStack() as opened:
@@ -158,8 +158,8 @@ def figures(
 
 def report(output: Output = None, db: Database = DATABASE) -> None:
     """Draw the figures and write the report from the database: one HTML page."""
+    from results.analysis.reference import references
     from results.figures.draw import draw_all
-    from results.report.reference import references
     from results.report.report import write_report
 
     folder = output or db.parent

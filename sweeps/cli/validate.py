@@ -1,57 +1,65 @@
-"""`lockcross validate`: the embedded engine against gem5."""
+"""`lockcross validate`: one engine against another."""
 
-import itertools
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from results.paths import DATABASE
-from results.store.store import Store
 from sweeps.cli.options import Database, Jobs
-from sweeps.engines import load_engine
-from sweeps.execution.runner import Runner
-from sweeps.experiments.validate import SETS, Validation, set_cells
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 
 def validate(
+    against: Annotated[
+        str, typer.Option(help="A file of sweeps/validations; default: the first of them.")
+    ] = "",
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", help=f"Only this one of {', '.join(SETS)}; may be given again."),
+        typer.Option("--set", help="Only this set of the file; may be given more than once."),
     ] = None,
     latencies: Annotated[
-        bool, typer.Option(help="Also sweep set latencies and compare the ways to the region.")
+        bool,
+        typer.Option(
+            help="Also sweep set latencies, and compare the methods of finding the region."
+        ),
     ] = True,
     jobs: Jobs = 0,
     db: Database = DATABASE,
 ) -> None:
-    """Compare the embedded engine with gem5, side by side; needs gem5.
+    """Compare an engine with a reference engine, side by side; needs both.
 
     Exits with 1 when a bar is missed.
     """
     from results.analysis.validation import summarize
     from results.report.terminal import console
     from results.report.validation_table import print_validation
+    from results.store.store import Store
     from sweeps.cli.progress import Bar
+    from sweeps.engines import load_engine
+    from sweeps.execution.runner import Runner
+    from sweeps.experiments.plan import load_plan
+    from sweeps.experiments.validate import (
+        Validation,
+        chosen_sets,
+        load_validation,
+        validation_names,
+    )
 
-    names = list(sets or SETS)
-    for cell in itertools.chain(*set_cells(names).values()):
-        load_engine(cell.engine).version(cell.isa)  # what is missing is said before anything else
+    definition = load_validation(against or validation_names()[0])
+    chosen = chosen_sets(definition, sets or [])
+    for one in chosen:  # an engine that is missing is said before a database is made
+        for cell in load_plan(one.plan).cells:
+            load_engine(cell.engine).version(cell.isa)
     with Store(db) as store:
         with Bar() as progress:
-            Validation(store, _runner(store, jobs, progress)).run(names, latencies)
+            runner = Runner(store, jobs, progress, retry_failed=True)
+            Validation(definition, store, runner).run(chosen, latencies)
         print_validation(store.connection, console())
+        names = {one.name for one in chosen}
         missed = [
             one for one in summarize(store.connection) if one.met is False and one.set in names
         ]
     if missed:
         raise typer.Exit(1)
-
-
-def _runner(store: Store, jobs: int, progress: "Progress") -> Runner:
-    return Runner(store, jobs, progress, retry_failed=True)
 
 
 def register(app: typer.Typer) -> None:

@@ -4,9 +4,10 @@ import math
 import signal
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from results.model.cell import Cell
+from results.model.schema import Document
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.text import shown
 from sweeps.support.toml import explain
@@ -16,12 +17,6 @@ Count = Annotated[int, Field(ge=0, le=_MOST)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z]\w{0,63}$")]
 Counts = Annotated[dict[Name, Count], Field(max_length=100)]
 Metrics = dict[str, tuple[float, str]]  # name -> (value, unit)
-
-
-class Document(BaseModel):
-    """What another program wrote: only what was agreed."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class GuestLine(Document):

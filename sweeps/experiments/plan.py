@@ -9,9 +9,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AliasChoices,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     create_model,
     model_validator,
@@ -20,6 +18,7 @@ from pydantic import (
 from results.errors import LockcrossError
 from results.model.cell import AXES, Cell
 from results.model.cell import Axis as CellAxis
+from results.model.schema import Document
 from sweeps.engines import load_engine
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import FENCE_KINDS, ISAS
@@ -29,7 +28,7 @@ from sweeps.model.workloads import WORKLOADS
 from sweeps.support.files import head
 from sweeps.support.paths import PLANS
 from sweeps.support.text import shortened, shown
-from sweeps.support.toml import parse
+from sweeps.support.toml import names, parse
 
 MAX_CELLS = 1_000_000  # a plan with more is a slip of a range
 _MAX_FILE = 1_000_000  # bytes of a plan
@@ -37,10 +36,6 @@ _MAX_MESSAGE = 10_000  # characters
 _RANGE = {"from", "to", "step"}
 
 Value = TypeVar("Value")
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 def _as_list(value: Any) -> Any:
@@ -85,7 +80,7 @@ def _field(axis: CellAxis) -> Any:
     return (kind, ... if axis.default is None else [axis.default])
 
 
-_Axes = create_model("_Axes", __base__=_Table, **{axis.name: _field(axis) for axis in AXES})
+_Axes = create_model("_Axes", __base__=Document, **{axis.name: _field(axis) for axis in AXES})
 
 
 class Sweep(_Axes):
@@ -172,7 +167,7 @@ class Sweep(_Axes):
         return [None] if given is None else given
 
 
-class Plan(_Table):
+class Plan(Document):
     """A file of sweeps."""
 
     title: str = Field(min_length=1)
@@ -190,7 +185,7 @@ class LoadedPlan:
 
 def plan_names() -> list[str]:
     """The names of the plans in sweeps/plans, sorted."""
-    return sorted(path.stem for path in PLANS.glob("*.toml"))
+    return names(PLANS)
 
 
 def load_plan(name: str) -> LoadedPlan:

@@ -1,127 +1,174 @@
-"""`lockcross validate`: the embedded engine against gem5, and gem5's latency mechanisms against
-what they are told. Everything it runs is stored; the tables and the report are made of that."""
+"""Validation: a candidate engine against reference engines, and the references' own mechanisms
+against what they are told. Which, on what and how closely says a file of sweeps/validations.
+Everything that is run is stored; tables and report are made of that."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
+from results.model.cell import MAX_LATENCY, Cell
+from results.model.engines import DEFAULT
+from results.model.schema import Document
 from results.store.store import Store
-from sweeps.engines.gem5 import latency as gem5_latency
-from sweeps.engines.gem5.engine import MODELS
+from sweeps.engines import load_engine
 from sweeps.execution.runner import Runner
 from sweeps.experiments.calibrate import Setting, calibrate
 from sweeps.experiments.facts import store_isas, store_machines
 from sweeps.experiments.plan import load_plan
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import load_locks
+from sweeps.model.machine import machine_names
+from sweeps.support.paths import VALIDATIONS
+from sweeps.support.toml import load, names
 
-if TYPE_CHECKING:
-    pass
-
-PREFIX = "validate_"  # of the plans
-
-
-@dataclass(frozen=True)
-class Bars:
-    """What a set must reach: mean and worst error, share of lock pairs in the same order."""
-
-    mean: float | None = None
-    worst: float | None = None
-    order: float | None = None
-
-
-# Set -> bars. The plan of a set is sweeps/plans/validate_<set>.toml. No bar is set for O3: what an
-# in-order model misses there is a finding.
-SETS = {
-    "timing_uncontended": Bars(mean=0.03, worst=0.10, order=0.95),
-    "timing_contended": Bars(mean=0.15, order=0.95),
-    "minor_uncontended": Bars(mean=0.15, order=0.95),
-    "o3_uncontended": Bars(),
-    "o3_contended": Bars(),
-}
-
-LATENCIES = (0, 20, 50, 100, 200)  # cycles, as set, of the latency sweeps
 _SWEEP_OPS = ("empty", "store", "cas", "fence", "stop")
-_LENGTHS = (1000, 2000)  # iterations, of the comparison of ways to the region of interest
-MACHINES = {"timing": "gem5_timing", "minor": "gem5_minor", "o3": "gem5_o3"}
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
-def set_cells(names: Sequence[str]) -> dict[str, list[Cell]]:
-    """The cells of each set. Raises LockcrossError for an unknown one."""
-    for name in names:
-        if name not in SETS:
-            raise LockcrossError(f"set {name!r} is unknown; known are {', '.join(SETS)}")
-    return {name: load_plan(f"{PREFIX}{name}").cells for name in names}
+class Set(Document):
+    """Cells of a plan on the candidate and one reference, and the bars: mean and worst error, share
+    of lock pairs in the same order; None: no bar."""
+
+    name: str = Field(min_length=1)
+    reference: str
+    plan: str
+    mean: Annotated[float, Field(ge=0)] | None = None
+    worst: Annotated[float, Field(ge=0)] | None = None
+    order: Share | None = None
 
 
-def latency_settings(models: Sequence[str]) -> list[Setting]:
-    """Every latency sweep: each mechanism of each core model, ISA and flavour."""
+class Mechanisms(Document):
+    """Sweeps of every mechanism that sets a latency (`latencies`: cycles, as set), and runs of two
+    `lengths` (iterations) by every method of finding the region of interest. `machines`: reference
+    -> the machine that is its own."""
+
+    latencies: Annotated[list[Annotated[int, Field(ge=0, le=MAX_LATENCY)]], Field(min_length=2)]
+    lengths: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=2)]
+    machines: dict[str, str]
+
+
+class Definition(Document):
+    """One file of sweeps/validations."""
+
+    title: str = Field(min_length=1)
+    candidate: str = DEFAULT
+    set: list[Set] = Field(min_length=1)
+    mechanisms: Mechanisms | None = None
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        machines = self.mechanisms.machines if self.mechanisms else {}
+        for engine in (self.candidate, *(one.reference for one in self.set), *machines):
+            try:
+                load_engine(engine)
+            except LockcrossError as error:
+                raise ValueError(error.message) from None
+        if unknown := [one for one in machines.values() if one not in machine_names()]:
+            raise ValueError(f"mechanisms.machines: {unknown[0]!r} is unknown")
+        if len({one.name for one in self.set}) != len(self.set):
+            raise ValueError("set: a name stands twice")
+        return self
+
+
+def validation_names() -> list[str]:
+    """The names of all definitions, sorted."""
+    return names(VALIDATIONS)
+
+
+def load_validation(name: str) -> Definition:
+    """Reads sweeps/validations/<name>.toml.
+
+    Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
+    """
+    return load(Definition, VALIDATIONS, name, "validation")
+
+
+def chosen_sets(definition: Definition, wanted: Sequence[str]) -> list[Set]:
+    """The sets of these names, all for none. Raises LockcrossError for an unknown one."""
+    known = [one.name for one in definition.set]
+    if unknown := [name for name in wanted if name not in known]:
+        raise LockcrossError(f"set {unknown[0]!r} is unknown; known are {', '.join(known)}")
+    return [one for one in definition.set if one.name in (wanted or known)]
+
+
+def latency_settings(definition: Definition, sets: Sequence[Set]) -> list[Setting]:
+    """Every latency sweep: each mechanism of each reference of the sets, ISA and flavour."""
     found = []
-    for (isa, model), mechanisms in gem5_latency.ATOMIC.items():
-        if model not in models:
-            continue
-        for number, mechanism in enumerate(mechanisms):
-            label = f"gem5/{model}" + (f"/{mechanism}" if number else "")
-            found += [
-                Setting(MACHINES[model], isa, flavour, latency, latency, label, latency, _SWEEP_OPS)
-                for flavour in ISAS[isa].flavours
-                for latency in LATENCIES
-            ]
+    for reference, machine in _machines(definition, sets):
+        assert definition.mechanisms is not None
+        for isa in ISAS.values():
+            for label in load_engine(reference).mechanisms(isa.name):
+                found += [
+                    Setting(machine, isa.name, flavour, cycles, cycles, label, cycles, _SWEEP_OPS)
+                    for flavour in isa.flavours
+                    for cycles in definition.mechanisms.latencies
+                ]
     return found
 
 
-def region_cells(models: Sequence[str]) -> dict[str, list[Cell]]:
-    """Series -> the runs by which the ways to the region of interest are compared."""
+def region_cells(definition: Definition, sets: Sequence[Set]) -> dict[str, list[Cell]]:
+    """Series -> the runs by which the methods of finding the region of interest are compared."""
     found: dict[str, list[Cell]] = {}
-    for isa, model in gem5_latency.ATOMIC:
-        if model not in models:
-            continue
-        ways = ("pc_count",) if isa == "ppc64le" else ("m5", "pc_count")
-        found[f"roi/{isa}/{model}"] = [
-            Cell(
-                engine=f"gem5/{model}/{way}", machine=MACHINES[model], isa=isa,
-                flavour=ISAS[isa].flavours[0], lock="tasuki", fence="full", workload="sync",
-                parameters={"iterations": length},
-            )
-            for way in ways
-            for length in _LENGTHS
-        ]  # fmt: skip
+    for reference, machine in _machines(definition, sets):
+        assert definition.mechanisms is not None
+        for isa in ISAS.values():
+            labels = load_engine(reference).regions(isa.name)
+            if labels:
+                found[f"roi/{isa.name}/{reference}"] = [
+                    Cell(
+                        engine=label, machine=machine, isa=isa.name, flavour=isa.flavours[0],
+                        lock="tasuki", workload="sync", parameters={"iterations": length},
+                    )
+                    for label in labels
+                    for length in definition.mechanisms.lengths
+                ]  # fmt: skip
     return found
+
+
+def _machines(definition: Definition, sets: Sequence[Set]) -> list[tuple[str, str]]:
+    """The references of the sets whose mechanisms are looked at, with their machines."""
+    machines = definition.mechanisms.machines if definition.mechanisms else {}
+    references = dict.fromkeys(one.reference for one in sets)
+    return [(one, machines[one]) for one in references if one in machines]
 
 
 class Validation:
     """Runs sets, latency sweeps and the comparison of regions, and stores what they show."""
 
-    def __init__(self, store: Store, runner: Runner) -> None:
+    def __init__(self, definition: Definition, store: Store, runner: Runner) -> None:
+        self._definition = definition
         self._store = store
         self._runner = runner
 
-    def run(self, names: Sequence[str], latencies: bool) -> None:
-        """Raises LockcrossError when gem5 is missing, or a latency sweep fails."""
-        cells = set_cells(names)
-        models = [m for m in MODELS if any(name.startswith(m) for name in names)]
+    def run(self, sets: Sequence[Set], mechanisms: bool) -> None:
+        """Raises LockcrossError when an engine is missing, or a latency sweep fails."""
+        cells = {one.name: load_plan(one.plan).cells for one in sets}
         everything = [cell for some in cells.values() for cell in some]
         self._runner.run(everything, "validate")
         for name, some in cells.items():
             self._store_series(f"validation/{name}", some)
-        self._store_facts(names, everything)
-        if latencies:
-            for name, some in region_cells(models).items():
+        self._store_facts(sets)
+        store_machines(self._store, (cell.machine for cell in everything))
+        if mechanisms:
+            for name, some in region_cells(self._definition, sets).items():
                 self._store_series(name, some)
-            calibrate(self._runner, self._store, latency_settings(models))
+            settings = latency_settings(self._definition, sets)
+            calibrate(self._runner, self._store, settings)
 
     def _store_series(self, name: str, cells: Sequence[Cell]) -> None:
         self._store.set_series(name, [run.id for run in self._runner.run(cells, "validate")])
 
-    def _store_facts(self, names: Sequence[str], cells: Sequence[Cell]) -> None:
+    def _store_facts(self, sets: Sequence[Set]) -> None:
         bars = dict(self._store.fact("validation_bars") or {})
-        for name in names:
-            title = load_plan(f"{PREFIX}{name}").title.removeprefix("Validation: ")
-            bars[name] = {"title": title, **vars(SETS[name])}
+        for one in sets:
+            bars[one.name] = {
+                "title": load_plan(one.plan).title.removeprefix("Validation: "),
+                "candidate": self._definition.candidate,
+                "mean": one.mean, "worst": one.worst, "order": one.order,
+            }  # fmt: skip
         self._store.set_fact("validation_bars", bars)
         java = [lock.name for lock in load_locks().values() if lock.java and lock.name != "null"]
         self._store.set_fact("java_locks", {"names": java})
         store_isas(self._store)
-        store_machines(self._store, (cell.machine for cell in cells))

@@ -3,23 +3,21 @@
 from functools import cache
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from results.errors import LockcrossError
 from results.model.cell import MAX_LATENCY
-from results.paths import ROOT
+from results.model.schema import Document
 from sweeps.model.isa import ISAS
 from sweeps.support.paths import MACHINES
 from sweeps.support.text import shown
-from sweeps.support.toml import parse
+from sweeps.support.toml import load, names, parse
 
 ATOMICS = ("cas_success", "cas_failure", "rmw")
 
 
-class Figure(BaseModel):
+class Figure(Document):
     """One number: measured or documented (`value`, `source`), or assumed (`assumption`, `why`)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     value: int | None = Field(None, ge=0)
     source: str | None = Field(None, min_length=1)
@@ -71,11 +69,7 @@ Latency = Annotated[Figure, _within(0, MAX_LATENCY)]
 Short = Annotated[Figure, _within(0, 1000)]  # a latency within the core
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Core(_Table):
+class Core(Document):
     """The core: width in instructions, fetch in bytes, the rest in cycles and entries. Bounds are
     those of the plugin (qemu-timing/src/options.cc), here and below."""
 
@@ -93,7 +87,7 @@ class Core(_Table):
     offset_max: Latency
 
 
-class Memory(_Table):
+class Memory(Document):
     """Caches: sizes in bytes, latencies in cycles, the store buffer in entries."""
 
     line: Annotated[PowerOfTwo, _within(16, 1024)]
@@ -110,7 +104,7 @@ class Memory(_Table):
     store_buffer: Annotated[Figure, _within(0, 1024)]
 
 
-class Charges(_Table):
+class Charges(Document):
     """Costs that need an operating system or a thread library, in cycles."""
 
     stop: Latency
@@ -120,7 +114,7 @@ class Charges(_Table):
     switch: Latency
 
 
-class Machine(_Table):
+class Machine(Document):
     """One machine. `latency` maps an ISA to its atomics and fences, in cycles."""
 
     name: str = Field(min_length=1)
@@ -172,7 +166,7 @@ class Machine(_Table):
 
 def machine_names() -> list[str]:
     """The names of all machines, sorted."""
-    return sorted(path.stem for path in MACHINES.glob("*.toml"))
+    return names(MACHINES)
 
 
 @cache
@@ -181,16 +175,10 @@ def load_machine(name: str) -> Machine:
 
     Raises LockcrossError (exit code 2) for an unknown machine or a faulty description.
     """
-    if name not in machine_names():
-        raise LockcrossError(f"machine {name!r} is unknown; known are {', '.join(machine_names())}")
-    path = MACHINES / f"{name}.toml"
-    try:
-        machine = parse_machine(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise LockcrossError(f"{path.relative_to(ROOT)}: {error}") from None
+    machine = load(Machine, MACHINES, name, "machine")
     if machine.name != name:
         raise LockcrossError(
-            f"{path.relative_to(ROOT)}: name: {machine.name!r} does not match the file's name"
+            f"sweeps/machines/{name}.toml: name: {machine.name!r} does not match the file's name"
         )
     return machine
 

@@ -5,6 +5,7 @@ from results.paths import ROOT, WORK
 MACHINES = ROOT / "sweeps" / "machines"
 PLANS = ROOT / "sweeps" / "plans"
 STUDIES = ROOT / "sweeps" / "studies"
+VALIDATIONS = ROOT / "sweeps" / "validations"
 REPRODUCTIONS = ROOT / "sweeps" / "reproductions"
 LOCKS_DEF = ROOT / "lockimpl" / "locks.def"
 KERNELS = ROOT / "workloads" / "kernels"
@@ -13,5 +14,3 @@ KEPT_FOLDERS = WORK / "build" / "kept-runs"
 BINARIES = WORK / "build" / "bin"
 ENGINE_SOURCES = ROOT / "qemu-timing" / "src"
 ENGINE_PLUGIN = WORK / "build" / "qemu-timing" / "liblockcross-timing.so"
-GEM5_CONFIGS = ROOT / "gem5-configs"
-GEM5_PROBES = WORK / "build" / "gem5"  # what the litmus runs of each gem5 showed

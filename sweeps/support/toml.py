@@ -2,11 +2,14 @@
 
 import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from results.errors import LockcrossError
+from results.paths import ROOT
 from sweeps.support.text import shortened, shown
 
 _MAX_LINES = 10  # mistakes that are told
@@ -25,6 +28,31 @@ def parse(model: type[Model], text: str) -> Model:
         raise ValueError("tables or lists lie too deep in each other") from None
     except ValueError as error:
         raise ValueError(shortened(str(error), _MAX_LINE)) from None
+
+
+def names(folder: Path) -> list[str]:
+    """The names of the documents in a folder, sorted."""
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def load(model: type[Model], folder: Path, name: str, kind: str) -> Model:
+    """Reads the document of a name in a folder of the tree; `kind` is what people call it.
+
+    Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
+    """
+    if name not in (known := names(folder)):
+        raise LockcrossError(f"{kind} {name!r} is unknown; known are {', '.join(known)}")
+    path = folder / f"{name}.toml"
+    try:
+        return parse(model, path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LockcrossError(f"{_short(path)}: {error.strerror}") from None
+    except ValueError as error:
+        raise LockcrossError(f"{_short(path)}: {error}") from None
+
+
+def _short(path: Path) -> str:
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:

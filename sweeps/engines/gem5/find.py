@@ -12,11 +12,12 @@ from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
+from results.paths import ROOT
 from sweeps.model.isa import ISAS
-from sweeps.support.paths import GEM5_CONFIGS
 
+CONFIGS = ROOT / "gem5-configs"
 OLDEST = (24, 0)
-SCRIPT = GEM5_CONFIGS / "run.py"
+SCRIPT = CONFIGS / "run.py"
 DOCUMENTATION = "https://www.gem5.org/documentation/general_docs/building"
 VARIABLES = {"x86_64": "GEM5_X86", "aarch64": "GEM5_ARM", "ppc64le": "GEM5_POWER"}
 _NAMES = ("gem5", "gem5.fast", "gem5.opt")  # as a build calls it
@@ -121,6 +122,6 @@ def configs_digest() -> str:
     """A digest of gem5-configs/, which is part of the model: a change of it must never be answered
     with stored results of the one before."""
     total = hashlib.sha256()
-    for path in sorted(GEM5_CONFIGS.rglob("*.py")):
-        total.update(str(path.relative_to(GEM5_CONFIGS)).encode() + b"\0" + path.read_bytes())
+    for path in sorted(CONFIGS.rglob("*.py")):
+        total.update(str(path.relative_to(CONFIGS)).encode() + b"\0" + path.read_bytes())
     return total.hexdigest()[:12]

@@ -8,12 +8,12 @@ from typing import Literal
 from pydantic import Field
 
 from results.model.cell import Cell
+from results.model.schema import Document
 from sweeps.engines.base import MAX_OUTPUT, Limits, ProcessResult, RunOutcome
 from sweeps.engines.gem5.find import complaint
 from sweeps.engines.guest import (
     BadRunError,
     Count,
-    Document,
     Metrics,
     check_guest,
     check_metrics,

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from results.paths import WORK
 from sweeps.engines.gem5.find import SCRIPT, Gem5, complaint, configs_digest
 from sweeps.model.cells import digest
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
 from sweeps.programs.builder import Binary, Builder, Program
-from sweeps.support.paths import GEM5_PROBES
 
+PROBES = WORK / "build" / "gem5"  # what the litmus runs of each gem5 showed
 _MACHINE = "generic"
 _ITERATIONS = 30
 _CYCLES = 2_000_000  # a hundred times what a run that ends takes
@@ -40,7 +41,7 @@ def probe(gem5: Gem5, isa: str, model: str) -> Probe:
     program = Program("threads", "cas_spin", "full", flavour)
     binary = Builder().build([program])[program]
     key = digest([gem5.description, configs_digest(), binary.digest, isa, model, _CYCLES])
-    path = GEM5_PROBES / f"{isa}-{model}-{key[:16]}.json"
+    path = PROBES / f"{isa}-{model}-{key[:16]}.json"
     if path.exists():
         known = json.loads(path.read_text(encoding="utf-8"))
         return Probe(known["alone"], known["together"])

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sweeps.engines.guest import Count, Counts, Document, Name
+from results.model.schema import Document
+from sweeps.engines.guest import Count, Counts, Name
 
 
 class CasCounts(Document):

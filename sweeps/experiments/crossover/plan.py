@@ -1,30 +1,25 @@
 """The plan of the main job: sweeps/studies/*.toml."""
 
-from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from results.errors import LockcrossError
 from results.model import engines
 from results.model.cell import MAX_LATENCY
-from results.paths import ROOT
+from results.model.schema import Document
 from sweeps.engines import load_engine
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import machine_names
 from sweeps.model.workloads import MAX_THREADS, WORKLOADS
 from sweeps.support.paths import STUDIES
-from sweeps.support.toml import parse
+from sweeps.support.toml import load, parse
 
 SHARED_AXES = ("cancel", "owner_share", "run_length", "threads")
 
 Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
 Count = Annotated[int, Field(ge=1)]
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 def _rising(values: list[int]) -> list[int]:
@@ -33,7 +28,7 @@ def _rising(values: list[int]) -> list[int]:
     return values
 
 
-class _Sequence(_Table):
+class _Sequence(Document):
     """A use of the workload lock_sequence."""
 
     threads: Annotated[int, Field(ge=1, le=MAX_THREADS)]
@@ -74,7 +69,7 @@ class RunLength(_Sequence):
     _rise = field_validator("values", "cancel")(_rising)
 
 
-class Rounds(_Table):
+class Rounds(Document):
     """The rounds experiment of thesis Figure 6.15."""
 
     machine: str
@@ -89,7 +84,7 @@ class Rounds(_Table):
         return parameters
 
 
-class Axis(_Table):
+class Axis(Document):
     """A further axis. Only multiples of `step` are tried."""
 
     values: Annotated[list[Latency], Field(min_length=2)]
@@ -105,7 +100,7 @@ class Axis(_Table):
         return self
 
 
-class Calibration(_Table):
+class Calibration(Document):
     """Set latencies at which CAS and fence are measured, and the real processors."""
 
     latencies: Annotated[list[Latency], Field(min_length=2)]
@@ -114,7 +109,7 @@ class Calibration(_Table):
     _rise = field_validator("latencies")(_rising)
 
 
-class StudyPlan(_Table):
+class StudyPlan(Document):
     """All parameters of the main job."""
 
     title: Annotated[str, Field(min_length=1)]
@@ -171,20 +166,7 @@ def load_study(name: str) -> StudyPlan:
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    known = sorted(path.stem for path in STUDIES.glob("*.toml"))
-    if name not in known:
-        raise LockcrossError(f"study {name!r} is unknown; known are {', '.join(known)}")
-    path = STUDIES / f"{name}.toml"
-    try:
-        return parse_study(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LockcrossError(f"{_short(path)}: {error.strerror}") from None
-    except ValueError as error:
-        raise LockcrossError(f"{_short(path)}: {error}") from None
-
-
-def _short(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+    return load(StudyPlan, STUDIES, name, "study")
 
 
 def parse_study(text: str) -> StudyPlan:

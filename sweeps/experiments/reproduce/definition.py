@@ -5,12 +5,13 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from results.errors import LockcrossError
 from results.model import engines
 from results.model.cell import Cell
 from results.model.label import LockLabel
+from results.model.schema import Document
 from results.paths import ROOT
 from results.published import paper
 from results.published.paper import Published
@@ -36,11 +37,7 @@ Value = int | str
 Each = dict[str, list[Value]]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Source(_Table):
+class Source(Document):
     """Where a published number stands: a cell of a table, or what the text states; `over` divides
     it by another one (of a table: `over_row` and `over_column`, each the same where left out).
     `factor` converts it to the unit of the row."""
@@ -71,7 +68,7 @@ class Source(_Table):
         return Published(value * self.factor, value * self.factor)
 
 
-class CellPlan(_Table):
+class CellPlan(Document):
     """A run, named for expressions. `lock` is a lock label; a plain name means `metric`."""
 
     name: str = Field(min_length=1)
@@ -87,7 +84,7 @@ class CellPlan(_Table):
     metric: str = "cycles_per_pair"
 
 
-class RowPlan(_Table):
+class RowPlan(Document):
     """A row: `ours` is an expression over the names of cells (results/expression.py). A negative
     tolerance asks for a margin: `at least 1` by 10 % is 1.1."""
 
@@ -102,7 +99,7 @@ class RowPlan(_Table):
     note: str = ""
 
 
-class PlotPlan(_Table):
+class PlotPlan(Document):
     """As results.reproduction.Plot."""
 
     kind: Literal["bars", "lines"]
@@ -112,7 +109,7 @@ class PlotPlan(_Table):
     low: float | None = None
 
 
-class Definition(_Table):
+class Definition(Document):
     """One file."""
 
     title: str = Field(min_length=1)
@@ -141,7 +138,7 @@ class Definition(_Table):
 
 def reproduction_names() -> list[str]:
     """The names of all definitions, sorted."""
-    return sorted(path.stem for path in REPRODUCTIONS.glob("*.toml"))
+    return toml.names(REPRODUCTIONS)
 
 
 def load(name: str) -> PlannedReproduction:

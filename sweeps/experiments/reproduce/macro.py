@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from results.model import engines
 from results.model.cell import Cell
 from results.model.label import LockLabel
+from results.model.schema import Document
 from results.published import paper
 from results.published.paper import Published
 from sweeps.experiments.reproduce.planned import (
@@ -39,12 +40,10 @@ _NOT_CHEAPER = "none: the lock is no cheaper here"
 REMOVED_WITHIN = 0.1  # of a statement that says "about"
 
 
-class MacroPlan(BaseModel):
+class MacroPlan(Document):
     """The table [macro] of a definition. `published` maps a lock to what precedes the program in
     the names of stated speedups; `acquisitions` is what a program is scaled to. `shares`: the
     stated share of locks in a program's run time."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     table: str
     locks: list[str] = Field(min_length=1)
