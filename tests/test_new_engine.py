@@ -1,0 +1,127 @@
+"""A new engine is one folder and one line of the registry: it runs, is validated, and is drawn."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.trees import Tree
+
+LINE = '    Engine("fake/flat", "Flat Earth", True, "#CC79A7", ":", "x"),'
+ADAPTER = '''
+"""An engine for which every pair costs 100 cycles, under a QEMU without a plugin."""
+
+from results.model.cell import Cell
+from sweeps.engines.base import Capabilities, Check, RunOutcome
+from sweeps.engines.guest import BadRunError, check_guest
+from sweeps.engines.qemu.find import find_qemu
+from sweeps.model.cells import arguments
+from sweeps.programs.builder import Program
+
+
+class Fake:
+    time_limit_s = 60.0
+
+    def version(self, isa):
+        return "fake 1"
+
+    def provenance(self, isa):
+        return self.version(isa)
+
+    def capabilities(self):
+        return Capabilities(("x86_64",), 2, latencies=())
+
+    def refuses(self, cell):
+        return ""
+
+    def options(self, cell):
+        return {}
+
+    def program(self, cell):
+        return Program.of(cell)
+
+    def command(self, cell, binary, limits):
+        return [find_qemu(cell.isa).path, str(binary), *arguments(cell)]
+
+    def read(self, cell, limits, end, folder):
+        try:
+            pairs = check_guest(cell, end.stdout, end.code).pairs
+        except BadRunError as bad:
+            return RunOutcome(str(bad))
+        return RunOutcome(
+            "",
+            {"cycles": (100 * pairs, "cycles"), "core_cycles": (100 * pairs, "cycles"),
+             "pairs": (pairs, "pairs"), "cycles_per_pair": (100, "cycles/pair"),
+             "horizon": (0, "degrees")},
+        )
+
+    def mechanisms(self, isa):
+        return []
+
+    def regions(self, isa):
+        return []
+
+    def doctor(self):
+        return [Check("the turtle", True, "stands")]
+
+
+def make(label):
+    return Fake()
+'''
+DEFINITION = """
+title = "The embedded engine against a fake one"
+
+[[set]]
+name = "fake_uncontended"
+reference = "fake/flat"
+plan = "fake"
+mean = 10.0
+"""
+PLAN = """
+title = "Validation: one thread on a flat Earth"
+
+[[sweep]]
+engine = ["qemu", "fake/flat"]
+machine = "generic"
+isa = "x86_64"
+lock = ["null", "thin", "tasuki", "reservation"]
+workload = "sync"
+parameters = { iterations = 100 }
+"""
+RUN = ("run", "--lock", "thin", "--workload", "sync", "iterations=10")
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    made = Tree(tmp_path_factory.mktemp("tree"))
+    made.insert("results/model/engines.py", 'Engine("gem5/timing"', LINE)
+    made.write("sweeps/engines/fake/__init__.py", '"""A fake engine."""\n')
+    made.write("sweeps/engines/fake/engine.py", ADAPTER.lstrip())
+    made.write("sweeps/plans/fake.toml", PLAN.lstrip())
+    made.write("sweeps/validations/fake.toml", DEFINITION.lstrip())
+    return made
+
+
+def test_it_runs_with_its_own_metrics_and_refuses_what_it_cannot(tree: Tree) -> None:
+    done = tree.lockcross(*RUN, "--engine", "fake/flat")
+    assert done.returncode == 0 and "horizon" in done.stdout, done.stderr
+    for words, why in (
+        (("--isa", "aarch64"), "engine fake/flat simulates x86_64 only"),
+        (("--threads", "3"), "engine fake/flat has 2 cores at most"),
+        (("--cores", "1", "--threads", "2"), "engine fake/flat ends no time slices"),
+        (("--cas-latency", "5"), "cas: 5: engine fake/flat cannot set it"),
+        (("--events", "log"), "engine fake/flat records none; qemu does"),
+    ):
+        refused = tree.lockcross(*RUN, "--engine", "fake/flat", *words)
+        assert refused.returncode == 2 and why in refused.stderr
+    assert "engine fake: the turtle: stands" in tree.lockcross("doctor").stdout
+
+
+def test_it_is_validated_drawn_and_reported(tree: Tree, tmp_path: Path) -> None:
+    db = str(tmp_path / "fake.db")
+    done = tree.lockcross("validate", "--against", "fake", "--db", db)
+    assert done.returncode == 0, done.stderr
+    assert "one thread on a flat Earth" in done.stdout and "Flat Earth" in done.stdout
+    assert tree.lockcross("report", "--db", db).returncode == 0
+    assert (tmp_path / "figures" / "validation.png").exists()
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Flat Earth" in page and "Validation" in page

@@ -1,0 +1,45 @@
+"""Copies of the tree, for tests of what has to be added to it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from results.paths import ROOT, WORK
+
+
+class Tree:
+    """The tree's files in another folder; what is built is shared with the tree itself."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT, check=True, capture_output=True, text=True,
+        ).stdout  # fmt: skip
+        for name in filter(None, listed.split("\0")):
+            if (ROOT / name).is_file() and not name.startswith(("tests/", "results/reference/")):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(ROOT / name, folder / name)
+
+    def write(self, name: str, text: str) -> None:
+        """Adds a file."""
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def insert(self, name: str, before: str, line: str) -> None:
+        """Adds a line to a file, before the first one that begins so."""
+        lines = (self.folder / name).read_text(encoding="utf-8").splitlines(keepends=True)
+        place = next(n for n, text in enumerate(lines) if text.lstrip().startswith(before))
+        self.write(name, "".join([*lines[:place], line + "\n", *lines[place:]]))
+
+    def lockcross(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Runs a command of the copy."""
+        environment = os.environ | {
+            "PYTHONPATH": str(self.folder), "LOCKCROSS_WORK": str(WORK), "COLUMNS": "200",
+        }  # fmt: skip
+        return subprocess.run(
+            [sys.executable, "-P", "-m", "sweeps", *words], cwd=self.folder, env=environment,
+            capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
