@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from results.analysis.crossover import Point, find_crossover
+from results.analysis.crossover import Point
 from results.store.records import (
     CalibrationRecord,
     CrossoverRecord,
@@ -14,6 +14,7 @@ from results.store.records import (
     RunRecord,
 )
 from results.store.store import Store
+from tests.searching import find_crossover
 
 CAS, FENCE, LENGTHS, CANCELS = (0, 60, 120), (0, 60, 120), (2, 20, 200), (500, 5000)
 PAIRS = 100
@@ -124,6 +125,7 @@ class Synthetic:
         ]
         runs += [self.run("asym_tasuki", cas, 30, kind="rmw") for cas in CAS]
         self.store.set_series("map/x86_64/lock", runs)
+        crossovers: list[CrossoverRecord] = []
         for axis, fixed, values in (("cas", "fence_latency", FENCE), ("fence_latency", "cas", CAS)):
             found = []
             for value in values:
@@ -133,8 +135,8 @@ class Synthetic:
                         return self.run(lock, *((x, value) if axis == "cas" else (value, x)))
 
                     found += self._search(one, pair, axis, 0, 120, {fixed: value})
-            for crossover in found:
-                self.store.add_crossover(crossover, "map/x86_64/lock")
+            crossovers += found
+        self.store.set_crossovers(crossovers, "map/x86_64/lock")
         along = []
         for pair in (("tasuki", "reservation"), ("tasuki", "asym_tasuki")):
             along += self._search(

@@ -86,7 +86,14 @@ def test_output_that_nobody_reads_is_no_mistake(closed: str, code: int) -> None:
 
 
 def test_a_cell_out_of_bounds_is_no_run() -> None:
-    cell = Cell("qemu", "generic", "x86_64", "lock", "thin", "full", "sync", {"iterations": 1})
+    cell = Cell(
+        machine="generic",
+        isa="x86_64",
+        flavour="lock",
+        lock="thin",
+        workload="sync",
+        parameters={"iterations": 1},
+    )
     assert invalid_reason(cell) == ""
     for key, value in (("cas", 20_000_000), ("cancel", -1), ("seed", 2**32), ("cores", 65)):
         assert f"{key}: {value}: allowed is" in invalid_reason(replace(cell, **{key: value}))

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.analysis.crossover import Crossover, Point, axis, find_all, find_crossover, search
+from results.analysis.crossover import Crossover, Point, find_all, search
 from results.analysis.winners import Win, winner
+from tests.searching import axis, find_crossover
 
 Cost = Callable[[int], Fraction]
 

@@ -220,7 +220,14 @@ def recorded(
 ) -> EventLog:
     flavour = {"x86_64": "lock", "ppc64le": "larx", "aarch64": "lse"}[isa]
     cell = Cell(
-        "qemu/events", "generic", isa, flavour, lock, "full", workload, keys, threads=threads
+        engine="qemu/events",
+        machine="generic",
+        isa=isa,
+        flavour=flavour,
+        lock=lock,
+        workload=workload,
+        parameters=keys,
+        threads=threads,
     )
     kept = tmp_path / "log.bin"
     with Store(tmp_path / "runs.db") as store:

@@ -10,8 +10,9 @@ from results.errors import LockcrossError
 from results.model.cell import MAX_LATENCY, Cell
 from sweeps.engines import load_engine
 from sweeps.model.isa import ISAS
-from sweeps.model.machine import Machine, load_machine, machine_names, parse_machine
+from sweeps.model.machine import Machine, load_machine, machine_names
 from sweeps.support.paths import ENGINE_SOURCES, MACHINES
+from sweeps.support.toml import parse
 
 
 def description(name: str = "p3") -> str:
@@ -22,7 +23,7 @@ def complaint(old: str, new: str) -> str:
     text = description()
     assert old in text
     with pytest.raises(ValueError) as error:
-        parse_machine(text.replace(old, new, 1))
+        parse(Machine, text.replace(old, new, 1))
     return str(error.value)
 
 
@@ -110,7 +111,14 @@ def test_an_unknown_machine_lists_the_known_ones() -> None:
 
 
 def test_a_machines_atomic_is_the_whole_operation() -> None:
-    cell = Cell("qemu", "skylake", "x86_64", "lock", "thin", "full", "sync", {"iterations": 1})
+    cell = Cell(
+        machine="skylake",
+        isa="x86_64",
+        flavour="lock",
+        lock="thin",
+        workload="sync",
+        parameters={"iterations": 1},
+    )
     figures = load_machine("skylake").figures("x86_64")
     options = load_engine("qemu").options(cell)
     for name in ("cas_success", "cas_failure", "rmw"):
@@ -119,8 +127,7 @@ def test_a_machines_atomic_is_the_whole_operation() -> None:
 
 def test_set_latencies_take_the_place_of_the_machines_own() -> None:
     def options(**changes: int) -> dict[str, int]:
-        cell = Cell("qemu", "generic", "ppc64le", "larx", "thin", "full", "sync",
-                    {"iterations": 1}, **changes)  # fmt: skip
+        cell = Cell(machine="generic", isa="ppc64le", flavour="larx", lock="thin", workload="sync", parameters={"iterations": 1}, **changes)  # fmt: skip
         return load_engine("qemu").options(cell)
 
     own = options()

@@ -22,7 +22,14 @@ from sweeps.execution.runner import Runner
 from sweeps.model.cells import command
 from tests.commands import SMALL, lockcross, program, start
 
-CELL = Cell("qemu", "generic", "x86_64", "lock", "cas_spin", "full", "sync", {"iterations": 50})
+CELL = Cell(
+    machine="generic",
+    isa="x86_64",
+    flavour="lock",
+    lock="cas_spin",
+    workload="sync",
+    parameters={"iterations": 50},
+)
 PLAN = """
 title = "Long enough to be killed in the middle"
 [[sweep]]

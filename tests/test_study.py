@@ -13,12 +13,13 @@ from results.report.present import present
 from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.experiments.crossover.cells import StudyCells, labels
-from sweeps.experiments.crossover.plan import StudyPlan, load_study, parse_study
+from sweeps.experiments.crossover.plan import StudyPlan, load_study
 from sweeps.experiments.crossover.study import Study
 from sweeps.model.cells import arguments, digest
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
 from sweeps.support.paths import STUDIES
+from sweeps.support.toml import parse
 from tests.synthetic import record
 
 PLAN = (STUDIES / "crossover.toml").read_text(encoding="utf-8")
@@ -215,7 +216,7 @@ def test_a_failed_run_ends_the_job_with_what_repeats_it(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_cancels_must_be_named(tmp_path: Path) -> None:
-    plan = parse_study(PLAN.replace('cancelling = ["reservation"]', "cancelling = []"))
+    plan = parse(StudyPlan, PLAN.replace('cancelling = ["reservation"]', "cancelling = []"))
     with Store(tmp_path / "a.db") as store, pytest.raises(LockcrossError, match="cancelling"):
         study(store, plan, ["larx"])
 
@@ -267,4 +268,4 @@ def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
 def test_mistakes_in_a_study_are_named(old: str, new: str, said: str) -> None:
     assert old in PLAN
     with pytest.raises(ValueError, match=re.escape(said)):
-        parse_study(PLAN.replace(old, new))
+        parse(StudyPlan, PLAN.replace(old, new))

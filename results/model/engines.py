@@ -47,11 +47,6 @@ def entry(label: str) -> Engine:
     return found or Engine(label, label, True, "#666666", ":", "x")
 
 
-def families() -> list[str]:
-    """The folders in sweeps/engines, each once, in order."""
-    return list(dict.fromkeys(one.family for one in ENGINES))
-
-
 def title(label: str) -> str:
     """An engine label in words: `gem5/minor/sentinel` is `gem5 Minor, sentinel`."""
     known = entry(label)

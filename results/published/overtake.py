@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import TypeAdapter
+
 FACT = "overtake"
 AXES = {"cas": "CAS", "fence_latency": "full fence", "cancel": "cancellation"}
 
@@ -60,21 +62,18 @@ class Case:
         return next((one for one in self.borders if one.axis == axis), None)
 
 
-def as_fact(cases: Sequence[Case]) -> dict[str, object]:
+_ADAPTER = TypeAdapter(dict[str, list[Case]])  # {"cases": [...]}
+
+
+def as_fact(cases: Sequence[Case]) -> dict[str, Any]:
     """For the database."""
-    return {
-        "cases": [
-            {**vars(one), "borders": [vars(border) for border in one.borders]} for one in cases
-        ]
-    }
+    fact: dict[str, Any] = _ADAPTER.dump_python({"cases": list(cases)}, mode="json")
+    return fact
 
 
 def from_fact(fact: Mapping[str, Any]) -> list[Case]:
-    """The inverse of `as_fact`."""
-    return [
-        Case(**{**one, "borders": tuple(Border(**border) for border in one["borders"])})
-        for one in fact["cases"]
-    ]
+    """The inverse of `as_fact`. Raises ValidationError for what is none, KeyError without cases."""
+    return _ADAPTER.validate_python(fact)["cases"]
 
 
 def load(connection: sqlite3.Connection) -> list[Case]:

@@ -11,12 +11,22 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import correlation
-from typing import Any
+from typing import Annotated, Any
+
+import pandas as pd
+from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
 
 from results.published.paper import Published
 
 ORDER_MARGIN = 0.1  # published values nearer than this are in no order
 _FACT = "reproduction/"
+
+# Stored as its two ends.
+StoredPublished = Annotated[
+    Published,
+    BeforeValidator(lambda ends: Published(*ends) if isinstance(ends, list | tuple) else ends),
+    PlainSerializer(lambda one: [one.low, one.high]),
+]
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,7 @@ class Row:
     """
 
     label: str
-    published: Published | None = None
+    published: StoredPublished | None = None
     ours: float | None = None
     tolerance: float | None = None
     series: str = ""
@@ -39,7 +49,7 @@ class Row:
     note: str = ""
     missing: str = ""
     no_number: bool = False
-    mark: Published | None = None
+    mark: StoredPublished | None = None
 
     @property
     def value(self) -> float | None:
@@ -156,40 +166,24 @@ def _clearly_less(one: Row, other: Row) -> bool:
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
     """Spearman's; 0 where one of them is all ties."""
-    ranks = [_ranks(values) for values in (one, other)]
+    ranks = [pd.Series(values).rank().tolist() for values in (one, other)]
     if any(len(set(rank)) == 1 for rank in ranks):
         return 0.0
     return correlation(*ranks)
 
 
-def _ranks(values: Sequence[float]) -> list[float]:
-    """The place of each value; equal ones share the mean of their places."""
-    ordered = sorted(values)
-    return [ordered.index(value) + (ordered.count(value) - 1) / 2 for value in values]
+_ADAPTER = TypeAdapter(Reproduction)
 
 
-def as_fact(one: Reproduction) -> dict[str, object]:
+def as_fact(one: Reproduction) -> dict[str, Any]:
     """For the database."""
-    rows = [
-        {**vars(row), "published": _ends(row.published), "mark": _ends(row.mark)}
-        for row in one.rows
-    ]
-    return {**vars(one), "rows": rows, "plot": vars(one.plot), "notes": list(one.notes)}
-
-
-def _ends(published: Published | None) -> list[float | None] | None:
-    return None if published is None else [published.low, published.high]
+    fact: dict[str, Any] = _ADAPTER.dump_python(one, mode="json")
+    return fact
 
 
 def from_fact(fact: Mapping[str, Any]) -> Reproduction:
-    """The inverse of `as_fact`."""
-    rows = tuple(
-        Row(**{**row, **{key: row[key] and Published(*row[key]) for key in ("published", "mark")}})
-        for row in fact["rows"]
-    )
-    return Reproduction(
-        **{**fact, "rows": rows, "plot": Plot(**fact["plot"]), "notes": tuple(fact["notes"])}
-    )
+    """The inverse of `as_fact`. Raises ValidationError for what is none."""
+    return _ADAPTER.validate_python(fact)
 
 
 def load(connection: sqlite3.Connection) -> list[Reproduction]:
@@ -215,8 +209,8 @@ def digits(number: float | None) -> str:
     return f"{number:,.{places}f}"
 
 
-def told(one: Reproduction) -> list[Row]:
-    """The rows for a table: all but the points of curves, which are the figure's."""
+def table_rows(one: Reproduction) -> list[Row]:
+    """The rows of a table: all but the points of curves, which are the figure's."""
     return [row for row in one.rows if not row.series or row.published or row.missing]
 
 

@@ -19,7 +19,7 @@ from results.model import engines
 from results.model.flavours import isa_words
 from results.model.label import LockLabel
 from results.published import overtake
-from results.published.reproduction import cells, told
+from results.published.reproduction import cells, table_rows
 from results.published.reproduction import load as load_reproductions
 from results.report.validation_table import percent, reasons, signed, verdict
 
@@ -185,7 +185,7 @@ def _reproductions(
     found = []
     for one in load_reproductions(connection):
         path = paths.get(reproduction_figure(one.name))
-        rows = [(row, cells(row)) for row in told(one)]
+        rows = [(row, cells(row)) for row in table_rows(one)]
         found.append({"found": one, "rows": rows, "uri": _uri(path) if path else ""})
     return found
 

@@ -7,7 +7,6 @@ something else, from a mistake in Lockcross.
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -77,24 +76,14 @@ class _Machine(_Shape):
     latency: dict[str, dict[str, dict[str, Any]]]
 
 
-def _check_overtake(value: Any) -> None:
-    cases = [asdict(case) for case in overtake.from_fact(value)]
-    TypeAdapter(list[overtake.Case]).validate_python(cases)
-
-
-def _check_reproduction(value: Any) -> None:
-    found = asdict(reproduction.from_fact(value))
-    TypeAdapter(reproduction.Reproduction).validate_python(found)
-
-
 _FACTS: dict[str, Callable[[Any], object]] = {  # by what the name begins with
     "plan": _Plan.model_validate,
     "isa/": _Isa.model_validate,
     "job": _Job.model_validate,
     "validation_bars": TypeAdapter(dict[str, _Bars]).validate_python,
     "java_locks": _Names.model_validate,
-    overtake.FACT: _check_overtake,
-    reproduction.fact_name(""): _check_reproduction,
+    overtake.FACT: overtake.from_fact,
+    reproduction.fact_name(""): reproduction.from_fact,
 }
 
 

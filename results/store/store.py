@@ -177,11 +177,6 @@ class Store:
             )
             connection.execute(_insert("calibrations", values), values)
 
-    def add_crossover(self, record: CrossoverRecord, series: str) -> int:
-        """Stores a crossover with the runs that show it and returns its id."""
-        with self._transaction() as connection:
-            return _add_crossover(connection, record, series)
-
     def set_crossovers(self, records: Iterable[CrossoverRecord], series: str) -> None:
         """Makes `records` all the crossovers of a series, in one transaction."""
         with self._transaction() as connection:

@@ -8,7 +8,7 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.published.overtake import AXES, Case
-from results.published.reproduction import Reproduction, cells, told
+from results.published.reproduction import Reproduction, cells, table_rows
 from sweeps.cli.options import Database, DryRun, Jobs, RetryFailed
 from sweeps.experiments.facts import store_machines
 from sweeps.experiments.reproduce import overtake
@@ -102,7 +102,7 @@ def print_reproduction(found: Reproduction) -> None:
 
     title = f"{found.name}: {found.title} ({found.document} {found.place}), {found.unit}"
     table = Table("", "published", "ours", "ratio", "", box=None)
-    for row in told(found):
+    for row in table_rows(found):
         table.add_row(row.label, *cells(row))
     wide = console(fold=False)
     wide.print(title, style="italic")

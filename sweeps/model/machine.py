@@ -11,7 +11,7 @@ from results.model.schema import Document
 from sweeps.model.isa import ISAS
 from sweeps.support.paths import MACHINES
 from sweeps.support.text import shown
-from sweeps.support.toml import load, names, parse
+from sweeps.support.toml import load, names
 
 ATOMICS = ("cas_success", "cas_failure", "rmw")
 
@@ -181,8 +181,3 @@ def load_machine(name: str) -> Machine:
             f"sweeps/machines/{name}.toml: name: {machine.name!r} does not match the file's name"
         )
     return machine
-
-
-def parse_machine(text: str) -> Machine:
-    """Reads a description from TOML. Raises ValueError that names the key and what is allowed."""
-    return parse(Machine, text)

@@ -2,9 +2,9 @@
 
 import errno
 import hashlib
+import io
 import os
 import shutil
-import struct
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
 
 from results.errors import LockcrossError
 from results.model.cell import Cell
@@ -31,8 +33,6 @@ COMMON_FLAGS = (
 # ipa-reference takes for granted that a variable changes in the functions that name it alone: GCC
 # 14 then keeps it in a register across a lock that it can see through, as if there were no threads.
 _GCC_FLAGS = "-no-pie -fno-tree-loop-distribute-patterns -fno-ipa-reference".split()
-
-_PT_LOAD = 1  # ELF: a segment that is loaded
 
 
 @dataclass(frozen=True)
@@ -207,20 +207,15 @@ def _sources_digest(root: Path) -> str:
 
 
 def loaded_digest(elf: bytes) -> str:
-    """SHA-256 of what a static 64-bit little-endian program puts into memory, and of its entry.
+    """SHA-256 of what a static program puts into memory, and of its entry.
 
     Its symbols are left out: the assembler's temporary files, named by chance, are among them.
     """
-    entry, headers = struct.unpack_from("<QQ", elf, 24)
-    size, count = struct.unpack_from("<HH", elf, 54)
-    total = hashlib.sha256(str(entry).encode())
-    for number in range(count):
-        kind, _, offset, address, _, in_file, in_memory, _ = struct.unpack_from(
-            "<IIQQQQQQ", elf, headers + number * size
-        )
-        if kind == _PT_LOAD:
-            total.update(f"{address} {in_memory}\0".encode())
-            total.update(elf[offset : offset + in_file])
+    program = ELFFile(io.BytesIO(elf))
+    total = hashlib.sha256(str(program["e_entry"]).encode())
+    for segment in program.iter_segments("PT_LOAD"):
+        total.update(f"{segment['p_vaddr']} {segment['p_memsz']}\0".encode())
+        total.update(segment.data())
     return total.hexdigest()
 
 

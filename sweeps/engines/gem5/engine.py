@@ -129,9 +129,9 @@ class Gem5Engine:
         command = script_command(
             find_gem5(cell.isa), cell.isa, self.model, cell.threads, figures, more
         )
-        told = [f"{name}={amount}" for name, amount in sorted(found.program.items())]
+        amounts = [f"{name}={amount}" for name, amount in sorted(found.program.items())]
         marker = "marker=m5" if roi == "m5" else "marker=watch"
-        return [*command, str(binary), *arguments(cell), *told, marker]
+        return [*command, str(binary), *arguments(cell), *amounts, marker]
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from its exit, the program's line and the script's report."""

@@ -14,7 +14,7 @@ from sweeps.model.locks import load_locks
 from sweeps.model.machine import machine_names
 from sweeps.model.workloads import MAX_THREADS, WORKLOADS
 from sweeps.support.paths import STUDIES
-from sweeps.support.toml import load, parse
+from sweeps.support.toml import load
 
 SHARED_AXES = ("cancel", "owner_share", "run_length", "threads")
 
@@ -167,8 +167,3 @@ def load_study(name: str) -> StudyPlan:
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
     return load(StudyPlan, STUDIES, name, "study")
-
-
-def parse_study(text: str) -> StudyPlan:
-    """Reads a study from TOML. Raises ValueError that names the key, the value, what is wrong."""
-    return parse(StudyPlan, text)
