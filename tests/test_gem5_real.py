@@ -13,8 +13,12 @@ from sweeps.engines.gem5.find import find_gem5
 from sweeps.engines.gem5.probe import probe
 from sweeps.execution.runner import Runner
 from sweeps.experiments.calibrate import Setting, calibrate
-from sweeps.experiments.validate import MACHINES, region_cells
+from sweeps.experiments.validate import load_validation, region_cells
 from sweeps.model.isa import ISAS
+
+VALIDATION = load_validation("gem5")
+assert VALIDATION.mechanisms is not None
+MACHINES = VALIDATION.mechanisms.machines
 
 
 def missing() -> str:
@@ -48,7 +52,8 @@ def uncontended(engine: str, isa: str, lock: str) -> Cell:
 
 def contended(model: str, isa: str, lock: str) -> Cell:
     return Cell(
-        engine=f"gem5/{model}", machine=MACHINES[model], isa=isa, flavour=ISAS[isa].flavours[0],
+        engine=f"gem5/{model}", machine=MACHINES[f"gem5/{model}"], isa=isa,
+        flavour=ISAS[isa].flavours[0],
         lock=lock, fence="full", workload="threads",
         parameters={"iterations": 20, "critical": 5, "think": 5}, threads=2,
     )  # fmt: skip
@@ -78,7 +83,7 @@ def test_a_set_latency_is_added(tmp_path: Path, isa: str, model: str) -> None:
     ops = ("empty", "store", "cas", "fence", "stop")
     flavour = ISAS[isa].flavours[0]
     settings = [
-        Setting(MACHINES[model], isa, flavour, n, n, f"gem5/{model}", 10 * n, ops)
+        Setting(MACHINES[f"gem5/{model}"], isa, flavour, n, n, f"gem5/{model}", 10 * n, ops)
         for n in (40, 140)
     ]
     with Store(tmp_path / "runs.db") as store:
@@ -90,7 +95,7 @@ def test_a_set_latency_is_added(tmp_path: Path, isa: str, model: str) -> None:
 @pytest.mark.parametrize("model", ["timing", "o3"])
 def test_the_ways_to_the_region_agree(tmp_path: Path, model: str) -> None:
     for isa in ("x86_64", "aarch64"):
-        cells = region_cells([model])[f"roi/{isa}/{model}"]
+        cells = region_cells(VALIDATION, VALIDATION.set)[f"roi/{isa}/gem5/{model}"]
         m5_short, m5, short, long = run(tmp_path, cells)
         per_pair = (long["total_cycles"] - short["total_cycles"]) / (long["pairs"] - short["pairs"])
         assert m5["cycles_per_pair"] == pytest.approx(per_pair, rel=0.02)

@@ -77,7 +77,17 @@ def conformance_runs(lock: str, variant: str) -> Iterator[tuple[Program, int]]:
             program = Program("conformance", lock, fence, flavour, variant=variant)
             wanted = (3,) if variant else (2, 4) if fence == "full" else (2,)
             cells = [
-                Cell(machine="generic", isa=TARGETS[flavour].isa, flavour=flavour, lock=lock, fence=fence, workload="conformance", parameters={"iterations": 1}, threads=threads, variant=variant)
+                Cell(
+                    machine="generic",
+                    isa=TARGETS[flavour].isa,
+                    flavour=flavour,
+                    lock=lock,
+                    fence=fence,
+                    workload="conformance",
+                    parameters={"iterations": 1},
+                    threads=threads,
+                    variant=variant,
+                )
                 for threads in sorted({min(number, most) for number in wanted})
             ]  # fmt: skip
             possible = [cell.threads for cell in cells if not unsupported_reason(cell)]

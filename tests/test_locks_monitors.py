@@ -75,7 +75,17 @@ class TestVariantsOfThin:
         def refusal(isa: str, variant: str, threads: int, cores: int | None = None) -> str:
             parameters: dict[str, int | str] = {"iterations": 9, "critical": 0, "think": 0}
             return unsupported_reason(
-                Cell(machine="generic", isa=isa, flavour=ISAS[isa].flavours[0], lock="thin", workload="threads", parameters=parameters, threads=threads, variant=variant, cores=cores)
+                Cell(
+                    machine="generic",
+                    isa=isa,
+                    flavour=ISAS[isa].flavours[0],
+                    lock="thin",
+                    workload="threads",
+                    parameters=parameters,
+                    threads=threads,
+                    variant=variant,
+                    cores=cores,
+                )
             )  # fmt: skip
 
         for isa in ISAS:

@@ -127,7 +127,10 @@ def test_a_machines_atomic_is_the_whole_operation() -> None:
 
 def test_set_latencies_take_the_place_of_the_machines_own() -> None:
     def options(**changes: int) -> dict[str, int]:
-        cell = Cell(machine="generic", isa="ppc64le", flavour="larx", lock="thin", workload="sync", parameters={"iterations": 1}, **changes)  # fmt: skip
+        cell = Cell(
+            machine="generic", isa="ppc64le", flavour="larx", lock="thin", workload="sync",
+            parameters={"iterations": 1}, **changes,
+        )  # fmt: skip
         return load_engine("qemu").options(cell)
 
     own = options()

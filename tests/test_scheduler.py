@@ -211,7 +211,10 @@ def test_a_lost_wake_up_is_told(tmp_path: Path) -> None:
 
 
 def test_the_command_of_a_cell_has_its_cores() -> None:
-    cell = Cell(machine="generic", isa="x86_64", flavour="lock", lock="tnp", workload="counter", parameters={"duration": 1}, threads=4, cores=2)  # fmt: skip
+    cell = Cell(
+        machine="generic", isa="x86_64", flavour="lock", lock="tnp", workload="counter",
+        parameters={"duration": 1}, threads=4, cores=2,
+    )  # fmt: skip
     assert "cores=2" in arguments(cell)
     assert Program.of(cell).scheduled
     assert "--cores 2" in command(cell)
