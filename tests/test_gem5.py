@@ -339,7 +339,7 @@ def test_a_good_run_is_read_with_its_units(tmp_path: Path) -> None:
         (ENDED, {}, {"pairs": -1}, "pairs: -1"),
         (ENDED, {"events": [BEGIN, {**BEGIN, "event": "end", "cycle": 99.0}]}, {}, "cycles is -1"),
         (ENDED, {"events": [BEGIN, {**BEGIN, "event": "end", "cycle": math.nan}]}, {}, "is nan"),
-        (ENDED, {"surprise": 1}, {}, "not what was agreed"),
+        (ENDED, {"surprise": 1}, {}, "does not match the schema"),
     ],
 )
 def test_a_bad_run_says_why(

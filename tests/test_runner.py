@@ -98,7 +98,7 @@ GUEST = {
     "workload": "sync", "lock": "cas_spin", "isa": "x86_64", "flavour": "lock", "fence": "full",
     "threads": 1, "pairs": 50, "ok": True, "error": "", "ticks": 0,
 }  # fmt: skip
-NOT_AGREED = "workload output is not what was agreed"
+NOT_AGREED = "workload output does not match the schema"
 SAY_GUEST = f"echo '{json.dumps(GUEST)}'"
 SAY_WRONG = f"echo '{json.dumps(GUEST | {'ok': False, 'error': 'counter is 3, not 4'})}'; exit 1"
 SAY_OTHER = f"echo '{json.dumps(GUEST | {'lock': 'thin'})}'"
@@ -108,11 +108,11 @@ SAY_OTHER = f"echo '{json.dumps(GUEST | {'lock': 'thin'})}'"
     ("behaviour", "cause"),
     [
         ("echo rubbish", "workload output is not JSON"),
-        ("echo '{}'", "workload output is not what was agreed: workload: missing"),
+        ("echo '{}'", "workload output does not match the schema: workload: missing"),
         ("head -c 3000 /dev/urandom", "workload output is not JSON"),
         (SAY_GUEST, "engine output is missing"),
         (f"echo '{{' > engine.json; {SAY_GUEST}", "engine output is not JSON"),
-        (f"echo '{{}}' > engine.json; {SAY_GUEST}", "engine output is not what was agreed"),
+        (f"echo '{{}}' > engine.json; {SAY_GUEST}", "engine output does not match the schema"),
         (SAY_OTHER, "workload output is of another run: lock 'thin', not 'cas_spin'"),
         (SAY_WRONG, "check failed: counter is 3, not 4"),
         ("echo no such file >&2; exit 1", "QEMU failed: no such file"),

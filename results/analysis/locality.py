@@ -1,4 +1,4 @@
-"""What the lock events of a run say of contention and of thread locality.
+"""Contention and thread locality, measured from the lock-event log of a run.
 
 The definitions are those of Kawachiya 2005, sections 4.4 and 5.2. Where they are silent:
 - A synchronization operation (SyncOp) is an acquire, a release, a wait, a notify or a notify_all,
@@ -162,7 +162,7 @@ class Sections:
         ends = self._ends_of(begins)
         last, following = self._neighbours(begins, self._gains | self._losses)
         _, gain = self._neighbours(begins, self._gains)  # of any thread
-        # A lock that the log finds held has its release as the first thing to say of it.
+        # A lock that is held when the log begins has its release as the first record.
         held = np.where(last >= 0, self._gains[last], np.append(self._losses, False)[following])
         contended = held | ((gain < size) & (gain != ends))
         change = self._is(Kind.WAIT).astype(np.int64) - self._is(Kind.WAITED)

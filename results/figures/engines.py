@@ -28,7 +28,7 @@ from results.model.label import LockLabel
 from results.store.compilers import compilers_of_study
 
 _COLUMNS = 3
-# Labels are placed by eye's measure, in points: a panel's size, a letter, a line of text.
+# Labels are placed by eye, in points: a panel's size, a letter, a line of text.
 _PANEL = np.array([280.0, 265.0])
 _LETTER, _LINE = 4.6, 11.0
 _SPOTS = 40  # places along a border that its label may stand beside,

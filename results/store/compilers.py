@@ -9,7 +9,7 @@ _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 
 
 def compiler_name(line: str) -> str:
-    """Family and version (`gcc 12.2.0`), from the first line that a compiler says of itself.
+    """Family and version (`gcc 12.2.0`), from the first line of a compiler's `--version`.
 
     The same for the compilers of all instruction sets. What is not understood stays as it is.
     """

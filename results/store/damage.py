@@ -1,7 +1,7 @@
 """What is wrong with a database, looked for when something that read it has failed.
 
 Lockcross trusts what it has written; this tells a database that was damaged, or changed by
-something else, from a mistake in Lockcross.
+something else, from an internal error.
 """
 
 import json

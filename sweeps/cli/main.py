@@ -101,7 +101,7 @@ def _run() -> int:
             raise
         frame = traceback.extract_tb(error.__traceback__)[-1]
         _say(
-            f"a mistake in Lockcross itself: {type(error).__name__}: {error} "
+            f"internal error: {type(error).__name__}: {error} "
             f"({Path(frame.filename).name}:{frame.lineno}); with LOCKCROSS_DEBUG=1 in the "
             "environment the same command shows where it comes from"
         )

@@ -90,7 +90,7 @@ def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
     machine: Filter = None,
     workload: Filter = None,
     compiler: Annotated[
-        str | None, typer.Option(help="Part of what it says of itself, e.g. 12.2.0 or clang.")
+        str | None, typer.Option(help="Part of its version line, e.g. 12.2.0 or clang.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
     form: Format = "table",
@@ -230,7 +230,7 @@ def locality(
         float, typer.Option("--long", min=0, help="Milliseconds from which a section is long.")
     ] = 10.0,
 ) -> None:
-    """Tell from lock events how contention and thread locality are.
+    """Measure contention and thread locality in logs of lock events.
 
     Prints the thesis's Tables 4.2 to 4.4, 5.2 and 5.3. A SyncOp is an acquisition, a release, a
     wait or a notification.

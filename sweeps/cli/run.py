@@ -211,8 +211,8 @@ def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
         raise LockcrossError(f"--events: engine {engine} records none; {', '.join(able)} does")
     if db is not None:
         raise LockcrossError(
-            "--events goes without --db: telling its events slows a program, and a stored run "
-            "would not be made again"
+            "--events cannot be combined with --db: recording events slows the program, and "
+            "a stored run would not be repeated"
         )
     if events.is_dir() or not events.parent.is_dir():
         raise LockcrossError(f"--events {events}: not a file in an existing folder")
@@ -253,7 +253,7 @@ def _print_run(store: "Store", done: "StoredRun") -> None:
     options = json.loads(resolved)
     refused = [key.removeprefix(prefix) for key in options if key.startswith(prefix)]
     if refused:
-        print(f"figures the core model cannot be told: {', '.join(refused)}")
+        print(f"machine figures that the core model has no parameter for: {', '.join(refused)}")
     if "cancellation" in options:
         print(f"cancellation: {options['cancellation']}")
     if output:

@@ -1,4 +1,4 @@
-"""What the kernels say of themselves: the comment at the head of each of workloads/kernels/."""
+"""The kernels' descriptions: the comment at the head of each of workloads/kernels/."""
 
 import re
 

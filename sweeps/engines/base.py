@@ -89,7 +89,7 @@ class Check:
 class Engine(Protocol):
     """One engine. The driver starts and ends the processes; the engine knows what they say."""
 
-    time_limit_s: float  # of CPU time of a run, where nobody says another
+    time_limit_s: float  # CPU time of a run, unless the user sets another limit
 
     def version(self, isa: str) -> str:
         """Everything of the engine that can change an answer for `isa`.
@@ -117,7 +117,7 @@ class Engine(Protocol):
         """The command that runs a cell; its working directory is a folder of its own."""
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
-        """What a run said, from how it ended and what it left in its folder. Never raises."""
+        """What a run said, from how it ended and the files in its folder. Never raises."""
 
     def mechanisms(self, isa: str) -> list[str]:
         """Engine labels, one for each mechanism by which it sets latencies on an ISA; none where

@@ -50,7 +50,7 @@ def parse(model: type[Model], text: bytes, what: str) -> Model:
     except ValidationError as error:
         if error.errors()[0]["type"] == "json_invalid":
             raise BadRunError(f"{what} is not JSON") from None
-        raise BadRunError(f"{what} is not what was agreed: {explain(error, model)}") from None
+        raise BadRunError(f"{what} does not match the schema: {explain(error, model)}") from None
 
 
 def check_guest(cell: Cell, output: str, code: int) -> GuestLine:

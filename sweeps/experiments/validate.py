@@ -1,6 +1,6 @@
-"""Validation: a candidate engine against reference engines, and the references' own mechanisms
-against what they are told. Which, on what and how closely says a file of sweeps/validations.
-Everything that is run is stored; tables and report are made of that."""
+"""Validation: a candidate engine against reference engines, and the references' latency mechanisms
+against the latencies that are set. A file of sweeps/validations names the engines, the cells and
+the bars. Every run is stored; tables and report are made from the store."""
 
 from collections.abc import Sequence
 from typing import Annotated, Self

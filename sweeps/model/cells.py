@@ -66,7 +66,7 @@ def invalid_reason(cell: Cell) -> str:
         if why := keys[name].invalid_reason(number):
             return f"parameters.{name}: {shown(number)}: {why}"
     if missing := [name for name in keys if name not in cell.parameters]:
-        return f"parameters.{missing[0]}: missing; workload {cell.workload} must be told it"
+        return f"parameters.{missing[0]}: missing; workload {cell.workload} needs it"
     for axis in AXES:
         given = getattr(cell, axis.name)
         if axis.number and given is not None and not axis.low <= given <= axis.high:

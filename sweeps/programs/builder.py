@@ -178,7 +178,7 @@ def find_compiler(flavour: str) -> str:
 
 @cache
 def compiler_version(path: str) -> str:
-    """The first line a compiler says of itself. Raises LockcrossError when it cannot be run."""
+    """The first line of a compiler's `--version`. Raises LockcrossError when it cannot be run."""
     try:
         done = subprocess.run(
             [path, "--version"],

@@ -12,7 +12,7 @@ from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.support.text import shortened, shown
 
-_MAX_LINES = 10  # mistakes that are told
+_MAX_LINES = 10  # mistakes that are listed
 _MAX_LINE = 1000  # characters of each
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -37,7 +37,7 @@ class Gem5:
     path: str
     version: str
     models: dict[str, tuple[str, ...]] = field(compare=False)
-    description: str = ""  # all that it says of itself, as JSON
+    description: str = ""  # its whole self-description, as JSON
 
 
 def find_gem5(isa: str) -> Gem5:
@@ -88,7 +88,7 @@ def _number(version: str) -> tuple[int, ...]:
 
 @cache
 def ask(path: str) -> Gem5:
-    """What a gem5 says of itself. Raises LockcrossError when it does not run."""
+    """Asks a gem5 for its version and core models. Raises LockcrossError when it does not run."""
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
         try:
             done = subprocess.run(

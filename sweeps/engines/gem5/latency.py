@@ -43,7 +43,7 @@ class Latencies:
     """What a cell sets, by mechanism.
 
     `mechanisms`: atomic, fence, charge -> mechanism, where something is set; `program`: what the
-    program is told (argument -> amount); `config`: what gem5 is told (name -> cycles); `chains`:
+    program's arguments are (name -> amount); `config`: gem5's (name -> cycles); `chains`:
     atomic, fence -> operations compiled into the program.
     """
 

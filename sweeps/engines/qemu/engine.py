@@ -124,7 +124,7 @@ def make(label: str) -> QemuEngine:
 
 @cache
 def _own_options(machine: str, isa: str) -> Mapping[str, int]:
-    """A machine's figures, as the plugin is told them."""
+    """A machine's figures as options of the plugin."""
     options = {name: figure.number for name, figure in load_machine(machine).figures(isa).items()}
     # A source's figure is the whole operation; the plugin adds its option to the access.
     return options | {name: options[name] - options["lat_l1"] for name in ATOMICS}

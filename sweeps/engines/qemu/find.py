@@ -39,7 +39,7 @@ def find_qemu(isa: str) -> Qemu:
         )
     found = re.search(r"version (\d\S*)", _ask(path, "--version"))
     if found is None:
-        raise LockcrossError(f"{path} --version tells no version; install it again", 1)
+        raise LockcrossError(f"{path} --version prints no version; install it again", 1)
     return Qemu(path, found[1], os.environ.get("LOCKCROSS_QEMU_WHY", _WHY))
 
 

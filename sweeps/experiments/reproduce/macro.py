@@ -51,7 +51,7 @@ class MacroPlan(Document):
     published: dict[str, str]
     acquisitions: Annotated[int, Field(ge=1000)]
     shares: dict[str, str] = {}
-    few: list[str] = []  # programs with so few lock operations that their speedup tells nothing
+    few: list[str] = []  # programs with so few lock operations that their speedup means nothing
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Statistics:
     acquisitions: int
     cancellations: float
     owned: float  # by the first locker, outermost, before another thread's: reservation hits
-    returned: float  # by the first locker after another thread's: hits of an owner for ever
+    returned: float  # by the first locker after another thread's: hits of a permanent owner
     foreign: float  # by other threads
 
     @property
