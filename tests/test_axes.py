@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from rich.console import Console
+from typer.testing import CliRunner
 
 from results.analysis.validation import summarize
 from results.figures.style import LOOKS, look
@@ -17,6 +18,7 @@ from results.model.label import LockLabel
 from results.report.validation_table import print_validation
 from results.store.queries import list_runs, table
 from results.store.store import Store
+from sweeps.cli.main import make_app
 from sweeps.cli.run import run
 from sweeps.experiments.plan import Sweep
 from sweeps.model.cells import command, option
@@ -119,3 +121,14 @@ def test_the_command_says_every_axis_that_is_set() -> None:
     assert [words[words.index(option(axis)) + 1] for axis in LATENCIES] == ["2", "3", "4"]
     assert {option(axis.name) for axis in AXES} <= set(words) and "objects=5" in words
     assert "--cancel-latency" in words and "--cores" not in command(replace(cell, cores=None))
+
+
+@pytest.mark.parametrize("command_name", ["run", "calibrate"])
+def test_latency_options_have_their_former_names_too(command_name: str) -> None:
+    shown = CliRunner().invoke(make_app(), [command_name, "--help"], env={"COLUMNS": "200"}).output
+    assert "--cas-latency" in shown and "--cas " not in shown
+    words = ["--lock", "thin", "--workload", "sync"] if command_name == "run" else ["generic"]
+    for former in ("--cas", "--cas-latency"):
+        wide = {"COLUMNS": "200"}
+        done = CliRunner().invoke(make_app(), [command_name, *words, former, "-1"], env=wide)
+        assert done.exit_code == 2 and "Invalid value for '--cas-latency'" in done.output

@@ -18,6 +18,7 @@ from results.store.store import Store
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.engine import REPORT
+from sweeps.execution.derived import with_derived
 from sweeps.execution.runner import Runner
 from sweeps.model.cells import command
 from tests.commands import SMALL, lockcross, program, start
@@ -180,13 +181,14 @@ def test_a_report_of_impossible_numbers_is_no_run(tmp_path: Path) -> None:
         ({"phases": [mark | {"phase": -1}]}, "phases.0.phase: -1"),
     ):
         path.write_text(json.dumps(good | changes))
-        reading = qemu_output.read(CELL, Limits(), end, path)
-        assert cause in reading.cause and bool(cause) == bool(reading.cause), changes
+        outcome = qemu_output.read(CELL, Limits(), end, path)
+        assert cause in outcome.cause and bool(cause) == bool(outcome.cause), changes
     footprint = replace(CELL, workload="footprint", parameters={"iterations": 1})
     guest = GUEST | {"workload": "footprint", "extra": {"object_bytes": 8, "monitor_bytes": 0}}
     path.write_text(json.dumps(good | {"phases": [mark]}))
-    reading = qemu_output.read(footprint, Limits(), replace(end, stdout=json.dumps(guest)), path)
-    assert "1 phases, which are no turns" in reading.cause
+    outcome = qemu_output.read(footprint, Limits(), replace(end, stdout=json.dumps(guest)), path)
+    assert outcome.cause == ""
+    assert "1 phases, which are no turns" in with_derived(footprint, outcome).cause
 
 
 def test_a_run_past_its_limits_is_ended(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from results.model.cell import Cell
 from results.report.present import present
 from results.store.records import StoredRun
 from results.store.store import Store
+from sweeps.execution.runner import Runner
 from sweeps.experiments.crossover.cells import StudyCells, labels
 from sweeps.experiments.crossover.plan import StudyPlan, load_study
 from sweeps.experiments.crossover.study import Study
@@ -25,12 +26,12 @@ from tests.synthetic import record
 PLAN = (STUDIES / "crossover.toml").read_text(encoding="utf-8")
 
 
-class ModelRunner:
-    """Takes the place of sweeps.runner.Runner. tasuki: a CAS and a fence; asym_tasuki: two fences;
+class ModelRunner(Runner):
+    """Costs from a model in place of runs. tasuki: a CAS and a fence; asym_tasuki: two fences;
     reservation: half of tasuki and one cancellation an object; thin: a CAS. Failing locks fail."""
 
     def __init__(self, store: Store, failing: str = "") -> None:
-        self._store = store
+        super().__init__(store)
         self._failing = failing
         self.made = 0
 
