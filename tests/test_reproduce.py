@@ -31,7 +31,7 @@ from sweeps.cli.main import make_app
 from sweeps.execution.runner import Runner
 from sweeps.experiments.reproduce import macro, overtake
 from sweeps.experiments.reproduce.definition import load, parse, reproduction_names
-from sweeps.experiments.reproduce.planned import in_words, parse_label
+from sweeps.experiments.reproduce.planned import in_words
 from sweeps.experiments.reproduce.reproduce import run
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.machine import load_machine
@@ -134,7 +134,7 @@ def test_shape_is_the_least_rank_correlation_of_a_group() -> None:
 
 
 def test_a_fact_gives_back_what_went_in() -> None:
-    row = Row("a", Published(None, 2), 1.5, 0.1, "s", "1", "g", "n", "", published(3))
+    row = Row("a", Published(None, 2), 1.5, 0.1, "s", "1", "g", "n", mark=published(3))
     found = example(row, Row("b"), plot=Plot("lines", "x", "y", True, -1.0))
     assert from_fact(as_fact(found)) == found
 
@@ -207,7 +207,7 @@ class ClosedForm:
     def __init__(self) -> None:
         self.asked = 0
 
-    def run(self, wanted: Sequence[Cell], _plan: str) -> list[StoredRun]:
+    def require(self, wanted: Sequence[Cell], _plan: str) -> list[StoredRun]:
         return [self._one(cell) for cell in wanted]
 
     def _one(self, cell: Cell) -> StoredRun:
@@ -317,9 +317,7 @@ def test_overtake_alone_has_no_verdicts_to_sum_up(
     assert "verdict" not in done.stdout
 
 
-def test_labels() -> None:
-    assert parse_label("thin:unlk_cas/rmw") == ("thin", "unlk_cas", "rmw")
-    assert parse_label("thin") == ("thin", "", "full")
+def test_fence_kinds_are_put_in_words() -> None:
     assert in_words("tasuki/rmw, x") == "tasuki, locked RMW, x"
 
 
