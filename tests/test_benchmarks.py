@@ -8,7 +8,7 @@ import pytest
 
 from sweeps.experiments.plan import load_plan
 from sweeps.model.cells import unsupported_reason
-from sweeps.model.workloads import WORKLOADS
+from sweeps.model.workloads import WORKLOADS, with_defaults
 from sweeps.model.workloads import unsupported_reason as workload_unsupported_reason
 from sweeps.programs.builder import Program
 from tests.native_build import FLAVOURS, build_kernel
@@ -197,7 +197,7 @@ def test_a_faulty_sequence_is_refused(sequence: str) -> None:
     assert "sequence" in outcome.stderr
     key = WORKLOADS["lock_trace"].keys["sequence"]
     assert key.invalid_reason(sequence) or workload_unsupported_reason(
-        "lock_trace", "thin", 2, {"sequence": sequence, "objects": 1}
+        "lock_trace", "thin", 2, None, with_defaults("lock_trace", {"sequence": sequence})
     )
 
 
@@ -228,7 +228,7 @@ def test_the_driver_refuses_the_mixes_that_the_program_refuses(
         for key, value in arguments.items()
         if WORKLOADS["lock_mix"].keys[key].invalid_reason(value)
     ]
-    refusal = wrong or workload_unsupported_reason("lock_mix", "thin", threads, arguments)
+    refusal = wrong or workload_unsupported_reason("lock_mix", "thin", threads, None, arguments)
     assert reason in str(refusal)
     binary = build_kernel("lock_mix", "thin", "lock", "full")
     outcome = run_natively(binary, "lock", threads=threads, **arguments)
@@ -240,4 +240,8 @@ def test_the_small_plan_has_every_benchmark() -> None:
     cells = load_plan("small").cells
     no_benchmarks = {"conformance", "calibrate", "transfer", "footprint"}
     assert {cell.workload for cell in cells} == set(WORKLOADS) - no_benchmarks
-    assert all("state: inflated" in why for why in map(unsupported_reason, cells) if why)
+    assert all(
+        "state inflated needs a lock with wait" in why
+        for why in map(unsupported_reason, cells)
+        if why
+    )

@@ -1,6 +1,5 @@
 """Building: the cache, the registry, and what is said when it cannot be done."""
 
-import re
 import shutil
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import load_locks, parse_locks
-from sweeps.model.workloads import SCHEDULING_KEYS, WORKLOADS
 from sweeps.programs.builder import Builder, Program
 
 THIN = Program("sync", "thin", "full", "lock")
@@ -86,13 +84,3 @@ def test_a_faulty_registry_names_the_line() -> None:
         parse_locks(good + "LOCK(b)\n")
     with pytest.raises(LockcrossError, match="'half' is unknown"):
         parse_locks(good.replace("FENCE_RMW", "FENCE_HALF"))
-
-
-def test_the_table_of_workloads_is_that_of_the_kernels() -> None:
-    kernels = {path.stem: path.read_text() for path in (ROOT / "workloads/kernels").glob("*.c")}
-    shared = (ROOT / "workloads/kernels/uncontended.h").read_text()
-    assert set(kernels) == set(WORKLOADS)
-    for name, text in kernels.items():
-        both = text + shared if "uncontended.h" in text else text
-        own = set(WORKLOADS[name].keys) - set(SCHEDULING_KEYS)
-        assert set(re.findall(r'\.name = "(\w+)"', both)) == own, name

@@ -12,7 +12,7 @@ from sweeps.engines import refusal
 from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import Lock
-from sweeps.model.workloads import WORKLOADS
+from sweeps.model.workloads import with_defaults
 
 _WORKLOAD = "threads"  # runs with any lock, alone or not
 _FLAVOURS = tuple((isa.name, flavour) for isa in ISAS.values() for flavour in isa.flavours)
@@ -53,7 +53,7 @@ def _offer(lock: Lock, variant: str) -> Offer:
 
 def _reasons(lock: Lock, variant: str, isa: str, flavour: str, fence: str) -> Iterator[str]:
     """Why not by one thread, by two, by two on one core; "" where it can be had."""
-    parameters = {name: key.usual for name, key in WORKLOADS[_WORKLOAD].keys.items()}
+    parameters = with_defaults(_WORKLOAD, {})
     for threads, cores in ((1, None), (2, None), (2, 1)):
         cell = Cell(
             engine=engines.DEFAULT, machine="generic", isa=isa, flavour=flavour, lock=lock.name,

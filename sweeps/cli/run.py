@@ -128,7 +128,7 @@ def run(
     workload: Annotated[str, typer.Option(help="A workload's name.")],
     parameters: Annotated[
         list[str] | None,
-        typer.Argument(help="The workload's keys, as key=value; those left out have usual values."),
+        typer.Argument(help="The workload's keys, as key=value; those left out have defaults."),
     ] = None,
     machine: Annotated[str, typer.Option(help="A machine's name (see `machines`).")] = "generic",
     isa: Annotated[str, typer.Option(help="x86_64, ppc64le or aarch64.")] = "x86_64",
@@ -275,7 +275,7 @@ def _first_variant(lock: str) -> tuple[str, ...]:
 
 
 def _parameters(workload: str, words: Sequence[str]) -> dict[str, int | str]:
-    from sweeps.model.workloads import WORKLOADS
+    from sweeps.model.workloads import with_defaults
 
     found: dict[str, int | str] = {}
     for word in words:
@@ -283,8 +283,7 @@ def _parameters(workload: str, words: Sequence[str]) -> dict[str, int | str]:
         if not equals or key in found:
             raise LockcrossError(f"parameter {shown(word)}: key=value is expected, each key once")
         found[key] = int(value) if re.fullmatch(_NUMBER, value) else value
-    keys = WORKLOADS[workload].keys if workload in WORKLOADS else {}
-    return {name: key.usual for name, key in keys.items()} | found
+    return with_defaults(workload, found)
 
 
 def calibrate(

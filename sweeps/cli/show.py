@@ -99,29 +99,17 @@ def locks(
 def workloads(
     name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
 ) -> None:
-    """List the benchmarks, or one with its keys, their usual values and what is allowed."""
-    from rich.table import Table
-
+    """List the workloads, or one with its keys, defaults, bounds and rules."""
     from results.report.terminal import console
-    from sweeps.cli.workload_list import description, first_sentence
+    from sweeps.cli.workload_list import description, details, overview
     from sweeps.model.workloads import WORKLOADS
 
     if name is not None and name not in WORKLOADS:
         raise LockcrossError(f"workload {name!r} is unknown; known are {', '.join(WORKLOADS)}")
-    if name is None:
-        table = Table("workload", "threads", "in a sentence", box=None)
-        for one, kind in WORKLOADS.items():
-            table.add_row(one, f"{kind.min_threads} to {kind.max_threads}", first_sentence(one))
-        console().print(table)
-        return
-    table = Table("key", "usual value", "allowed", box=None)
-    for key, given in WORKLOADS[name].keys.items():
-        allowed = ", ".join(given.choices) or f"{given.low} to {given.high}"
-        if given.text:
-            allowed = "text as in the usual value"
-        table.add_row(key, str(given.usual), allowed)
-    print(f"{name}: {description(name)}")
-    console().print(table)
+    if name is not None:
+        print(f"{name}: {description(name)}\n")  # its lines are not to be folded
+    shown = overview() if name is None else details(WORKLOADS[name])
+    console().print(*shown, sep="\n")
 
 
 def doctor() -> None:

@@ -9,7 +9,7 @@ from results.model.cell import Cell
 from results.store.records import CalibrationRecord, StoredRun
 from results.store.store import Store
 from sweeps.execution.runner import Runner
-from sweeps.model.workloads import CALIBRATE_OPS
+from sweeps.model.workloads import choices
 
 ITERATIONS = 2000
 # A charge may be thousands of cycles, and takes the same each time: a few are enough.
@@ -30,7 +30,7 @@ class Setting:
     fence_latency: int | None = None
     engine: str = engines.DEFAULT
     cancel: int | None = None
-    ops: tuple[str, ...] = CALIBRATE_OPS
+    ops: tuple[str, ...] = choices("calibrate", "op")
 
     def loops(self) -> list[tuple[str, int]]:
         """Every loop that is run, as operation and iterations."""

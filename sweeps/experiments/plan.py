@@ -24,7 +24,7 @@ from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import load_machine, machine_names
-from sweeps.model.workloads import WORKLOADS
+from sweeps.model.workloads import WORKLOADS, with_defaults
 from sweeps.support.files import head
 from sweeps.support.paths import PLANS
 from sweeps.support.text import shortened, shown
@@ -86,7 +86,7 @@ _Axes = create_model("_Axes", __base__=Document, **{axis.name: _field(axis) for 
 class Sweep(_Axes):
     """One product of the axes of a cell. Left out are: isa for every ISA of the machine, flavour
     and variant for the first of ISA and lock ("all": each of them), cores for a core a thread,
-    latencies for the machine's own. Latencies are in cycles."""
+    latencies for the machine's own, parameters for their defaults. Latencies are in cycles."""
 
     parameters: dict[str, Axis[int | str]] = Field({})
     # Plans of earlier versions say skip_impossible.
@@ -137,7 +137,7 @@ class Sweep(_Axes):
         ]
         for chosen in self._choices({}, [axis.name for axis in AXES]):
             for point in points:
-                yield Cell(**chosen, parameters=point)
+                yield Cell(**chosen, parameters=with_defaults(chosen["workload"], point))
 
     def size(self) -> int:
         """How many cells there are, where no axis stands for several values."""

@@ -108,8 +108,6 @@ def unsupported_reason(cell: Cell) -> str:
         return why
     if cell.cores is not None and cell.cores > cell.threads:
         return f"cores: {cell.cores}: allowed is a whole number from 1 to threads, {cell.threads}"
-    if WORKLOADS[cell.workload].needs_cores and cell.cores is None:
-        return (
-            f"cores: none: workload {cell.workload} is for threads that share cores; say how many"
-        )
-    return workloads.unsupported_reason(cell.workload, cell.lock, cell.threads, cell.parameters)
+    return workloads.unsupported_reason(
+        cell.workload, cell.lock, cell.threads, cell.cores, cell.parameters
+    )

@@ -146,8 +146,7 @@ class Program:
         ]
 
     def _has_text_keys(self) -> bool:
-        workload = WORKLOADS.get(self.workload)
-        return workload is not None and any(key.text for key in workload.keys.values())
+        return self.workload in WORKLOADS and WORKLOADS[self.workload].has_text
 
     def _has_metrics(self) -> bool:
         return self.workload in WORKLOADS and bool(WORKLOADS[self.workload].metrics)

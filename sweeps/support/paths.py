@@ -8,6 +8,7 @@ STUDIES = ROOT / "sweeps" / "studies"
 VALIDATIONS = ROOT / "sweeps" / "validations"
 REPRODUCTIONS = ROOT / "sweeps" / "reproductions"
 LOCKS_DEF = ROOT / "lockimpl" / "locks.def"
+WORKLOADS_DEF = ROOT / "workloads" / "workloads.def"
 KERNELS = ROOT / "workloads" / "kernels"
 RUN_FOLDERS = WORK / "build" / "runs"  # one of each driver
 KEPT_FOLDERS = WORK / "build" / "kept-runs"

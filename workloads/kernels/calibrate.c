@@ -1,33 +1,29 @@
-/* calibrate: `iterations` turns of a loop around one operation, to measure what it costs on a
- * machine (docs/interfaces.md, section 7). One thread; its `pairs` are loop turns. The operations
- * are those the locks are made of: `cas` acquires, `rmw` is an acquire-release fetch-and-add. */
-#include "runtime/runtime.h"
-
-enum { OP, ITERATIONS };
-enum { EMPTY, LOAD, STORE, CAS, CAS_FAIL, RMW, FENCE, STOP, PARK, UNPARK, WAKE };
+/* calibrate: a loop of `iterations` around one operation, to measure what the operation costs on a
+ * machine (docs/interfaces.md, section 7). One thread; its `pairs` are iterations of the loop. The
+ * operations are what locks are made of: `cas` acquires and succeeds, `cas_fail` fails, `rmw` is an
+ * acquire-release fetch-and-add, `fence` a store and the full fence; `stop`, `park`, `unpark` and
+ * `wake` are charges. */
+#define WORKLOAD_calibrate
+#include "arch/arch.h"
+#include "lock.h"
+#include "runtime/definition.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 static struct {
     volatile uint32_t value;
 } __attribute__((aligned(LOCK_LINE))) word;
-static uint64_t passed; /* turns whose operation did what it should */
-
-static const char *const ops[] = {"empty", "load", "store", "cas",    "cas_fail", "rmw",
-                                  "fence", "stop", "park",  "unpark", "wake",     0};
-static runtime_key_t keys[] = {
-    [OP] = {.name = "op", .choices = ops},
-    [ITERATIONS] = {.name = "iterations", .low = 1, .high = UINT32_MAX},
-    RUNTIME_KEYS_END,
-};
+static uint64_t passed; /* iterations whose operation did what it should */
 
 static const char *setup(void) { return 0; }
 
-/* The line is the core's own before the region of interest. */
+/* The core owns the line before the region of interest. */
 static void prepare(lock_thread_t *self) {
     (void)self;
     store_rlx_u32(&word.value, 0);
 }
 
-/* One loop of its own for each operation, all of one shape. `i` counts from 0 upwards. */
+/* A loop for each operation, all of one shape. `i` counts up from 0. */
 #define LOOP(operation)                                                                            \
     do {                                                                                           \
         for (uint32_t i = 0; i < iterations; i++) {                                                \
@@ -37,42 +33,42 @@ static void prepare(lock_thread_t *self) {
     } while (0)
 
 static uint64_t run(lock_thread_t *self) {
-    uint32_t iterations = (uint32_t)keys[ITERATIONS].value;
+    uint32_t iterations = (uint32_t)KEY(iterations);
     uint64_t right = iterations;
-    switch (keys[OP].value) {
-    case EMPTY:
+    switch (KEY(op)) {
+    case WORD_empty:
         LOOP(order_compiler());
         break;
-    case LOAD:
+    case WORD_load:
         LOOP((void)load_rlx_u32(&word.value));
         break;
-    case STORE:
+    case WORD_store:
         LOOP(store_rlx_u32(&word.value, i + 1));
         break;
-    case CAS:
+    case WORD_cas:
         right = 0;
         LOOP(right += cas_acq_u32(&word.value, i, i + 1));
         break;
-    case CAS_FAIL:
+    case WORD_cas_fail:
         right = 0;
         LOOP(right += !cas_acq_u32(&word.value, i + 1, i));
         break;
-    case RMW:
+    case WORD_rmw:
         LOOP((void)fetch_add_acq_rel_u32(&word.value, 1));
         break;
-    case FENCE:
+    case WORD_fence:
         LOOP(store_before_all_u32(&word.value, i + 1));
         break;
-    case STOP:
+    case WORD_stop:
         LOOP(charge(CHARGE_STOP));
         break;
-    case PARK:
+    case WORD_park:
         LOOP(charge(CHARGE_PARK));
         break;
-    case UNPARK:
+    case WORD_unpark:
         LOOP(charge(CHARGE_UNPARK));
         break;
-    case WAKE:
+    case WORD_wake:
         LOOP(charge(CHARGE_WAKE));
         break;
     }
@@ -81,11 +77,9 @@ static uint64_t run(lock_thread_t *self) {
 }
 
 static const char *verify(uint64_t pairs) {
-    uint64_t op = keys[OP].value;
-    bool writes = op == STORE || op == CAS || op == RMW || op == FENCE;
+    uint64_t op = KEY(op);
+    bool writes = op == WORD_store || op == WORD_cas || op == WORD_rmw || op == WORD_fence;
     if (passed != pairs)
         return "an operation did not do what it should";
     return word.value == (writes ? pairs : 0) ? 0 : "the word is wrong";
 }
-
-const workload_t workload = {"calibrate", keys, 1, 1, setup, prepare, run, verify};

@@ -1,10 +1,17 @@
-/* call_sync: as sync, by calling a synchronized method (Bacon et al. 1998, Table 2: CallSync). */
+/* call_sync: sync by calling a synchronized method (Bacon et al. 1998, Table 2: CallSync). */
+#define WORKLOAD_call_sync
+#include "lock.h"
+#include "runtime/definition.h"
+#include "runtime/guarded.h"
+#include "runtime/runtime.h"
+#include <stdint.h>
+
 #include "kernels/method.h"
 #include "kernels/uncontended.h"
 
 static uint64_t run(lock_thread_t *self) {
     guarded_t *object = &objects[runtime_index(self)];
-    uint64_t iterations = keys[0].value;
+    uint64_t iterations = KEY(iterations);
     lock_result_t result = SUCCESS;
     for (uint64_t i = 0; i < iterations; i++) {
         result |= synchronized_method(object, self);
@@ -14,6 +21,4 @@ static uint64_t run(lock_thread_t *self) {
     return iterations;
 }
 
-static const char *verify(uint64_t pairs) { return verify_pairs(pairs, keys[0].value); }
-
-const workload_t workload = {"call_sync", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};
+static const char *verify(uint64_t pairs) { return verify_pairs(pairs, KEY(iterations)); }

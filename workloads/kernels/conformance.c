@@ -1,51 +1,58 @@
 /*
- * conformance: what every lock promises, whatever it costs. No measurement.
+ * conformance: what every lock promises, whatever it costs. It measures nothing.
  *
- * Each iteration takes new objects, created by its threads in turn, and goes through, with barriers
- * between:
- *   nesting    thread 0 acquires up to 300 deep; meanwhile others, and later itself, may not
- *              release, wait or notify
- *   waiting    all others wait, one of them 300 deep, one with another lock held; thread 0 notifies
- *              one at a time and sees them end in the order in which they began, then all at once;
- *              a notification that nobody waits for is forgotten (locks with wait only)
- *   race       one thread acquires, at some depth, and waits, while all others acquire, and one of
- *              them notifies: whatever inflates or cancels meets whatever waits
+ * Each iteration takes new objects, which its threads created in turn, and goes through these
+ * parts, with barriers between them:
+ *   nesting    thread 0 acquires up to 300 deep; meanwhile the others may not release, wait or
+ *              notify, and afterwards thread 0 may not either
+ *   waiting    all others wait, one of them 300 deep, one while it holds another lock; thread 0
+ *              notifies one at a time and sees the waits end in the order in which they began, then
+ *              notifies all at once; a notification that nobody waits for is lost (only locks with
+ *              wait)
+ *   race       one thread acquires, at some depth, and waits, while all others acquire and one of
+ *              them notifies: inflation and cancellation meet threads that wait
  *   storm      all threads acquire two objects, each first acquired by one of them, at depths up to
- *              300, with delays: inflation and cancellation; who holds nothing may not release
- *   calm       one thread after the other alone: deflation; and then the storm again
- * A lost wake-up shows as a run that does not end; anything else ends it at once.
+ *              300 and with delays: inflation and cancellation; a thread that holds nothing may not
+ *              release
+ *   calm       each thread alone, one after the other: deflation; then storm and calm again
+ * A lost wake-up shows as a run that does not end. Every other failure ends the run at once.
  */
+#define WORKLOAD_conformance
+#include "arch/arch.h"
+#include "lock.h"
+#include "runtime/definition.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-enum { ITERATIONS };
-enum { ITERATIONS_MAX = 256, DEEP = 300, RACES = 4, STORM_TURNS = 40 };
+enum { DEEP = 300, RACES = 4, STORM_TURNS = 40 };
 
 typedef struct {
     guarded_t nested, mailbox, outer, race[RACES], storm[2];
 } objects_t;
 enum { OBJECTS = sizeof(objects_t) / sizeof(guarded_t) };
 
-static objects_t objects[ITERATIONS_MAX];
-/* Of the waiting part, guarded by the mailbox's lock: how many threads have begun to wait for the
- * first time and for the second, whose turn it is to end the first wait, how many have ended it,
- * whether all may end the second. */
+static objects_t objects[MAX_iterations];
+/* Of the part `waiting`, guarded by the mailbox's lock. */
 static struct {
-    uint32_t first, second, permit, taken, all;
+    uint32_t first;  /* threads that have begun their first wait */
+    uint32_t second; /* threads in their second wait */
+    uint32_t permit; /* the thread whose first wait may end */
+    uint32_t taken;  /* threads whose first wait has ended */
+    uint32_t all;    /* 1: every second wait may end */
 } __attribute__((aligned(LOCK_LINE))) mail;
 static uint32_t race_over[RACES];           /* each guarded by that race's lock */
-static volatile uint32_t storm_sections[2]; /* of this iteration, by fetch-and-add */
+static volatile uint32_t storm_sections[2]; /* of this iteration; counted by fetch-and-add */
 
-static runtime_key_t keys[] = {
-    [ITERATIONS] = {.name = "iterations", .low = 1, .high = ITERATIONS_MAX}, RUNTIME_KEYS_END};
-
-/* What goes wrong would make others wait for ever, so the first failure ends the run. */
+/* The first failure ends the run, because it may make other threads wait forever. */
 static void expect(bool condition, const char *what) {
     if (!condition)
         lock_fatal(what);
 }
 
 static const char *setup(void) {
-    for (unsigned i = 0; i < keys[ITERATIONS].value; i++) {
+    for (unsigned i = 0; i < KEY(iterations); i++) {
         guarded_t *all = &objects[i].nested;
         for (unsigned k = 0; k < OBJECTS; k++) {
             lock_object_init_for(&all[k].lock, &lock_threads[(i + k + 1) % runtime_threads]);
@@ -99,7 +106,7 @@ static void wait(guarded_t *object, lock_thread_t *self) {
 
 /* Nesting ------------------------------------------------------------------------------------ */
 
-/* Thread 0 holds the lock `depth` deep while the others try what they may not do. */
+/* Thread 0 holds the lock `depth` deep while the others try what only the holder may do. */
 static void hold(guarded_t *object, lock_thread_t *self, unsigned depth) {
     bool holder = runtime_index(self) == 0;
     if (holder)
@@ -133,8 +140,8 @@ static void nesting(guarded_t *object, lock_thread_t *self) {
 
 /* Waiting ------------------------------------------------------------------------------------ */
 
-/* Waits, by acquiring the lock again and again, until *value is `wanted`. The delays differ: in a
- * simulator a thread that is woken may else find the lock taken again for ever. */
+/* Waits until *value is `wanted`, by acquiring the lock again and again. The delays differ, because
+ * in a simulator a thread that is woken might otherwise find the lock taken every time. */
 static void until(guarded_t *object, lock_thread_t *self, const uint32_t *value, uint32_t wanted) {
     uint64_t turn = 0;
     for (bool reached = false; !reached; turn++) {
@@ -146,7 +153,8 @@ static void until(guarded_t *object, lock_thread_t *self, const uint32_t *value,
     }
 }
 
-/* Two waits, each ended by a notification alone and with the recursion as it was. */
+/* Two waits. Only a notification ends each, and the thread then holds the lock as deep as before.
+ */
 static void waiter(objects_t *o, lock_thread_t *self) {
     unsigned number = runtime_index(self);
     unsigned depth = number == 2 || runtime_threads == 2 ? DEEP : number % 4 + 1;
@@ -228,7 +236,7 @@ static void race(objects_t *o, unsigned number, lock_thread_t *self, uint64_t *r
 
 /* Storm and calm ----------------------------------------------------------------------------- */
 
-/* A section `depth` deep, another one less deep, and the first again. */
+/* Sections `depth` deep, one level less deep, and `depth` deep again. */
 static void stairs(objects_t *o, unsigned k, lock_thread_t *self, unsigned depth, uint64_t turns) {
     guarded_t *object = &o->storm[k];
     acquire_deep(object, self, depth);
@@ -268,7 +276,7 @@ static void calm(objects_t *o, lock_thread_t *self) {
 }
 
 static void storms(objects_t *o, lock_thread_t *self, uint64_t *random) {
-    if (runtime_index(self) < 2) /* the first acquirer, alone */
+    if (runtime_index(self) < 2) /* the first acquirer of each object, alone */
         stairs(o, runtime_index(self), self, 1, 0);
     runtime_barrier(self);
     storm(o, self, random);
@@ -299,7 +307,7 @@ static void check(objects_t *o) {
 }
 
 static uint64_t run(lock_thread_t *self) {
-    uint64_t iterations = keys[ITERATIONS].value;
+    uint64_t iterations = KEY(iterations);
     uint64_t random = runtime_seed * 0x9e3779b97f4a7c15u + self->tid;
     for (uint64_t i = 0; i < iterations; i++) {
         objects_t *o = &objects[i];
@@ -319,8 +327,5 @@ static uint64_t run(lock_thread_t *self) {
 }
 
 static const char *verify(uint64_t pairs) {
-    return pairs == keys[ITERATIONS].value * runtime_threads ? 0 : "an iteration was left out";
+    return pairs == KEY(iterations) * runtime_threads ? 0 : "an iteration was left out";
 }
-
-enum { MOST_THREADS = LOCK_MEMBER(_max_threads) ? LOCK_MEMBER(_max_threads) : LOCK_MAX_THREADS };
-const workload_t workload = {"conformance", keys, 1, MOST_THREADS, setup, prepare, run, verify};

@@ -1,27 +1,28 @@
-/* footprint: what each uncontended way through a lock is made of. No time is measured: an engine
+/* footprint: what each uncontended path through a lock is made of. It measures no time: an engine
  * counts instructions, accesses and atomics between phases.
  *
- * Two objects: `own` belongs to thread 0, which alone ever locks it; `foreign` was made and first
- * locked by thread 1, then by thread 0, which is measured. With one thread there is only `own`. All
- * ways have been gone before. Each is one call of a function that does nothing else, and a phase:
+ * There are two objects. `own` belongs to thread 0, the only thread that ever locks it; `foreign`
+ * was made and first locked by thread 1, then locked by thread 0, which is measured. With one
+ * thread there is only `own`. Every path has been taken before. Each is one call of a function that
+ * does nothing else, and one phase:
  *   1 nothing   2 acquire   3 nested acquire   4 nested release   5 release   of `own`
  *   6 nothing   7 to 10, the same of `foreign`   11 nothing
- * and so on, `iterations` times, phases counting on. A way's counts are those of its phase less
- * those of phase 1: the call, the marker and the loop, the same for all but the last phase. */
+ * and so on, `iterations` times, with phases counting on. The counts of a path are those of its
+ * phase less those of phase 1, which has the call, the marker and the loop; they are the same in
+ * every phase but the last.
+ *
+ * Reports `object_bytes`, the size of an object's header, and `monitor_bytes`, of a monitor. */
+#define WORKLOAD_footprint
+#include "lock.h"
+#include "runtime/definition.h"
+#include "runtime/guarded.h"
 #include "runtime/outcome.h"
+#include "runtime/runtime.h"
+#include <stdint.h>
 
-enum { ITERATIONS };
-enum { WARM = 32 }; /* more than the hot locks ask of an object that is to prove hot */
+enum { WARM = 32 }; /* more than it takes for an object to prove hot (locks/hot.h) */
 
-typedef lock_result_t operation_t(lock_object_t *obj, lock_thread_t *self);
-
-static guarded_t own, foreign;
-
-static runtime_key_t keys[] = {
-    [ITERATIONS] = {.name = "iterations", .low = 1, .high = 1000},
-    RUNTIME_KEYS_END,
-};
-
+/* A lock that has monitors of another type than monitor.h's says how large they are. */
 #ifndef LOCK_MONITOR_BYTES
 #ifdef LOCKCROSS_MONITOR_H
 #define LOCK_MONITOR_BYTES sizeof(monitor_t)
@@ -30,8 +31,9 @@ static runtime_key_t keys[] = {
 #endif
 #endif
 
-runtime_extra_t runtime_extras[] = {
-    {"object_bytes", sizeof(lock_object_t)}, {"monitor_bytes", LOCK_MONITOR_BYTES}, {0, 0}};
+typedef lock_result_t operation_t(lock_object_t *obj, lock_thread_t *self);
+
+static guarded_t own, foreign;
 
 static RUNTIME_OPAQUE lock_result_t nothing(lock_object_t *obj, lock_thread_t *self) {
     (void)obj, (void)self;
@@ -49,14 +51,14 @@ static RUNTIME_OPAQUE lock_result_t release(lock_object_t *obj, lock_thread_t *s
 static const struct {
     operation_t *operation;
     guarded_t *object;
-} ways[] = {
+} paths[] = {
     {nothing, &own},     {acquire, &own},     {acquire, &own},     {release, &own},
     {release, &own},     {nothing, &own},     {acquire, &foreign}, {acquire, &foreign},
     {release, &foreign}, {release, &foreign}, {nothing, &own},
 };
-enum { WAYS = sizeof ways / sizeof *ways, WAYS_ALONE = 6, PAIRS_OF_ONE = 2 };
+enum { PATHS = sizeof paths / sizeof *paths, PATHS_ALONE = 6, PAIRS_OF_ONE = 2 };
 
-static unsigned way_count(void) { return runtime_threads == 1 ? WAYS_ALONE : WAYS; }
+static unsigned path_count(void) { return runtime_threads == 1 ? PATHS_ALONE : PATHS; }
 
 static const char *setup(void) {
     lock_object_init_for(&own.lock, &lock_threads[0]);
@@ -69,21 +71,21 @@ static void prepare(lock_thread_t *self) {
         outcome_note(self, guarded_sync(&foreign, self, 0));
     runtime_barrier(self);
     for (unsigned i = 0; i < WARM && runtime_index(self) == 0; i++) {
-        for (unsigned way = 0; way < way_count(); way++)
-            outcome_note(self, ways[way].operation(&ways[way].object->lock, self));
+        for (unsigned path = 0; path < path_count(); path++)
+            outcome_note(self, paths[path].operation(&paths[path].object->lock, self));
     }
 }
 
 static uint64_t run(lock_thread_t *self) {
-    uint64_t iterations = keys[ITERATIONS].value;
+    uint64_t iterations = KEY(iterations);
     if (runtime_index(self) != 0)
         return 0;
     uint64_t phase = 0;
     lock_result_t result = SUCCESS;
     for (uint64_t i = 0; i < iterations; i++) {
-        for (unsigned way = 0; way < way_count(); way++) {
+        for (unsigned path = 0; path < path_count(); path++) {
             runtime_phase(self, ++phase);
-            result |= ways[way].operation(&ways[way].object->lock, self);
+            result |= paths[path].operation(&paths[path].object->lock, self);
         }
     }
     outcome_note(self, result);
@@ -91,13 +93,12 @@ static uint64_t run(lock_thread_t *self) {
 }
 
 static const char *verify(uint64_t pairs) {
-    const char *error =
-        outcome_verify(pairs, keys[ITERATIONS].value * runtime_threads * PAIRS_OF_ONE);
+    METRIC_VALUE(object_bytes) = sizeof(lock_object_t);
+    METRIC_VALUE(monitor_bytes) = LOCK_MONITOR_BYTES;
+    const char *error = outcome_verify(pairs, KEY(iterations) * runtime_threads * PAIRS_OF_ONE);
     if (error)
         return error;
     if (!lock_is_idle(&own.lock) || !lock_is_idle(&foreign.lock))
         return "a lock is not idle at the end";
     return 0;
 }
-
-const workload_t workload = {"footprint", keys, 1, 2, setup, prepare, run, verify};

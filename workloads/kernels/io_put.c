@@ -1,21 +1,26 @@
 /*
- * io_put: threads put one byte after the other into an output stream under the stream's lock
- * (Serrano and Grande 2014, sections 2 and 3 and appendix: fputc).
+ * io_put: threads put bytes one at a time into an output stream under the stream's lock (Serrano
+ * and Grande 2014, sections 2 and 3 and appendix: fputc), `iterations` bytes each.
  *
- *   single  the program's only thread puts, with the lock that the stream chose
- *   multi   thread 0 starts the others and joins them: it does nothing; they put
- *   flock   as multi, but with the explicit lock of flockfile around each unlocked put
+ *   mode single  the program's only thread puts, with the lock that the stream chose
+ *   mode multi   thread 0 starts the others and joins them, and does nothing else; they put
+ *   mode flock   as multi, but with the explicit lock of flockfile around each unlocked put
  *
- * A stream on a file is known not to block, one on a socket may block: what flockfile is not told.
- * As in the source put, flockfile and funlockfile are functions of a library, never inlined. Its
- * one thread becomes threads - 1 here; 2 threads are its case. What a full buffer is written to
- * takes no time, as /dev/null.
+ * A stream on a file is known not to block; one on a socket may block. flockfile does not know
+ * which of them it locks.
+ *
+ * As in the source, put, flockfile and funlockfile are functions of a library and never inlined.
+ * The source's one thread becomes threads - 1 here; 2 threads are its case. Writing a full buffer
+ * out takes no time, as to /dev/null.
  */
+#define WORKLOAD_io_put
+#include "lock.h"
+#include "runtime/definition.h"
 #include "runtime/outcome.h"
+#include "runtime/runtime.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-enum { ITERATIONS, MODE, STREAM };
-enum { SINGLE, MULTI, FLOCK };
-enum { FILE_STREAM, SOCKET_STREAM };
 enum { BUFFER_SIZE = 4096 };
 
 typedef struct {
@@ -28,20 +33,10 @@ typedef struct {
 
 static stream_t stream;
 
-static const char *const modes[] = {"single", "multi", "flock", 0};
-static const char *const streams[] = {"file", "socket", 0};
-static runtime_key_t keys[] = {
-    [ITERATIONS] = {.name = "iterations", .low = 1, .high = UINT32_MAX},
-    [MODE] = {.name = "mode", .choices = modes},
-    [STREAM] = {.name = "stream", .choices = streams, .optional = true},
-    RUNTIME_KEYS_END,
-};
-
 static const char *setup(void) {
-    if ((keys[MODE].value == SINGLE) != (runtime_threads == 1))
-        return "mode single has 1 thread, multi and flock have 2 or more";
+#include "runtime/rules.inc"
     lock_object_init(&stream.lock);
-    stream.may_block = keys[STREAM].value == SOCKET_STREAM;
+    stream.may_block = KEY(stream) == WORD_socket;
     stream.next = stream.buffer;
     stream.end = stream.buffer + BUFFER_SIZE;
     return 0;
@@ -78,8 +73,8 @@ static __attribute__((noinline)) lock_result_t funlockfile(stream_t *s, lock_thr
 }
 
 static uint64_t run(lock_thread_t *self) {
-    uint64_t iterations = keys[ITERATIONS].value;
-    bool explicit = keys[MODE].value == FLOCK;
+    uint64_t iterations = KEY(iterations);
+    bool explicit = KEY(mode) == WORD_flock;
     lock_result_t result = SUCCESS;
     if (runtime_threads > 1 && runtime_index(self) == 0)
         return 0;
@@ -103,7 +98,5 @@ static const char *verify(uint64_t pairs) {
         return "bytes of the stream are lost";
     if (!lock_is_idle(&stream.lock))
         return "the lock is not idle at the end";
-    return outcome_verify(pairs, putters * keys[ITERATIONS].value);
+    return outcome_verify(pairs, putters * KEY(iterations));
 }
-
-const workload_t workload = {"io_put", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};

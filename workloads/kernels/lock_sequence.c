@@ -1,47 +1,39 @@
-/* lock_sequence: sequences of lockers drawn to match a given share of their owners (after Kawachiya
+/* lock_sequence: sequences of lockers that match a given share of their owners (after Kawachiya
  * 2005, Tables 5.2, 5.6 and 6.2).
  *
  * Object i belongs to thread i mod threads, which creates it and acquires it once before the region
- * of interest. Then `runs` steps with a barrier between: in step k every object is acquired
- * `run_length` times by one thread, its owner when ceil((k+1)*share) > ceil(k*share), else another
- * thread drawn from the seed. No two threads want one object in one step. */
+ * of interest. Then follow `runs` steps with a barrier between them. In step k every object is
+ * acquired `run_length` times by one thread: its owner if ceil((k+1)*share) > ceil(k*share), where
+ * share is `owner_share` in parts per million, else another thread drawn from the seed. So step 0
+ * is the owner's, a share of 500000 alternates, and no two threads want the same object in one
+ * step. Each section has `critical` iterations of a delay loop inside and `think` behind it. */
+#define WORKLOAD_lock_sequence
+#include "lock.h"
+#include "runtime/definition.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-enum { OBJECTS, RUNS, RUN_LENGTH, OWNER_SHARE, CRITICAL, THINK };
-enum { OBJECTS_MAX = 16384, PARTS = 1000000 };
-
-static guarded_t objects[OBJECTS_MAX];
+static guarded_t objects[MAX_objects];
 static lock_result_t results[LOCK_MAX_THREADS];
 
-static runtime_key_t keys[] = {
-    [OBJECTS] = {.name = "objects", .low = 1, .high = OBJECTS_MAX},
-    [RUNS] = {.name = "runs", .low = 1, .high = UINT32_MAX},
-    [RUN_LENGTH] = {.name = "run_length", .low = 1, .high = UINT32_MAX},
-    [OWNER_SHARE] = {.name = "owner_share", .high = PARTS},
-    [CRITICAL] = {.name = "critical", .high = UINT32_MAX, .optional = true},
-    [THINK] = {.name = "think", .high = UINT32_MAX, .optional = true},
-    RUNTIME_KEYS_END,
-};
-
 static const char *setup(void) {
-    if (runtime_threads < 2 && keys[OWNER_SHARE].value < PARTS)
-        return "an owner_share below 1000000 needs two threads or more";
-    for (uint64_t i = 0; i < keys[OBJECTS].value; i++)
+#include "runtime/rules.inc"
+    for (uint64_t i = 0; i < KEY(objects); i++)
         lock_object_init_for(&objects[i].lock, &lock_threads[i % runtime_threads]);
     return 0;
 }
 
 static void prepare(lock_thread_t *self) {
     lock_result_t result = SUCCESS;
-    for (uint64_t i = runtime_index(self); i < keys[OBJECTS].value; i += runtime_threads)
+    for (uint64_t i = runtime_index(self); i < KEY(objects); i += runtime_threads)
         result |= guarded_sync(&objects[i], self, 0);
     results[runtime_index(self)] = result;
 }
 
-/* ceil(k * share) in whole numbers. */
-static uint64_t owned_steps(uint64_t k) {
-    return (k * keys[OWNER_SHARE].value + PARTS - 1) / PARTS;
-}
+/* ceil(k * share). */
+static uint64_t owned_steps(uint64_t k) { return (k * KEY(owner_share) + PARTS - 1) / PARTS; }
 
 /* 32 bits that depend on all bits of x (the finalizer of splitmix64). */
 static uint64_t draw(uint64_t x) {
@@ -50,8 +42,8 @@ static uint64_t draw(uint64_t x) {
     return (x ^ x >> 31) >> 32;
 }
 
-/* The thread that has object `index` in step `k`, which is not its owner's step. No division: every
- * thread asks for every object. */
+/* The thread that has object `index` in step `k`, which is not its owner's. Without a division, as
+ * every thread asks for every object. */
 static unsigned drawn_thread(uint64_t k, uint64_t index, unsigned owner) {
     uint64_t x = draw(runtime_seed + k * 0x9e3779b97f4a7c15u + (index + 1) * 0xd1342543de82ef95u);
     unsigned thread = owner + 1 + (unsigned)(x * (runtime_threads - 1) >> 32);
@@ -59,10 +51,10 @@ static unsigned drawn_thread(uint64_t k, uint64_t index, unsigned owner) {
 }
 
 static lock_result_t run_object(guarded_t *object, lock_thread_t *self) {
-    uint64_t critical = keys[CRITICAL].value;
-    uint64_t think = keys[THINK].value;
+    uint64_t critical = KEY(critical);
+    uint64_t think = KEY(think);
     lock_result_t result = SUCCESS;
-    for (uint64_t i = keys[RUN_LENGTH].value; i != 0; i--) {
+    for (uint64_t i = KEY(run_length); i != 0; i--) {
         result |= guarded_sync(object, self, critical);
         lock_safepoint(self);
         runtime_delay(think);
@@ -72,9 +64,9 @@ static lock_result_t run_object(guarded_t *object, lock_thread_t *self) {
 
 static uint64_t run(lock_thread_t *self) {
     unsigned me = runtime_index(self);
-    uint64_t count = keys[OBJECTS].value;
+    uint64_t count = KEY(objects);
     uint64_t acquired = 0; /* objects */
-    for (uint64_t k = 0; k < keys[RUNS].value; k++) {
+    for (uint64_t k = 0; k < KEY(runs); k++) {
         bool owned = owned_steps(k + 1) > owned_steps(k);
         if (k > 0)
             runtime_barrier(self);
@@ -87,24 +79,21 @@ static uint64_t run(lock_thread_t *self) {
             owner = owner + 1 == runtime_threads ? 0 : owner + 1;
         }
     }
-    return acquired * keys[RUN_LENGTH].value;
+    return acquired * KEY(run_length);
 }
 
 static const char *verify(uint64_t pairs) {
-    uint64_t each = keys[RUNS].value * keys[RUN_LENGTH].value;
-    if (pairs != keys[OBJECTS].value * each)
+    uint64_t each = KEY(runs) * KEY(run_length);
+    if (pairs != KEY(objects) * each)
         return "the number of pairs is wrong";
     for (unsigned i = 0; i < runtime_threads; i++) {
         if (results[i] != SUCCESS)
             return "an acquire or a release did not succeed";
     }
-    for (uint64_t i = 0; i < keys[OBJECTS].value; i++) {
+    for (uint64_t i = 0; i < KEY(objects); i++) {
         const char *error = guarded_verify(&objects[i], each + 1);
         if (error)
             return error;
     }
     return 0;
 }
-
-const workload_t workload = {"lock_sequence", keys,    1,   LOCK_MAX_THREADS,
-                             setup,           prepare, run, verify};

@@ -1,36 +1,32 @@
-/* lock_trace: replay of lock sequences, who locks an object in which order (Kawachiya 2005, Figures
- * 5.2, 5.3, 6.14 and 6.16). Its first locker creates it. The argument `sequence` is run-length
- * text: `0x12,1x3,0x5` is twelve acquisitions of thread 0, three of thread 1, five of thread 0.
- * Sequences of several objects stand with a slash between; object i of `objects` has sequence i
- * modulo their number.
+/* lock_trace: replays lock sequences, that is, who locks an object in which order (Kawachiya 2005,
+ * Figures 5.2, 5.3, 6.14 and 6.16). An object's first locker creates it. The argument `sequence` is
+ * run-length text: `0x12,1x3,0x5` is twelve acquisitions by thread 0, three by thread 1, five by
+ * thread 0. A slash separates the sequences of several objects; object i of `objects` has sequence
+ * i modulo their number.
  *
- * Step k is run k of every object, with a barrier between the steps: no lock is contended. Phase k,
- * from 1, is step k. */
+ * Step k is run k of every object. There is a barrier between steps, so no lock is contended. Phase
+ * k, from 1, is step k. Each section has `critical` iterations of a delay loop inside and `think`
+ * behind it. */
+#define WORKLOAD_lock_trace
+#include "lock.h"
+#include "runtime/definition.h"
+#include "runtime/guarded.h"
 #include "runtime/outcome.h"
-
-enum { SEQUENCE, OBJECTS, CRITICAL, THINK };
-enum { OBJECTS_MAX = 4096, RUNS_MAX = 8192, SEQUENCES_MAX = 1024 };
+#include "runtime/runtime.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef struct {
     uint32_t thread, length;
 } run_t;
 
-static guarded_t objects[OBJECTS_MAX];
-/* The sequences one behind the other; sequence i begins at starts[i]. */
-static run_t runs[RUNS_MAX];
-static uint32_t starts[SEQUENCES_MAX + 1];
+static guarded_t objects[MAX_objects];
+/* The sequences one after the other; sequence i begins at starts[i]. */
+static run_t runs[sequence_RUNS];
+static uint32_t starts[sequence_SEQUENCES + 1];
 static uint32_t sequences, steps;
 
-static runtime_key_t keys[] = {
-    [SEQUENCE] = {.name = "sequence", .choices = runtime_text},
-    [OBJECTS] = {.name = "objects", .low = 1, .high = OBJECTS_MAX},
-    [CRITICAL] = {.name = "critical", .high = UINT32_MAX, .optional = true},
-    [THINK] = {.name = "think", .high = UINT32_MAX, .optional = true},
-    RUNTIME_KEYS_END,
-};
-
-/* Reads a whole number from 0 to UINT32_MAX and the character behind it; false where there is no
- * such number. */
+/* Reads a whole number from 0 to UINT32_MAX and the character behind it. False if there is none. */
 static bool read_number(const char **text, uint32_t *number, char *behind) {
     uint64_t value = 0;
     const char *s = *text;
@@ -43,13 +39,13 @@ static bool read_number(const char **text, uint32_t *number, char *behind) {
     return read;
 }
 
-/* NULL, or what is wrong with the argument. */
+/* NULL, or why the argument is refused. */
 static const char *read_sequences(const char *text) {
     char behind = ',';
     uint32_t count = 0;
     while (behind) {
         char x;
-        if (count == RUNS_MAX || sequences == SEQUENCES_MAX)
+        if (count == sequence_RUNS || sequences == sequence_SEQUENCES)
             return "sequence: too many runs or sequences";
         run_t *run = &runs[count++];
         if (!read_number(&text, &run->thread, &x) || x != 'x' ||
@@ -68,17 +64,17 @@ static const char *read_sequences(const char *text) {
 }
 
 static const char *setup(void) {
-    const char *wrong = read_sequences((const char *)(uintptr_t)keys[SEQUENCE].value);
-    for (uint64_t i = 0; !wrong && i < keys[OBJECTS].value; i++)
+    const char *refused = read_sequences((const char *)(uintptr_t)KEY(sequence));
+    for (uint64_t i = 0; !refused && i < KEY(objects); i++)
         lock_object_init_for(&objects[i].lock, &lock_threads[runs[starts[i % sequences]].thread]);
-    return wrong;
+    return refused;
 }
 
 static void prepare(lock_thread_t *self) { (void)self; }
 
 static lock_result_t replay(guarded_t *object, lock_thread_t *self, uint64_t length) {
-    uint64_t critical = keys[CRITICAL].value;
-    uint64_t think = keys[THINK].value;
+    uint64_t critical = KEY(critical);
+    uint64_t think = KEY(think);
     lock_result_t result = SUCCESS;
     for (uint64_t i = 0; i < length; i++) {
         result |= guarded_sync(object, self, critical);
@@ -89,7 +85,7 @@ static lock_result_t replay(guarded_t *object, lock_thread_t *self, uint64_t len
 }
 
 static uint64_t run(lock_thread_t *self) {
-    uint64_t count = keys[OBJECTS].value;
+    uint64_t count = KEY(objects);
     uint64_t pairs = 0;
     lock_result_t result = SUCCESS;
     for (uint32_t step = 0; step < steps; step++) {
@@ -113,7 +109,7 @@ static uint64_t run(lock_thread_t *self) {
 static const char *verify(uint64_t pairs) {
     uint64_t expected = 0;
     const char *error = 0;
-    for (uint64_t i = 0; !error && i < keys[OBJECTS].value; i++) {
+    for (uint64_t i = 0; !error && i < KEY(objects); i++) {
         uint64_t sections = 0;
         for (uint32_t k = starts[i % sequences]; k < starts[i % sequences + 1]; k++)
             sections += runs[k].length;
@@ -122,5 +118,3 @@ static const char *verify(uint64_t pairs) {
     }
     return error ? error : outcome_verify(pairs, expected);
 }
-
-const workload_t workload = {"lock_trace", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};

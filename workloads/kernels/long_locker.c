@@ -1,25 +1,28 @@
-/* long_locker: thread 0 holds a lock for a long computation, `hold` turns of a loop, while all the
- * others attempt to acquire it (Kawachiya 2005, 4.6.1, Table 4.5 and Figure 4.11: LongLocker n,
- * where n is `threads`). Phase 1 is the computation, phase 2 that the others get the lock, one
+/* long_locker: thread 0 holds a lock during a long computation, `hold` iterations of a loop, while
+ * all other threads try to acquire it (Kawachiya 2005, 4.6.1, Table 4.5 and Figure 4.11: LongLocker
+ * n, where n is `threads`). Phase 1 is the computation; in phase 2 the others get the lock, one
  * after the other, once each.
  *
- * The source's computation is 5 seconds on one processor, which waiters that are busy take from it;
- * with a core for each thread they can only take memory bandwidth. */
+ * In the source the computation takes 5 seconds on one processor, and waiters that spin take time
+ * from it; with a core for each thread they can only take memory bandwidth. */
+#define WORKLOAD_long_locker
+#include "lock.h"
+#include "runtime/definition.h"
+#include "runtime/guarded.h"
+#include "runtime/outcome.h"
+#include "runtime/runtime.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "kernels/one_object.h"
 
-enum { HOLD };
 enum { COMPUTATION = 1, WAITERS };
 
-static runtime_key_t keys[] = {
-    [HOLD] = {.name = "hold", .low = 1, .high = UINT32_MAX},
-    RUNTIME_KEYS_END,
-};
-
-/* The section, with a safepoint in each turn of the computation. */
+/* The section, with a safepoint in each iteration of the computation. */
 static void compute(lock_thread_t *self) {
     object.holder = self->tid;
     object.counter++;
-    for (uint64_t i = keys[HOLD].value; i != 0; i--)
+    for (uint64_t i = KEY(hold); i != 0; i--)
         lock_safepoint(self);
     if (object.holder != self->tid)
         object.intrusions++;
@@ -47,5 +50,3 @@ static const char *verify(uint64_t pairs) {
     const char *error = outcome_verify(pairs, runtime_threads);
     return error ? error : guarded_verify(&object, runtime_threads);
 }
-
-const workload_t workload = {"long_locker", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};

@@ -1,8 +1,10 @@
-/* The methods that call, call_sync and nested_call_sync call: really called, never inlined. */
+/* The methods of call, call_sync and nested_call_sync: really called, never inlined. */
 #ifndef KERNELS_METHOD_H
 #define KERNELS_METHOD_H
 
+#include "lock.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
 
 #define METHOD RUNTIME_OPAQUE static __attribute__((unused))
 

@@ -1,10 +1,17 @@
-/* mixed_sync: each turn acquires the lock of one object three deep (Bacon et al. 1998, 3.5 and
- * Figure 6: MixedSync). Three pairs a turn. */
+/* mixed_sync: each iteration acquires the lock of one object three deep (Bacon et al. 1998, section
+ * 3.5 and Figure 6: MixedSync), which counts as three pairs. */
+#define WORKLOAD_mixed_sync
+#include "lock.h"
+#include "runtime/definition.h"
+#include "runtime/guarded.h"
+#include "runtime/runtime.h"
+#include <stdint.h>
+
 #include "kernels/uncontended.h"
 
 static uint64_t run(lock_thread_t *self) {
     guarded_t *object = &objects[runtime_index(self)];
-    uint64_t iterations = keys[0].value;
+    uint64_t iterations = KEY(iterations);
     lock_result_t result = SUCCESS;
     for (uint64_t i = 0; i < iterations; i++) {
         result |= lock_acquire(&object->lock, self);
@@ -18,6 +25,4 @@ static uint64_t run(lock_thread_t *self) {
     return 3 * iterations;
 }
 
-static const char *verify(uint64_t pairs) { return verify_pairs(pairs, 3 * keys[0].value); }
-
-const workload_t workload = {"mixed_sync", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};
+static const char *verify(uint64_t pairs) { return verify_pairs(pairs, 3 * KEY(iterations)); }

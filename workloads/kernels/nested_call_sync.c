@@ -1,11 +1,18 @@
-/* nested_call_sync: as nested_sync, by calling a synchronized method (Bacon et al. 1998, Table 2:
- * NestedCallSync). The pair around the loop is in the region of interest and counts. */
+/* nested_call_sync: nested_sync by calling a synchronized method (Bacon et al. 1998, Table 2:
+ * NestedCallSync). The pair around the loop lies in the region of interest and counts. */
+#define WORKLOAD_nested_call_sync
+#include "lock.h"
+#include "runtime/definition.h"
+#include "runtime/guarded.h"
+#include "runtime/runtime.h"
+#include <stdint.h>
+
 #include "kernels/method.h"
 #include "kernels/uncontended.h"
 
 static uint64_t run(lock_thread_t *self) {
     guarded_t *object = &objects[runtime_index(self)];
-    uint64_t iterations = keys[0].value;
+    uint64_t iterations = KEY(iterations);
     lock_result_t result = lock_acquire(&object->lock, self);
     for (uint64_t i = 0; i < iterations; i++) {
         result |= synchronized_method(object, self);
@@ -15,7 +22,4 @@ static uint64_t run(lock_thread_t *self) {
     return iterations + 1;
 }
 
-static const char *verify(uint64_t pairs) { return verify_pairs(pairs, keys[0].value + 1); }
-
-const workload_t workload = {
-    "nested_call_sync", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};
+static const char *verify(uint64_t pairs) { return verify_pairs(pairs, KEY(iterations) + 1); }

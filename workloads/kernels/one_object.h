@@ -1,9 +1,11 @@
 /* What the benchmarks of contention (Kawachiya 2005, Table 4.5) have in common: one object that all
- * threads want, first locked by thread 0, and one of each thread's own to warm up on. */
+ * threads lock, thread 0 first, and for each thread one of its own to warm up with. */
 #ifndef KERNELS_ONE_OBJECT_H
 #define KERNELS_ONE_OBJECT_H
 
-#include "runtime/outcome.h"
+#include "lock.h"
+#include "runtime/guarded.h"
+#include "runtime/runtime.h"
 
 static guarded_t object, own[LOCK_MAX_THREADS];
 

@@ -2,24 +2,29 @@
  * priority_mix: threads of high and of low priority contend for one lock (Welc et al. 2004,
  * section 4.1; Figures 5 to 8).
  *
- * The first `high` threads are of high priority, the others of low. Each executes `sections`
- * sections, and before each pauses for a random time, `pause` turns on average. A section is a loop
- * of high_iterations or low_iterations reads and writes of shared data, interleaved so that
- * `writes` in a million are writes, with a yield point in each turn. All threads run the same code,
- * with write barriers where the lock has them. A write adds one, so the sum of the shared words
- * shows each write that was lost or not undone.
+ * The first `high` threads have high priority, the others low. Each executes `sections` sections,
+ * and before each one pauses for a random time, `pause` iterations of a delay loop on average. A
+ * section is a loop of `high_iterations` or `low_iterations` reads and writes of shared data,
+ * interleaved so that `writes` in a million are writes, with a yield point in each iteration. All
+ * threads run the same code, with write barriers where the lock has them. A write adds one, so the
+ * sum of the shared words shows every write that was lost or not undone.
  *
- * Reports the elapsed time of the high-priority threads, from the first that starts to the last
- * that ends, that of all threads, and how many sections were rolled back. That takes the clock of
- * the M:N runtime, so it runs with `cores` only.
+ * Reports `high_elapsed`, the time of the high-priority threads from the first that starts to the
+ * last that ends, `elapsed`, that of all threads, and `roll_backs`, the sections rolled back.
  *
  * Where the source is silent: the shared data are 256 words, and a pause is a busy one.
  */
-#include "runtime/clock.h"
+#define WORKLOAD_priority_mix
+#include "lock.h"
+#include "monitor/processor.h"
+#include "runtime/definition.h"
 #include "runtime/outcome.h"
+#include "runtime/runtime.h"
+#include "runtime/scheduler.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-enum { HIGH, SECTIONS, HIGH_ITERATIONS, LOW_ITERATIONS, WRITES, PAUSE };
-enum { WORDS = 256, PARTS = 1000000 };
+enum { WORDS = 256 };
 enum { LOW_PRIORITY = PROCESSOR_PRIORITY_USUAL, HIGH_PRIORITY };
 
 static struct {
@@ -34,27 +39,16 @@ static struct {
     lock_result_t result;
 } __attribute__((aligned(LOCK_LINE))) own[LOCK_MAX_THREADS];
 
-static runtime_key_t keys[] = {
-    [HIGH] = {.name = "high", .low = 1, .high = LOCK_MAX_THREADS - 1},
-    [SECTIONS] = {.name = "sections", .low = 1, .high = UINT32_MAX},
-    [HIGH_ITERATIONS] = {.name = "high_iterations", .low = 1, .high = UINT32_MAX},
-    [LOW_ITERATIONS] = {.name = "low_iterations", .low = 1, .high = UINT32_MAX},
-    [WRITES] = {.name = "writes", .high = PARTS},
-    [PAUSE] = {.name = "pause", .high = UINT32_MAX, .optional = true},
-    RUNTIME_KEYS_END,
-};
-
-static bool is_high(const lock_thread_t *self) { return runtime_index(self) < keys[HIGH].value; }
+static bool is_high(const lock_thread_t *self) { return runtime_index(self) < KEY(high); }
 
 static uint64_t iterations_of(const lock_thread_t *self) {
-    return keys[is_high(self) ? HIGH_ITERATIONS : LOW_ITERATIONS].value;
+    return keys[is_high(self) ? INDEX_high_iterations : INDEX_low_iterations].value;
 }
 
 static const char *setup(void) {
-    if (keys[HIGH].value >= runtime_threads)
-        return "high must leave a thread of low priority";
+#include "runtime/rules.inc"
     lock_object_init(&shared.lock);
-    return CLOCK_MISSING("priority_mix");
+    return 0;
 }
 
 static void prepare(lock_thread_t *self) {
@@ -66,12 +60,12 @@ static void prepare(lock_thread_t *self) {
 static void pause(lock_thread_t *self) {
     uint64_t *random = &own[runtime_index(self)].random;
     *random ^= *random << 13, *random ^= *random >> 7, *random ^= *random << 17;
-    runtime_delay((*random >> 32) * (2 * keys[PAUSE].value + 1) >> 32);
+    runtime_delay((*random >> 32) * (2 * KEY(pause) + 1) >> 32);
 }
 
-/* The loop of a section; whether it was rolled back. */
+/* The loop of a section. Whether it was rolled back. */
 static bool reads_and_writes(lock_thread_t *self, uint64_t iterations) {
-    uint64_t writes = keys[WRITES].value;
+    uint64_t writes = KEY(writes);
     uint64_t due = 0, sum = 0;
     for (uint64_t i = 0; i < iterations; i++) {
         volatile uint64_t *word = &shared.words[i % WORDS];
@@ -107,14 +101,14 @@ static void one_section(lock_thread_t *self, uint64_t iterations) {
 static uint64_t run(lock_thread_t *self) {
     unsigned me = runtime_index(self);
     uint64_t iterations = iterations_of(self);
-    own[me].start = clock_of(self);
-    for (uint64_t i = 0; i < keys[SECTIONS].value; i++) {
+    own[me].start = scheduler_clock(self);
+    for (uint64_t i = 0; i < KEY(sections); i++) {
         pause(self);
         one_section(self, iterations);
     }
-    own[me].end = clock_of(self);
+    own[me].end = scheduler_clock(self);
     outcome_note(self, own[me].result);
-    return keys[SECTIONS].value;
+    return KEY(sections);
 }
 
 /* From the earliest start to the latest end of threads 0 to count - 1. */
@@ -127,26 +121,18 @@ static uint64_t elapsed(uint64_t count) {
     return end - start;
 }
 
-enum { HIGH_ELAPSED, ELAPSED, ROLL_BACKS };
-runtime_extra_t runtime_extras[] = {
-    [HIGH_ELAPSED] = {"high_elapsed", 0},
-    [ELAPSED] = {"elapsed", 0},
-    [ROLL_BACKS] = {"roll_backs", 0},
-    {0},
-};
-
 static void report(void) {
-    runtime_extras[HIGH_ELAPSED].value = elapsed(keys[HIGH].value);
-    runtime_extras[ELAPSED].value = elapsed(runtime_threads);
+    METRIC_VALUE(high_elapsed) = elapsed(KEY(high));
+    METRIC_VALUE(elapsed) = elapsed(runtime_threads);
     for (unsigned i = 0; i < runtime_threads; i++)
-        runtime_extras[ROLL_BACKS].value += own[i].roll_backs;
+        METRIC_VALUE(roll_backs) += own[i].roll_backs;
 }
 
 static const char *verify(uint64_t pairs) {
-    uint64_t sections = keys[SECTIONS].value;
+    uint64_t sections = KEY(sections);
     uint64_t expected = 0, sum = 0;
     for (unsigned i = 0; i < runtime_threads; i++)
-        expected += sections * (iterations_of(&lock_threads[i]) * keys[WRITES].value / PARTS);
+        expected += sections * (iterations_of(&lock_threads[i]) * KEY(writes) / PARTS);
     for (unsigned i = 0; i < WORDS; i++)
         sum += shared.words[i];
     report();
@@ -158,6 +144,3 @@ static const char *verify(uint64_t pairs) {
         return "the lock is not idle at the end";
     return outcome_verify(pairs, sections * runtime_threads);
 }
-
-const workload_t workload = {"priority_mix", keys,    2,   LOCK_MAX_THREADS,
-                             setup,          prepare, run, verify};

@@ -1,42 +1,31 @@
-/* rounds: two threads, T and S, in turns of three rounds each, T T T S S S T T T ...; in a round
- * every object of an array is acquired and released once (Kawachiya 2005, 6.6.1, Figures 6.14 and
- * 6.15). No lock is ever contended. Phase n of the result is round n, from 1; the thread that runs
- * it reports it. */
+/* rounds: two threads, T and S, take turns of three rounds each, T T T S S S T T T ..., `rounds`
+ * rounds in all; in a round every object of an array is acquired and released once (Kawachiya 2005,
+ * 6.6.1, Figures 6.14 and 6.15). No lock is ever contended. Phase n is round n, from 1, reported by
+ * the thread that runs it. */
+#define WORKLOAD_rounds
+#include "lock.h"
+#include "runtime/definition.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
+#include "runtime/turn.h"
+#include <stdint.h>
 
-enum { OBJECTS, ROUNDS };
-enum { OBJECTS_MAX = 16384, ROUNDS_A_TURN = 3 };
+enum { ROUNDS_A_TURN = 3 };
 
-static guarded_t objects[OBJECTS_MAX];
+static guarded_t objects[MAX_objects];
 static lock_result_t results[LOCK_MAX_THREADS];
-static struct {
-    volatile uint32_t number; /* turns done; T's turn when even */
-} __attribute__((aligned(LOCK_LINE))) turn;
-
-static runtime_key_t keys[] = {
-    [OBJECTS] = {.name = "objects", .low = 1, .high = OBJECTS_MAX},
-    [ROUNDS] = {.name = "rounds", .low = 1, .high = 1000000},
-    RUNTIME_KEYS_END,
-};
+static turn_t turn; /* turns done; T's turn when even */
 
 static const char *setup(void) {
-    for (uint64_t i = 0; i < keys[OBJECTS].value; i++)
+    for (uint64_t i = 0; i < KEY(objects); i++)
         lock_object_init_for(&objects[i].lock, &lock_threads[0]); /* T */
     return 0;
 }
 
 static void prepare(lock_thread_t *self) { (void)self; }
 
-/* Waits for turn `number`; safe, so that the other thread can cancel reservations meanwhile. */
-static void await_turn(lock_thread_t *self, uint32_t number) {
-    handshake_enter_safe(self);
-    while (load_acq_u32(&turn.number) != number)
-        cpu_relax();
-    handshake_leave_safe(self);
-}
-
-/* As a new Java object is: zeroed by the thread that makes it, and so in its cache. Without this
- * the first round would measure the first touch of memory. */
+/* Puts the objects into the thread's cache, as a new Java object is, which its creator has zeroed.
+ * Without this the first round would measure the first touch of memory. */
 static void create_objects(uint64_t count) {
     for (uint64_t i = 0; i < count; i++)
         objects[i].counter = 0;
@@ -52,8 +41,8 @@ static lock_result_t run_round(lock_thread_t *self, uint64_t count) {
 }
 
 static uint64_t run(lock_thread_t *self) {
-    uint64_t count = keys[OBJECTS].value;
-    uint64_t rounds = keys[ROUNDS].value;
+    uint64_t count = KEY(objects);
+    uint64_t rounds = KEY(rounds);
     uint64_t pairs = 0;
     if (runtime_index(self) == 0)
         create_objects(count);
@@ -62,27 +51,25 @@ static uint64_t run(lock_thread_t *self) {
         if (mine % 2 != runtime_index(self))
             continue;
         if (round % ROUNDS_A_TURN == 0)
-            await_turn(self, mine);
+            turn_await(&turn, self, mine);
         runtime_phase(self, round + 1);
         results[runtime_index(self)] |= run_round(self, count);
         pairs += count;
         if (round % ROUNDS_A_TURN == ROUNDS_A_TURN - 1)
-            store_rel_u32(&turn.number, mine + 1);
+            turn_pass(&turn, mine + 1);
     }
     return pairs;
 }
 
 static const char *verify(uint64_t pairs) {
-    if (pairs != keys[OBJECTS].value * keys[ROUNDS].value)
+    if (pairs != KEY(objects) * KEY(rounds))
         return "the number of pairs is wrong";
     if (results[0] != SUCCESS || results[1] != SUCCESS)
         return "an acquire or a release did not succeed";
-    for (uint64_t i = 0; i < keys[OBJECTS].value; i++) {
-        const char *error = guarded_verify(&objects[i], keys[ROUNDS].value);
+    for (uint64_t i = 0; i < KEY(objects); i++) {
+        const char *error = guarded_verify(&objects[i], KEY(rounds));
         if (error)
             return error;
     }
     return 0;
 }
-
-const workload_t workload = {"rounds", keys, 2, 2, setup, prepare, run, verify};

@@ -1,20 +1,28 @@
 /*
- * structured: blocks that release their monitors whatever ends them (Serrano and Grande 2014,
- * section 4.5, Figure 2; 4.4 for exceptions that are no exception).
+ * structured: synchronized blocks, which release their monitors however they end (Serrano and
+ * Grande 2014, section 4.5, Figure 2; section 4.4 for exceptions that are part of normal
+ * operation).
  *
- *   sync    each turn acquires `locks` monitors, one inside the other, and calls a function that
- *           returns at once
- *   throw   the same, and the function may throw: it does in each `throw_every`th turn (0: never;
- *           as many as iterations: "once per execution")
- *   notify  each turn acquires one monitor and notifies
+ *   test sync    each iteration acquires `locks` monitors, one inside the other, and calls a
+ *                function that returns at once
+ *   test throw   the same, but the function may throw: it does in every `throw_every`th iteration
+ *                (0: never; as many as `iterations`: "once per execution")
+ *   test notify  each iteration acquires one monitor and notifies
  *
- * blocks=lock leaves it to the lock what a block is. With lifted (Figure 2: Hop/Lifting) it is
- * lifted into the handler around the loop, and neither sync nor notify can throw. With any other
- * lock it is explicit locking (Gcc): an exception is an error code from function to function.
- * blocks=own_handler installs an exception handler for each block, which releases the monitor and
- * throws again (Hop, section 4.1). Every thread has monitors of its own.
+ * With blocks=lock the lock decides what a block is. With the lock `lifted` (Figure 2: Hop/Lifting)
+ * a block is lifted into the handler around the loop, and the blocks of sync and notify cannot
+ * throw. With any other lock it is explicit locking (Gcc): an exception is an error code that
+ * functions return. With blocks=own_handler every block installs an exception handler, which
+ * releases the monitor and throws again (Hop, section 4.1). Every thread has monitors of its own.
  */
+#define WORKLOAD_structured
+#include "lock.h"
+#include "runtime/definition.h"
+#include "runtime/guarded.h"
 #include "runtime/outcome.h"
+#include "runtime/runtime.h"
+#include <stdbool.h>
+#include <stdint.h>
 #ifndef LOCKCROSS_HANDLER_H
 #define LOCKCROSS_STORAGE
 #include "monitor/handler.h"
@@ -24,52 +32,34 @@
 #define LOCK_LIFTS_BLOCKS 0
 #endif
 
-enum { ITERATIONS, TEST, BLOCKS, LOCKS, THROW_EVERY };
-enum { SYNC, THROW, NOTIFY };
-enum { LOCK_BLOCKS, OWN_HANDLER };
-enum { LOCKS_MAX = 8 };
-/* Before a loop over blocks: in a program each block is code, and branches, of its own. */
+/* Before a loop over blocks: in a real program each block has its own code and branches. */
 #define EACH_BLOCK_ITS_CODE _Pragma("GCC unroll 8")
 
 typedef struct {
-    guarded_t objects[LOCKS_MAX];
+    guarded_t objects[MAX_locks];
     uint64_t turns, caught;
     lock_result_t result;
 } __attribute__((aligned(LOCK_LINE))) own_t;
 
-static own_t owns[LOCK_MAX_THREADS];
-static unsigned nested; /* monitors that a turn acquires */
-
-static const char *const tests[] = {"sync", "throw", "notify", 0};
-static const char *const block_kinds[] = {"lock", "own_handler", 0};
-static runtime_key_t keys[] = {
-    [ITERATIONS] = {.name = "iterations", .low = 1, .high = UINT32_MAX},
-    [TEST] = {.name = "test", .choices = tests},
-    [BLOCKS] = {.name = "blocks", .choices = block_kinds, .optional = true},
-    [LOCKS] = {.name = "locks", .low = 1, .high = LOCKS_MAX, .optional = true, .value = 2},
-    [THROW_EVERY] = {.name = "throw_every", .high = UINT32_MAX, .optional = true},
-    RUNTIME_KEYS_END,
-};
+static own_t own_data[LOCK_MAX_THREADS];
+static unsigned nested; /* monitors that an iteration acquires */
 
 static const char *setup(void) {
-    if (keys[TEST].value == NOTIFY && !LOCK_IS_JAVA)
-        return "test notify needs a lock with wait and notify";
-    if (keys[TEST].value != THROW && keys[THROW_EVERY].value != 0)
-        return "throw_every is of test throw";
-    nested = keys[TEST].value == NOTIFY ? 1 : (unsigned)keys[LOCKS].value;
+#include "runtime/rules.inc"
+    nested = KEY(test) == WORD_notify ? 1 : (unsigned)KEY(locks);
     for (unsigned i = 0; i < runtime_threads; i++) {
-        for (unsigned k = 0; k < LOCKS_MAX; k++)
-            lock_object_init(&owns[i].objects[k].lock);
+        for (unsigned k = 0; k < MAX_locks; k++)
+            lock_object_init(&own_data[i].objects[k].lock);
     }
     return 0;
 }
 
 static void prepare(lock_thread_t *self) { handler_thread_init(self); }
 
-/* What is called inside the blocks. The error code of explicit locking, if it comes back. */
+/* The function called inside the blocks. If it returns: the error code of explicit locking. */
 static __attribute__((noinline)) bool call(lock_thread_t *self, bool throws) {
     __asm__ volatile("" ::: "memory");
-    if (throws && (LOCK_LIFTS_BLOCKS || keys[BLOCKS].value == OWN_HANDLER))
+    if (throws && (LOCK_LIFTS_BLOCKS || KEY(blocks) == WORD_own_handler))
         handler_throw(self, lock_release_failsafe);
     return throws;
 }
@@ -81,7 +71,7 @@ static bool failsafe_blocks(own_t *own, lock_thread_t *self) {
         own->result |= lock_acquire_failsafe(&own->objects[k].lock, self);
         guarded_section(&own->objects[k], self, 0);
     }
-    if (keys[TEST].value == NOTIFY)
+    if (KEY(test) == WORD_notify)
         own->result |= lock_notify(&own->objects[0].lock, self);
     else
         call(self, false);
@@ -91,7 +81,7 @@ static bool failsafe_blocks(own_t *own, lock_thread_t *self) {
     return false;
 }
 
-/* Blocks that may throw. Whether an exception has come as an error code. */
+/* Blocks that may throw. Whether an exception came as an error code. */
 static bool throwing_blocks(own_t *own, lock_thread_t *self, bool throws) {
     EACH_BLOCK_ITS_CODE
     for (unsigned k = 0; k < nested; k++) {
@@ -105,7 +95,7 @@ static bool throwing_blocks(own_t *own, lock_thread_t *self, bool throws) {
     return error;
 }
 
-/* Blocks with a handler each; `depth` are outside this one. */
+/* Blocks with a handler each; `depth` of them are around this one. */
 static __attribute__((noinline)) void own_handler_block(own_t *own, lock_thread_t *self,
                                                         unsigned depth, bool throws) {
     guarded_t *object = &own->objects[depth];
@@ -116,7 +106,7 @@ static __attribute__((noinline)) void own_handler_block(own_t *own, lock_thread_
     if (HANDLER_SETJMP(&handler) == 0) {
         if (depth + 1 < nested)
             own_handler_block(own, self, depth + 1, throws);
-        else if (keys[TEST].value == NOTIFY)
+        else if (KEY(test) == WORD_notify)
             own->result |= lock_notify(&object->lock, self);
         else
             call(self, throws);
@@ -129,18 +119,18 @@ static __attribute__((noinline)) void own_handler_block(own_t *own, lock_thread_
 }
 
 static bool turn(own_t *own, lock_thread_t *self, bool throws) {
-    if (keys[BLOCKS].value == OWN_HANDLER) {
+    if (KEY(blocks) == WORD_own_handler) {
         own_handler_block(own, self, 0, throws);
         return false;
     }
-    return keys[TEST].value == THROW ? throwing_blocks(own, self, throws)
-                                     : failsafe_blocks(own, self);
+    return KEY(test) == WORD_throw ? throwing_blocks(own, self, throws)
+                                   : failsafe_blocks(own, self);
 }
 
-/* Turns until one throws, or until they are all done: the `try` around the loop. */
+/* Iterations until one throws or all are done: the `try` around the loop. */
 static __attribute__((noinline)) void turns_until_caught(own_t *own, lock_thread_t *self) {
-    uint64_t iterations = keys[ITERATIONS].value;
-    uint64_t throw_every = keys[THROW_EVERY].value;
+    uint64_t iterations = KEY(iterations);
+    uint64_t throw_every = KEY(throw_every);
     handler_t handler;
     handler_install(&handler, self);
     if (HANDLER_SETJMP(&handler) != 0) {
@@ -159,26 +149,24 @@ static __attribute__((noinline)) void turns_until_caught(own_t *own, lock_thread
 }
 
 static uint64_t run(lock_thread_t *self) {
-    own_t *own = &owns[runtime_index(self)];
-    while (own->turns < keys[ITERATIONS].value)
+    own_t *own = &own_data[runtime_index(self)];
+    while (own->turns < KEY(iterations))
         turns_until_caught(own, self);
     outcome_note(self, own->result);
     return own->turns * nested;
 }
 
 static const char *verify(uint64_t pairs) {
-    uint64_t iterations = keys[ITERATIONS].value;
-    uint64_t throws = keys[THROW_EVERY].value ? iterations / keys[THROW_EVERY].value : 0;
+    uint64_t iterations = KEY(iterations);
+    uint64_t throws = KEY(throw_every) ? iterations / KEY(throw_every) : 0;
     for (unsigned i = 0; i < runtime_threads; i++) {
-        if (owns[i].caught != throws)
+        if (own_data[i].caught != throws)
             return "the number of exceptions is wrong";
         for (unsigned k = 0; k < nested; k++) {
-            const char *error = guarded_verify(&owns[i].objects[k], iterations);
+            const char *error = guarded_verify(&own_data[i].objects[k], iterations);
             if (error)
                 return error;
         }
     }
     return outcome_verify(pairs, iterations * nested * runtime_threads);
 }
-
-const workload_t workload = {"structured", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};

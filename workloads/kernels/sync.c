@@ -1,10 +1,17 @@
-/* sync: each turn acquires and releases a free lock (Bacon et al. 1998, Table 2: Sync). With more
- * than one thread, each has an object of its own. */
+/* sync: each iteration acquires and releases a free lock (Bacon et al. 1998, Table 2: Sync). Every
+ * thread has an object of its own. */
+#define WORKLOAD_sync
+#include "lock.h"
+#include "runtime/definition.h"
+#include "runtime/guarded.h"
+#include "runtime/runtime.h"
+#include <stdint.h>
+
 #include "kernels/uncontended.h"
 
 static uint64_t run(lock_thread_t *self) {
     guarded_t *object = &objects[runtime_index(self)];
-    uint64_t iterations = keys[0].value;
+    uint64_t iterations = KEY(iterations);
     lock_result_t result = SUCCESS;
     for (uint64_t i = 0; i < iterations; i++) {
         result |= guarded_sync(object, self, 0);
@@ -14,6 +21,4 @@ static uint64_t run(lock_thread_t *self) {
     return iterations;
 }
 
-static const char *verify(uint64_t pairs) { return verify_pairs(pairs, keys[0].value); }
-
-const workload_t workload = {"sync", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};
+static const char *verify(uint64_t pairs) { return verify_pairs(pairs, KEY(iterations)); }

@@ -1,20 +1,17 @@
 /* threads: every thread acquires and releases the lock of one shared object (Bacon et al. 1998,
- * Table 2: Threads n), `iterations` times each, with `critical` turns of delay inside the section
- * and `think` outside. Before that each does one pair on an object of its own, uncounted, and they
- * meet: so it is not cold caches that decide who comes first and whether any two collide at all. */
+ * Table 2: Threads n), `iterations` times, with `critical` iterations of a delay loop inside the
+ * section and `think` outside. Before that each does one pair on an object of its own, which is not
+ * counted, and they meet in a barrier: so cold caches do not decide which thread comes first, or
+ * whether any two of them collide at all. */
+#define WORKLOAD_threads
+#include "lock.h"
+#include "runtime/definition.h"
 #include "runtime/guarded.h"
-
-enum { ITERATIONS, CRITICAL, THINK };
+#include "runtime/runtime.h"
+#include <stdint.h>
 
 static guarded_t object, own[LOCK_MAX_THREADS];
 static lock_result_t results[LOCK_MAX_THREADS];
-
-static runtime_key_t keys[] = {
-    [ITERATIONS] = {.name = "iterations", .low = 1, .high = UINT32_MAX},
-    [CRITICAL] = {.name = "critical", .high = UINT32_MAX, .optional = true},
-    [THINK] = {.name = "think", .high = UINT32_MAX, .optional = true},
-    RUNTIME_KEYS_END,
-};
 
 static const char *setup(void) {
     lock_object_init(&object.lock);
@@ -26,9 +23,9 @@ static const char *setup(void) {
 static void prepare(lock_thread_t *self) { (void)self; }
 
 static uint64_t run(lock_thread_t *self) {
-    uint64_t iterations = keys[ITERATIONS].value;
-    uint64_t critical = keys[CRITICAL].value;
-    uint64_t think = keys[THINK].value;
+    uint64_t iterations = KEY(iterations);
+    uint64_t critical = KEY(critical);
+    uint64_t think = KEY(think);
     lock_result_t result = guarded_sync(&own[runtime_index(self)], self, critical);
     runtime_barrier(self);
     for (uint64_t i = 0; i < iterations; i++) {
@@ -41,7 +38,7 @@ static uint64_t run(lock_thread_t *self) {
 }
 
 static const char *verify(uint64_t pairs) {
-    if (pairs != keys[ITERATIONS].value * runtime_threads)
+    if (pairs != KEY(iterations) * runtime_threads)
         return "the number of pairs is wrong";
     for (unsigned i = 0; i < runtime_threads; i++) {
         if (results[i] != SUCCESS)
@@ -49,5 +46,3 @@ static const char *verify(uint64_t pairs) {
     }
     return guarded_verify(&object, pairs);
 }
-
-const workload_t workload = {"threads", keys, 1, LOCK_MAX_THREADS, setup, prepare, run, verify};

@@ -1,15 +1,16 @@
-/* Of the kernels in which every thread has an object of its own: nosync, sync, nested_sync,
- * mixed_sync. One argument, the iterations of each thread. */
+/* What nosync, sync, nested_sync, mixed_sync, call, call_sync and nested_call_sync have in common:
+ * each thread has an object of its own. */
 #ifndef KERNELS_UNCONTENDED_H
 #define KERNELS_UNCONTENDED_H
 
+#include "lock.h"
+#include "runtime/definition.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
+#include <stdint.h>
 
 static guarded_t objects[LOCK_MAX_THREADS];
 static lock_result_t results[LOCK_MAX_THREADS]; /* SUCCESS unless a lock operation failed */
-
-static runtime_key_t keys[] = {{.name = "iterations", .low = 1, .high = UINT32_MAX},
-                               RUNTIME_KEYS_END};
 
 static const char *setup(void) {
     for (unsigned i = 0; i < runtime_threads; i++)
@@ -19,16 +20,15 @@ static const char *setup(void) {
 
 static void prepare(lock_thread_t *self) { (void)self; }
 
-static uint64_t run(lock_thread_t *self);
-
-/* `pairs` of all threads, against what each should have done; one section an iteration. */
+/* Checks the `pairs` of all threads against `pairs_each` of one, and every object against one
+ * section an iteration. NULL, or which check failed. */
 static const char *verify_pairs(uint64_t pairs, uint64_t pairs_each) {
     if (pairs != pairs_each * runtime_threads)
         return "the number of pairs is wrong";
     for (unsigned i = 0; i < runtime_threads; i++) {
         if (results[i] != SUCCESS)
             return "an acquire or a release did not succeed";
-        const char *error = guarded_verify(&objects[i], keys[0].value);
+        const char *error = guarded_verify(&objects[i], KEY(iterations));
         if (error)
             return error;
     }

@@ -1,18 +1,20 @@
-/* An object with a lock and what the lock guards: the self-check of every kernel. */
+/* An object with a lock and what the lock guards: the self-check of most kernels. */
 #ifndef RUNTIME_GUARDED_H
 #define RUNTIME_GUARDED_H
 
+#include "lock.h"
 #include "runtime/runtime.h"
+#include <stdint.h>
 
-/* As a Java object: header and fields side by side. One object a cache line. */
+/* Header and fields side by side, as in a Java object. One object per cache line. */
 typedef struct {
     lock_object_t lock;
     volatile uint64_t counter;    /* sections so far */
-    volatile uint32_t holder;     /* tid, written on entry, checked on exit */
+    volatile uint32_t holder;     /* a tid, written on entry, checked on exit */
     volatile uint32_t intrusions; /* exits that found another thread's tid */
 } __attribute__((aligned(LOCK_LINE))) guarded_t;
 
-/* The body of a critical section; `turns` of delay in it. */
+/* The body of a critical section, with `turns` iterations of a delay loop. */
 static inline void guarded_section(guarded_t *object, const lock_thread_t *self, uint64_t turns) {
     object->holder = self->tid;
     object->counter++;
@@ -21,7 +23,7 @@ static inline void guarded_section(guarded_t *object, const lock_thread_t *self,
         object->intrusions++;
 }
 
-/* A section under the lock. The result is not SUCCESS if acquire or release was not. */
+/* A section under the lock. SUCCESS only if acquire and release both succeeded. */
 static inline lock_result_t guarded_sync(guarded_t *object, lock_thread_t *self, uint64_t turns) {
     lock_result_t acquired = lock_acquire(&object->lock, self);
     guarded_section(object, self, turns);

@@ -1,4 +1,4 @@
-/* What the runtime tells an engine: docs/interfaces.md, section 5. */
+/* The markers that tell an engine where a program is (docs/interfaces.md, section 5). */
 #ifndef RUNTIME_MARKER_H
 #define RUNTIME_MARKER_H
 

@@ -1,12 +1,14 @@
-/* What the threads of a kernel found, and the end of its self-check. */
+/* The results of each thread's lock operations, and their check. */
 #ifndef RUNTIME_OUTCOME_H
 #define RUNTIME_OUTCOME_H
 
-#include "runtime/guarded.h"
+#include "lock.h"
+#include "runtime/runtime.h"
+#include <stdint.h>
 
 static lock_result_t outcomes[LOCK_MAX_THREADS]; /* SUCCESS unless a lock operation failed */
 
-/* Of the thread that calls it: what its lock operations said, or-ed together. */
+/* Adds what lock operations of the calling thread returned, or-ed together. */
 static inline void outcome_note(const lock_thread_t *self, lock_result_t result) {
     outcomes[runtime_index(self)] |= result;
 }

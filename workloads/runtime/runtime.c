@@ -1,9 +1,18 @@
-/* Arguments, threads, the region of interest, the result line. See runtime.h. */
+/* Arguments, threads, the region of interest, the result line: see runtime.h. */
 #define LOCKCROSS_STORAGE
 #include "runtime/runtime.h"
+#include "arch/arch.h"
 #include "arch/m5.h"
+#include "lock.h"
+#include "monitor/handshake.h"
+#include "monitor/processor.h"
 #include "runtime/layout.h"
 #include "runtime/marker.h"
+#ifdef LOCKCROSS_SCHEDULER
+#include "runtime/scheduler.h"
+#endif
+#include <stdbool.h>
+#include <stdint.h>
 
 /* In start_<isa>.S */
 long runtime_clone(unsigned long flags, void *stack_top, unsigned thread);
@@ -19,14 +28,15 @@ enum { SYS_WRITE = 4, SYS_EXIT = 1, SYS_EXIT_GROUP = 234 };
 enum { SYS_WRITE = 64, SYS_EXIT = 93, SYS_EXIT_GROUP = 94 };
 #endif
 
-/* CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM: what QEMU's user mode takes for a thread. */
+/* CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM: the flags by which QEMU's user mode recognizes a
+ * thread. */
 #define CLONE_FLAGS 0x50f00
 
 char runtime_stacks[LOCK_MAX_THREADS][RUNTIME_STACK_SIZE] __attribute__((aligned(LOCK_LINE)));
 unsigned runtime_threads;
 uint64_t runtime_seed;
 
-/* How an engine learns of the region of interest (docs/interfaces.md, 5). */
+/* How an engine learns of the region of interest (docs/interfaces.md, section 4: `marker`). */
 static enum { SILENT, SYSCALL, WATCH, M5 } announce;
 static struct {
     uint64_t pairs;
@@ -86,7 +96,7 @@ static void put_extras(void) {
 static void put_extras(void) {}
 #endif
 
-/* `{"workload":...}`, with the error "" for a run that verified. */
+/* Prints the result line (docs/interfaces.md, section 4). `error`: NULL for a run that verified. */
 static void put_result(uint64_t pairs, const char *error) {
     static const char *const fences[] = {
         [FENCE_FULL] = "full", [FENCE_RMW] = "rmw", [FENCE_STORE_FORWARD] = "store_forward"};
@@ -125,7 +135,7 @@ static _Noreturn void bad_argument(const char *argument, const char *why) {
     leave(2);
 }
 
-/* If `argument` is "name=...", what follows the equals sign. */
+/* What follows the equals sign if `argument` is "name=..."; else NULL. */
 static const char *value_of(const char *argument, const char *name) {
     while (*name && *argument == *name)
         argument++, name++;
@@ -196,10 +206,20 @@ static void set_latencies(void) {}
 #endif
 
 #ifdef LOCKCROSS_SCHEDULER
+#define WORKLOAD_SCHEDULER
+#define WORD(word) WORD_##word,
+#define CHOICE(key, presence, default, words) enum { words };
+#include "workloads.def"
+#undef WORD
+
 static runtime_key_t scheduler_keys[] = {
     {"cores", 1, LOCK_MAX_THREADS, 0, true, 1},
-    {"slice", 0, UINT32_MAX, 0, true, 100000},
-    {"run_queue", 0, 0, (const char *const[]){"priority", "round_robin", 0}, true, 0},
+#define WORD(word) #word,
+#define NUMBER(key, presence, default, low, high) RUNTIME_NUMBER(key, presence(default), low, high),
+#define CHOICE(key, presence, default, words)                                                      \
+    RUNTIME_CHOICE(key, presence(WORD_##default), ((const char *const[]){words 0})),
+#include "workloads.def"
+#undef WORD
     RUNTIME_KEYS_END,
 };
 
@@ -283,7 +303,7 @@ void lock_tell_event(unsigned index, unsigned event, const lock_object_t *obj) {
 }
 #endif
 
-/* The three below are places in the program too: an engine may watch for their addresses. */
+/* These three functions are also places in the program: an engine may watch for their addresses. */
 
 #ifndef LOCKCROSS_SCHEDULER
 RUNTIME_OPAQUE static void runtime_region_begin(const lock_thread_t *self) {
@@ -332,7 +352,7 @@ void runtime_barrier(lock_thread_t *self) {
 
 #ifdef LOCKCROSS_SCHEDULER
 
-/* It ends SAFE, as below. */
+/* It ends SAFE, as participate() does. */
 void runtime_scheduled_thread(lock_thread_t *self) {
     handshake_leave_safe(self);
     workload.prepare(self);
@@ -356,7 +376,7 @@ static void carry(unsigned core) {
 
 #else
 
-/* Outside the region of interest: the engine's barrier if there is one, it costs nothing. */
+/* A barrier outside the region of interest: the engine's, if there is one, which costs nothing. */
 static void meet(lock_thread_t *self) {
     if (announce != SYSCALL) {
         runtime_barrier(self);
@@ -367,13 +387,13 @@ static void meet(lock_thread_t *self) {
     handshake_leave_safe(self);
 }
 
-/* What every thread does. It ends SAFE: others may still cancel what is reserved for it. */
+/* The work of every thread. It ends SAFE: others may still cancel what is reserved for it. */
 static void participate(lock_thread_t *self) {
     handshake_leave_safe(self);
     signals_begin(self);
     workload.prepare(self);
     meet(self);
-    /* In a simulator the counter means nothing, and reading it may end the run. */
+    /* In a simulator the host's counter means nothing, and reading it may end the run. */
     bool timed = announce == SILENT && runtime_index(self) == 0;
     uint64_t start = timed ? read_ticks() : 0;
     runtime_region_begin(self);
@@ -400,7 +420,7 @@ static void carry(unsigned thread) { participate(&lock_threads[thread]); }
 
 #endif
 
-/* A thread of the host: one for each thread, or for each core that threads share. */
+/* A host thread: one for each thread, or for each core that threads share. */
 _Noreturn void runtime_thread(unsigned thread) {
     carry(thread);
     for (;;)
@@ -408,16 +428,16 @@ _Noreturn void runtime_thread(unsigned thread) {
 }
 
 _Noreturn void runtime_main(long *stack) {
-    parse((char **)stack + 2); /* behind argc and the program's name */
-    const char *impossible = workload.setup();
-    if (impossible)
-        bad_argument("arguments", impossible);
+    parse((char **)stack + 2); /* the words after argc and the program's name */
+    const char *refused = workload.setup();
+    if (refused)
+        bad_argument("arguments", refused);
     for (unsigned i = 0; i < runtime_threads; i++)
         lock_thread_init(&lock_threads[i], i);
     lock_processors_init(CARRIERS);
     prepare_carriers();
-    /* The bound is no variable of its own: thread 0 has its stack frames behind this one, so that
-     * would move them across a cache line. */
+    /* The bound is not kept in a local variable: that would move the stack frames of thread 0,
+     * which lie below this one, across a cache line. */
     for (unsigned i = 1; i < CARRIERS; i++) {
         if (runtime_clone(CLONE_FLAGS, runtime_stacks[i] + RUNTIME_STACK_SIZE, i) < 0)
             lock_fatal("a thread could not be created");

@@ -1,29 +1,32 @@
 /*
- * Runtime of the workload programs: no libc, no loader. It starts the threads on stacks inside the
- * image, reads the arguments, brackets the region of interest, and prints the result line. System
- * calls: write, clone, exit, exit_group and the marker (docs/interfaces.md, sections 4 and 5), and
- * with a lock that interrupts threads those of signals.h.
+ * The runtime of the workload programs, without libc or loader. It reads the arguments, starts the
+ * threads on stacks inside the image, marks the region of interest, and prints the result line.
+ * Its system calls are write, clone, exit, exit_group and the marker (docs/interfaces.md, sections
+ * 4 and 5), and those of signals.h with a lock that interrupts threads.
  *
- * A kernel is one file that defines `workload`.
+ * A kernel is one file that defines `workload`, through definition.h.
  */
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
 
 #include "lock.h"
+#include <stdbool.h>
+#include <stdint.h>
 #ifdef LOCKCROSS_SCHEDULER
+#include "monitor/processor.h"
 #include "runtime/scheduler.h"
 #endif
 
-/* Of a function that is called as it stands, whatever the compiler knows of it. */
+/* For a function that is really called, and compiled without knowledge of its callers. */
 #ifdef __clang__
 #define RUNTIME_OPAQUE __attribute__((noinline))
 #else
 #define RUNTIME_OPAQUE __attribute__((noipa))
 #endif
 
-/* One argument of a kernel. Whole numbers from `low` to `high`; with `choices`, one of those words
- * (the list ends with NULL) and `value` its index; with `choices` runtime_text, any text and
- * `value` its address. Without `optional` it must be given. */
+/* One argument: a whole number from `low` to `high`; with `choices`, one of these words (the list
+ * ends with NULL), and `value` is its index; with `choices` equal to runtime_text, any text, and
+ * `value` is its address. One that is not `optional` must be given. */
 typedef struct {
     const char *name;
     uint64_t low, high;
@@ -40,14 +43,14 @@ typedef struct {
     const char *name;
     runtime_key_t *keys; /* ends with a key without a name */
     unsigned min_threads, max_threads;
-    /* Once, before the other threads exist. NULL, or why the arguments are impossible. */
+    /* Once, before the other threads exist. NULL, or why the arguments are refused. */
     const char *(*setup)(void);
     /* Each thread, before the region of interest. */
     void (*prepare)(lock_thread_t *self);
-    /* Each thread, in the region of interest. The acquire-release pairs (or turns) it did. */
+    /* Each thread, in the region of interest. Its acquire-release pairs, or loop iterations. */
     uint64_t (*run)(lock_thread_t *self);
-    /* Once, after all threads are done; `pairs` is the sum of what run() returned. NULL, or which
-     * check failed. */
+    /* Once, after all threads are done; `pairs` is the sum of what run() returned. NULL, or the
+     * check that failed. */
     const char *(*verify)(uint64_t pairs);
 } workload_t;
 
@@ -55,9 +58,17 @@ extern const workload_t workload;
 
 #define RUNTIME_KEYS_END {.name = 0}
 
+/* Rows of workloads.def as keys. `presence` is one of the three below, with the default. */
+#define RUNTIME_NUMBER(key, presence, least, most)                                                 \
+    {.name = #key, .low = least, .high = most, presence}
+#define RUNTIME_CHOICE(key, presence, words) {.name = #key, .choices = words, presence}
+#define REQUIRED(unused) .optional = false
+#define OPTIONAL(default) .optional = true, .value = default
+#define OR_ZERO(unused) .optional = true
+
 #ifdef LOCKCROSS_EXTRAS
-/* What a kernel reports of its own beside the pairs (`metrics` in sweeps/model/workloads.py): complete
- * when verify() returns. Ends with an extra without a name. */
+/* The metrics of a kernel (METRIC in workloads.def), complete when verify() returns. Ends with one
+ * without a name. */
 typedef struct {
     const char *name;
     uint64_t value;
@@ -65,11 +76,11 @@ typedef struct {
 extern runtime_extra_t runtime_extras[];
 #endif
 
-/* Threads of this run, and the argument `seed`. */
+/* The arguments `threads` and `seed`. */
 extern unsigned runtime_threads;
 extern uint64_t runtime_seed;
 
-/* A spin barrier of all threads, in the region of interest too; safe for handshakes. */
+/* A spin barrier of all threads, also in the region of interest; safe for handshakes. */
 void runtime_barrier(lock_thread_t *self);
 
 /* A time stamp for the engine: phase `number` begins on this thread's core. */
@@ -78,7 +89,7 @@ void runtime_phase(lock_thread_t *self, uint64_t number);
 /* The number of this thread, from 0. */
 static inline unsigned runtime_index(const lock_thread_t *self) { return self->tid - 1; }
 
-/* `turns` turns of an empty loop; where threads share cores each is a yield point. */
+/* An empty loop of `turns` iterations; where threads share cores each is a yield point. */
 static inline void runtime_delay(uint64_t turns) {
 #ifdef LOCKCROSS_SCHEDULER
     lock_thread_t *self = scheduler_self();

@@ -1,12 +1,19 @@
 /* M:N threads; see scheduler.h. */
 #include "runtime/scheduler.h"
+#include "arch/arch.h"
+#include "lock.h"
+#include "monitor/handshake.h"
 #include "monitor/monitor.h"
+#include "monitor/processor.h"
+#include "runtime/layout.h"
 #include "runtime/marker.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 /* In switch_<isa>.S */
-/* Stores the caller's context to *save and goes on with another. */
+/* Stores the caller's context to *save and continues another. */
 void scheduler_switch(void **save, void *context);
-/* The context of a thread that begins with scheduler_begin(thread) on an empty stack. */
+/* The context of a thread that starts with scheduler_begin(thread) on an empty stack. */
 void *scheduler_context(void *stack_top, unsigned thread);
 /* Called from there */
 _Noreturn void scheduler_begin(unsigned thread);
@@ -22,7 +29,7 @@ typedef struct core {
 typedef struct {
     void *context;       /* while it is switched out */
     core_t *core;        /* where it runs, or ran last */
-    lock_thread_t *next; /* in a run queue */
+    lock_thread_t *next; /* in the run queue */
     bool parked, permit;
     volatile uint64_t clock; /* written by the engine */
 } __attribute__((aligned(LOCK_LINE))) thread_t;
@@ -31,21 +38,21 @@ static core_t cores[LOCK_MAX_THREADS];
 static thread_t threads[LOCK_MAX_THREADS];
 static scheduler_settings_t settings;
 
-/* The queue of a priority. That of threads that yielded comes last, and only until the next end of
- * a time slice. */
+/* The levels of the run queue: one for each priority, and below them one for threads that yielded,
+ * which they leave at the next end of a time slice. */
 enum { YIELDED = 0, LOWEST = 1, QUEUES = PROCESSOR_PRIORITIES + 1 };
 
-/* Under the latch, which is held over every switch and released by who goes on: so nobody takes up
- * a thread whose registers are not yet stored. */
+/* Guarded by the latch, which is held during every switch and released by the thread that
+ * continues: so no core takes up a thread whose registers are not stored yet. */
 static struct {
     volatile uint32_t latch;
-    volatile uint32_t levels; /* which of the queues have threads, as bits */
+    volatile uint32_t levels; /* a bit for each of the queues that has threads */
     struct {
         lock_thread_t *head, *tail;
     } queues[QUEUES];
     uint32_t running;          /* threads on cores */
     volatile uint32_t stopped; /* calls of scheduler_stop so far */
-    uint32_t awaited;          /* how many end what the carriers do now */
+    uint32_t awaited;          /* how many of them the carriers run threads for */
     bool timed;                /* in the region: slices end */
 } run;
 
@@ -80,7 +87,7 @@ static lock_thread_t *dequeue(void) {
     return thread;
 }
 
-/* Ends the turns of those that yielded. */
+/* Moves the threads that yielded back to their own levels. */
 static void requeue_yielded(void) {
     if (!(run.levels & 1u << YIELDED))
         return;
@@ -97,9 +104,10 @@ static void timer(const core_t *core, const void *word, uint64_t slice, volatile
     runtime_syscall(SYS_MARKER, MARKER_TIMER, core->number, (long)word, (long)slice, (long)clock);
 }
 
-/* The slice of `self` begins. Without an engine nothing sets the word at its end: then it is zero
- * all the time, and each yield point looks at the clock. With one the timer is set first: that of
- * the slice before, if it was the same thread's, clears the word until then. */
+/* Begins the slice of `self`. Without an engine nothing changes the slice word at the end of a
+ * slice: the word is zero all the time, and every yield point looks at the clock. With an engine
+ * the timer is set first, because that of an earlier slice of this thread may clear the word until
+ * then. */
 static void begin_slice(lock_thread_t *self) {
     core_t *core = own(self)->core;
     if (run.timed && !settings.engine) {
@@ -112,7 +120,7 @@ static void begin_slice(lock_thread_t *self) {
     self->slice |= SLICE_RUNNING;
 }
 
-/* Its next yield point finds the slice over. */
+/* Ends the slice of `self` at its next yield point. */
 static void cut_slice(lock_thread_t *self) {
     if (!run.timed)
         return;
@@ -129,15 +137,15 @@ uint64_t scheduler_clock(lock_thread_t *self) {
 
 /* Switching ------------------------------------------------------------------------------------*/
 
-/* `self` was taken up: by who held the latch then. */
+/* `self` was taken up, by a core or thread that still held the latch. */
 static void go_on(lock_thread_t *self) {
     begin_slice(self);
     latch_release(&run.latch);
     charge(CHARGE_SWITCH);
 }
 
-/* With the latch held, and `self` where someone will find it: lets the core do something else.
- * Comes back when a core takes `self` up again, without the latch. */
+/* Lets the core do something else. Called with the latch held and `self` in a place where it will
+ * be found; returns without the latch when a core takes `self` up again. */
 static void switch_out(lock_thread_t *self) {
     core_t *core = own(self)->core;
     lock_thread_t *next = dequeue();
@@ -147,14 +155,14 @@ static void switch_out(lock_thread_t *self) {
     } else {
         if (--run.running == 0 && run.stopped != run.awaited)
             lock_fatal("every thread is parked: a wake-up was lost");
-        if (run.timed && settings.engine) /* the slice word may be on another core by then */
+        if (run.timed && settings.engine) /* the thread may continue on another core */
             timer(core, &self->slice, 0, 0);
         scheduler_switch(&own(self)->context, core->waiting);
     }
     go_on(self);
 }
 
-/* Makes `self` SAFE, as it must be while it is switched out. True if it was not. */
+/* Makes `self` SAFE, as it must be while it is switched out. Whether it was not before. */
 static bool leave(lock_thread_t *self) {
     if (load_rlx_u32(&self->state) == HANDSHAKE_SAFE)
         return false;
@@ -183,7 +191,7 @@ void processor_end_slice(lock_thread_t *self) {
     come_back(self, left);
 }
 
-/* Behind all others, whatever their priority: it may be one of the lowest that is waited for. */
+/* Behind all others, as the thread may be waiting for one of the lowest priority. */
 void processor_yield(lock_thread_t *self) {
     cpu_relax();
     if (load_rlx_u32(&run.levels) == 0)
@@ -290,7 +298,7 @@ static void meet(const core_t *core) {
     }
 }
 
-/* The threads go on, first to last, whoever stopped first. */
+/* All threads continue, in their own order, whichever stopped first. */
 static void ready_all(void) {
     for (unsigned i = 0; i < settings.threads; i++)
         enqueue(&lock_threads[i], level_of(&lock_threads[i]));

@@ -1,14 +1,18 @@
-/* A number that threads wait for, on a line of its own: who goes next. */
+/* A number that threads wait for, on a cache line of its own: whose turn it is. */
 #ifndef RUNTIME_TURN_H
 #define RUNTIME_TURN_H
 
-#include "runtime/runtime.h"
+#include "arch/arch.h"
+#include "lock.h"
+#include "monitor/handshake.h"
+#include "monitor/processor.h"
+#include <stdint.h>
 
 typedef struct {
     volatile uint32_t number;
 } __attribute__((aligned(LOCK_LINE))) turn_t;
 
-/* Waits until the turn is `number`; safe, so that others can cancel reservations meanwhile. */
+/* Waits until the turn is `number`. Safe meanwhile, so that others can cancel reservations. */
 static inline void turn_await(turn_t *turn, lock_thread_t *self, uint32_t number) {
     handshake_enter_safe(self);
     while (load_acq_u32(&turn->number) != number)

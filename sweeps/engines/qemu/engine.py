@@ -8,14 +8,13 @@ from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
+from results.model.cell import MAX_THREADS, Cell
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.find import find_qemu
 from sweeps.model.cells import arguments
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import ATOMICS, load_machine
-from sweeps.model.workloads import MAX_THREADS
 from sweeps.programs.builder import Program
 from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
 

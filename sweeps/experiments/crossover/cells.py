@@ -10,6 +10,7 @@ from sweeps.experiments.crossover.plan import Axis, StudyPlan
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import load_machine
+from sweeps.model.workloads import with_defaults
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class StudyCells:
             variant=built.variant,
             fence=built.fence,
             workload="lock_sequence",
-            parameters=dict(parameters),
+            parameters=with_defaults("lock_sequence", parameters),
             threads=threads,
             cas=cas,
             fence_latency=fence_latency if built.fence == FULL else None,
@@ -130,7 +131,7 @@ class StudyCells:
             Cell(
                 engine=self.plan.engine, machine=given.machine, isa=isa_of(given.flavour),
                 flavour=given.flavour, lock=lock, fence=fence, workload="rounds",
-                parameters=dict(given.parameters), threads=2,
+                parameters=with_defaults("rounds", given.parameters), threads=2,
             )
             for fence in given.fences
             for lock in self.plan.locks

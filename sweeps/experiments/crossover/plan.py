@@ -6,13 +6,13 @@ from pydantic import Field, field_validator, model_validator
 
 from results.errors import LockcrossError
 from results.model import engines
-from results.model.cell import MAX_LATENCY
+from results.model.cell import MAX_LATENCY, MAX_THREADS
 from results.model.schema import Document
 from sweeps.engines import load_engine
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import machine_names
-from sweeps.model.workloads import MAX_THREADS, WORKLOADS
+from sweeps.model.workloads import WORKLOADS
 from sweeps.support.paths import STUDIES
 from sweeps.support.toml import load
 

@@ -29,7 +29,7 @@ from sweeps.experiments.reproduce.planned import (
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine, machine_names
-from sweeps.model.workloads import WORKLOADS
+from sweeps.model.workloads import with_defaults
 from sweeps.support import toml
 from sweeps.support.paths import REPRODUCTIONS
 
@@ -208,11 +208,10 @@ def _cell(plan: Definition, one: CellPlan, point: Mapping[str, Value]) -> Cell:
     label = LockLabel(_filled(one.lock, point))
     workload = str(_filled(one.workload, point))
     given = {key: _number(_filled(value, point)) for key, value in one.parameters.items()}
-    keys = WORKLOADS[workload].keys if workload in WORKLOADS else {}
     cell = Cell(
         engine=engines.DEFAULT, machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
         lock=label.lock, variant=label.variant, fence=label.fence, workload=workload,
-        parameters={name: key.usual for name, key in keys.items()} | given,
+        parameters=with_defaults(workload, given),
         threads=_filled(one.threads, point), cores=_filled(one.cores, point), cancel=one.cancel,
     )  # fmt: skip
     if why := invalid_reason(cell) or unsupported_reason(cell):
