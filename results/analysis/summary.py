@@ -1,6 +1,7 @@
-"""The answer in words: who wins where, by how much, and where that changes."""
+"""The answer of a study: which lock wins where, by how much, and where that changes."""
 
 import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from results.analysis.study import (
@@ -26,7 +27,10 @@ AXES = {
     "run_length": "run length",
     "threads": "threads",
 }
+UNITS = {"ppm": "%"}  # how a unit is written, where not by its own name
 _LATENCIES = ("cas", "fence_latency")
+_TRIED = ("ppm", "threads")  # units of axes that are tried value by value
+_PPM = 10_000  # parts per million of a percent
 
 
 @dataclass(frozen=True)
@@ -46,31 +50,6 @@ class Row:
     full: Win
     any_fence: Win | None
     aside: tuple[LockLabel, ...]  # labels shown but not compared
-
-    def sentence(self) -> str:
-        """The winner of this row in words."""
-        basis = ", partly assumed" if self.assumed else ""
-        text = (
-            f"On {self.isa.title} ({self.machine}, {self.flavour}{basis}) with measured CAS "
-            f"{self.cas:.0f} and {self.isa.full_fence} {self.fence:.0f} cycles, "
-            f"{_victory(self.full, self.costs)}."
-        )
-        if self.any_fence is not None:
-            text += f" With any kind of fence, {_victory(self.any_fence, self.costs)}."
-        for label in self.aside:
-            text += f" Not compared: {label.words()}, {self.costs[label]:.1f}."
-        return text
-
-
-def _victory(win: Win, costs: dict[LockLabel, float]) -> str:
-    cost = costs[win.lock]
-    if win.margin == 0:
-        return f"{win.lock.words()} and {win.runner_up.words()} tie at {cost:.1f} cycles a pair"
-    share = 100 * win.margin / costs[win.runner_up]
-    return (
-        f"{win.lock.words()} wins: {cost:.1f} cycles a pair, {win.margin:.2f} ({share:.1f} %) less "
-        f"than {win.runner_up.words()}"
-    )
 
 
 def rows(connection: sqlite3.Connection) -> list[Row]:
@@ -100,19 +79,54 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
 
 @dataclass(frozen=True)
 class CrossoverSentence:
-    """A crossover in words. `bracket` is in set values, `value` as measured on latency axes."""
+    """Where one lock begins to beat another along an axis, or that it does throughout.
+
+    It speaks of the two locks alone: a third may be cheaper than both. `cheaper` and `dearer` are
+    their labels in the range that `reach` names, `tie` says that they cost the same in it. `held`:
+    what else was set, by its name. `bracket` is in set values.
+    """
 
     isa: Isa
     flavour: str
     axis: str
     unit: str
-    setting: str
+    held: Mapping[str, int]
     pair: tuple[LockLabel, LockLabel]
-    words: str
-    value: float | None
+    cheaper: LockLabel
+    dearer: LockLabel
+    tie: bool
+    reach: str
     bracket: str
     tolerance: int
     id: int
+
+    @property
+    def words(self) -> str:
+        """The whole sentence: `reservation beats tasuki above 23.8 cycles`."""
+        if self.tie:
+            return f"{self.cheaper.words()} and {self.dearer.words()} cost the same {self._reach}"
+        return f"{self.cheaper.words()} beats {self.dearer.words()} {self._reach}"
+
+    @property
+    def short(self) -> str:
+        """What stands in a table whose headings name the two locks and the unit."""
+        return f"{'the same' if self.tie else self.cheaper.words()} {self.reach}"
+
+    @property
+    def setting(self) -> str:
+        """What else was set, in words."""
+        return ", ".join(held_words(key, [value]) for key, value in self.held.items())
+
+    @property
+    def _reach(self) -> str:
+        return f"{self.reach} {UNITS.get(self.unit, self.unit)}"
+
+
+def held_words(key: str, values: Sequence[int]) -> str:
+    """A setting that was held at each of `values` in turn, in words."""
+    if key == "owner_share":
+        return f"owner's share {', '.join(f'{value / _PPM:g}' for value in values)} %"
+    return f"{AXES[key]} set to {', '.join(f'{value:,}' for value in values)}"
 
 
 def lines(connection: sqlite3.Connection, kind: str) -> list[CrossoverSentence]:
@@ -133,36 +147,32 @@ def _line(connection: sqlite3.Connection, machine: str, one: FoundCrossover) -> 
     scale = None
     if one.axis in _LATENCIES:
         scale = measured(connection, machine, one.isa, one.flavour, one.axis)
-    value = _shown(one, one.value, scale) if one.value is not None else None
+    other = one.lock_b if one.below == one.lock_a else one.lock_a
+    cheaper, dearer = (one.below, other) if one.value is None else (other, one.below)
+    if one.verdict == "tie":
+        cheaper, dearer = one.lock_a, one.lock_b
+    # The sequence of run lengths is a workload of its own.
+    keys = ("owner_share",) * one.series.startswith("run_length/") + (*_LATENCIES, "cancel")
+    held = {key: one.setting[key] for key in keys if key in one.setting and key != one.axis}
     bracket = f"{one.bracket_low:,} to {one.bracket_high:,}" if one.value is not None else ""
-    fixed = [k for k in (*_LATENCIES, "cancel") if k in one.setting and k != one.axis]
-    held = [f"{AXES[k]} set to {one.setting[k]:,}" for k in fixed]
-    if one.series.startswith("run_length/"):  # a workload of its own
-        held.insert(0, f"owner's share {one.setting['owner_share'] / 10_000:g} %")
-    setting = ", ".join(held)
     return CrossoverSentence(
-        isa(connection, one.isa), one.flavour, one.axis, one.unit, setting,
-        (one.lock_a, one.lock_b), _words(one, value, scale), value, bracket, one.tolerance, one.id,
+        isa(connection, one.isa), one.flavour, one.axis, one.unit, held,
+        (one.lock_a, one.lock_b), cheaper, dearer, one.verdict == "tie", _reach(one, scale),
+        bracket, one.tolerance, one.id,
     )  # fmt: skip
 
 
-def _shown(one: FoundCrossover, value: float, scale: Scale | None) -> float:
-    return scale(value) if scale is not None else value / (10_000 if one.unit == "ppm" else 1)
+def _reach(one: FoundCrossover, scale: Scale | None) -> str:
+    """Where the cheaper of two locks is the cheaper one, without the unit."""
+    if one.value is None:
+        return f"everywhere from {_shown(one, one.low, scale)} to {_shown(one, one.high, scale)}"
+    if one.unit in _TRIED and one.bracket_high is not None:
+        return f"from {_shown(one, one.bracket_high, scale)}"
+    value = scale(one.value) if scale is not None else one.value
+    return f"above {value:,.{0 if value >= 1000 else 1}f}"
 
 
-def _words(one: FoundCrossover, value: float | None, scale: Scale | None) -> str:
-    unit = {"ppm": "%", "threads": "threads"}.get(one.unit, one.unit)
-    if value is None:
-        low, high = (_shown(one, end, scale) for end in (one.low, one.high))
-        reach = f"everywhere from {low:,.0f} to {high:,.0f} {unit}"
-        if one.verdict == "tie":
-            return f"{one.lock_a.words()} and {one.lock_b.words()} cost the same {reach}"
-        loser = one.lock_b if one.below == one.lock_a else one.lock_a
-        return f"{one.below.words()} beats {loser.words()} {reach}"
-    above = one.lock_b if one.below == one.lock_a else one.lock_a
-    digits = 0 if value >= 1000 else 1
-    # Of the two alone: a third lock may be cheaper than both.
-    return (
-        f"{above.words()} beats {one.below.words()} above {value:,.{digits}f} {unit} and loses "
-        "to it below"
-    )
+def _shown(one: FoundCrossover, value: int, scale: Scale | None) -> str:
+    if one.unit == "ppm":
+        return f"{value / _PPM:g}"
+    return f"{scale(value) if scale is not None else value:,.0f}"

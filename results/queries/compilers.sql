@@ -1,4 +1,4 @@
--- Cycles per pair of the same cell by programs of several compilers, dearest difference first
+-- Cycles per pair of the same cell by programs of several compilers, largest difference first
 WITH costs AS (
     SELECT engine, machine, isa, flavour, lock, variant, fence, workload, parameters, threads,
            cores, cas, fence_latency, cancel, seed, compiler, value AS cost

@@ -9,6 +9,7 @@ from results.analysis import summary
 from results.analysis.reference import references
 from results.analysis.winners import Win
 from results.figures.draw import draw_all
+from results.model.flavours import isa_words
 from results.model.label import LockLabel
 from results.report.report import write_report
 from results.report.terminal import console
@@ -25,9 +26,7 @@ def present(db: Path, output: Path) -> None:
             figures = draw_all(store.connection, output / "figures", others)
             report = write_report(store.connection, output / "report.html", figures, others)
         console(fold=False).print(_table(store.connection))
-        for line in summary.lines(store.connection, "axis"):
-            if line.axis in _SHOWN_AXES:
-                print(f"{line.isa.title} {line.flavour}, {summary.AXES[line.axis]}: {line.words}")
+        _print_crossovers(store.connection)
     print(f"\ndatabase  {db}")
     for path in figures.values():
         print(f"figure    {path}")
@@ -43,7 +42,7 @@ def _table(connection: sqlite3.Connection) -> Table:
     for row in summary.rows(connection):
         table.add_row(
             row.machine + ("*" if row.assumed else ""),
-            f"{row.isa.title} {row.flavour}",
+            isa_words(row.isa.title, row.flavour),
             f"{row.cas:.0f}",
             f"{row.fence:.0f}",
             _win(row.full, row.costs),
@@ -53,8 +52,19 @@ def _table(connection: sqlite3.Connection) -> Table:
     return table
 
 
+def _print_crossovers(connection: sqlite3.Connection) -> None:
+    lines = [one for one in summary.lines(connection, "axis") if one.axis in _SHOWN_AXES]
+    if lines:
+        print(
+            "\nWhere one of two locks begins to beat the other (a third may be cheaper than both):"
+        )
+    for one in lines:
+        where = isa_words(one.isa.title, one.flavour)
+        print(f"{where}, {summary.AXES[one.axis]}: {one.words}")
+
+
 def _win(win: Win, costs: dict[LockLabel, float]) -> str:
     return (
         f"{win.lock.words()} {costs[win.lock]:.1f} "
-        f"({win.margin:.2f} before {win.runner_up.words()})"
+        f"({win.margin:.2f} less than {win.runner_up.words()})"
     )

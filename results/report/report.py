@@ -4,6 +4,7 @@ import base64
 import json
 import sqlite3
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +12,27 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results.analysis import latency, summary
 from results.analysis.reference import References
-from results.analysis.study import Isa, engine, isa_title, optional_fact
-from results.analysis.validation import ALL_ISAS, speeds, summarize
+from results.analysis.study import engine, isa_title, optional_fact
+from results.analysis.validation import ALL_ISAS, CLEAR, speeds, summarize
 from results.errors import LockcrossError
-from results.figures.draw import DRAWINGS, ENGINES, reproduction_figure
+from results.figures.draw import DRAWINGS, ENGINES, STUDY, reproduction_figure
+from results.figures.style import look
 from results.model import engines
 from results.model.flavours import isa_words
-from results.model.label import LockLabel
+from results.model.label import FENCE_KINDS, LockLabel
 from results.published import overtake
 from results.published.reproduction import cells, table_rows
 from results.published.reproduction import load as load_reproductions
+from results.report.answer import axis_tables, cost_table
 from results.report.validation_table import percent, reasons, signed, verdict
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SHOWN_FAILURES = 100
-_NO_STUDY = "Engines compared"
+_KINDS = {  # of series with crossovers, as the page calls them
+    "axis": "By axis",
+    "run_length": "Run length that pays for a cancellation",
+    "map": "Borders of the winner map",
+}
 
 
 class ReportError(LockcrossError):
@@ -66,56 +73,96 @@ def render(
     environment.globals |= {
         "name": _words, "engine_name": engines.title, "isa_words": isa_words, "ops": latency.OPS,
         "percent": percent, "signed": signed, "verdict": verdict, "reasons": reasons,
+        "colour": lambda label: look(label).colour, "axes": summary.AXES,
+        "overtake_axes": overtake.AXES, "fences": FENCE_KINDS, "clear": CLEAR,
     }  # fmt: skip
     plan = optional_fact(connection, "plan")
     validated = others.validation if others else connection
-    kept = _reproductions(connection, figures)
+    parts = {
+        "study": _study(connection, plan) if plan else None,
+        "validation": _validation(validated),
+        "latency": _latency(validated),
+        "validation_note": others.note if others else "",
+        "apart": others.apart if others else "",
+        "figures": _figures(figures),
+        "reproductions": _reproductions(connection, figures),
+        "overtake": overtake.load(connection),
+        "calibration": _calibration(connection),
+        "failures": _failures(connection),
+        "provenance": _provenance(connection),
+        "machines": _machines(connection),
+    }
     return environment.get_template("report.html").render(
-        title=plan["title"] if plan else "Published and simulated" if kept else _NO_STUDY,
-        study=_study(connection, plan) if plan else None,
-        validation=_validation(validated),
-        latency=_latency(validated),
-        validation_note=others.note if others else "",
-        apart=others.apart if others else "",
-        figures=_figures(figures),
-        reproductions=kept,
-        overtake=overtake.load(connection),
-        overtake_axes=overtake.AXES,
-        calibration=_calibration(connection),
-        failures=connection.execute(
-            "SELECT count(*), status, cause, max(id), command FROM runs WHERE status != 'ok' "
-            "GROUP BY status, cause ORDER BY max(id) DESC LIMIT ?",
-            (_SHOWN_FAILURES,),
-        ).fetchall(),
-        provenance=_provenance(connection),
-        machines=_machines(connection),
+        title=_title(plan, parts), sections=_sections(parts), **parts
     )
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A part of the page: its anchor, its heading and the template of what stands below it."""
+
+    id: str
+    title: str
+
+    @property
+    def template(self) -> str:
+        return f"{self.id}.html"
+
+
+def _sections(parts: Mapping[str, Any]) -> list[_Section]:
+    """The sections that there is something for, in the order of the page and its contents."""
+    study = parts["study"]
+    drawn = any(figure["section"] == STUDY for figure in parts["figures"])
+    published = [
+        (_Section("published", "The published numbers"), parts["reproductions"]),
+        (_Section("overtake", "When asymmetric locks overtake reservation locks"),
+         parts["overtake"]),
+    ]  # fmt: skip
+    every = [
+        (_Section("figures", "Figures"), study and drawn),
+        (
+            _Section("answer", "The answer"),
+            study and (study["costs"].machines or study["crossovers"]),
+        ),
+        (_Section("validation", "Validation"), parts["validation"]),
+        (_Section("latency", "Latency mechanisms"), parts["latency"]),
+        *(published if study else []),
+        (_Section("calibration", "Calibration"), parts["calibration"]["rows"]),
+        (_Section("crossovers", "Every crossover and its bracket"), study and study["crossovers"]),
+        (_Section("failures", "Failures and refusals"), True),
+        (_Section("provenance", "Provenance"), True),
+    ]
+    return [section for section, there in ([] if study else published) + every if there]
 
 
 def _words(label: str) -> str:
     return LockLabel(label).words()
 
 
+def _title(plan: Mapping[str, Any] | None, parts: Mapping[str, Any]) -> str:
+    if plan:
+        return str(plan["title"])
+    if parts["reproductions"] or parts["overtake"]:
+        return "Published and simulated numbers"
+    return "Engines compared"
+
+
 def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str, Any]:
     rows = summary.rows(connection)
+    found = {kind: summary.lines(connection, kind) for kind in ("axis", "run_length", "map")}
     return {
         "plan": plan,
         "marked": not engines.entry(engine(connection)).own_costs,
         "engine": engines.title(engine(connection)),
         "locks": ", ".join(map(_words, plan["locks"])),
-        "aside": ", ".join(map(_words, plan["table_locks"])) or "none",
-        "rows": rows,
-        "answers": _answers(connection, plan, rows),
-        "crossovers": [
-            (title, found)
-            for title, kind in (
-                ("Along one axis, all else as on the machine", "axis"),
-                ("Break-even run length of a reservation", "run_length"),
-                ("Borders of the winner map", "map"),
-            )
-            if (found := summary.lines(connection, kind))
-        ],
-        "axes": summary.AXES,
+        "aside": ", ".join(map(_words, plan["table_locks"])),
+        "costs": cost_table(rows, plan["locks"]),
+        "any_fence": any(row.any_fence for row in rows),
+        "assumed": any(row.assumed for row in rows),
+        "axes": axis_tables(found["axis"]),
+        "run_lengths": axis_tables(found["run_length"]),
+        "borders": axis_tables(found["map"]),
+        "crossovers": [(title, found[kind]) for kind, title in _KINDS.items() if found[kind]],
     }
 
 
@@ -144,25 +191,6 @@ def _latency(connection: sqlite3.Connection) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _answers(
-    connection: sqlite3.Connection, plan: Mapping[str, Any], rows: list[summary.Row]
-) -> list[tuple[Isa, str, list[str]]]:
-    """For each flavour on the study's machine: who wins there, and where that changes."""
-    lines = [*summary.lines(connection, "axis"), *summary.lines(connection, "run_length")]
-    found = []
-    for row in rows:
-        if row.machine != plan["machine"]:
-            continue
-        by_axis: dict[str, list[str]] = {}
-        for line in lines:
-            if line.isa == row.isa and line.flavour == row.flavour:
-                held = f", {line.setting}" if line.setting else ""
-                by_axis.setdefault(f"{summary.AXES[line.axis]}{held}", []).append(line.words)
-        words = [f"By {axis}: {'; '.join(parts)}." for axis, parts in by_axis.items()]
-        found.append((row.isa, row.flavour, [row.sentence(), *words]))
-    return found
-
-
 def _figures(paths: Mapping[str, Path]) -> list[dict[str, str]]:
     found = []
     for drawing in (*DRAWINGS, ENGINES):
@@ -188,6 +216,16 @@ def _reproductions(
         rows = [(row, cells(row)) for row in table_rows(one)]
         found.append({"found": one, "rows": rows, "uri": _uri(path) if path else ""})
     return found
+
+
+def _failures(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """Runs that failed or were refused, by cause, the latest first: how many, status, cause, the
+    last one's id and command."""
+    return connection.execute(
+        "SELECT count(*), status, cause, max(id), command FROM runs WHERE status != 'ok' "
+        "GROUP BY status, cause ORDER BY max(id) DESC LIMIT ?",
+        (_SHOWN_FAILURES,),
+    ).fetchall()
 
 
 def _calibration(connection: sqlite3.Connection) -> dict[str, Any]:

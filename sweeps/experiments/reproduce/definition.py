@@ -85,8 +85,8 @@ class CellPlan(Document):
 
 
 class RowPlan(Document):
-    """A row: `ours` is an expression over the names of cells (results/expression.py). A negative
-    tolerance asks for a margin: `at least 1` by 10 % is 1.1."""
+    """A row: `ours` is an expression over the names of cells (results/published/expression.py). A
+    negative tolerance asks for a margin: `at least 1` by 10 % is 1.1."""
 
     label: str = Field(min_length=1)
     each: Each = {}

@@ -1,0 +1,114 @@
+"""The answer of a study as tables: by machine, and by axis where two locks change places."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from results.analysis.summary import AXES, UNITS, CrossoverSentence, Row, held_words
+from results.model.flavours import isa_words
+from results.model.label import FENCE_KINDS, LockLabel
+
+_Held = tuple[tuple[str, int], ...]  # what was set beside the axis, by its name
+_HOW = {"cas": "as measured", "fence_latency": "as measured", "cancel": "as set"}
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """Cycles per pair: a column a lock label, a group of rows a machine, a row a flavour of it."""
+
+    labels: tuple[LockLabel, ...]
+    machines: tuple[tuple[Row, ...], ...]
+
+    @property
+    def heads(self) -> list[tuple[str, list[str]]]:
+        """The labels in words, as headings of two lines: each lock, and its fence kinds."""
+        found: dict[str, list[str]] = {}
+        for label in self.labels:
+            lock = label.with_full_fences.words()
+            found.setdefault(lock, []).append(FENCE_KINDS.get(label.fence, label.fence))
+        return list(found.items())
+
+
+@dataclass(frozen=True)
+class AxisRow:
+    """Two locks: what was held, in words, and for each column where one of them is cheaper."""
+
+    pair: str
+    held: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AxisTable:
+    """Where two locks change places along an axis: a column an ISA, a row a pair of locks."""
+
+    axis: str
+    unit: str
+    columns: tuple[str, ...]
+    rows: tuple[AxisRow, ...]
+
+    @property
+    def has_held(self) -> bool:
+        """Something was held at several values."""
+        return any(row.held for row in self.rows)
+
+
+def cost_table(rows: Sequence[Row], locks: Sequence[str]) -> CostTable:
+    """The costs of the winner table. Labels come in the order of `locks`, the study's, each with
+    full fences first."""
+    found = {label for row in rows for label in row.costs}
+
+    def place(label: LockLabel) -> tuple[int, LockLabel]:
+        # A label with full fences is the beginning of the others, so it comes before them.
+        return (locks.index(label.lock) if label.lock in locks else len(locks), label)
+
+    machines: dict[str, list[Row]] = {}
+    for row in rows:
+        machines.setdefault(row.machine, []).append(row)
+    return CostTable(tuple(sorted(found, key=place)), tuple(map(tuple, machines.values())))
+
+
+def axis_tables(sentences: Sequence[CrossoverSentence]) -> list[AxisTable]:
+    """A table for each axis, in the order of the sentences."""
+    axes = dict.fromkeys(one.axis for one in sentences)
+    return [_axis_table([one for one in sentences if one.axis == axis]) for axis in axes]
+
+
+def _axis_table(sentences: Sequence[CrossoverSentence]) -> AxisTable:
+    """The table of the sentences of one axis."""
+    first = sentences[0]
+    columns = tuple(dict.fromkeys(_column(one) for one in sentences))
+    cells: dict[tuple[str, _Held], dict[str, list[str]]] = {}
+    for one in sentences:
+        key = (" / ".join(label.words() for label in one.pair), tuple(one.held.items()))
+        cells.setdefault(key, {}).setdefault(_column(one), []).append(one.short)
+    pairs = list(dict.fromkeys(pair for pair, _ in cells))
+    # Rows that differ in nothing but the last setting become one.
+    merged: dict[tuple[str, tuple[str, ...], _Held], list[_Held]] = {}
+    for (pair, held), found in sorted(
+        cells.items(), key=lambda row: (pairs.index(row[0][0]), row[0][1])
+    ):
+        shown = tuple("; ".join(found.get(column, [])) for column in columns)
+        merged.setdefault((pair, shown, held[:-1]), []).append(held)
+    rows = [AxisRow(pair, _held(every), shown) for (pair, shown, _), every in merged.items()]
+    return AxisTable(AXES[first.axis], _unit(first), columns, tuple(rows))
+
+
+def _unit(one: CrossoverSentence) -> str:
+    """The unit of an axis, and for latencies how they are told; "" where the axis says it."""
+    unit = UNITS.get(one.unit, one.unit)
+    if one.axis in _HOW:
+        return f"{unit}, {_HOW[one.axis]}"
+    return "" if unit == AXES[one.axis] else unit
+
+
+def _held(settings: Iterable[_Held]) -> str:
+    """Settings that differ in the last value alone, in words."""
+    values: dict[str, list[int]] = {}
+    for setting in settings:
+        for key, value in setting:
+            values.setdefault(key, []).append(value)
+    return ", ".join(held_words(key, list(dict.fromkeys(found))) for key, found in values.items())
+
+
+def _column(one: CrossoverSentence) -> str:
+    return isa_words(one.isa.title, one.flavour)

@@ -1,0 +1,150 @@
+"""The documents: what they link to, what they name and the commands they show exist."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.core import TyperGroup
+
+from sweeps.cli.main import make_app
+from sweeps.support.paths import ROOT
+
+_FOLDERS = (
+    "docs", "gem5-configs", "lockimpl", "qemu-timing", "results", "sweeps", "tests", "workloads",
+)  # fmt: skip
+_OWN = tuple(f"{folder}/" for folder in _FOLDERS)
+_TEXTS = (".c", ".cc", ".def", ".h", ".html", ".md", ".py", ".S", ".sh", ".sql", ".toml")
+_MADE = ("build/", ".venv/", "results/output/")  # by a command, so not there in a fresh clone
+_SUFFIXES = "c|cc|csv|db|def|h|html|json|md|png|py|S|sh|sql|toml|txt"
+_PATH = re.compile(
+    rf"(?<![\w./-])(?:\./)?(?:(?:{'|'.join(_FOLDERS)})/[\w./*<>-]*|[\w./*<>-]+\.(?:{_SUFFIXES})\b)"
+)
+_LINK = re.compile(r"\]\(([^)]+)\)")
+_FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+def documents() -> list[Path]:
+    found = [*ROOT.glob("*.md")]
+    for folder in _FOLDERS:
+        found += (ROOT / folder).rglob("*.md")
+    return sorted(path for path in found if not made(str(path.relative_to(ROOT))))
+
+
+def made(path: str) -> bool:
+    return path.startswith(_MADE)
+
+
+DOCUMENTS = [str(path.relative_to(ROOT)) for path in documents()]
+
+
+def links(text: str) -> list[str]:
+    """What a document links to in the tree, without the place in it."""
+    found = [link.partition("#")[0] for link in _LINK.findall(_FENCE.sub("", text))]
+    return [link for link in found if link and "://" not in link]
+
+
+def code(text: str) -> list[str]:
+    """Every span of code of a document, and every line of its blocks."""
+    blocks = [block for one in _FENCE.findall(text) for block in one.splitlines()[1:-1]]
+    return blocks + _CODE.findall(_FENCE.sub("", text))
+
+
+def cells(text: str) -> list[str]:
+    """Every cell of a document's tables; of a list in one, each word."""
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    return [word.strip(" `") for row in rows for cell in row.split("|") for word in cell.split(",")]
+
+
+def files() -> list[str]:
+    """Every file and folder of the tree, as a path with a slash before it."""
+    found = [path for folder in _FOLDERS for path in (ROOT / folder).rglob("*")]
+    found += [ROOT / folder for folder in _FOLDERS] + list(ROOT.iterdir())
+    return [f"/{path.relative_to(ROOT)}" for path in found]
+
+
+FILES = files()
+
+
+def exists(path: str) -> bool:
+    """A path below the root, or the end of one. `<name>`, `NAME` and `*` stand for any name."""
+    pattern = re.sub(r"\\\*|<\w+>|NAME", r"[^/]*", re.escape(path.removeprefix("./").strip("/")))
+    return any(re.search(rf"/{pattern}$", file) for file in FILES)
+
+
+def named(span: str) -> Iterator[str]:
+    """The paths that a piece of code names: those in folders of the tree, and names of files that
+    are no argument of a command."""
+    for path in (found.rstrip(".") for found in _PATH.findall(span)):
+        if not made(path) and (path.startswith(_OWN) or path == span.strip()):
+            yield path
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_somewhere(name: str) -> None:
+    document = ROOT / name
+    dead = [
+        link
+        for link in links(document.read_text(encoding="utf-8"))
+        if not (document.parent / link).exists()
+    ]
+    assert not dead
+
+
+# Written by a run or named by the user: in no clone.
+_OF_RUNS = {"lockcross.db", "lockcross.json", "report.html"}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_paths_that_are_named_exist(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    spans = [*code(text), *cells(text), _LINK.sub("", text)]
+    paths = {path for span in spans for path in named(span)} - _OF_RUNS
+    assert paths
+    assert not [path for path in sorted(paths) if not exists(path)]
+
+
+@pytest.mark.parametrize("folder", [one for one in _FOLDERS if one not in ("docs", "tests")])
+def test_sources_name_files_that_exist(folder: str) -> None:
+    sources = [path for path in (ROOT / folder).rglob("*") if path.suffix in _TEXTS]
+    assert sources
+    wrong = [
+        f"{source.relative_to(ROOT)}: {path}"
+        for source in sources
+        if not made(str(source.relative_to(ROOT)))
+        for path in _PATH.findall(source.read_text(encoding="utf-8"))
+        if path.startswith(_OWN) and Path(path).suffix and not exists(path.rstrip("."))
+    ]
+    assert not wrong
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The words of every lockcross command of a document, without what stands around it."""
+    for span in code(text):
+        _, found, rest = span.partition("./lockcross ")
+        if found:
+            lexer = shlex.shlex(rest.replace("...", " "), posix=True, punctuation_chars=False)
+            lexer.whitespace_split, lexer.commenters = True, "#"
+            try:
+                yield list(lexer)
+            except ValueError:  # a query over several lines
+                yield rest.split('"')[0].split()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_commands_and_their_options_exist(name: str) -> None:
+    group = typer.main.get_command(make_app())
+    assert isinstance(group, TyperGroup)
+    wrong = []
+    for words in commands((ROOT / name).read_text(encoding="utf-8")):
+        command = group.commands.get(words[0]) if words else group
+        parameters = command.params if command else []
+        known = {one for parameter in parameters for one in parameter.opts} | {"--help"}
+        options = {word.partition("=")[0] for word in words if word.startswith("--")}
+        passed_on = command is not None and command.context_settings.get("ignore_unknown_options")
+        if command is None or not (passed_on or options <= known):
+            wrong.append(" ".join(words))
+    assert not wrong
