@@ -1,4 +1,4 @@
-// What a core counts. Names are those of the output; see docs/interfaces.md, section 6.
+// What a core counts. The names are those of the report: docs/interfaces.md, section 6.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ enum class Stall : uint8_t {
     Fetch,       // fetches the rest of an instruction
     Dependence,  // waits for the result of an earlier instruction
     TakenBranch, // redirects the fetch
-    Mispredict,  // refetches after a wrong prediction
-    Hit,         // blocking core only: the L1 access itself
+    Mispredict,  // refetches after a misprediction
+    Hit,         // the L1 access itself, where the core waits for it
     L2,          // fill from the shared L2
     Memory,      // fill from memory
     Transfer,    // line comes from another core's cache
@@ -35,13 +35,22 @@ constexpr std::array<const char *, size_t(Stall::Count)> kStallNames = {
     "l2",           "memory", "transfer",   "upgrade",      "hold",       "forward",
     "store_buffer", "drain",  "fence",      "atomic",       "charge"};
 
+// Ordered by the rights that a copy gives.
 enum class Mesi : uint8_t { I, S, E, M, Count };
 constexpr std::array<const char *, size_t(Mesi::Count)> kMesiNames = {"I", "S", "E", "M"};
 
-// Event by state: for an access the state of the line in the core that makes it, before it; for
-// the rest the state of the copy that is lost.
-enum class Event : uint8_t { Load, Store, Atomic, Invalidated, Downgraded, Evicted, Count };
-constexpr std::array<const char *, size_t(Event::Count)> kEventNames = {
+// Counted by the state of a line: for the accesses, its state in the accessing core before the
+// access; for the rest, the state of the copy that is lost or downgraded.
+enum class CoherenceEvent : uint8_t {
+    Load,
+    Store,
+    Atomic,
+    Invalidated,
+    Downgraded,
+    Evicted,
+    Count
+};
+constexpr std::array<const char *, size_t(CoherenceEvent::Count)> kCoherenceEventNames = {
     "load", "store", "atomic", "invalidated", "downgraded", "evicted"};
 
 enum class Fence : uint8_t {
@@ -62,6 +71,8 @@ constexpr std::array<const char *, size_t(Fence::Count)> kFenceNames = {
     "mfence", "lfence", "sfence", "hwsync", "lwsync", "isync",
     "dmb",    "dmb_ld", "dmb_st", "dsb",    "isb"};
 
+// Costs of the operating system: stopping another thread, and so on (docs/interfaces.md, section
+// 5).
 enum class Charge : uint8_t { Stop, Park, Unpark, Wake, Switch, Count };
 constexpr std::array<const char *, size_t(Charge::Count)> kChargeNames = {"stop", "park", "unpark",
                                                                           "wake", "switch"};
@@ -72,13 +83,13 @@ struct Counts {
     uint64_t instructions = 0;
     uint64_t loads = 0, stores = 0; // plain ones: no part of an atomic
     uint64_t cas_won = 0, cas_lost = 0, rmw = 0;
-    uint64_t reservations_lost =
-        0; // store-conditionals that failed since another core took the line
+    // Store-conditionals that failed because another core had taken the line.
+    uint64_t reservations_lost = 0;
     uint64_t holds = 0;
     CountsBy<Fence> fences{};
     CountsBy<Charge> charges{};
     CountsBy<Stall> stalls{};
-    std::array<CountsBy<Mesi>, size_t(Event::Count)> coherence{};
+    std::array<CountsBy<Mesi>, size_t(CoherenceEvent::Count)> coherence{};
 };
 
 } // namespace lockcross

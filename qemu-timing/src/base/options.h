@@ -1,4 +1,4 @@
-// The options of a run: one table of names, defaults, bounds and descriptions.
+// The options of a run. One table (options.cc) has the name, default, bounds and meaning of each.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lockcross {
 
-// Latencies are in cycles, sizes in bytes; docs/interfaces.md, section 6, describes each.
+// Latencies are in cycles, sizes in bytes.
 struct Options {
     uint32_t width, lat_alu, lat_mul, lat_div, taken_branch, mispredict, predictor_entries,
         blocking, fetch_bytes, pipeline, micro_operations;
@@ -20,14 +20,16 @@ struct Options {
     uint32_t fence_dmb, fence_dmb_ld, fence_dmb_st, fence_dsb, fence_isb;
     uint32_t charge_stop, charge_park, charge_unpark, charge_wake, charge_switch;
     uint32_t seed, offset_max;
-    uint64_t max_instructions;
-    std::string out, events;
-    uint32_t clock_mhz = 1000; // of the log of lock events; nothing simulated depends on it
 
-    Options();
+    // Not in the table: they are wider, or nothing simulated depends on them.
+    uint64_t max_instructions = 0; // over all cores; 0: no limit
+    std::string out, events;       // where the report and the event log go; empty: nowhere
+    uint32_t clock_mhz = 1000;     // the clock that the event log names
+
+    Options(); // the defaults
 };
 
-// What is wrong with the options, by name, and what is allowed.
+// Names the option that is refused, and says what is allowed.
 struct OptionError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -36,15 +38,13 @@ struct OptionSpec {
     const char *name;
     uint32_t Options::*field;
     uint32_t value, low, high; // default and bounds, inclusive
-    const char *description;
+    const char *meaning;
 };
 
-// Every numeric option but max_instructions, which is wider than the rest.
 const std::vector<OptionSpec> &option_specs();
 
-// Reads "name=value" strings over the defaults.
-// Throws OptionError for an unknown name, a value that is no number or out of bounds, and for
-// sizes that do not make a cache.
+// Reads "name=value" strings over the defaults. Throws OptionError for an unknown name, a value
+// that is no whole number or out of bounds, and values that do not fit together.
 Options parse_options(const std::vector<std::string_view> &arguments);
 
 } // namespace lockcross

@@ -1,13 +1,17 @@
-// One simulated core: what its instructions do, and what it counts. How time passes is the matter
-// of ScheduledCore and PipelinedCore.
+// One simulated core: what its instructions do, and what it counts. How time passes is up to the
+// core model that derives from it (core_models/).
 #pragma once
 
+#include "base/counts.h"
+#include "base/options.h"
 #include "core/block.h"
-#include "memory/cache_hierarchy.h"
-#include "core/predictor.h"
+#include "core/branch_predictor.h"
+#include "memory/line_id.h"
+#include "memory/memory.h"
 #include "memory/store_buffer.h"
 
-#include <memory>
+#include <cstddef>
+#include <cstdint>
 
 namespace lockcross {
 
@@ -16,66 +20,63 @@ class Core {
     Core(const Options &options, uint32_t id, Memory &memory, Counts &counts);
     virtual ~Core() = default;
 
-    // Ends the block before, if there is one, and begins next.
-    virtual void enter(const Block &next) = 0;
-    // Ends the current block without a successor.
-    virtual void leave() = 0;
-
-    // The cycle at which the step's access competes for its line; after before_access.
-    virtual Cycle at(const Step &step) const = 0;
-    // The cycle behind the current block.
-    virtual Cycle end_of_block() const = 0;
-
-    // What an access waits for before it is made, and before it competes for its line.
-    virtual void before_access(const Step &step) = 0;
-    // Accesses: the address counts from the image's start, size in bytes.
-    virtual void load(const Step &step, uint64_t address, uint32_t size) = 0;
-    virtual void store(const Step &step, uint64_t address, uint32_t size) = 0;
-    void load_linked(const Step &step, uint64_t address, uint32_t size);
-    // won: the functional outcome.
-    void cas(const Step &step, uint64_t address, uint32_t size, bool won);
-    void rmw(const Step &step, uint64_t address, uint32_t size);
-    // accessed: false when it failed before it came to the memory.
-    void store_conditional(const Step &step, uint64_t address, uint32_t size, bool accessed,
-                           bool won);
-    void fence(const Step &step);
-    void charge(const Step &step);
     // The core begins its work at that cycle; its own cycles count from there.
     virtual void start_at(Cycle cycle) = 0;
-    // Cycles from the core's start to the end of the current block.
-    Cycle cycles() const { return end_of_block() - start_; }
+    // Ends the block before, if there is one, and begins the next.
+    virtual void begin_block(const Block &next) = 0;
+    // Ends the current block, which has no successor.
+    virtual void end_block() = 0;
+    // The cycle behind the current block.
+    virtual Cycle block_end() const = 0;
 
-    bool reservation_lost() const { return reserving_ && !memory_.reserved(id_); }
+    // Accounts for what an access waits for before it competes for its line.
+    virtual void before_access(const TimedInsn &insn) = 0;
+    // The cycle at which the access competes for its line; to be asked after before_access.
+    virtual Cycle access_cycle(const TimedInsn &insn) const = 0;
+
+    // Accesses. The address counts from the start of the image, the size in bytes.
+    virtual void load(const TimedInsn &insn, uint64_t address, uint32_t size) = 0;
+    virtual void store(const TimedInsn &insn, uint64_t address, uint32_t size) = 0;
+    void load_linked(const TimedInsn &insn, uint64_t address, uint32_t size);
+    // won: it changed memory.
+    void cas(const TimedInsn &insn, uint64_t address, uint32_t size, bool won);
+    void rmw(const TimedInsn &insn, uint64_t address, uint32_t size);
+    // accessed: false when it failed without an access of memory.
+    void store_conditional(const TimedInsn &insn, uint64_t address, uint32_t size, bool accessed,
+                           bool won);
+    void fence(const TimedInsn &insn);
+    void charge(const TimedInsn &insn);
+
+    // Whether the store-conditional of the last load-linked has to fail.
+    bool reservation_lost() const { return reserving_ && !memory_.is_reserved(id_); }
+    // From the core's start to the end of the current block.
+    Cycle cycles() const { return block_end() - start_; }
     Cycle stall_sum() const;
     const Counts &counts() const { return counts_; }
 
   protected:
-    // An atomic operation that takes the line and then holds it for `latency`.
-    virtual void exclusive(const Step &step, uint64_t address, uint32_t size, uint32_t latency) = 0;
+    // An atomic operation, which takes the line and then holds it for `latency`.
+    virtual void atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
+                        uint32_t latency) = 0;
     // A store-conditional that fails without an access.
-    virtual void fail_conditional(const Step &step) = 0;
-    virtual void wait_for_fence(const Step &step, Cycle latency) = 0;
-    virtual void wait_for_charge(const Step &step, Cycle cycles) = 0;
+    virtual void fail_conditional(const TimedInsn &insn) = 0;
+    virtual void wait_for_fence(const TimedInsn &insn, Cycle latency) = 0;
+    virtual void wait_for_charge(const TimedInsn &insn, Cycle cycles) = 0;
 
     void count(Stall cause, Cycle cycles) { counts_.stalls[size_t(cause)] += cycles; }
     LineId line_of(uint64_t address) const { return LineId(address / options_.line); }
-    Cycle fence_latency(Fence kind) const;
 
     const Options &options_;
     uint32_t id_;
     Memory &memory_;
     Counts &counts_;
-    StoreBuffer buffer_;
-    Predictor predictor_;
+    StoreBuffer store_buffer_;
+    BranchPredictor predictor_;
     const Block *block_ = nullptr;
     Cycle start_ = 0;
 
   private:
     bool reserving_ = false; // between a load-linked and its store-conditional
 };
-
-// The core that the options ask for.
-std::unique_ptr<Core> make_core(const Options &options, uint32_t id, Memory &memory,
-                                Counts &counts);
 
 } // namespace lockcross

@@ -1,34 +1,42 @@
-// AArch64: memory, branches and barriers from the fields of the instruction, since Capstone 4 lacks
-// the atomics of ARMv8.1; the registers of the rest through Capstone.
+// AArch64. Memory, branches and barriers come from the fields of the instruction, since Capstone 4
+// lacks the atomics of ARMv8.1; the registers of the rest come from Capstone.
+#include "base/counts.h"
+#include "base/registers.h"
 #include "isa/capstone_handle.h"
+#include "isa/decoder.h"
 #include "isa/insn.h"
+
+#include <capstone/capstone.h>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 
 namespace lockcross {
 
 namespace {
 
-constexpr uint64_t kFlags = reg_bit(32);
+constexpr RegisterSet kFlags = register_bit(32);
 constexpr uint32_t kFirstCharge = 112; // hint number; docs/interfaces.md, section 5
 
-uint64_t field_bit(uint32_t word, unsigned shift) {
+RegisterSet field_bit(uint32_t word, unsigned shift) {
     unsigned reg = (word >> shift) & 31;
-    return reg == 31 ? 0 : reg_bit(reg); // 31 is the zero register
+    return reg == 31 ? 0 : register_bit(reg); // 31 is the zero register
 }
-uint64_t base_bit(uint32_t word) { return reg_bit((word >> 5) & 31); } // 31 is the stack pointer
+RegisterSet base_bit(uint32_t word) { return register_bit((word >> 5) & 31); } // 31 is sp
 
-uint64_t bit_of(uint16_t reg) {
+RegisterSet bit_of(uint16_t reg) {
     if (reg >= ARM64_REG_W0 && reg <= ARM64_REG_W30)
-        return reg_bit(reg - ARM64_REG_W0);
+        return register_bit(reg - ARM64_REG_W0);
     if (reg >= ARM64_REG_X0 && reg <= ARM64_REG_X28)
-        return reg_bit(reg - ARM64_REG_X0);
+        return register_bit(reg - ARM64_REG_X0);
     switch (reg) {
     case ARM64_REG_X29:
-        return reg_bit(29);
+        return register_bit(29);
     case ARM64_REG_X30:
-        return reg_bit(30);
+        return register_bit(30);
     case ARM64_REG_SP:
     case ARM64_REG_WSP:
-        return reg_bit(31);
+        return register_bit(31);
     case ARM64_REG_NZCV:
         return kFlags;
     default:
@@ -68,7 +76,7 @@ Fence fence_of(uint32_t w) {
     return Fence::Count;
 }
 
-// Barriers, hints. Returns true when the instruction is one.
+// Barriers and hints. Returns whether the instruction is one.
 bool decode_system(uint32_t w, Insn &insn) {
     insn.fence = fence_of(w);
     if (insn.fence != Fence::Count) {
@@ -86,7 +94,7 @@ bool decode_system(uint32_t w, Insn &insn) {
 }
 
 // Load-acquire, store-release, exclusives and compare-and-swap: "load/store exclusive" in the Arm
-// architecture's encoding index. Returns true when the instruction is one.
+// architecture's encoding index. Returns whether the instruction is one.
 bool decode_ordered(uint32_t w, Insn &insn) {
     if ((w & 0x3f000000) != 0x08000000)
         return false;
@@ -115,7 +123,7 @@ bool decode_ordered(uint32_t w, Insn &insn) {
     return true;
 }
 
-// Atomic memory operations of ARMv8.1 and LDAPR. Returns true when the instruction is one.
+// Atomic memory operations of ARMv8.1, and LDAPR. Returns whether the instruction is one.
 bool decode_atomic(uint32_t w, Insn &insn) {
     if ((w & 0x3b200c00) != 0x38200000)
         return false;
@@ -123,7 +131,7 @@ bool decode_atomic(uint32_t w, Insn &insn) {
     insn.reads = base_bit(w);
     insn.writes = field_bit(w, 0);
     if ((w & 0x3ffffc00) == 0x38bfc000) {
-        insn.effect = Effect::Memory; // an acquire that may pass an earlier release
+        insn.effect = Effect::Memory; // LDAPR: an acquire that may pass an earlier release
         return true;
     }
     insn.effect = Effect::Rmw;
@@ -133,9 +141,9 @@ bool decode_atomic(uint32_t w, Insn &insn) {
     return true;
 }
 
-// Capstone 4 gives the registers of aliases wrongly: the first operand of cmp, cmn and tst counts
-// as written, the target of mov, lsl, sxtw and their like as read. Returns true when the
-// instruction is one of those.
+// Aliases whose registers Capstone 4 gets wrong: it counts the first operand of cmp, cmn and tst as
+// written, and the target of mov, lsl, sxtw and the like as read. Returns whether the instruction
+// is one of them.
 bool decode_alias(uint32_t w, Insn &insn) {
     bool add_immediate = (w & 0x3f00001f) == 0x3100001f; // cmp, cmn
     bool add_register = (w & 0x3f00001f) == 0x2b00001f;  // shifted or extended
@@ -161,13 +169,13 @@ bool decode_alias(uint32_t w, Insn &insn) {
 
 bool is_pair(uint32_t w) { return (w & 0x3a000000) == 0x28000000; } // ldp, stp, ldpsw
 
-// gem5 adds up the address of a pair, and writes the base register back, by operations of their
-// own, and stores a pair by two stores.
+// As gem5 cracks it: adding up the address of a pair and writing the base register back are
+// operations of their own, and a pair of 64-bit registers is stored by two stores.
 void crack(uint32_t w, Insn &insn) {
     bool pair = is_pair(w), load = w >> 22 & 1;
-    bool post = insn.address_write && (pair ? (w >> 23 & 3) == 1 : (w >> 10 & 3) == 1);
+    bool post = insn.address_writes && (pair ? (w >> 23 & 3) == 1 : (w >> 10 & 3) == 1);
     bool wide = w >> 31;
-    if (!pair && !insn.address_write)
+    if (!pair && !insn.address_writes)
         return;
     size_t count = 0;
     if (pair && !post)
@@ -175,16 +183,15 @@ void crack(uint32_t w, Insn &insn) {
     if (pair && !load && wide)
         insn.micro_ops[count++] = 's';
     insn.micro_ops[count++] = load ? 'l' : 's';
-    if (insn.address_write)
+    if (insn.address_writes)
         insn.micro_ops[count++] = 'o';
 }
 
 class ArmDecoder : public Decoder {
   public:
-    Insn decode(const uint8_t *bytes, size_t size, uint64_t address) override {
+    Insn decode(const uint8_t *code, size_t size, uint64_t address) override {
         Insn insn;
-        uint32_t w = uint32_t(bytes[0]) | uint32_t(bytes[1]) << 8 | uint32_t(bytes[2]) << 16 |
-                     uint32_t(bytes[3]) << 24;
+        uint32_t w = instruction_word(code);
         if (decode_system(w, insn) || decode_ordered(w, insn) || decode_atomic(w, insn) ||
             decode_alias(w, insn))
             return insn;
@@ -195,15 +202,15 @@ class ArmDecoder : public Decoder {
             insn.latency = Latency::Mul;
         if ((w & 0x7fe0f800) == 0x1ac00800)
             insn.latency = Latency::Div;
-        const cs_insn *c = capstone_.disassemble(bytes, size, address);
+        const cs_insn *c = capstone_.disassemble(code, size, address);
         if (c)
-            capstone_.registers(c, insn.reads, insn.writes, bit_of);
+            capstone_.add_registers(c, insn.reads, insn.writes, bit_of);
         if ((w & 0x0a000000) == 0x08000000) {
             insn.effect = Effect::Memory;
             insn.latency = Latency::Load;
             if (c && c->detail->arm64.writeback) {
-                insn.address_write = base_bit(w);
-                insn.writes &= ~insn.address_write;
+                insn.address_writes = base_bit(w);
+                insn.writes &= ~insn.address_writes;
             }
             insn.address_reads = insn.reads;
             if (is_pair(w))

@@ -1,9 +1,15 @@
-// 64-bit POWER, little-endian, from the fields of the instruction (Power ISA 3.0B, book I):
-// Capstone 4 gives no register access for it, and the fields are fixed.
+// 64-bit POWER, little-endian, from the fields of the instruction (Power ISA 3.0B, book I).
+// Capstone 4 does not know which registers POWER instructions read and write.
+#include "base/counts.h"
+#include "base/registers.h"
+#include "isa/decoder.h"
 #include "isa/insn.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <memory>
 
 namespace lockcross {
 
@@ -12,9 +18,9 @@ namespace {
 constexpr unsigned kLink = 40, kCount = 41, kCarry = 42;
 constexpr unsigned kFirstCharge = 20; // or rX,rX,rX; docs/interfaces.md, section 5
 
-constexpr uint64_t bit(unsigned reg) { return uint64_t(1) << reg; }
-constexpr uint64_t cr_field(unsigned field) { return bit(32 + field); }
-constexpr uint64_t kAllCr = uint64_t(0xff) << 32;
+constexpr RegisterSet bit(unsigned reg) { return register_bit(reg); }
+constexpr RegisterSet cr_field(unsigned field) { return register_bit(32 + field); }
+constexpr RegisterSet kAllCr = RegisterSet(0xff) << 32;
 
 struct Fields {
     uint32_t word;
@@ -26,27 +32,27 @@ struct Fields {
     unsigned xo9() const { return word >> 1 & 0x1ff; }
     unsigned xo5() const { return word >> 1 & 31; }
     bool low() const { return word & 1; } // Rc, LK
-    uint64_t ra_or_zero() const { return ra() ? bit(ra()) : 0; }
+    RegisterSet ra_or_zero() const { return ra() ? bit(ra()) : 0; }
 };
 
 template <size_t N> bool one_of(unsigned value, const unsigned (&set)[N]) {
     return std::find(std::begin(set), std::end(set), value) != std::end(set);
 }
 
-void load(Insn &insn, const Fields &f, uint64_t address, bool update) {
+void load(Insn &insn, const Fields &f, RegisterSet address, bool update) {
     insn.effect = Effect::Memory;
     insn.latency = Latency::Load;
     insn.reads = address;
     insn.writes = bit(f.rt());
     if (update)
-        insn.address_write = bit(f.ra());
+        insn.address_writes = bit(f.ra());
 }
 
-void store(Insn &insn, const Fields &f, uint64_t address, bool update) {
+void store(Insn &insn, const Fields &f, RegisterSet address, bool update) {
     insn.effect = Effect::Memory;
     insn.reads = address | bit(f.rt());
     if (update)
-        insn.address_write = bit(f.ra());
+        insn.address_writes = bit(f.ra());
 }
 
 void conditional_branch(Insn &insn, const Fields &f, Branch always, Branch otherwise) {
@@ -63,7 +69,7 @@ void conditional_branch(Insn &insn, const Fields &f, Branch always, Branch other
         insn.writes |= bit(kLink);
 }
 
-void logical(Insn &insn, const Fields &f, uint64_t reads, bool record) {
+void logical(Insn &insn, const Fields &f, RegisterSet reads, bool record) {
     insn.reads = reads;
     insn.writes = bit(f.ra());
     if (record)
@@ -93,7 +99,8 @@ void decode_19(Insn &insn, const Fields &f) {
     }
 }
 
-// Loads, stores, reservations and barriers of opcode 31. Returns true when it is one.
+// Loads, stores, load-reserves, store-conditionals and barriers of opcode 31. Returns whether the
+// instruction is one.
 bool decode_31_memory(Insn &insn, const Fields &f) {
     static const unsigned loads[] = {21, 23, 87, 279, 341, 343, 532, 534, 790};
     static const unsigned update_loads[] = {53, 55, 119, 311, 373, 375};
@@ -102,7 +109,7 @@ bool decode_31_memory(Insn &insn, const Fields &f) {
     static const unsigned load_reserves[] = {20, 52, 84, 116};
     static const unsigned store_conditionals[] = {150, 214, 694, 726};
     unsigned xo = f.xo10();
-    uint64_t address = f.ra_or_zero() | bit(f.rb());
+    RegisterSet address = f.ra_or_zero() | bit(f.rb());
     if (one_of(xo, loads) || one_of(xo, update_loads)) {
         load(insn, f, address, one_of(xo, update_loads));
     } else if (one_of(xo, stores) || one_of(xo, update_stores)) {
@@ -110,11 +117,11 @@ bool decode_31_memory(Insn &insn, const Fields &f) {
     } else if (one_of(xo, load_reserves)) {
         load(insn, f, address, false);
         insn.effect = Effect::LoadLinked;
-        insn.plain = true; // as in gem5, which keeps the reservation apart from the memory
+        insn.plain_access = true; // as in gem5, which keeps the reservation outside of the memory
     } else if (one_of(xo, store_conditionals)) {
         store(insn, f, address, false);
         insn.effect = Effect::StoreConditional;
-        insn.plain = true;
+        insn.plain_access = true;
         insn.latency = Latency::Load;
         insn.writes = cr_field(0);
     } else if (xo == 598 || xo == 854) { // sync, eieio
@@ -128,7 +135,10 @@ bool decode_31_memory(Insn &insn, const Fields &f) {
 
 void decode_31_moves(Insn &insn, const Fields &f) {
     unsigned spr = f.ra() | f.rb() << 5;
-    uint64_t special = spr == 8 ? bit(kLink) : spr == 9 ? bit(kCount) : spr == 1 ? bit(kCarry) : 0;
+    RegisterSet special = spr == 8   ? bit(kLink)
+                          : spr == 9 ? bit(kCount)
+                          : spr == 1 ? bit(kCarry)
+                                     : 0;
     switch (f.xo10()) {
     case 339: // mfspr
         insn.reads = special;
@@ -146,7 +156,7 @@ void decode_31_moves(Insn &insn, const Fields &f) {
         insn.reads = bit(f.rt());
         insn.writes = kAllCr;
         return;
-    default: // cache hints and what else has no register of interest
+    default: // cache hints and the like: no register that the model follows
         return;
     }
 }
@@ -234,7 +244,7 @@ void decode_rotate(Insn &insn, const Fields &f) {
     bool immediate_logic = opcode >= 24 && opcode <= 29;
     if (immediate_logic && f.rt() == f.ra() && (f.word & 0xffff) == 0 && opcode < 28)
         return; // nop
-    uint64_t reads = bit(f.rt());
+    RegisterSet reads = bit(f.rt());
     bool inserts = opcode == 20 || (opcode == 30 && (f.word >> 2 & 7) == 3); // rlwimi, rldimi
     if (inserts)
         reads |= bit(f.ra());
@@ -246,9 +256,8 @@ void decode_rotate(Insn &insn, const Fields &f) {
 
 class PpcDecoder : public Decoder {
   public:
-    Insn decode(const uint8_t *bytes, size_t, uint64_t) override {
-        Fields f{uint32_t(bytes[0]) | uint32_t(bytes[1]) << 8 | uint32_t(bytes[2]) << 16 |
-                 uint32_t(bytes[3]) << 24};
+    Insn decode(const uint8_t *code, size_t, uint64_t) override {
+        Fields f{instruction_word(code)};
         Insn insn;
         unsigned opcode = f.opcode();
         if (opcode >= 7 && opcode <= 15) {

@@ -1,17 +1,25 @@
 // x86-64, through Capstone.
+#include "base/counts.h"
+#include "base/registers.h"
 #include "isa/capstone_handle.h"
+#include "isa/crack_x86.h"
+#include "isa/decoder.h"
 #include "isa/insn.h"
-#include "isa/micro_ops_x86.h"
+
+#include <capstone/capstone.h>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 
 namespace lockcross {
 
 namespace {
 
-constexpr uint64_t kFlags = reg_bit(32);
+constexpr RegisterSet kFlags = register_bit(32);
 constexpr unsigned kStackPointer = 4;
 constexpr int64_t kChargeMarker = 0x4c580000; // docs/interfaces.md, section 5
 
-// The number in the instruction encoding of a general register of any width; -1 for the others.
+// The number of a general register of any width, as instructions encode it; -1 for the others.
 int general_register(uint16_t reg) {
     static const uint16_t families[16][5] = {
         {X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL, X86_REG_AH},
@@ -39,11 +47,11 @@ int general_register(uint16_t reg) {
     return -1;
 }
 
-uint64_t bit_of(uint16_t reg) {
+RegisterSet bit_of(uint16_t reg) {
     if (reg == X86_REG_EFLAGS)
         return kFlags;
     int number = general_register(reg);
-    return number < 0 ? 0 : reg_bit(unsigned(number));
+    return number < 0 ? 0 : register_bit(unsigned(number));
 }
 
 Branch branch_of(const cs_insn *c) {
@@ -92,8 +100,8 @@ const cs_x86_op *memory_operand(const cs_insn *c) {
     return nullptr;
 }
 
-// Whether what is written is what was loaded, with no operation in between.
-bool only_loads(unsigned id) {
+// Whether it writes what it loads, with no operation in between.
+bool only_moves(unsigned id) {
     return id == X86_INS_MOV || id == X86_INS_MOVZX || id == X86_INS_MOVSX ||
            id == X86_INS_MOVSXD || id == X86_INS_MOVABS || id == X86_INS_XCHG ||
            id == X86_INS_CMPXCHG || uses_stack(id);
@@ -103,18 +111,18 @@ void decode_memory(const cs_insn *c, Insn &insn) {
     const cs_x86_op *memory = memory_operand(c);
     if (uses_stack(c->id)) {
         insn.effect = Effect::Memory;
-        insn.address_write = insn.address_reads = reg_bit(kStackPointer);
-        insn.writes &= ~insn.address_write;
+        insn.address_writes = insn.address_reads = register_bit(kStackPointer);
+        insn.writes &= ~insn.address_writes;
         insn.latency = Latency::Load;
     }
     if (!memory || c->id == X86_INS_LEA)
         return;
     insn.address_reads |= bit_of(uint16_t(memory->mem.base)) | bit_of(uint16_t(memory->mem.index));
     insn.effect = Effect::Memory;
-    if (only_loads(c->id)) {
+    if (only_moves(c->id)) {
         insn.latency = Latency::Load;
     } else {
-        insn.loads = true;
+        insn.load_op = true;
     }
     bool locked = c->detail->x86.prefix[0] == X86_PREFIX_LOCK;
     if (locked || c->id == X86_INS_XCHG) {
@@ -122,24 +130,24 @@ void decode_memory(const cs_insn *c, Insn &insn) {
         insn.acquire = insn.release = true;
         insn.writes |= kFlags;
         if (c->id == X86_INS_CMPXCHG)
-            insn.writes |= reg_bit(0);
+            insn.writes |= register_bit(0); // rax
     }
 }
 
 class X86Decoder : public Decoder {
   public:
-    Insn decode(const uint8_t *bytes, size_t size, uint64_t address) override {
+    Insn decode(const uint8_t *code, size_t size, uint64_t address) override {
         Insn insn;
-        const cs_insn *c = capstone_.disassemble(bytes, size, address);
+        const cs_insn *c = capstone_.disassemble(code, size, address);
         if (!c)
             return insn;
-        insn.micro_ops = x86_micro_ops(c);
+        insn.micro_ops = crack_x86(c);
         insn.size = uint8_t(c->size);
         if (c->id == X86_INS_NOP) {
             decode_charge(c, insn);
             return insn;
         }
-        capstone_.registers(c, insn.reads, insn.writes, bit_of);
+        capstone_.add_registers(c, insn.reads, insn.writes, bit_of);
         insn.branch = branch_of(c);
         insn.fence = fence_of(c->id);
         if (insn.fence != Fence::Count) {

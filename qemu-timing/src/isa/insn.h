@@ -1,19 +1,17 @@
 // What the timing model knows of an instruction.
 #pragma once
 
-#include "core/predictor.h"
 #include "base/counts.h"
+#include "base/registers.h"
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 
 namespace lockcross {
 
 enum class Latency : uint8_t { Alu, Mul, Div, Load };
 
+// What an instruction does beyond its registers.
 enum class Effect : uint8_t {
     None,
     Memory,           // plain loads and stores
@@ -25,46 +23,48 @@ enum class Effect : uint8_t {
     Charge
 };
 
-// Registers are bits: 0 to 31 general, 32 condition flags (POWER: 32 to 39, a field each), 40
-// upwards the other special ones. A register that the model does not follow has no bit.
+enum class Branch : uint8_t {
+    None,
+    Direct,
+    Conditional,
+    Indirect,
+    Call,
+    IndirectCall,
+    Return,
+    ConditionalReturn
+};
+
+// The kinds of an instruction's micro-operations, one letter each, in order: o a simple operation,
+// i one that makes a constant, l a load, s a store, x a multiplication, d a division, f a full
+// fence, n nothing. Ends with a zero.
+using MicroOpKinds = std::array<char, 16>;
+
+// Registers 0 to 31 are the general ones, 32 the condition flags (POWER: 32 to 39, one for each
+// field), 40 and up the other special ones. What the model does not follow is in no set.
 struct Insn {
-    uint64_t reads = 0;
-    uint64_t writes = 0;        // ready after `latency`
-    uint64_t address_write = 0; // base register of an update form: ready after one simple operation
+    RegisterSet reads = 0;
+    RegisterSet writes = 0;         // ready after `latency`
+    RegisterSet address_writes = 0; // an updated base register: ready after a simple operation
     Latency latency = Latency::Alu;
-    bool loads = false; // `latency` begins when an operand has come from memory
+    bool load_op = false; // computes with an operand from memory: `latency` begins when it is there
     Effect effect = Effect::None;
     Branch branch = Branch::None;
-    Fence fence = Fence::Count;
-    Charge charge = Charge::Count;
-    // Kinds of micro-operations (micro_ops.cc), for a core that cracks instructions; none: it is
-    // one. The last byte is zero.
-    std::array<char, 16> micro_ops{};
-    uint8_t size = 0;           // bytes; only where instructions differ in it
-    uint8_t pair_bytes = 0;     // of each of the two registers that it loads or stores; 0: one
-    uint64_t address_reads = 0; // of `reads`, what its micro-operations that load need
-    // A load-linked or store-conditional that a pipeline treats as a plain access.
-    bool plain = false;
+    Fence fence = Fence::Count;    // Count: none
+    Charge charge = Charge::Count; // Count: none
+
     // Of a memory access; acquire: it also stays behind earlier release stores.
     bool acquire = false, release = false;
+    uint8_t pair_bytes = 0; // of each of the two registers that it loads or stores; 0: no pair
+
+    // For a core with a pipeline.
+    MicroOpKinds micro_ops{};      // empty: the instruction is one micro-operation
+    RegisterSet address_reads = 0; // of `reads`, what the micro-operations that load need
+    bool plain_access = false;     // a load-linked or store-conditional that counts as plain there
+    uint8_t size = 0;              // bytes; only where instructions differ in size
 
     bool is_atomic() const {
         return effect == Effect::Cas || effect == Effect::Rmw || effect == Effect::StoreConditional;
     }
 };
-
-class Decoder {
-  public:
-    virtual ~Decoder() = default;
-    // bytes: size bytes of the instruction at address.
-    virtual Insn decode(const uint8_t *bytes, size_t size, uint64_t address) = 0;
-};
-
-// isa: "x86_64", "ppc64le" or "aarch64"; null for any other.
-std::unique_ptr<Decoder> make_decoder(const std::string &isa);
-
-std::unique_ptr<Decoder> make_x86_decoder();
-std::unique_ptr<Decoder> make_ppc_decoder();
-std::unique_ptr<Decoder> make_arm_decoder();
 
 } // namespace lockcross

@@ -4,8 +4,8 @@ namespace lockcross {
 
 namespace {
 
-// What the micro-operations of one instruction hand each other; no instruction's own registers.
-constexpr uint64_t kConstant = uint64_t(1) << 62, kResult = uint64_t(1) << 63;
+// What the micro-operations of one instruction pass to each other: registers of no instruction.
+constexpr RegisterSet kConstant = register_bit(62), kResult = register_bit(63);
 
 Unit unit_of(const Insn &insn) {
     switch (insn.effect) {
@@ -24,17 +24,17 @@ Unit unit_of(const Insn &insn) {
 MicroOp whole(const Insn &insn) {
     MicroOp op;
     op.reads = insn.reads;
-    op.writes = insn.writes | insn.address_write;
+    op.writes = insn.writes | insn.address_writes;
     op.unit = unit_of(insn);
     op.fence = insn.effect == Effect::Fence;
-    op.charge = insn.effect == Effect::Charge;
     return op;
 }
 
+// kind: see MicroOpKinds.
 MicroOp part(const Insn &insn, char kind) {
     MicroOp op;
     op.reads = insn.reads | kConstant | kResult;
-    op.writes = insn.writes | insn.address_write | kResult;
+    op.writes = insn.writes | insn.address_writes | kResult;
     switch (kind) {
     case 'i':
         op.reads = 0;
@@ -59,7 +59,7 @@ MicroOp part(const Insn &insn, char kind) {
         op.reads = op.writes = 0;
         break;
     case 'n':
-        op.unit = Unit::Free;
+        op.unit = Unit::None;
         op.reads = op.writes = 0;
         break;
     default:
@@ -70,18 +70,22 @@ MicroOp part(const Insn &insn, char kind) {
 
 } // namespace
 
-void append_micro_ops(const Insn &insn, bool cracked, std::vector<MicroOp> &ops) {
-    size_t first = ops.size();
-    // A charge is one, however the no-op that stands for it is made.
-    if (cracked && insn.micro_ops[0] && insn.effect != Effect::Charge) {
-        for (char kind : insn.micro_ops) {
-            if (kind)
-                ops.push_back(part(insn, kind));
-        }
-    } else {
-        ops.push_back(whole(insn));
+void append_micro_ops(const Insn &insn, uint64_t address, uint32_t size, bool cracked,
+                      std::vector<MicroOp> &ops) {
+    auto append = [&, first = true](MicroOp op) mutable {
+        op.first = first;
+        op.address = address;
+        op.size = size;
+        ops.push_back(op);
+        first = false;
+    };
+    // A charge is one micro-operation, whatever the no-op that stands for it is cracked into.
+    if (!cracked || !insn.micro_ops[0] || insn.effect == Effect::Charge)
+        return append(whole(insn));
+    for (char kind : insn.micro_ops) {
+        if (kind)
+            append(part(insn, kind));
     }
-    ops[first].first = true;
 }
 
 } // namespace lockcross

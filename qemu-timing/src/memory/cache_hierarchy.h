@@ -1,54 +1,41 @@
-// The coherent memory system: private L1 data caches, a shared inclusive L2, and a full-map MESI
-// directory.
-//
-// Clock: every access is given the cycle at which it begins, and accesses arrive in the order in
-// which the program makes them (see turns.h). Coherence state changes at once, since QEMU has
-// already performed the access; the time it takes is returned and kept with the line. Hence the
-// hold rule: while an access is in flight, a conflicting access of another core to the line (one of
-// the two a write) waits for its end before its own latency begins. A reader can thus never hit a
-// copy that a buffered store of another core has made stale.
+// Private L1 data caches, a shared inclusive L2, and a full-map MESI directory.
 //
 // Invariants: a line in E or M has exactly one sharer; a line in I has none; whatever is in an L1
 // is in the L2.
 #pragma once
 
-#include "base/options.h"
 #include "base/counts.h"
+#include "base/options.h"
+#include "memory/line_id.h"
+#include "memory/memory.h"
 #include "memory/tags.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace lockcross {
 
-// The time an access takes beyond that of an L1 hit: hold, then latency, whose cause is named.
-struct Fill {
-    Cycle hold = 0;
-    Cycle latency = 0;
-    Stall cause = Stall::Hit;
-};
-
-class Memory {
+class CacheHierarchy final : public Memory {
   public:
-    // lines: number of lines of the program's image; counts: one entry a core, kept by the caller.
-    Memory(const Options &options, uint32_t lines, std::vector<Counts> &counts);
+    // lines: of the program's image; counts: one entry for each core, kept by the caller.
+    CacheHierarchy(const Options &options, uint32_t lines, std::vector<Counts> &counts);
 
-    Fill read(uint32_t core, LineId line, Cycle now);
-
-    // Makes the line exclusive (M) to core. event is Store or Atomic.
-    Fill own(uint32_t core, LineId line, Cycle now, Event event);
-
-    // The write that core began with own() is in flight until then.
-    void write_until(uint32_t core, LineId line, Cycle until);
-
-    // Load-linked reservation of core on line; taken away when another core owns the line.
-    void reserve(uint32_t core, LineId line) { reservations_[core] = line; }
-    bool reserved(uint32_t core) const { return reservations_[core] != kNoLine; }
-    void unreserve(uint32_t core) { reservations_[core] = kNoLine; }
+    AccessDelay read(uint32_t core, LineId line, Cycle now) override;
+    AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now,
+                              CoherenceEvent access) override;
+    void write_in_flight_until(uint32_t core, LineId line, Cycle until) override;
+    bool is_exclusive(uint32_t core, LineId line) const override {
+        return state(core, line) >= Mesi::E;
+    }
+    void reserve(uint32_t core, LineId line) override { reservations_[core] = line; }
+    bool is_reserved(uint32_t core) const override { return reservations_[core] != kNoLine; }
+    void clear_reservation(uint32_t core) override { reservations_[core] = kNoLine; }
 
     Mesi state(uint32_t core, LineId line) const;
-    uint32_t lines() const { return uint32_t(lines_.size()); }
 
   private:
+    // A line's directory entry, and its accesses in flight.
     struct Line {
         uint64_t sharers = 0; // bit per core
         Mesi state = Mesi::I; // of all sharers
@@ -56,16 +43,16 @@ class Memory {
         uint8_t writer = 0, reader = 0; // of the accesses in flight
         Stall fill_cause = Stall::Hit;
         Cycle write_until = 0, read_until = 0;
-        Cycle fill_until = 0; // when the copy of its owner holds the data
+        Cycle fill_until = 0; // when its owner's copy holds the data
     };
 
-    Fill fetch(Line &line, LineId id);
-    Cycle held(uint32_t core, const Line &line, Cycle now, bool write);
+    AccessDelay fill_from_below(Line &line, LineId id);
+    Cycle hold_for_conflict(uint32_t core, const Line &line, Cycle now, bool write);
     void invalidate_others(uint32_t core, Line &line, LineId id);
-    void drop(uint32_t core, Line &line, LineId id, Event event);
-    void install(uint32_t core, LineId id);
-    void enter_l2(LineId id);
-    uint64_t &count(uint32_t core, Event event, Mesi state) {
+    void drop_copy(uint32_t core, Line &line, LineId id, CoherenceEvent why);
+    void insert_in_l1(uint32_t core, LineId id);
+    void insert_in_l2(LineId id);
+    uint64_t &count(uint32_t core, CoherenceEvent event, Mesi state) {
         return counts_[core].coherence[size_t(event)][size_t(state)];
     }
 
@@ -74,7 +61,7 @@ class Memory {
     std::vector<Line> lines_;
     std::vector<Tags> l1_;
     Tags l2_;
-    std::vector<LineId> reservations_;
+    std::vector<LineId> reservations_; // of each core
 };
 
 } // namespace lockcross

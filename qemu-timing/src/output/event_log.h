@@ -3,20 +3,21 @@
 
 #include "base/counts.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 namespace lockcross {
 
-constexpr uint32_t kEventsVersion = 1;
-constexpr size_t kMaxEvents = 4'000'000; // 64 MB
+constexpr size_t kMaxLockEvents = 4'000'000; // 64 MB
 
-// What a program says of a lock operation.
+// What a program reports of a lock operation.
 struct LockEvent {
     Cycle cycle;
     uint32_t core;
-    uint32_t object; // address, from the image's start
+    uint32_t object; // address, from the start of the image
     uint16_t thread;
     uint8_t kind, state;
 };
@@ -24,14 +25,14 @@ struct LockEvent {
 class EventLog {
   public:
     // An object with a lock was made, in the region of interest or before it.
-    void object_made(uint64_t address) { made_.insert(address); }
+    void add_object(uint64_t address) { objects_.insert(address); }
     // False when the log is full.
     bool add(const LockEvent &event);
-    // The whole file: header, then the events by cycle, those of one cycle by core.
+    // The whole file: the header, then the events by cycle, those of one cycle by core.
     std::string to_bytes(uint64_t image, uint32_t clock_mhz) const;
 
   private:
-    std::unordered_set<uint64_t> made_;
+    std::unordered_set<uint64_t> objects_;
     std::vector<LockEvent> events_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -38,8 +39,8 @@ Json core_json(size_t core, Cycle start, Cycle cycles, const Counts &counts) {
     object["holds"] = counts.holds;
     object["stalls"] = by_name(kStallNames, counts.stalls);
     Json &coherence = object["coherence"];
-    for (size_t event = 0; event < kEventNames.size(); event++)
-        coherence[kEventNames[event]] = by_name(kMesiNames, counts.coherence[event]);
+    for (size_t event = 0; event < kCoherenceEventNames.size(); event++)
+        coherence[kCoherenceEventNames[event]] = by_name(kMesiNames, counts.coherence[event]);
     return object;
 }
 

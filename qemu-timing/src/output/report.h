@@ -1,9 +1,10 @@
-// The JSON document of a run; docs/interfaces.md, section 6.
+// The report of a run, a JSON document: docs/interfaces.md, section 6.
 #pragma once
 
-#include "base/options.h"
 #include "base/counts.h"
+#include "base/options.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Report {
     std::vector<PhaseMark> phases;
 };
 
+// counts: of each core.
 std::string to_json(const Report &report, const Options &options,
                     const std::vector<Counts> &counts);
 

@@ -1,7 +1,10 @@
-// A plugin with the callbacks of the timing plugin and nothing in them: what QEMU itself costs. The
-// engine benchmark runs it beside the real one.
+// A plugin with the callbacks of the timing plugin and nothing in them: shows what QEMU itself
+// costs. `lockcross bench engine` runs it beside the real one.
 #include "plugin/api_version.h"
 #include "plugin/qemu_plugin_api.h"
+
+#include <cstddef>
+#include <cstdint>
 
 namespace {
 

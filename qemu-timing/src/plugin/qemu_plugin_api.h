@@ -1,5 +1,5 @@
-// The part of QEMU's TCG plugin interface, versions 1 to 5 (QEMU 6.0 to 10.2), that is used here.
-// Debian does not package the header; names and types are those of QEMU's documentation
+// The part of QEMU's TCG plugin interface, versions 1 to 5 (QEMU 6.0 to 10.2), that the plugin
+// uses. Debian does not package the header; names and types are those of QEMU's documentation
 // (docs/devel/tcg-plugins).
 #pragma once
 
@@ -51,7 +51,7 @@ void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_
 size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const qemu_plugin_tb *tb);
 qemu_plugin_insn *qemu_plugin_tb_get_insn(const qemu_plugin_tb *tb, size_t index);
-void qemu_plugin_insn_data(); // its type depends on the version: InsnReader (plugin_api.h)
+void qemu_plugin_insn_data(); // its type depends on the version: InsnReader (api_version.h)
 size_t qemu_plugin_insn_size(const qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const qemu_plugin_insn *insn);
 void *qemu_plugin_insn_haddr(const qemu_plugin_insn *insn);

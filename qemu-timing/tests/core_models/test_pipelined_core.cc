@@ -1,6 +1,17 @@
+#include "base/counts.h"
+#include "base/options.h"
+#include "core/block.h"
 #include "core_models/pipelined/pipelined_core.h"
+#include "isa/insn.h"
+#include "memory/cache_hierarchy.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <doctest/doctest.h>
+#include <memory>
+#include <utility>
+#include <vector>
 
 using namespace lockcross;
 
@@ -21,7 +32,7 @@ Options minor() {
 struct Bench {
     Options options;
     std::vector<Counts> counts{1};
-    Memory memory;
+    CacheHierarchy memory;
     PipelinedCore core;
     std::deque<std::unique_ptr<Block>> blocks;
     uint64_t pc = 0x1000;
@@ -29,50 +40,50 @@ struct Bench {
     explicit Bench(Options o = minor())
         : options(o), memory(options, 64, counts), core(options, 0, memory, counts[0]) {
         core.start_at(100);
-        memory.own(0, 0, 0, Event::Store);
+        memory.get_exclusive(0, 0, 0, CoherenceEvent::Store);
         // The pipeline is full, and the line of code is there.
         for (int i = 0; i < 4; i++)
             run(Insn{});
     }
 
-    const Step *enter(const Insn &insn) {
+    const TimedInsn *begin(const Insn &insn) {
         BlockBuilder builder(options, pc);
-        const Step *step = builder.add(insn, pc, 4);
+        const TimedInsn *timed = builder.add(insn, pc, 4);
         pc = 0x1000 + (pc + 4) % 32;
         blocks.push_back(builder.finish());
-        core.enter(*blocks.back());
-        return step;
+        core.begin_block(*blocks.back());
+        return timed;
     }
-    void run(const Insn &insn) { enter(insn); }
+    void run(const Insn &insn) { begin(insn); }
     void load(uint64_t address, uint32_t size = 8, Insn insn = access(Effect::Memory)) {
-        const Step *step = enter(insn);
-        core.before_access(*step);
-        core.load(*step, address, size);
+        const TimedInsn *timed = begin(insn);
+        core.before_access(*timed);
+        core.load(*timed, address, size);
     }
     void store(uint64_t address, uint32_t size = 8, Insn insn = access(Effect::Memory)) {
-        const Step *step = enter(insn);
-        core.before_access(*step);
-        core.store(*step, address, size);
+        const TimedInsn *timed = begin(insn);
+        core.before_access(*timed);
+        core.store(*timed, address, size);
     }
     void cas(Insn insn) {
-        const Step *step = enter(insn);
-        core.before_access(*step);
-        core.cas(*step, 0, 8, true);
+        const TimedInsn *timed = begin(insn);
+        core.before_access(*timed);
+        core.cas(*timed, 0, 8, true);
     }
     void fence(Fence kind) {
         Insn insn = access(Effect::Fence);
         insn.fence = kind;
-        core.fence(*enter(insn));
+        core.fence(*begin(insn));
     }
     static Insn access(Effect effect) {
         Insn insn;
         insn.effect = effect;
         return insn;
     }
-    Cycle now() { return core.end_of_block(); }
+    Cycle now() { return core.block_end(); }
     uint64_t stalled(Stall cause) const { return counts[0].stalls[size_t(cause)]; }
     void check_sum() {
-        core.leave();
+        core.end_block();
         CHECK(core.cycles() == core.stall_sum());
     }
 };
@@ -166,12 +177,12 @@ TEST_CASE("pipelined core: a release store waits for the drain, a CAS for its ow
 TEST_CASE("pipelined core: a locked instruction is a load and a store between two fences") {
     Bench bench;
     bench.store(8);
-    uint64_t before = bench.counts[0].coherence[size_t(Event::Store)][size_t(Mesi::M)];
+    uint64_t before = bench.counts[0].coherence[size_t(CoherenceEvent::Store)][size_t(Mesi::M)];
     bench.cas(locked());
     bench.load(16);
     CHECK(bench.stalled(Stall::Drain) > 0);
-    CHECK(bench.counts[0].coherence[size_t(Event::Atomic)][size_t(Mesi::M)] == 1);
-    CHECK(bench.counts[0].coherence[size_t(Event::Store)][size_t(Mesi::M)] == before + 1);
+    CHECK(bench.counts[0].coherence[size_t(CoherenceEvent::Atomic)][size_t(Mesi::M)] == 1);
+    CHECK(bench.counts[0].coherence[size_t(CoherenceEvent::Store)][size_t(Mesi::M)] == before + 1);
     bench.check_sum();
 }
 
@@ -179,27 +190,27 @@ TEST_CASE("pipelined core: a store-conditional, failed and plain") {
     Bench bench;
     Insn linked = Bench::access(Effect::LoadLinked), conditional = linked;
     conditional.effect = Effect::StoreConditional;
-    const Step *step = bench.enter(linked);
-    bench.core.before_access(*step);
-    bench.core.load_linked(*step, 0, 8);
-    bench.memory.unreserve(0);
+    const TimedInsn *timed = bench.begin(linked);
+    bench.core.before_access(*timed);
+    bench.core.load_linked(*timed, 0, 8);
+    bench.memory.clear_reservation(0);
     CHECK(bench.core.reservation_lost());
-    step = bench.enter(conditional);
-    bench.core.before_access(*step);
-    bench.core.store_conditional(*step, 0, 0, false, false);
+    timed = bench.begin(conditional);
+    bench.core.before_access(*timed);
+    bench.core.store_conditional(*timed, 0, 0, false, false);
     CHECK(bench.counts[0].cas_lost == 1);
-    linked.plain = conditional.plain = true;
-    step = bench.enter(linked);
-    bench.core.before_access(*step);
-    bench.core.load_linked(*step, 0, 8);
-    step = bench.enter(conditional);
-    bench.core.before_access(*step);
-    bench.core.store_conditional(*step, 0, 8, true, true);
+    linked.plain_access = conditional.plain_access = true;
+    timed = bench.begin(linked);
+    bench.core.before_access(*timed);
+    bench.core.load_linked(*timed, 0, 8);
+    timed = bench.begin(conditional);
+    bench.core.before_access(*timed);
+    bench.core.store_conditional(*timed, 0, 8, true, true);
     CHECK(bench.counts[0].cas_won == 1);
     bench.check_sum();
 }
 
-TEST_CASE("pipelined core: isb refills, charges cost what they say") {
+TEST_CASE("pipelined core: isb flushes, charges cost what they say") {
     Bench bench;
     Cycle before = bench.now();
     bench.fence(Fence::Isb);
@@ -209,7 +220,7 @@ TEST_CASE("pipelined core: isb refills, charges cost what they say") {
     CHECK(bench.now() - before >= bench.options.mispredict);
     Insn charge = Bench::access(Effect::Charge);
     charge.charge = Charge::Park;
-    bench.core.charge(*bench.enter(charge));
+    bench.core.charge(*bench.begin(charge));
     CHECK(bench.stalled(Stall::Charge) == bench.options.charge_park);
     bench.check_sum();
 }

@@ -1,8 +1,9 @@
 // Encodings come from the GNU assembler (binutils 2.40).
+#include "isa/decoder.h"
 #include "isa/insn.h"
 
+#include <cstdint>
 #include <doctest/doctest.h>
-
 #include <initializer_list>
 #include <vector>
 
@@ -55,12 +56,12 @@ TEST_CASE("decode x86: memory, arithmetic, branches") {
     CHECK(x86({0x8b, 0x47, 0x08}).latency == Latency::Load);
     Insn division = x86({0xf7, 0x37}); // divl (%rdi)
     CHECK(division.latency == Latency::Div);
-    CHECK(division.loads);
-    CHECK_FALSE(x86({0x8b, 0x47, 0x08}).loads);
+    CHECK(division.load_op);
+    CHECK_FALSE(x86({0x8b, 0x47, 0x08}).load_op);
     CHECK(x86({0x48, 0x8d, 0x47, 0x03}).effect == Effect::None); // lea
     Insn push = x86({0x53});
     CHECK(push.effect == Effect::Memory);
-    CHECK(push.address_write == reg(4));
+    CHECK(push.address_writes == reg(4));
     CHECK(x86({0x0f, 0xaf, 0xc1}).latency == Latency::Mul);
     CHECK(x86({0xf7, 0xf1}).latency == Latency::Div);
     CHECK(x86({0x75, 0xfe}).branch == Branch::Conditional);
@@ -111,7 +112,7 @@ TEST_CASE("decode arm: memory, arithmetic, branches") {
     Insn pair = arm(0xa8c107e0); // ldp x0, x1, [sp], #16
     CHECK(pair.effect == Effect::Memory);
     CHECK(pair.writes == (reg(0) | reg(1)));
-    CHECK(pair.address_write == reg(31));
+    CHECK(pair.address_writes == reg(31));
     CHECK(arm(0xb8227820).effect == Effect::Memory); // str w0, [x1, x2, lsl #2]
     CHECK(arm(0x9b020c20).latency == Latency::Mul);
     CHECK(arm(0x9ac20820).latency == Latency::Div);
@@ -170,7 +171,7 @@ TEST_CASE("decode ppc: memory and arithmetic") {
     CHECK(ppc(0x81230008).writes == reg(9)); // lwz r9,8(r3)
     CHECK(ppc(0x81230008).latency == Latency::Load);
     Insn update = ppc(0x9421ffe0); // stwu r1,-32(r1)
-    CHECK(update.address_write == reg(1));
+    CHECK(update.address_writes == reg(1));
     CHECK(update.effect == Effect::Memory);
     CHECK(ppc(0x98830000).reads == (reg(4) | reg(3))); // stb
     CHECK(ppc(0x7ca6382a).reads == (reg(6) | reg(7))); // ldx

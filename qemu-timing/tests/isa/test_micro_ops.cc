@@ -1,9 +1,13 @@
 // Encodings come from the GNU assembler (binutils 2.40).
+#include "isa/decoder.h"
+#include "isa/insn.h"
 #include "isa/micro_ops.h"
 
+#include <cstdint>
 #include <doctest/doctest.h>
-
 #include <initializer_list>
+#include <string>
+#include <vector>
 
 using namespace lockcross;
 
@@ -65,13 +69,14 @@ TEST_CASE("micro-operations: AArch64 adds up the address of a pair, and writes b
 TEST_CASE("micro-operations: an instruction that is not cracked is one") {
     std::vector<MicroOp> ops;
     Insn store = arm(0xa9be7bfd);
-    append_micro_ops(store, false, ops);
+    append_micro_ops(store, 0x1000, 4, false, ops);
     REQUIRE(ops.size() == 1);
     CHECK(ops[0].unit == Unit::Memory);
-    CHECK((ops[0].writes & store.address_write) != 0);
-    append_micro_ops(store, true, ops);
+    CHECK((ops[0].writes & store.address_writes) != 0);
+    append_micro_ops(store, 0x1004, 4, true, ops);
     REQUIRE(ops.size() == 5);
     CHECK(ops[1].first);
+    CHECK(ops[4].address == 0x1004);
     CHECK_FALSE(ops[2].first);
     CHECK(ops[1].unit == Unit::Simple);
     CHECK(ops[2].unit == Unit::Memory);

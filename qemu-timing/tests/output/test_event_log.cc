@@ -1,14 +1,16 @@
 #include "output/event_log.h"
 
+#include <cstddef>
 #include <doctest/doctest.h>
+#include <string>
 
 using namespace lockcross;
 
 TEST_CASE("a log is a header and its events in the order of simulated time") {
     EventLog log;
-    log.object_made(0x1000);
-    log.object_made(0x1000); // made again: still one object
-    log.object_made(0x2000);
+    log.add_object(0x1000);
+    log.add_object(0x1000); // made again: still one object
+    log.add_object(0x2000);
     // Core 1 ran ahead; within a cycle the lower core is first, and a core's events keep their
     // order.
     CHECK(log.add({300, 1, 0x80, 1, 2, 0}));

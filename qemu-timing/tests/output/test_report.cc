@@ -1,5 +1,8 @@
+#include "base/counts.h"
+#include "base/options.h"
 #include "output/report.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -26,7 +29,7 @@ TEST_CASE("report: every core and phase with its counts, numbers exact") {
     counts[1].cas_won = 3;
     counts[1].fences[size_t(Fence::DmbLd)] = 4;
     counts[1].stalls[size_t(Stall::Drain)] = 5;
-    counts[1].coherence[size_t(Event::Evicted)][size_t(Mesi::M)] = 6;
+    counts[1].coherence[size_t(CoherenceEvent::Evicted)][size_t(Mesi::M)] = 6;
     Report report;
     report.isa = "aarch64";
     report.complete = true;

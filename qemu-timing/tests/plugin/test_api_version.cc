@@ -1,9 +1,11 @@
 #include "plugin/api_version.h"
 
+#include <cstdint>
 #include <cstring>
 #include <doctest/doctest.h>
 #include <set>
 #include <string>
+#include <utility>
 
 using namespace lockcross;
 
@@ -13,7 +15,7 @@ struct qemu_plugin_insn {
 
 namespace {
 
-std::set<std::string> functions; // of the QEMU that is played
+std::set<std::string> functions; // of the QEMU that is stood in for
 
 int declared_with(std::set<std::string> names) {
     functions = std::move(names);

@@ -1,22 +1,24 @@
 #include "core_models/pipelined/pipelined_core.h"
 
+#include "core/branch_predictor.h"
+#include "isa/insn.h"
+#include "memory/store_buffer.h"
+
 #include <algorithm>
 
 namespace lockcross {
 
 namespace {
 
-// Fences that also throw away what was fetched behind them.
-bool refills(Fence kind) {
+// Fences that also flush what was fetched behind them.
+bool flushes(Fence kind) {
     return kind == Fence::Isync || kind == Fence::Isb || kind == Fence::Dsb;
 }
 
-bool orders_all(Fence kind) {
+bool is_full_fence(Fence kind) {
     return kind == Fence::Mfence || kind == Fence::Hwsync || kind == Fence::Lwsync ||
            kind == Fence::Dmb || kind == Fence::DmbLd || kind == Fence::DmbSt || kind == Fence::Dsb;
 }
-
-bool is_fence_too(const Insn &insn) { return insn.acquire || insn.release; }
 
 bool waits_for_drain(const Insn &insn) {
     return insn.effect == Effect::StoreConditional ||
@@ -33,10 +35,10 @@ void PipelinedCore::start_at(Cycle cycle) {
     pipeline_.start_at(cycle);
 }
 
-void PipelinedCore::enter(const Block &next) {
+void PipelinedCore::begin_block(const Block &next) {
     if (block_) {
         const Block &last = *block_;
-        leave();
+        end_block();
         resolve_branch(last, next);
     }
     block_ = &next;
@@ -44,7 +46,7 @@ void PipelinedCore::enter(const Block &next) {
     counts_.instructions += next.instructions;
 }
 
-void PipelinedCore::leave() {
+void PipelinedCore::end_block() {
     run_to(block_->ops.size());
     block_ = nullptr;
 }
@@ -53,242 +55,245 @@ void PipelinedCore::resolve_branch(const Block &last, const Block &next) {
     if (last.branch == Branch::None)
         return;
     if (pipeline_.refetched())
-        predictor_.predict_in_vain(last.branch, last.branch_pc);
+        predictor_.squashed(last.branch, last.branch_pc);
     bool taken = next.pc != last.fallthrough;
     bool right = last.unpredicted
                      ? !taken
                      : predictor_.predicted(last.branch, last.branch_pc, last.fallthrough, next.pc);
     if (!right) {
-        pipeline_.refill(last.behind);
-        refetched_ = Stall::Mispredict;
+        pipeline_.flush(last.wrong_path);
+        other_wait_ = Stall::Mispredict;
     } else if (taken) {
         pipeline_.redirect();
-        refetched_ = Stall::TakenBranch;
+        other_wait_ = Stall::TakenBranch;
     }
 }
 
 void PipelinedCore::run_to(size_t end) {
     while (next_op_ < end) {
         const MicroOp &op = current();
-        Cycle earliest = asked_ ? asked_at_ : pipeline_.issue(op);
-        if (op.unit == Unit::Memory && !asked_) { // its access was none
+        Cycle earliest = requested_ ? requested_at_ : pipeline_.issue(op);
+        if (op.unit == Unit::Memory && !requested_) { // QEMU reported no access for it
             earliest = pipeline_.operands_committed(op, earliest);
             pipeline_.leave_unit(earliest);
             earliest += options_.lat_l1;
         }
-        asked_ = false;
-        retire(earliest);
+        requested_ = false;
+        commit_current(earliest);
         if (op.fence)
-            fence_behind(pipeline_.committed());
+            fence_from(pipeline_.committed());
         next_op_++;
     }
 }
 
-void PipelinedCore::retire(Cycle earliest) {
+void PipelinedCore::commit_current(Cycle earliest) {
     Cycle cycle = pipeline_.commit(current(), earliest);
-    last_ = {cycle, pipeline_.seen()};
-    // Its commit comes after the queue was tried in that cycle, unless it is an access, too, or the
-    // next one had to wait for its result.
+    last_commit_ = {cycle, pipeline_.commit_seen()};
+    // In a cycle the commit comes after the queue, unless it is the commit of an access or the next
+    // micro-operation had to wait for its result.
     const MicroOp *next = next_op_ + 1 < block_->ops.size() ? &current() + 1 : nullptr;
     if (current().unit != Unit::Memory && !(next && next->reads & current().writes))
-        last_.seen = cycle + 1;
+        last_commit_.seen = cycle + 1;
     if (cycle >= clock_) {
         Cycle gap = cycle - clock_;
-        for (const Wait &known : waits_) {
+        for (const Wait &known : known_waits_) {
             Cycle part = std::min(gap, known.cycles);
             count(known.cause, part);
             gap -= part;
         }
-        count(refetched_, gap);
+        count(other_wait_, gap);
         count(Stall::Issue, 1);
         clock_ = cycle + 1;
     }
-    refetched_ = Stall::Dependence;
-    waits_.clear();
+    other_wait_ = Stall::Dependence;
+    known_waits_.clear();
 }
 
-bool PipelinedCore::ask(const Step &step) {
-    if (asked_)
+bool PipelinedCore::request(const TimedInsn &insn) {
+    if (requested_)
         return true;
     size_t op = next_op_;
-    while (op < step.end_op && block_->ops[op].unit != Unit::Memory)
+    while (op < insn.end_op && block_->ops[op].unit != Unit::Memory)
         op++;
-    if (op == step.end_op)
+    if (op == insn.end_op)
         return false;
     run_to(op);
     Cycle end = pipeline_.issue(current());
-    Cycle free = std::max(end, left_queue_);
-    wait(Stall::Drain, fenced_until_ > free ? fenced_until_ - free : 0);
-    asked_at_ = pipeline_.operands_committed(current(), std::max(free, fenced_until_));
-    for (const Awaited &oldest : awaited_) {
-        if (asked_at_ >= oldest.from && asked_at_ < oldest.until)
-            asked_at_ = oldest.until;
+    Cycle free = std::max(end, queue_free_);
+    note_wait(Stall::Drain, fenced_until_ > free ? fenced_until_ - free : 0);
+    requested_at_ = pipeline_.operands_committed(current(), std::max(free, fenced_until_));
+    for (const Span &span : oldest_waited_) {
+        if (requested_at_ >= span.from && requested_at_ < span.until)
+            requested_at_ = span.until;
     }
-    pipeline_.leave_unit(asked_at_);
-    asked_ = true;
+    pipeline_.leave_unit(requested_at_);
+    requested_ = true;
     return true;
 }
 
-Cycle PipelinedCore::queued_behind(Done earlier) const {
-    return asked_at_ < earlier.seen ? earlier.cycle + 1 : asked_at_;
+Cycle PipelinedCore::after_commit(Commit commit) const {
+    return requested_at_ < commit.seen ? commit.cycle + 1 : requested_at_;
 }
 
-Cycle PipelinedCore::send(Cycle earliest) {
-    left_queue_ = std::max(earliest, std::min(in_memory_[0], in_memory_[1]));
-    return left_queue_;
+Cycle PipelinedCore::send_to_memory(Cycle earliest) {
+    queue_free_ = std::max(earliest, memory_free_at());
+    return queue_free_;
 }
 
 Cycle PipelinedCore::read(LineId first, LineId last, Cycle from) {
     Cycle latest = from;
     for (LineId line = first; line <= last; line++) {
-        Fill fill = memory_.read(id_, line, from);
-        wait_for(fill);
-        latest = std::max(latest, from + fill.hold + fill.latency);
+        AccessDelay delay = memory_.read(id_, line, from);
+        note_wait(delay);
+        latest = std::max(latest, from + delay.total());
     }
-    wait(Stall::Hit, options_.lat_l1);
+    note_wait(Stall::Hit, options_.lat_l1);
     return latest + options_.lat_l1;
 }
 
-void PipelinedCore::finish_access(const Step &step, Cycle done) {
-    Cycle oldest = std::max(asked_at_, pipeline_.committed());
-    retire(done);
-    std::rotate(awaited_.begin(), awaited_.begin() + 1, awaited_.end());
-    awaited_.back() = {oldest + 1, done};
-    asked_ = false;
+void PipelinedCore::finish_access(const TimedInsn &insn, Cycle done) {
+    Cycle oldest = std::max(requested_at_, pipeline_.committed());
+    commit_current(done);
+    std::rotate(oldest_waited_.begin(), oldest_waited_.begin() + 1, oldest_waited_.end());
+    oldest_waited_.back() = {oldest + 1, done};
+    requested_ = false;
     next_op_++;
-    done_[0] = done_[1];
-    done_[1] = {pipeline_.committed(), pipeline_.seen()};
-    if (is_fence_too(step.insn) && step.first_op + 1 == step.end_op)
-        fence_behind(pipeline_.committed());
+    access_commits_[0] = access_commits_[1];
+    access_commits_[1] = {pipeline_.committed(), pipeline_.commit_seen()};
+    bool one_op = insn.first_op + 1 == insn.end_op;
+    if ((insn.acquire || insn.release) && one_op)
+        fence_from(pipeline_.committed());
 }
 
-void PipelinedCore::fence_behind(Cycle committed) {
-    fenced_until_ = std::max(committed + 1, buffer_.empty_at(committed));
+void PipelinedCore::fence_from(Cycle committed) {
+    fenced_until_ = std::max(committed + 1, store_buffer_.drained_at(committed));
 }
 
-void PipelinedCore::load(const Step &step, uint64_t address, uint32_t size) {
+void PipelinedCore::load(const TimedInsn &insn, uint64_t address, uint32_t size) {
     LineId first = line_of(address), last = line_of(address + size - 1);
-    if (!ask(step)) {
-        memory_.read(id_, first, asked_at_);
+    if (!request(insn)) {
+        memory_.read(id_, first, requested_at_);
         return;
     }
-    // Behind a store that is not yet in the store buffer, it cannot know what to take from there.
-    Cycle earliest = std::max(queued_behind(done_[0]), queued_behind(stored_));
-    if (step.insn.effect == Effect::LoadLinked && !step.insn.plain)
-        earliest = std::max(earliest, queued_behind(last_));
-    buffer_.retire(earliest);
-    StoreBuffer::Lookup found = buffer_.lookup(address, size);
+    // Until the last store is in the store buffer, the load cannot know what to take from there.
+    Cycle earliest = std::max(after_commit(access_commits_[0]), after_commit(store_commit_));
+    if (insn.effect == Effect::LoadLinked && !insn.plain_access)
+        earliest = std::max(earliest, after_commit(last_commit_));
+    store_buffer_.forget_drained(earliest);
+    StoreBuffer::Lookup found = store_buffer_.lookup(address, size);
     if (found.match == StoreBuffer::Match::Forward) {
-        left_queue_ = earliest;
-        return finish_access(step, earliest);
+        queue_free_ = earliest;
+        return finish_access(insn, earliest);
     }
     if (found.match == StoreBuffer::Match::Wait) {
-        wait(Stall::Forward, found.until - earliest);
-        earliest = found.until;
+        note_wait(Stall::Forward, found.drained - earliest);
+        earliest = found.drained;
     }
-    Cycle done = read(first, last, send(earliest));
-    sent(done);
-    finish_access(step, done);
+    Cycle done = read(first, last, send_to_memory(earliest));
+    occupy_memory(done);
+    finish_access(insn, done);
 }
 
-void PipelinedCore::store(const Step &step, uint64_t address, uint32_t size) {
-    if (!ask(step)) {
-        memory_.own(id_, line_of(address), asked_at_, Event::Store);
-    } else if (step.insn.release) {
-        write_through(step, address, size, Event::Store, 0);
+void PipelinedCore::store(const TimedInsn &insn, uint64_t address, uint32_t size) {
+    if (!request(insn)) {
+        memory_.get_exclusive(id_, line_of(address), requested_at_, CoherenceEvent::Store);
+    } else if (insn.release) {
+        write_when_oldest(insn, address, size, CoherenceEvent::Store, 0);
     } else {
-        enter_store_buffer(step, address, size, Event::Store);
+        write_to_buffer(insn, address, size, CoherenceEvent::Store);
     }
 }
 
-// A write that waits until it is the oldest, and for the line.
-void PipelinedCore::write_through(const Step &step, uint64_t address, uint32_t size, Event event,
-                                  Cycle latency) {
-    Cycle earliest = std::max(queued_behind(done_[0]), queued_behind(last_));
-    buffer_.retire(earliest);
-    StoreBuffer::Lookup found = buffer_.lookup(address, size);
+void PipelinedCore::write_when_oldest(const TimedInsn &insn, uint64_t address, uint32_t size,
+                                      CoherenceEvent access, Cycle latency) {
+    Cycle earliest = std::max(after_commit(access_commits_[0]), after_commit(last_commit_));
+    store_buffer_.forget_drained(earliest);
+    StoreBuffer::Lookup found = store_buffer_.lookup(address, size);
     Cycle free = earliest;
-    if (waits_for_drain(step.insn)) {
-        free = buffer_.empty_at(earliest);
+    if (waits_for_drain(insn)) {
+        free = store_buffer_.drained_at(earliest);
     } else if (found.match != StoreBuffer::Match::None) {
-        free = found.until;
+        free = found.drained;
     }
-    wait(Stall::Drain, free - earliest);
-    Cycle from = send(free);
+    note_wait(Stall::Drain, free - earliest);
+    Cycle from = send_to_memory(free);
     LineId line = line_of(address);
-    Fill fill = memory_.own(id_, line, from, event);
-    wait_for(fill);
-    wait(Stall::Atomic, latency);
-    wait(Stall::Hit, options_.lat_l1);
-    Cycle done = from + fill.hold + fill.latency + options_.lat_l1;
-    memory_.write_until(id_, line, done + latency);
-    sent(done);
-    finish_access(step, done + latency);
-    stored_ = done_[1];
+    AccessDelay delay = memory_.get_exclusive(id_, line, from, access);
+    note_wait(delay);
+    note_wait(Stall::Atomic, latency);
+    note_wait(Stall::Hit, options_.lat_l1);
+    Cycle done = from + delay.total() + options_.lat_l1;
+    memory_.write_in_flight_until(id_, line, done + latency);
+    occupy_memory(done);
+    finish_access(insn, done + latency);
+    store_commit_ = access_commits_[1];
 }
 
-void PipelinedCore::enter_store_buffer(const Step &step, uint64_t address, uint32_t size,
-                                       Event event) {
-    left_queue_ = queued_behind(done_[0]);
-    Cycle now = std::max(left_queue_, pipeline_.committed());
-    buffer_.retire(now);
-    Cycle room = buffer_.room_at(now);
-    wait(Stall::StoreBuffer, room - now);
-    finish_access(step, room);
-    stored_ = done_[1];
+void PipelinedCore::write_to_buffer(const TimedInsn &insn, uint64_t address, uint32_t size,
+                                    CoherenceEvent access) {
+    queue_free_ = after_commit(access_commits_[0]);
+    Cycle now = std::max(queue_free_, pipeline_.committed());
+    store_buffer_.forget_drained(now);
+    Cycle entry_free = store_buffer_.entry_free_at(now);
+    note_wait(Stall::StoreBuffer, entry_free - now);
+    finish_access(insn, entry_free);
+    store_commit_ = access_commits_[1];
     LineId first = line_of(address), last = line_of(address + size - 1);
     for (LineId line = first; line <= last; line++) {
-        bool owned = memory_.state(id_, line) >= Mesi::E;
-        Cycle free = std::min(in_memory_[0], in_memory_[1]);
-        Cycle start = buffer_.start_of(std::max(stored_.cycle + 1, free), owned);
-        Fill fill = memory_.own(id_, line, start, event);
-        Cycle latency = fill.hold + fill.latency + options_.lat_l1;
-        Cycle done = buffer_.push(address, size, start, latency, step.insn.release);
-        sent(done);
-        memory_.write_until(id_, line, done);
+        bool owned = memory_.is_exclusive(id_, line);
+        Cycle earliest = std::max(store_commit_.cycle + 1, memory_free_at());
+        Cycle start = store_buffer_.drain_start(earliest, owned);
+        AccessDelay delay = memory_.get_exclusive(id_, line, start, access);
+        Cycle latency = delay.total() + options_.lat_l1;
+        Cycle drained = store_buffer_.push(address, size, start, latency, insn.release);
+        occupy_memory(drained);
+        memory_.write_in_flight_until(id_, line, drained);
     }
 }
 
-void PipelinedCore::exclusive(const Step &step, uint64_t address, uint32_t size, uint32_t latency) {
-    ask(step);
-    if (step.insn.plain) {
-        asked_at_ += latency;
-        wait(Stall::Atomic, latency);
-        enter_store_buffer(step, address, size, Event::Atomic);
+void PipelinedCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
+                           uint32_t latency) {
+    request(insn);
+    if (insn.plain_access) {
+        requested_at_ += latency;
+        note_wait(Stall::Atomic, latency);
+        write_to_buffer(insn, address, size, CoherenceEvent::Atomic);
         return;
     }
-    write_through(step, address, size, Event::Atomic, latency);
-    // Of several micro-operations it has a load and a store.
-    if (ask(step))
-        enter_store_buffer(step, address, size, Event::Store);
+    write_when_oldest(insn, address, size, CoherenceEvent::Atomic, latency);
+    // An atomic of several micro-operations has a load and a store.
+    if (request(insn))
+        write_to_buffer(insn, address, size, CoherenceEvent::Store);
 }
 
-void PipelinedCore::fail_conditional(const Step &step) {
-    if (!ask(step))
+void PipelinedCore::fail_conditional(const TimedInsn &insn) {
+    if (!request(insn))
         return;
-    left_queue_ = asked_at_;
-    wait(Stall::Atomic, options_.cas_failure);
-    finish_access(step, asked_at_ + options_.cas_failure);
+    queue_free_ = requested_at_;
+    note_wait(Stall::Atomic, options_.cas_failure);
+    finish_access(insn, requested_at_ + options_.cas_failure);
 }
 
-void PipelinedCore::wait_for_fence(const Step &step, Cycle latency) {
-    run_to(step.first_op);
-    wait(Stall::Fence, latency);
-    retire(pipeline_.issue(current()) + latency);
+// A fence or a charge: one micro-operation that commits so much after its issue.
+void PipelinedCore::commit_after(const TimedInsn &insn, Stall cause, Cycle latency) {
+    run_to(insn.first_op);
+    note_wait(cause, latency);
+    commit_current(pipeline_.issue(current()) + latency);
     next_op_++;
-    if (orders_all(step.insn.fence))
-        fence_behind(pipeline_.committed());
-    if (refills(step.insn.fence)) {
+}
+
+void PipelinedCore::wait_for_fence(const TimedInsn &insn, Cycle latency) {
+    commit_after(insn, Stall::Fence, latency);
+    if (is_full_fence(insn.fence))
+        fence_from(pipeline_.committed());
+    if (flushes(insn.fence)) {
         pipeline_.refetch();
-        refetched_ = Stall::Fence;
+        other_wait_ = Stall::Fence;
     }
 }
 
-void PipelinedCore::wait_for_charge(const Step &step, Cycle cycles) {
-    run_to(step.first_op);
-    wait(Stall::Charge, cycles);
-    retire(pipeline_.issue(current()) + cycles);
-    next_op_++;
+void PipelinedCore::wait_for_charge(const TimedInsn &insn, Cycle cycles) {
+    commit_after(insn, Stall::Charge, cycles);
 }
 
 } // namespace lockcross

@@ -1,97 +1,120 @@
-// A core whose micro-operations pass through a pipeline, and their accesses through a load and
-// store queue; see Pipeline. As in gem5's MinorCPU:
-// - A load is asked for when its operands are committed, out of the order of commit, at most two at
-//   once; it commits with its data. A store commits into the store buffer.
+// A core whose micro-operations pass through a pipeline (pipeline.h), and their accesses through a
+// load and store queue. As in gem5's MinorCPU:
+// - A load requests its access when its operands are committed, even before earlier
+//   micro-operations commit; at most two are in memory at once. It commits when its data come. A
+//   store commits into the store buffer.
 // - A load-linked, an atomic of one micro-operation, a store-conditional and a release store wait
-//   until they are the oldest, and the last two for the store buffer to drain.
-// - A full fence commits at once; accesses behind it wait until every earlier store is done. So do
-//   those behind what acquires or releases: it counts as a full fence.
+//   until they are the oldest; the last two also wait until the store buffer has drained.
+// - A full fence commits at once; accesses behind it wait until every earlier store has drained.
+//   What acquires or releases counts as a full fence, too.
 //
 // Invariant: clock_ is the core's start plus the sum of its stall counters.
 #pragma once
 
+#include "base/counts.h"
+#include "base/options.h"
+#include "core/block.h"
 #include "core/core.h"
 #include "core_models/pipelined/pipeline.h"
+#include "isa/micro_ops.h"
+#include "memory/line_id.h"
+#include "memory/memory.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace lockcross {
 
-class PipelinedCore : public Core {
+class PipelinedCore final : public Core {
   public:
     PipelinedCore(const Options &options, uint32_t id, Memory &memory, Counts &counts);
 
-    void enter(const Block &next) override;
-    void leave() override;
-    Cycle at(const Step &) const override { return asked_at_; }
-    Cycle end_of_block() const override { return clock_; }
-    void before_access(const Step &step) override { ask(step); }
-    void load(const Step &step, uint64_t address, uint32_t size) override;
-    void store(const Step &step, uint64_t address, uint32_t size) override;
     void start_at(Cycle cycle) override;
+    void begin_block(const Block &next) override;
+    void end_block() override;
+    Cycle block_end() const override { return clock_; }
+    void before_access(const TimedInsn &insn) override { request(insn); }
+    Cycle access_cycle(const TimedInsn &) const override { return requested_at_; }
+    void load(const TimedInsn &insn, uint64_t address, uint32_t size) override;
+    void store(const TimedInsn &insn, uint64_t address, uint32_t size) override;
 
   private:
-    void exclusive(const Step &step, uint64_t address, uint32_t size, uint32_t latency) override;
-    void fail_conditional(const Step &step) override;
-    void wait_for_fence(const Step &step, Cycle latency) override;
-    void wait_for_charge(const Step &step, Cycle cycles) override;
+    // The cycle of a commit, and the first one in which a request sees it (Pipeline::commit_seen).
+    struct Commit {
+        Cycle cycle = 0, seen = 0;
+    };
+
+    void atomic(const TimedInsn &insn, uint64_t address, uint32_t size, uint32_t latency) override;
+    void fail_conditional(const TimedInsn &insn) override;
+    void wait_for_fence(const TimedInsn &insn, Cycle latency) override;
+    void wait_for_charge(const TimedInsn &insn, Cycle cycles) override;
 
     // Runs the block up to its micro-operation number `end`.
     void run_to(size_t end);
-    // Runs up to the next access of the step and asks for it. False when there is none left: an
-    // instruction's second access may be part of its first.
-    bool ask(const Step &step);
-    // When the access that was asked for is looked at again, if that was before `earlier`.
-    struct Done {
-        Cycle cycle = 0, seen = 0; // of a commit; see Pipeline::seen
-    };
-    Cycle queued_behind(Done earlier) const;
-    // Sends it to the memory, which takes two at once; returns when.
-    Cycle send(Cycle earliest);
-    void sent(Cycle done) {
-        (in_memory_[0] < in_memory_[1] ? in_memory_[0] : in_memory_[1]) = done;
+    const MicroOp &current() const { return block_->ops[next_op_]; }
+    void commit_current(Cycle earliest);
+    void commit_after(const TimedInsn &insn, Stall cause, Cycle latency);
+
+    // Runs up to the next access of the instruction and requests it. False when there is none left:
+    // the second access that QEMU reports may be part of the first.
+    bool request(const TimedInsn &insn);
+    // When a request is looked at again that came before a commit was seen.
+    Cycle after_commit(Commit commit) const;
+    // Sends the access to memory as soon as one of the two places there is free; returns when.
+    Cycle send_to_memory(Cycle earliest);
+    Cycle memory_free_at() const {
+        return in_memory_[0] < in_memory_[1] ? in_memory_[0] : in_memory_[1];
+    }
+    void occupy_memory(Cycle until) {
+        (in_memory_[0] < in_memory_[1] ? in_memory_[0] : in_memory_[1]) = until;
     }
     Cycle read(LineId first, LineId last, Cycle from);
-    void finish_access(const Step &step, Cycle done);
-    void write_through(const Step &step, uint64_t address, uint32_t size, Event event,
-                       Cycle latency);
-    void enter_store_buffer(const Step &step, uint64_t address, uint32_t size, Event event);
-    void fence_behind(Cycle committed);
+    // An access that waits until it is the oldest, and then for the line.
+    void write_when_oldest(const TimedInsn &insn, uint64_t address, uint32_t size,
+                           CoherenceEvent access, Cycle latency);
+    void write_to_buffer(const TimedInsn &insn, uint64_t address, uint32_t size,
+                         CoherenceEvent access);
+    void finish_access(const TimedInsn &insn, Cycle done);
+    // Accesses behind a fence that committed then wait for the drain.
+    void fence_from(Cycle committed);
     void resolve_branch(const Block &last, const Block &next);
 
-    const MicroOp &current() const { return block_->ops[next_op_]; }
-    void retire(Cycle earliest);
-    // Cycles before the next commit that have a known cause.
-    void wait(Stall cause, Cycle cycles) {
+    // Cycles before the next commit whose cause is known.
+    void note_wait(Stall cause, Cycle cycles) {
         if (cycles)
-            waits_.push_back({cause, cycles});
+            known_waits_.push_back({cause, cycles});
     }
-    void wait_for(const Fill &fill) {
-        wait(Stall::Hold, fill.hold);
-        wait(fill.cause, fill.latency);
+    void note_wait(const AccessDelay &delay) {
+        note_wait(Stall::Hold, delay.hold);
+        note_wait(delay.cause, delay.latency);
     }
 
     Pipeline pipeline_;
     size_t next_op_ = 0;     // of the block
-    bool asked_ = false;     // it is an access, issued but not committed
-    Cycle asked_at_ = 0;     // when it came to the load and store queue
-    Cycle fenced_until_ = 0; // no access is asked for before
-    Cycle left_queue_ = 0;   // when the last access made room for the next to ask
-    Done done_[2];           // commits of the last two accesses
-    struct Awaited {
+    bool requested_ = false; // that is an access, requested but not committed
+    Cycle requested_at_ = 0;
+    Cycle fenced_until_ = 0;   // no request before
+    Cycle queue_free_ = 0;     // when the last access made room for the next request
+    Commit access_commits_[2]; // of the last two accesses
+    Commit store_commit_;      // of the last store
+    Commit last_commit_; // of any micro-operation, as one that is about to access memory sees it
+    Cycle in_memory_[2] = {}; // when the last two accesses in memory are done
+
+    struct Span {
         Cycle from = 0, until = 0;
     };
-    // When the last accesses were the oldest and not answered: meanwhile no other is asked for.
-    std::array<Awaited, 4> awaited_{};
-    Done stored_; // commit of the last store
-    Done last_;   // last commit, as one that is about to access memory sees it
-    Cycle in_memory_[2] = {};
-    Cycle clock_ = 0; // behind the last commit
+    // While the last accesses were the oldest and waited for memory: no request in these.
+    std::array<Span, 4> oldest_waited_{};
 
     struct Wait {
         Stall cause;
         Cycle cycles;
     };
-    std::vector<Wait> waits_;
-    Stall refetched_ = Stall::Dependence; // why the front end may be late
+    std::vector<Wait> known_waits_;
+    Stall other_wait_ = Stall::Dependence; // the cause of all other cycles before the next commit
+    Cycle clock_ = 0;                      // behind the last commit
 };
 
 } // namespace lockcross

@@ -1,14 +1,19 @@
 #include "core_models/scheduled/scheduled_core.h"
 
+#include "core/branch_predictor.h"
+#include "isa/insn.h"
+#include "memory/store_buffer.h"
+
 #include <algorithm>
+#include <utility>
 
 namespace lockcross {
 
-void ScheduledCore::enter(const Block &next) {
+void ScheduledCore::begin_block(const Block &next) {
     if (block_) {
         const Block &last = *block_;
-        leave();
-        wait_for_results(last, next, branch_to(next, last));
+        end_block();
+        wait_for_results(last.schedule, next.schedule, branch_to(next, last));
     }
     block_ = &next;
     counts_.instructions += next.instructions;
@@ -28,117 +33,127 @@ uint32_t ScheduledCore::branch_to(const Block &next, const Block &last) {
     return options_.taken_branch;
 }
 
-// hidden: cycles since the end of last, in which its results have come nearer.
-void ScheduledCore::wait_for_results(const Block &last, const Block &next, uint32_t hidden) {
-    uint32_t wait = last.wait_of(next);
-    for (const Block::RegisterTime &result : owed_)
+// hidden: cycles since the end of last, for which its results have been under way already.
+void ScheduledCore::wait_for_results(const Schedule &last, const Schedule &next, uint32_t hidden) {
+    uint32_t wait = last.delay_of(next);
+    for (const Schedule::RegisterTime &result : late_results_)
         wait = std::max(wait, next.wait_for(result));
     uint32_t stalled = wait > hidden ? wait - hidden : 0;
     stall(Stall::Dependence, stalled);
     uint32_t passed = hidden + stalled + next.length;
-    if (owed_.empty() && last.latest <= passed)
+    if (late_results_.empty() && last.latest <= passed)
         return;
-    std::vector<Block::RegisterTime> still;
-    auto keep = [&](const Block::RegisterTime &result) {
-        bool written = next.written >> result.reg & 1;
-        if (!written && result.cycle > passed)
-            still.push_back({result.reg, result.cycle - passed});
+    std::vector<Schedule::RegisterTime> still_late;
+    auto keep = [&](const Schedule::RegisterTime &result) {
+        bool overwritten = next.written >> result.reg & 1;
+        if (!overwritten && result.cycle > passed)
+            still_late.push_back({result.reg, result.cycle - passed});
     };
-    for (const Block::RegisterTime &result : last.late)
+    for (const Schedule::RegisterTime &result : last.late_results)
         keep(result);
-    for (const Block::RegisterTime &result : owed_)
+    for (const Schedule::RegisterTime &result : late_results_)
         keep(result);
-    owed_ = std::move(still);
+    late_results_ = std::move(still_late);
 }
 
-void ScheduledCore::leave() {
-    stall(Stall::Issue, block_->issue_cycles);
-    stall(Stall::Fetch, block_->fetch_cycles);
-    stall(Stall::Dependence, block_->length - block_->issue_cycles - block_->fetch_cycles);
+void ScheduledCore::end_block() {
+    const Schedule &schedule = block_->schedule;
+    stall(Stall::Issue, schedule.issue_cycles);
+    stall(Stall::Fetch, schedule.fetch_cycles);
+    stall(Stall::Dependence, schedule.length - schedule.issue_cycles - schedule.fetch_cycles);
     block_ = nullptr;
 }
 
-void ScheduledCore::wait_for(const Fill &fill) {
-    stall(Stall::Hold, fill.hold);
-    stall(fill.cause, fill.latency);
+void ScheduledCore::wait_for(const AccessDelay &delay) {
+    stall(Stall::Hold, delay.hold);
+    stall(delay.cause, delay.latency);
     if (options_.blocking)
         stall(Stall::Hit, options_.lat_l1);
 }
 
-void ScheduledCore::read(const Step &step, LineId line) {
-    wait_for(memory_.read(id_, line, at(step)));
+void ScheduledCore::read(const TimedInsn &insn, LineId line) {
+    wait_for(memory_.read(id_, line, access_cycle(insn)));
 }
 
-void ScheduledCore::wait_for_order(const Step &step) {
-    Cycle now = at(step);
-    buffer_.retire(now);
-    Cycle until = step.insn.acquire ? buffer_.released_at(now) : now;
-    if (step.insn.is_atomic()) {
-        until = std::max(until, step.insn.release ? buffer_.empty_at(now) : ordered_until_);
-    }
-    wait_until(Stall::Drain, now, until);
+void ScheduledCore::wait_for_earlier_stores(const TimedInsn &insn) {
+    Cycle now = access_cycle(insn);
+    store_buffer_.forget_drained(now);
+    Cycle until = insn.acquire ? store_buffer_.releases_drained_at(now) : now;
+    if (insn.is_atomic())
+        until = std::max(until, insn.release ? store_buffer_.drained_at(now) : ordered_until_);
+    stall_until(Stall::Drain, now, until);
 }
 
-void ScheduledCore::load(const Step &step, uint64_t address, uint32_t size) {
-    buffer_.retire(at(step));
-    if (!buffer_.empty()) {
-
-        StoreBuffer::Lookup found = buffer_.lookup(address, size);
+void ScheduledCore::load(const TimedInsn &insn, uint64_t address, uint32_t size) {
+    store_buffer_.forget_drained(access_cycle(insn));
+    if (!store_buffer_.empty()) {
+        StoreBuffer::Lookup found = store_buffer_.lookup(address, size);
         if (found.match == StoreBuffer::Match::Forward)
             return;
-        if (found.match == StoreBuffer::Match::Wait) {
-            wait_until(Stall::Forward, at(step), found.until);
-        }
+        if (found.match == StoreBuffer::Match::Wait)
+            stall_until(Stall::Forward, access_cycle(insn), found.drained);
     }
     LineId first = line_of(address), last = line_of(address + size - 1);
-    read(step, first);
+    read(insn, first);
     if (last != first)
-        read(step, last);
+        read(insn, last);
 }
 
-void ScheduledCore::store(const Step &step, uint64_t address, uint32_t size) {
+void ScheduledCore::store(const TimedInsn &insn, uint64_t address, uint32_t size) {
     LineId first = line_of(address), last = line_of(address + size - 1);
     for (LineId line = first; line <= last; line++) {
         if (options_.store_buffer == 0 || options_.blocking) {
-            wait_for(memory_.own(id_, line, at(step), Event::Store));
-            memory_.write_until(id_, line, at(step));
+            Cycle now = access_cycle(insn);
+            wait_for(memory_.get_exclusive(id_, line, now, CoherenceEvent::Store));
+            memory_.write_in_flight_until(id_, line, access_cycle(insn));
         } else {
-            buffered_store(step, address, size, line);
+            buffered_store(insn, address, size, line);
         }
     }
 }
 
-void ScheduledCore::buffered_store(const Step &step, uint64_t address, uint32_t size, LineId line) {
-    buffer_.retire(at(step));
-    wait_until(Stall::StoreBuffer, at(step), buffer_.room_at(at(step)));
-    bool owned = memory_.state(id_, line) >= Mesi::E;
-    Cycle start = buffer_.start_of(at(step), owned);
-    Fill fill = memory_.own(id_, line, start, Event::Store);
-    Cycle latency = fill.hold + fill.latency + options_.lat_l1;
-    Cycle done = buffer_.push(address, size, start, latency, step.insn.release);
-    memory_.write_until(id_, line, done);
+void ScheduledCore::buffered_store(const TimedInsn &insn, uint64_t address, uint32_t size,
+                                   LineId line) {
+    Cycle now = access_cycle(insn);
+    store_buffer_.forget_drained(now);
+    stall_until(Stall::StoreBuffer, now, store_buffer_.entry_free_at(now));
+    bool owned = memory_.is_exclusive(id_, line);
+    Cycle start = store_buffer_.drain_start(access_cycle(insn), owned);
+    AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Store);
+    Cycle latency = delay.total() + options_.lat_l1;
+    Cycle drained = store_buffer_.push(address, size, start, latency, insn.release);
+    memory_.write_in_flight_until(id_, line, drained);
 }
 
-void ScheduledCore::exclusive(const Step &step, uint64_t address, uint32_t size, uint32_t latency) {
-    // Its own core's stores to the place come first.
-    buffer_.retire(at(step));
-    StoreBuffer::Lookup found = buffer_.lookup(address, size);
+void ScheduledCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
+                           uint32_t latency) {
+    // The core's own earlier stores to the place come first.
+    store_buffer_.forget_drained(access_cycle(insn));
+    StoreBuffer::Lookup found = store_buffer_.lookup(address, size);
     if (found.match != StoreBuffer::Match::None)
-        wait_until(Stall::Drain, at(step), found.until);
+        stall_until(Stall::Drain, access_cycle(insn), found.drained);
     LineId line = line_of(address);
-    wait_for(memory_.own(id_, line, at(step), Event::Atomic));
+    wait_for(memory_.get_exclusive(id_, line, access_cycle(insn), CoherenceEvent::Atomic));
     stall(Stall::Atomic, latency);
-    memory_.write_until(id_, line, at(step));
+    memory_.write_in_flight_until(id_, line, access_cycle(insn));
 }
 
-void ScheduledCore::wait_for_fence(const Step &step, Cycle latency) {
-    Fence kind = step.insn.fence;
-    bool drains =
-        kind == Fence::Mfence || kind == Fence::Hwsync || kind == Fence::Dmb || kind == Fence::Dsb;
-    if (drains)
-        wait_until(Stall::Drain, at(step), buffer_.empty_at(at(step)));
-    if (kind == Fence::Lwsync || kind == Fence::DmbSt)
-        ordered_until_ = buffer_.empty_at(at(step));
+void ScheduledCore::wait_for_fence(const TimedInsn &insn, Cycle latency) {
+    Cycle now = access_cycle(insn);
+    switch (insn.fence) {
+    case Fence::Mfence:
+    case Fence::Hwsync:
+    case Fence::Dmb:
+    case Fence::Dsb:
+        stall_until(Stall::Drain, now, store_buffer_.drained_at(now));
+        break;
+    case Fence::Lwsync:
+    case Fence::DmbSt:
+        ordered_until_ = store_buffer_.drained_at(now);
+        break;
+    default:
+        break;
+    }
     stall(Stall::Fence, latency);
 }
 

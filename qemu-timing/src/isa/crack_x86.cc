@@ -1,22 +1,23 @@
-#include "isa/micro_ops_x86.h"
+#include "isa/crack_x86.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace lockcross {
 
 namespace {
 
-// By the form of the operands. i: a constant or the instruction's own address, o: an operation,
-// l: load, s: store, x: multiplication, d: division, f: mfence, n: no operation.
+// The kinds by the form of the operands. i is a constant or the instruction's own address.
 struct Row {
     unsigned id;
     const char *plain;           // no operand in memory
-    const char *constant;        // the same, the last operand a constant; empty: as `plain`
+    const char *constant;        // none in memory, the last one a constant; empty: as `plain`
     const char *load;            // the last operand in memory, or the only one, which is read
     const char *store;           // the first operand in memory
-    const char *store_constant;  // the same, the last operand a constant
-    const char *locked;          // the same, with lock
-    const char *locked_constant; // the same, the last operand a constant
+    const char *store_constant;  // the first in memory, the last one a constant; empty: as `store`
+    const char *locked;          // the first in memory, with a lock prefix
+    const char *locked_constant; // the first in memory, the last a constant, with a lock prefix
 };
 
 constexpr Row kArithmetic = {0, "o", "io", "lo", "los", "ilos", "flosf", "iflosf"};
@@ -79,22 +80,22 @@ Row row_of(const cs_insn *insn) {
     return kArithmetic;
 }
 
-std::string_view form(const cs_insn *insn, const Row &row) {
+std::string_view kinds_by_form(const cs_insn *insn, const Row &row) {
     const cs_x86 &x86 = insn->detail->x86;
     uint8_t count = x86.op_count;
     bool constant = count && x86.operands[count - 1].type == X86_OP_IMM;
-    bool first = count && x86.operands[0].type == X86_OP_MEM;
-    bool later = (count > 1 && x86.operands[1].type == X86_OP_MEM);
+    bool first_in_memory = count && x86.operands[0].type == X86_OP_MEM;
+    bool second_in_memory = count > 1 && x86.operands[1].type == X86_OP_MEM;
     if (x86.prefix[0] == X86_PREFIX_LOCK)
         return constant ? row.locked_constant : row.locked;
-    if (first)
+    if (first_in_memory)
         return constant && *row.store_constant ? row.store_constant : row.store;
-    if (later)
+    if (second_in_memory)
         return row.load;
     return constant && *row.constant ? row.constant : row.plain;
 }
 
-bool relative_to_instruction(const cs_insn *insn) {
+bool is_rip_relative(const cs_insn *insn) {
     const cs_x86 &x86 = insn->detail->x86;
     for (uint8_t i = 0; i < x86.op_count; i++) {
         if (x86.operands[i].type == X86_OP_MEM && x86.operands[i].mem.base == X86_REG_RIP)
@@ -103,7 +104,7 @@ bool relative_to_instruction(const cs_insn *insn) {
     return false;
 }
 
-// A byte register is copied before it is widened.
+// gem5 copies a byte register before it widens it.
 bool widens_byte_register(const cs_insn *insn) {
     const cs_x86 &x86 = insn->detail->x86;
     return (insn->id == X86_INS_MOVZX || insn->id == X86_INS_MOVSX) && x86.op_count == 2 &&
@@ -112,18 +113,16 @@ bool widens_byte_register(const cs_insn *insn) {
 
 } // namespace
 
-std::array<char, 16> x86_micro_ops(const cs_insn *insn) {
-    std::string_view kinds = form(insn, row_of(insn));
-    std::array<char, 16> found{};
+MicroOpKinds crack_x86(const cs_insn *insn) {
+    MicroOpKinds kinds{};
     size_t count = 0;
-    bool nothing = insn->id == X86_INS_NOP;
-    if (!nothing && relative_to_instruction(insn))
-        found[count++] = 'i';
+    if (insn->id != X86_INS_NOP && is_rip_relative(insn))
+        kinds[count++] = 'i';
     if (widens_byte_register(insn))
-        found[count++] = 'o';
-    for (char kind : kinds)
-        found[count++] = kind;
-    return found;
+        kinds[count++] = 'o';
+    for (char kind : kinds_by_form(insn, row_of(insn)))
+        kinds[count++] = kind;
+    return kinds;
 }
 
 } // namespace lockcross

@@ -1,6 +1,8 @@
-// A small branch predictor: two-bit counters for conditional branches, last targets for indirect
+// A small branch predictor: two-bit counters for conditional branches, the last target for indirect
 // ones, a stack for returns.
 #pragma once
+
+#include "isa/insn.h"
 
 #include <array>
 #include <cstddef>
@@ -9,24 +11,14 @@
 
 namespace lockcross {
 
-enum class Branch : uint8_t {
-    None,
-    Direct,
-    Conditional,
-    Indirect,
-    Call,
-    IndirectCall,
-    Return,
-    ConditionalReturn
-};
-
-class Predictor {
+class BranchPredictor {
   public:
-    explicit Predictor(uint32_t entries)
+    // entries: a power of two.
+    explicit BranchPredictor(uint32_t entries)
         : mask_(entries - 1), counters_(entries, 1), targets_(entries) {}
 
-    // Was the way from the branch at pc to target predicted? Learns it. fallthrough is the address
-    // behind the branch.
+    // Whether the branch at pc was predicted to go to target; learns that it does. fallthrough: the
+    // address behind the branch.
     bool predicted(Branch kind, uint64_t pc, uint64_t fallthrough, uint64_t target) {
         switch (kind) {
         case Branch::Conditional:
@@ -51,9 +43,9 @@ class Predictor {
         }
     }
 
-    // A conditional branch that was predicted and then thrown away trains its counter all the same,
+    // A conditional branch that was predicted and then squashed trains its counter all the same,
     // with its prediction.
-    void predict_in_vain(Branch kind, uint64_t pc) {
+    void squashed(Branch kind, uint64_t pc) {
         uint8_t counter = counters_[index(pc)];
         if (kind == Branch::Conditional || kind == Branch::ConditionalReturn)
             conditional(index(pc), counter >= 2);

@@ -1,21 +1,23 @@
-#include "core/predictor.h"
+#include "core/branch_predictor.h"
+#include "isa/insn.h"
 
+#include <cstdint>
 #include <doctest/doctest.h>
 
 using namespace lockcross;
 
 TEST_CASE("predictor: a loop is mispredicted when it begins and when it ends") {
-    Predictor predictor(64);
-    int wrong = 0;
+    BranchPredictor predictor(64);
+    int mispredicted = 0;
     for (int turn = 0; turn < 10; turn++) {
         uint64_t target = turn < 9 ? 0x100 : 0x204;
-        wrong += !predictor.predicted(Branch::Conditional, 0x200, 0x204, target);
+        mispredicted += !predictor.predicted(Branch::Conditional, 0x200, 0x204, target);
     }
-    CHECK(wrong == 2);
+    CHECK(mispredicted == 2);
 }
 
 TEST_CASE("predictor: returns match calls, conditional ones only when they return") {
-    Predictor predictor(64);
+    BranchPredictor predictor(64);
     CHECK(predictor.predicted(Branch::Call, 0x100, 0x104, 0x800));
     CHECK(predictor.predicted(Branch::IndirectCall, 0x800, 0x804, 0x900) == false); // first time
     predictor.predicted(Branch::ConditionalReturn, 0x900, 0x904, 0x904);            // not taken
@@ -25,20 +27,20 @@ TEST_CASE("predictor: returns match calls, conditional ones only when they retur
 }
 
 TEST_CASE("predictor: an indirect branch is predicted to go where it went") {
-    Predictor predictor(64);
+    BranchPredictor predictor(64);
     predictor.predicted(Branch::Indirect, 0x100, 0x104, 0x500);
     CHECK(predictor.predicted(Branch::Indirect, 0x100, 0x104, 0x500));
     CHECK_FALSE(predictor.predicted(Branch::Indirect, 0x100, 0x104, 0x600));
 }
 
-TEST_CASE("predictor: a branch that is predicted in vain each time never learns that it is taken") {
-    Predictor predictor(16);
+TEST_CASE("predictor: a branch that is squashed each time never learns that it is taken") {
+    BranchPredictor predictor(16);
     for (int turn = 0; turn < 10; turn++) {
-        predictor.predict_in_vain(Branch::Conditional, 0x100);
+        predictor.squashed(Branch::Conditional, 0x100);
         CHECK_FALSE(predictor.predicted(Branch::Conditional, 0x100, 0x104, 0x200));
     }
     for (int turn = 0; turn < 3; turn++)
         predictor.predicted(Branch::Conditional, 0x100, 0x104, 0x200);
-    predictor.predict_in_vain(Branch::Conditional, 0x100);
+    predictor.squashed(Branch::Conditional, 0x100);
     CHECK(predictor.predicted(Branch::Conditional, 0x100, 0x104, 0x200));
 }

@@ -1,11 +1,13 @@
-#include "plugin/turn_order.h"
+#include "region/turn_order.h"
 
+#include <cstdint>
 #include <doctest/doctest.h>
+#include <limits>
 
 using namespace lockcross;
 
-TEST_CASE("order: the smallest cycle goes first, ties by core number") {
-    Order order(3);
+TEST_CASE("turn order: the smallest cycle goes first, ties by core number") {
+    TurnOrder order(3);
     CHECK_FALSE(order.first());
     order.wait_at(0, 5);
     order.wait_at(1, 3);
@@ -18,8 +20,8 @@ TEST_CASE("order: the smallest cycle goes first, ties by core number") {
     CHECK_FALSE(order.first());
 }
 
-TEST_CASE("order: the limit keeps (cycle, core) in order") {
-    Order order(3);
+TEST_CASE("turn order: the limit keeps (cycle, core) in order") {
+    TurnOrder order(3);
     order.wait_at(0, 10);
     order.wait_at(1, 12);
     order.wait_at(2, 20);

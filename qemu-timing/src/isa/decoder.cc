@@ -1,4 +1,4 @@
-#include "isa/insn.h"
+#include "isa/decoder.h"
 
 namespace lockcross {
 
