@@ -16,14 +16,14 @@
 namespace lockcross {
 
 // An instruction that the core models time each time it runs: an access, a fence or a charge. All
-// others are timed with their block.
+// others are timed with the block.
 struct TimedInsn : Insn {
     uint32_t issue_cycle = 0;        // in the block's schedule
     size_t first_op = 0, end_op = 0; // its micro-operations in Block::ops, with a pipeline
 };
 
 struct Block {
-    uint64_t pc = 0, fallthrough = 0; // first address, and the one behind the last instruction
+    uint64_t pc = 0, fallthrough = 0; // first address, and the one after the last instruction
     uint64_t branch_pc = 0;
     Branch branch = Branch::None; // of the last instruction
     uint32_t instructions = 0;
@@ -34,8 +34,8 @@ struct Block {
     // For a core with a pipeline.
     std::vector<MicroOp> ops;
     bool unpredicted = false; // fetch does not know that the block ends in a branch
-    std::vector<MicroOp>
-        wrong_path; // then: the code that is fetched before a taken branch is known
+    // If so, the code that it fetches before the branch is known to be taken.
+    std::vector<MicroOp> wrong_path;
 };
 
 class BlockBuilder {
@@ -46,7 +46,7 @@ class BlockBuilder {
     // as long as the block.
     TimedInsn *add(const Insn &insn, uint64_t address, uint32_t size);
 
-    // Notes the code behind an unpredicted branch. code: at most `size` bytes at address.
+    // Notes the code after an unpredicted branch. code: at most `size` bytes at address.
     void add_wrong_path(Decoder &decoder, const uint8_t *code, size_t size, uint64_t address);
 
     std::unique_ptr<Block> finish();

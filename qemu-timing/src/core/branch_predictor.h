@@ -18,7 +18,7 @@ class BranchPredictor {
         : mask_(entries - 1), counters_(entries, 1), targets_(entries) {}
 
     // Whether the branch at pc was predicted to go to target; learns that it does. fallthrough: the
-    // address behind the branch.
+    // address after the branch.
     bool predicted(Branch kind, uint64_t pc, uint64_t fallthrough, uint64_t target) {
         switch (kind) {
         case Branch::Conditional:

@@ -26,22 +26,22 @@ class Core {
     virtual void begin_block(const Block &next) = 0;
     // Ends the current block, which has no successor.
     virtual void end_block() = 0;
-    // The cycle behind the current block.
+    // The cycle after the current block.
     virtual Cycle block_end() const = 0;
 
     // Accounts for what an access waits for before it competes for its line.
     virtual void before_access(const TimedInsn &insn) = 0;
-    // The cycle at which the access competes for its line; to be asked after before_access.
+    // The cycle at which the access competes for its line; valid after before_access.
     virtual Cycle access_cycle(const TimedInsn &insn) const = 0;
 
-    // Accesses. The address counts from the start of the image, the size in bytes.
+    // Accesses. Addresses count from the start of the image; sizes are in bytes.
     virtual void load(const TimedInsn &insn, uint64_t address, uint32_t size) = 0;
     virtual void store(const TimedInsn &insn, uint64_t address, uint32_t size) = 0;
     void load_linked(const TimedInsn &insn, uint64_t address, uint32_t size);
     // won: it changed memory.
     void cas(const TimedInsn &insn, uint64_t address, uint32_t size, bool won);
     void rmw(const TimedInsn &insn, uint64_t address, uint32_t size);
-    // accessed: false when it failed without an access of memory.
+    // accessed: whether it accessed memory; if not, it failed.
     void store_conditional(const TimedInsn &insn, uint64_t address, uint32_t size, bool accessed,
                            bool won);
     void fence(const TimedInsn &insn);

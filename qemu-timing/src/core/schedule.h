@@ -28,7 +28,7 @@ struct Schedule {
     uint32_t latest = 0; // the longest of `late_results`
     RegisterSet written = 0;
 
-    // Cycles that this block waits for a result that is ready so many cycles after its begin.
+    // Cycles that this block waits for a result; result.cycle counts from the block's begin.
     uint32_t wait_for(const RegisterTime &result) const;
 
     // Cycles that the next block waits for results of this one.
@@ -42,8 +42,8 @@ struct Schedule {
 
 // Places instructions one after another: in order, at most `width` a cycle, of them at most one
 // memory access and one branch, none before its operands are ready. Loads are assumed to hit the
-// L1. With fetch_bytes, each instruction is fetched by itself, an aligned chunk of so many bytes a
-// cycle, and issues in the cycle of its last chunk.
+// L1. With fetch_bytes, each instruction is fetched by itself, one aligned chunk of that many bytes
+// a cycle, and issues in the cycle of its last chunk.
 class Scheduler {
   public:
     explicit Scheduler(const Options &options) : options_(options) {}

@@ -52,7 +52,7 @@ struct Insn {
     Fence fence = Fence::Count;    // Count: none
     Charge charge = Charge::Count; // Count: none
 
-    // Of a memory access; acquire: it also stays behind earlier release stores.
+    // Of a memory access; an acquire also waits for earlier release stores.
     bool acquire = false, release = false;
     uint8_t pair_bytes = 0; // of each of the two registers that it loads or stores; 0: no pair
 

@@ -79,7 +79,7 @@ void append_micro_ops(const Insn &insn, uint64_t address, uint32_t size, bool cr
         ops.push_back(op);
         first = false;
     };
-    // A charge is one micro-operation, whatever the no-op that stands for it is cracked into.
+    // A charge is one micro-operation, however gem5 cracks the no-op that encodes it.
     if (!cracked || !insn.micro_ops[0] || insn.effect == Effect::Charge)
         return append(whole(insn));
     for (char kind : insn.micro_ops) {

@@ -119,7 +119,7 @@ bool is_cut_off(const Insn &insn, size_t index, uint64_t address) {
     return engine.isa == "x86_64" && index > 0 && insn.size == 0 && -address % kPage < kLongest;
 }
 
-// Adds a block's instructions. Returns the address behind the last one.
+// Adds a block's instructions. Returns the address after the last one.
 uint64_t add_instructions(qemu_plugin_tb *tb, BlockBuilder &builder) {
     uint64_t end = qemu_plugin_tb_vaddr(tb);
     for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {

@@ -37,19 +37,19 @@ class Vcpu {
             hand_over(cycle);
     }
     void before_store_conditional(const TimedInsn &insn);
-    // After an access; the address counts from the start of the image, the size in bytes.
+    // After an access. The address counts from the start of the image; the size is in bytes.
     void after_access(const TimedInsn &insn, uint64_t address, uint32_t size, bool is_store);
-    // Accounts for the atomic operation that has not been accounted for yet: its outcome is not
-    // known before the instruction is over.
+    // Accounts for an atomic operation that is still pending: its outcome is known only after the
+    // instruction.
     void resolve() {
         if (pending_)
             resolve_pending();
     }
-    // From `cycles` from now on, bit 0 of the 4-byte word at `word` is cleared whenever a block
-    // begins. cycles = 0: no more. The address counts from the start of the image.
+    // Once `cycles` have passed, bit 0 of the 4-byte word at `word` is cleared whenever a block
+    // begins. 0 cycles: never. The address counts from the start of the image.
     void set_timer(uint64_t word, Cycle cycles);
 
-    // Of the host threads exactly one runs at a time; the others sleep until they are woken.
+    // Exactly one of the host threads runs at a time; the others sleep until they are woken.
     void wake();
     void sleep();
 

@@ -16,7 +16,7 @@ static std::string error_of(std::vector<std::string_view> arguments) {
     return "";
 }
 
-TEST_CASE("options: defaults stand, given values replace them") {
+TEST_CASE("options: given values replace the defaults") {
     Options options =
         parse_options({"cas_success=77", "out=/tmp/x", "max_instructions=5000000000"});
     CHECK(options.cas_success == 77);

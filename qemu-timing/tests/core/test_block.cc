@@ -35,7 +35,7 @@ Options cracking() {
 
 } // namespace
 
-TEST_CASE("block: ends behind its last instruction, whose branch it has") {
+TEST_CASE("block: ends with its last instruction, and has its branch") {
     Options options;
     BlockBuilder builder(options, 0x1000);
     builder.add(load(), 0x1000, 7);
@@ -51,7 +51,7 @@ TEST_CASE("block: ends behind its last instruction, whose branch it has") {
     CHECK_FALSE(block->unpredicted);
 }
 
-TEST_CASE("block: only what the core times by itself is in `timed`, with its micro-operations") {
+TEST_CASE("block: `timed` has only what the core times by itself, with its micro-operations") {
     Options options = cracking();
     BlockBuilder builder(options, 0x1000);
     CHECK(builder.add(branch(), 0x1000, 4) == nullptr);
@@ -65,7 +65,7 @@ TEST_CASE("block: only what the core times by itself is in `timed`, with its mic
     CHECK(block->ops.size() == 4);
 }
 
-TEST_CASE("block: the wrong path is of cracked branches only") {
+TEST_CASE("block: only a cracked branch has a wrong path") {
     const uint8_t code[] = {0x01, 0xc8, 0x03, 0x07}; // add %ecx,%eax; add (%rdi),%eax
     auto decoder = make_decoder("x86_64");
     auto wrong_path = [&](const Options &options, const Insn &last) {

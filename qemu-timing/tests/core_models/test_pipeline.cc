@@ -154,7 +154,7 @@ TEST_CASE("lines: one is fetched ahead of the one in use") {
     CHECK(lines.available_at(0x10c0, 21) == 22); // waited for room until 20
 }
 
-TEST_CASE("lines: a redirect waits for the line that is under way") {
+TEST_CASE("lines: a redirect waits for the line that is being fetched") {
     LineFetch lines(64, 2);
     lines.restart(0x1000, 10); // there at 12, the next requested then
     CHECK(lines.redirected_at(12) == 14);
@@ -162,7 +162,7 @@ TEST_CASE("lines: a redirect waits for the line that is under way") {
     CHECK(lines.redirected_at(14) == 16); // one more is requested in that cycle
 }
 
-TEST_CASE("unit: an operation that cannot leave stops those behind it") {
+TEST_CASE("unit: an operation that cannot leave stops those after it") {
     FunctionalUnit unit(3, 1);
     CHECK(unit.issue(10) == 13);
     unit.leave(20); // stood at the end from 13 to 20

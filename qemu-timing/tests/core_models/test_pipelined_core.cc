@@ -146,7 +146,7 @@ TEST_CASE("pipelined core: a load takes its value from the store that covers it,
     bench.check_sum();
 }
 
-TEST_CASE("pipelined core: a miss holds the commit, and two may be under way") {
+TEST_CASE("pipelined core: a miss holds the commit, and two may overlap") {
     Bench alone, both;
     alone.load(8 * alone.options.line);
     both.load(8 * both.options.line);

@@ -163,7 +163,7 @@ TEST_CASE("scheduled core: a release store waits for nothing, a release atomic f
     CHECK(bench.stalled(Stall::Drain) == bench.options.lat_l1);
 }
 
-TEST_CASE("scheduled core: a store-conditional stays behind the stores before an lwsync") {
+TEST_CASE("scheduled core: a store-conditional waits for the stores before an lwsync") {
     for (Fence kind : {Fence::Lwsync, Fence::DmbSt}) {
         Options options;
         options.fence_lwsync = options.fence_dmb_st = 0;

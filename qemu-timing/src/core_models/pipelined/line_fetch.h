@@ -41,7 +41,7 @@ class LineFetch {
   private:
     uint32_t line_, latency_;
     uint64_t current_ = 0;                   // number of the line in use
-    Cycle arrived_ = 0, next_requested_ = 0; // when it came; when the one behind it was requested
+    Cycle arrived_ = 0, next_requested_ = 0; // when it came; when the next was requested
 };
 
 } // namespace lockcross

@@ -116,12 +116,12 @@ Cycle Pipeline::commit(const MicroOp &op, Cycle earliest) {
     return cycle;
 }
 
-// Fetch and decode go straight on until the commit of the branch stops the fetch. Issue follows
-// while the branch is on its way, and then discards what comes; but decode does not know, and works
-// off all that was fetched.
+// Fetch and decode go straight on until the commit of the branch stops fetch. Issue goes on until
+// the branch is at the end of its unit, and then discards what comes. But decode does not know of
+// the branch, and decodes all that was fetched.
 void Pipeline::fetch_wrong_path(const std::vector<MicroOp> &ops) {
     Cycle stop = commit_.cycle();
-    // Behind the known code the same code is taken to come again, further on.
+    // The code after the known code is assumed to be the same again, further on.
     uint64_t distance = 0;
     for (size_t i = 0;; i++) {
         MicroOp op = ops[i % ops.size()];

@@ -68,10 +68,10 @@ class Pipeline {
 
     // Fetch goes on elsewhere: the last instruction is a branch, predicted to be taken.
     void redirect() { restart_ = lines_.redirected_at(fetch_.cycle()); }
-    // The last commit was a mispredicted branch: what was fetched behind it is flushed. wrong_path:
+    // The last commit was a mispredicted branch: what was fetched after it is flushed. wrong_path:
     // that code; empty when it takes no time to decode.
     void flush(const std::vector<MicroOp> &wrong_path);
-    // The last commit was a barrier that flushes what was fetched behind it: the same code is
+    // The last commit was a barrier that flushes what was fetched after it: the same code is
     // fetched again.
     void refetch();
     // Whether the last instruction was fetched again.
@@ -103,7 +103,7 @@ class Pipeline {
     const Options &options_;
     Slots fetch_, decode_, issue_, commit_, memory_commit_;
     LineFetch lines_;
-    // Set when the next line is not the one behind the line in use: when it is requested.
+    // Set when fetch goes on at another line than the next: when that is requested.
     std::optional<Cycle> restart_ = 0;
     std::array<Cycle, kFetchQueue> decoded_{}; // when the last entries left the queue
     std::array<Cycle, kIssueQueue> issued_{};

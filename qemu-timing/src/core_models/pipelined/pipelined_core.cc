@@ -10,7 +10,7 @@ namespace lockcross {
 
 namespace {
 
-// Fences that also flush what was fetched behind them.
+// Fences that also flush what was fetched after them.
 bool flushes(Fence kind) {
     return kind == Fence::Isync || kind == Fence::Isb || kind == Fence::Dsb;
 }
@@ -89,8 +89,8 @@ void PipelinedCore::run_to(size_t end) {
 void PipelinedCore::commit_current(Cycle earliest) {
     Cycle cycle = pipeline_.commit(current(), earliest);
     last_commit_ = {cycle, pipeline_.commit_seen()};
-    // In a cycle the commit comes after the queue, unless it is the commit of an access or the next
-    // micro-operation had to wait for its result.
+    // Within a cycle the load and store queue comes before this commit, unless it is the commit of
+    // an access or the next micro-operation had to wait for its result.
     const MicroOp *next = next_op_ + 1 < block_->ops.size() ? &current() + 1 : nullptr;
     if (current().unit != Unit::Memory && !(next && next->reads & current().writes))
         last_commit_.seen = cycle + 1;
@@ -136,7 +136,7 @@ Cycle PipelinedCore::after_commit(Commit commit) const {
 }
 
 Cycle PipelinedCore::send_to_memory(Cycle earliest) {
-    queue_free_ = std::max(earliest, memory_free_at());
+    queue_free_ = std::max(earliest, memory_slot());
     return queue_free_;
 }
 
@@ -190,7 +190,7 @@ void PipelinedCore::load(const TimedInsn &insn, uint64_t address, uint32_t size)
         earliest = found.drained;
     }
     Cycle done = read(first, last, send_to_memory(earliest));
-    occupy_memory(done);
+    memory_slot() = done;
     finish_access(insn, done);
 }
 
@@ -224,7 +224,7 @@ void PipelinedCore::write_when_oldest(const TimedInsn &insn, uint64_t address, u
     note_wait(Stall::Hit, options_.lat_l1);
     Cycle done = from + delay.total() + options_.lat_l1;
     memory_.write_in_flight_until(id_, line, done + latency);
-    occupy_memory(done);
+    memory_slot() = done;
     finish_access(insn, done + latency);
     store_commit_ = access_commits_[1];
 }
@@ -241,12 +241,12 @@ void PipelinedCore::write_to_buffer(const TimedInsn &insn, uint64_t address, uin
     LineId first = line_of(address), last = line_of(address + size - 1);
     for (LineId line = first; line <= last; line++) {
         bool owned = memory_.is_exclusive(id_, line);
-        Cycle earliest = std::max(store_commit_.cycle + 1, memory_free_at());
+        Cycle earliest = std::max(store_commit_.cycle + 1, memory_slot());
         Cycle start = store_buffer_.drain_start(earliest, owned);
         AccessDelay delay = memory_.get_exclusive(id_, line, start, access);
         Cycle latency = delay.total() + options_.lat_l1;
         Cycle drained = store_buffer_.push(address, size, start, latency, insn.release);
-        occupy_memory(drained);
+        memory_slot() = drained;
         memory_.write_in_flight_until(id_, line, drained);
     }
 }

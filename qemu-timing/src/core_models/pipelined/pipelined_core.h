@@ -5,7 +5,7 @@
 //   store commits into the store buffer.
 // - A load-linked, an atomic of one micro-operation, a store-conditional and a release store wait
 //   until they are the oldest; the last two also wait until the store buffer has drained.
-// - A full fence commits at once; accesses behind it wait until every earlier store has drained.
+// - A full fence commits at once; accesses after it wait until every earlier store has drained.
 //   What acquires or releases counts as a full fence, too.
 //
 // Invariant: clock_ is the core's start plus the sum of its stall counters.
@@ -20,6 +20,7 @@
 #include "memory/line_id.h"
 #include "memory/memory.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -60,16 +61,12 @@ class PipelinedCore final : public Core {
     // Runs up to the next access of the instruction and requests it. False when there is none left:
     // the second access that QEMU reports may be part of the first.
     bool request(const TimedInsn &insn);
-    // When a request is looked at again that came before a commit was seen.
+    // When the request is considered, if it has to see this commit.
     Cycle after_commit(Commit commit) const;
-    // Sends the access to memory as soon as one of the two places there is free; returns when.
+    // Sends the access to memory as soon as a slot there is free; returns when.
     Cycle send_to_memory(Cycle earliest);
-    Cycle memory_free_at() const {
-        return in_memory_[0] < in_memory_[1] ? in_memory_[0] : in_memory_[1];
-    }
-    void occupy_memory(Cycle until) {
-        (in_memory_[0] < in_memory_[1] ? in_memory_[0] : in_memory_[1]) = until;
-    }
+    // The slot that is free first.
+    Cycle &memory_slot() { return *std::min_element(memory_slots_.begin(), memory_slots_.end()); }
     Cycle read(LineId first, LineId last, Cycle from);
     // An access that waits until it is the oldest, and then for the line.
     void write_when_oldest(const TimedInsn &insn, uint64_t address, uint32_t size,
@@ -77,11 +74,11 @@ class PipelinedCore final : public Core {
     void write_to_buffer(const TimedInsn &insn, uint64_t address, uint32_t size,
                          CoherenceEvent access);
     void finish_access(const TimedInsn &insn, Cycle done);
-    // Accesses behind a fence that committed then wait for the drain.
+    // Accesses after a fence that committed in that cycle wait for the drain.
     void fence_from(Cycle committed);
     void resolve_branch(const Block &last, const Block &next);
 
-    // Cycles before the next commit whose cause is known.
+    // Notes the cause of cycles before the next commit.
     void note_wait(Stall cause, Cycle cycles) {
         if (cycles)
             known_waits_.push_back({cause, cycles});
@@ -95,17 +92,17 @@ class PipelinedCore final : public Core {
     size_t next_op_ = 0;     // of the block
     bool requested_ = false; // that is an access, requested but not committed
     Cycle requested_at_ = 0;
-    Cycle fenced_until_ = 0;   // no request before
-    Cycle queue_free_ = 0;     // when the last access made room for the next request
-    Commit access_commits_[2]; // of the last two accesses
-    Commit store_commit_;      // of the last store
-    Commit last_commit_; // of any micro-operation, as one that is about to access memory sees it
-    Cycle in_memory_[2] = {}; // when the last two accesses in memory are done
+    Cycle fenced_until_ = 0;               // no request before
+    Cycle queue_free_ = 0;                 // when the last access made room for the next request
+    std::array<Commit, 2> access_commits_; // of the last two accesses
+    Commit store_commit_;                  // of the last store
+    Commit last_commit_;                   // of any micro-operation
+    std::array<Cycle, 2> memory_slots_{};  // until when each is taken by an access in memory
 
     struct Span {
         Cycle from = 0, until = 0;
     };
-    // While the last accesses were the oldest and waited for memory: no request in these.
+    // When the last accesses were the oldest and waited for memory: no request meanwhile.
     std::array<Span, 4> oldest_waited_{};
 
     struct Wait {
@@ -114,7 +111,7 @@ class PipelinedCore final : public Core {
     };
     std::vector<Wait> known_waits_;
     Stall other_wait_ = Stall::Dependence; // the cause of all other cycles before the next commit
-    Cycle clock_ = 0;                      // behind the last commit
+    Cycle clock_ = 0;                      // the cycle after the last commit
 };
 
 } // namespace lockcross

@@ -33,7 +33,7 @@ uint32_t ScheduledCore::branch_to(const Block &next, const Block &last) {
     return options_.taken_branch;
 }
 
-// hidden: cycles since the end of last, for which its results have been under way already.
+// hidden: cycles since the end of last, which its results do not have to be waited for any more.
 void ScheduledCore::wait_for_results(const Schedule &last, const Schedule &next, uint32_t hidden) {
     uint32_t wait = last.delay_of(next);
     for (const Schedule::RegisterTime &result : late_results_)
