@@ -83,8 +83,8 @@ def test_an_atomic_costs_its_access_at_least() -> None:
 
 
 def test_a_machine_has_the_bounds_of_the_engine() -> None:
-    source = (ENGINE_SOURCES / "options.cc").read_text()
-    specs = re.findall(r'\{"(\w+)", &O::\w+, \d+, (\d+), (\w+(?: << \d+)?), "', source)
+    source = (ENGINE_SOURCES / "base" / "options.cc").read_text()
+    specs = re.findall(r'\{"(\w+)", &O::\w+, \d+, (\d+), (\w+(?: << \d+)?),\s+"', source)
     names = {"kMaxLatency": MAX_LATENCY, "UINT32_MAX": 2**32 - 1}
     bounds = {name: (int(low), names.get(high) or eval(high)) for name, low, high in specs}
     tables = tomllib.loads(description("generic"))

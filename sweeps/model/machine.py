@@ -71,7 +71,7 @@ Short = Annotated[Figure, _within(0, 1000)]  # a latency within the core
 
 class Core(Document):
     """The core: width in instructions, fetch in bytes, the rest in cycles and entries. Bounds are
-    those of the plugin (qemu-timing/src/options.cc), here and below."""
+    those of the plugin (qemu-timing/src/base/options.cc), here and below."""
 
     width: Annotated[Figure, _within(1, 2)]
     lat_alu: Annotated[Figure, _within(1, 100)]

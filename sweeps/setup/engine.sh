@@ -3,7 +3,9 @@
 engine_folder() { echo "$work/build/qemu-timing"; }
 
 engine_state() {
-    (cd "$root/qemu-timing" && sha256sum Makefile src/* && g++ -dumpfullversion) | sha256sum
+    (cd "$root/qemu-timing" && find Makefile src -type f -print0 |
+        LC_ALL=C sort -z | xargs -0 sha256sum &&
+        g++ -dumpfullversion) | sha256sum
 }
 
 engine_ready() {

@@ -135,9 +135,11 @@ def _plugin_version() -> str:
     of it must never be answered with stored results of the one before."""
     if not ENGINE_PLUGIN.exists():
         raise LockcrossError("the engine plugin is not built; ./lockcross builds it", 1)
-    sources = sorted(p for p in ENGINE_SOURCES.iterdir() if p.suffix in (".cc", ".h"))
+    sources = sorted(p for p in ENGINE_SOURCES.rglob("*") if p.suffix in (".cc", ".h"))
     total = hashlib.sha256()
     for path in sources:
-        total.update(path.name.encode() + b"\0" + path.read_bytes())
-    found = re.search(r'kVersion = "([^"]+)"', (ENGINE_SOURCES / "report.h").read_text("utf-8"))
+        name = path.relative_to(ENGINE_SOURCES).as_posix()
+        total.update(name.encode() + b"\0" + path.read_bytes())
+    report = (ENGINE_SOURCES / "output" / "report.h").read_text("utf-8")
+    found = re.search(r'kVersion = "([^"]+)"', report)
     return f"qemu-timing {found[1] if found else 'unknown'}+{total.hexdigest()[:12]}"

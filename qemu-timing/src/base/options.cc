@@ -1,0 +1,181 @@
+#include "base/options.h"
+
+#include <bit>
+#include <charconv>
+#include <cstddef>
+#include <system_error>
+
+namespace lockcross {
+
+namespace {
+
+constexpr uint32_t kMaxLatency = 10'000'000;
+
+[[noreturn]] void refuse(std::string_view name, const std::string &why) {
+    throw OptionError("option " + std::string(name) + why);
+}
+
+// meaning: of the option, for the message when the number is out of bounds.
+uint64_t parse_number(std::string_view name, std::string_view text, uint64_t low, uint64_t high,
+                      const char *meaning) {
+    uint64_t value = 0;
+    const char *end_of_text = text.data() + text.size();
+    auto [end, error] = std::from_chars(text.data(), end_of_text, value);
+    if (error == std::errc::invalid_argument || end != end_of_text)
+        refuse(name, ": '" + std::string(text) + "' is not a whole number");
+    if (error == std::errc::result_out_of_range || value < low || value > high) {
+        refuse(name, ": " + std::string(text) + " is not between " + std::to_string(low) + " and " +
+                         std::to_string(high) + " (" + meaning + ")");
+    }
+    return value;
+}
+
+void require_power_of_two(const char *name, uint32_t value) {
+    if (!std::has_single_bit(value))
+        refuse(name, ": " + std::to_string(value) + " is not a power of two");
+}
+
+void require_cache(const char *name, uint32_t size, uint32_t ways, uint32_t line) {
+    uint64_t set_bytes = uint64_t(ways) * line;
+    if (size % set_bytes != 0 || !std::has_single_bit(size / set_bytes)) {
+        refuse(name, ": " + std::to_string(size) + " bytes in " + std::to_string(ways) +
+                         " ways of " + std::to_string(line) +
+                         "-byte lines do not make a power of two of sets");
+    }
+}
+
+void check_together(const Options &o) {
+    require_power_of_two("line", o.line);
+    require_power_of_two("predictor_entries", o.predictor_entries);
+    if (o.fetch_bytes != 0)
+        require_power_of_two("fetch_bytes", o.fetch_bytes);
+    if (o.pipeline && (o.blocking || o.fetch_bytes || !o.store_buffer))
+        refuse("pipeline", ": needs blocking=0, fetch_bytes=0 and a store buffer");
+    if (o.micro_operations && !o.pipeline)
+        refuse("micro_operations", ": needs pipeline=1");
+    require_cache("l1_size", o.l1_size, o.l1_ways, o.line);
+    require_cache("l2_size", o.l2_size, o.l2_ways, o.line);
+    if (o.l2_size < o.l1_size) {
+        refuse("l2_size", ": the shared L2 holds every line of the L1 and cannot be smaller than "
+                          "l1_size");
+    }
+}
+
+void set_option(Options &options, std::string_view argument) {
+    size_t equals = argument.find('=');
+    std::string_view name = argument.substr(0, equals);
+    if (equals == std::string_view::npos)
+        refuse(name, ": expected name=value");
+    std::string_view text = argument.substr(equals + 1);
+    if (name == "out") {
+        options.out = text;
+    } else if (name == "events") {
+        options.events = text;
+    } else if (name == "max_instructions") {
+        options.max_instructions =
+            parse_number(name, text, 0, UINT64_MAX, "instructions over all cores; 0: no limit");
+    } else if (name == "clock_mhz") {
+        options.clock_mhz =
+            uint32_t(parse_number(name, text, 1, UINT32_MAX, "the clock of the event log"));
+    } else {
+        for (const OptionSpec &spec : option_specs()) {
+            if (name == spec.name) {
+                options.*spec.field =
+                    uint32_t(parse_number(name, text, spec.low, spec.high, spec.meaning));
+                return;
+            }
+        }
+        refuse(name, " is unknown");
+    }
+}
+
+} // namespace
+
+const std::vector<OptionSpec> &option_specs() {
+    using O = Options;
+    // Name, field, default, lowest, highest, meaning.
+    static const std::vector<OptionSpec> specs = {
+        // The core.
+        {"width", &O::width, 1, 1, 2, "instructions issued a cycle"},
+        {"lat_alu", &O::lat_alu, 1, 1, 100, "cycles to the result of a simple operation"},
+        {"lat_mul", &O::lat_mul, 3, 1, 1000, "cycles to the result of a multiplication"},
+        {"lat_div", &O::lat_div, 20, 1, 1000, "cycles to the result of a division"},
+        // With pipeline=1 taken_branch is instead the latency of fetching a line of code, and
+        // mispredict counts from the branch's commit to the commit of the next instruction.
+        {"taken_branch", &O::taken_branch, 1, 0, 1000, "cycles added by a taken branch"},
+        {"mispredict", &O::mispredict, 8, 0, 1000, "cycles added by a mispredicted branch"},
+        {"predictor_entries", &O::predictor_entries, 1024, 1, 1 << 20,
+         "two-bit counters of the branch predictor; a power of two"},
+        // No store buffer then, so a fence has nothing to drain.
+        {"blocking", &O::blocking, 0, 0, 1, "1: every load and store holds the core until done"},
+        // Each instruction is fetched by itself: one that lies in two chunks takes a cycle more.
+        {"fetch_bytes", &O::fetch_bytes, 0, 0, 64,
+         "bytes of the aligned chunk fetched in a cycle; a power of two; 0: fetch takes no time"},
+        {"pipeline", &O::pipeline, 0, 0, 1,
+         "1: stages, queues and units of gem5's MinorCPU; 0: a static schedule"},
+        // No x86 branch is predicted then: gem5 marks only its last micro-operation as a branch.
+        {"micro_operations", &O::micro_operations, 0, 0, 1,
+         "1: with pipeline=1, x86 and AArch64 instructions are cracked as gem5 does"},
+        // Caches and coherence. Fills and transfers are added to lat_l1.
+        {"line", &O::line, 64, 16, 1024, "bytes of a cache line; a power of two"},
+        {"l1_size", &O::l1_size, 32768, 64, 1 << 26, "bytes of a private L1 data cache"},
+        {"l1_ways", &O::l1_ways, 8, 1, 64, "ways of the L1"},
+        {"lat_l1", &O::lat_l1, 2, 0, 1000, "cycles from load to use of an L1 hit"},
+        {"l2_size", &O::l2_size, 2097152, 64, 1 << 30, "bytes of the shared L2"},
+        {"l2_ways", &O::l2_ways, 16, 1, 64, "ways of the L2"},
+        {"lat_l2", &O::lat_l2, 12, 0, kMaxLatency, "cycles of a clean fill from the L2"},
+        {"lat_memory", &O::lat_memory, 150, 0, kMaxLatency, "cycles of a fill from memory"},
+        {"lat_dirty", &O::lat_dirty, 40, 0, kMaxLatency,
+         "cycles to take a line from another core's E or M copy"},
+        {"lat_upgrade", &O::lat_upgrade, 12, 0, kMaxLatency, "cycles of an upgrade from S to M"},
+        {"lat_invalidate", &O::lat_invalidate, 20, 0, kMaxLatency,
+         "cycles added when other copies must be invalidated"},
+        {"store_buffer", &O::store_buffer, 8, 0, 1024,
+         "entries of the store buffer; 0: a store holds the core until done"},
+        // Atomics: added to the access of a line that the core owns; with load-linked and
+        // store-conditional, to the latter.
+        {"cas_success", &O::cas_success, 20, 0, kMaxLatency, "cycles added to a CAS that won"},
+        {"cas_failure", &O::cas_failure, 20, 0, kMaxLatency, "cycles added to a CAS that lost"},
+        {"rmw", &O::rmw, 20, 0, kMaxLatency, "cycles added to any other atomic"},
+        // Fences: their own latency, after the drain where the fence waits for one.
+        {"fence_mfence", &O::fence_mfence, 30, 0, kMaxLatency,
+         "cycles of x86 mfence, after the drain"},
+        {"fence_lfence", &O::fence_lfence, 4, 0, kMaxLatency, "cycles of x86 lfence"},
+        {"fence_sfence", &O::fence_sfence, 4, 0, kMaxLatency, "cycles of x86 sfence"},
+        {"fence_hwsync", &O::fence_hwsync, 30, 0, kMaxLatency,
+         "cycles of POWER hwsync, after the drain"},
+        {"fence_lwsync", &O::fence_lwsync, 8, 0, kMaxLatency, "cycles of POWER lwsync"},
+        {"fence_isync", &O::fence_isync, 8, 0, kMaxLatency, "cycles of POWER isync"},
+        {"fence_dmb", &O::fence_dmb, 30, 0, kMaxLatency, "cycles of Arm dmb, after the drain"},
+        {"fence_dmb_ld", &O::fence_dmb_ld, 8, 0, kMaxLatency, "cycles of Arm dmb ld"},
+        {"fence_dmb_st", &O::fence_dmb_st, 8, 0, kMaxLatency, "cycles of Arm dmb st"},
+        {"fence_dsb", &O::fence_dsb, 40, 0, kMaxLatency, "cycles of Arm dsb, after the drain"},
+        {"fence_isb", &O::fence_isb, 10, 0, kMaxLatency, "cycles of Arm isb"},
+        // Costs of the operating system.
+        {"charge_stop", &O::charge_stop, 5000, 0, kMaxLatency, "cycles to stop another thread"},
+        {"charge_park", &O::charge_park, 2000, 0, kMaxLatency, "cycles to suspend oneself"},
+        {"charge_unpark", &O::charge_unpark, 1000, 0, kMaxLatency, "cycles to wake another thread"},
+        {"charge_wake", &O::charge_wake, 2000, 0, kMaxLatency, "cycles of being woken"},
+        {"charge_switch", &O::charge_switch, 500, 0, kMaxLatency,
+         "cycles of a core to take up a thread"},
+        // Core i starts at a cycle drawn from the seed in [0, offset_max], and counts from there.
+        {"seed", &O::seed, 0, 0, UINT32_MAX, "seed of the start cycles"},
+        {"offset_max", &O::offset_max, 0, 0, kMaxLatency, "latest start cycle of a core"},
+    };
+    return specs;
+}
+
+Options::Options() {
+    for (const OptionSpec &spec : option_specs())
+        this->*spec.field = spec.value;
+}
+
+Options parse_options(const std::vector<std::string_view> &arguments) {
+    Options options;
+    for (std::string_view argument : arguments)
+        set_option(options, argument);
+    check_together(options);
+    return options;
+}
+
+} // namespace lockcross

@@ -1,0 +1,74 @@
+#include "core/core.h"
+
+#include <numeric>
+
+namespace lockcross {
+
+namespace {
+
+uint32_t fence_latency(const Options &o, Fence kind) {
+    const uint32_t latencies[size_t(Fence::Count)] = {
+        o.fence_mfence, o.fence_lfence, o.fence_sfence, o.fence_hwsync,
+        o.fence_lwsync, o.fence_isync,  o.fence_dmb,    o.fence_dmb_ld,
+        o.fence_dmb_st, o.fence_dsb,    o.fence_isb};
+    return latencies[size_t(kind)];
+}
+
+uint32_t charge_cycles(const Options &o, Charge kind) {
+    const uint32_t cycles[size_t(Charge::Count)] = {o.charge_stop, o.charge_park, o.charge_unpark,
+                                                    o.charge_wake, o.charge_switch};
+    return cycles[size_t(kind)];
+}
+
+} // namespace
+
+Core::Core(const Options &options, uint32_t id, Memory &memory, Counts &counts)
+    : options_(options), id_(id), memory_(memory), counts_(counts),
+      store_buffer_(options.store_buffer), predictor_(options.predictor_entries) {}
+
+Cycle Core::stall_sum() const {
+    return std::accumulate(counts_.stalls.begin(), counts_.stalls.end(), Cycle(0));
+}
+
+void Core::load_linked(const TimedInsn &insn, uint64_t address, uint32_t size) {
+    load(insn, address, size);
+    memory_.reserve(id_, line_of(address));
+    reserving_ = true;
+}
+
+void Core::cas(const TimedInsn &insn, uint64_t address, uint32_t size, bool won) {
+    (won ? counts_.cas_won : counts_.cas_lost)++;
+    atomic(insn, address, size, won ? options_.cas_success : options_.cas_failure);
+}
+
+void Core::rmw(const TimedInsn &insn, uint64_t address, uint32_t size) {
+    counts_.rmw++;
+    atomic(insn, address, size, options_.rmw);
+}
+
+void Core::store_conditional(const TimedInsn &insn, uint64_t address, uint32_t size, bool accessed,
+                             bool won) {
+    bool lost = reservation_lost();
+    if (lost)
+        counts_.reservations_lost++;
+    (won ? counts_.cas_won : counts_.cas_lost)++;
+    if (accessed && !lost) { // it stored, if only the value that was there
+        atomic(insn, address, size, options_.cas_success);
+    } else {
+        fail_conditional(insn);
+    }
+    memory_.clear_reservation(id_);
+    reserving_ = false;
+}
+
+void Core::fence(const TimedInsn &insn) {
+    counts_.fences[size_t(insn.fence)]++;
+    wait_for_fence(insn, fence_latency(options_, insn.fence));
+}
+
+void Core::charge(const TimedInsn &insn) {
+    counts_.charges[size_t(insn.charge)]++;
+    wait_for_charge(insn, charge_cycles(options_, insn.charge));
+}
+
+} // namespace lockcross

@@ -1,0 +1,160 @@
+#include "core_models/scheduled/scheduled_core.h"
+
+#include "core/branch_predictor.h"
+#include "isa/insn.h"
+#include "memory/store_buffer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockcross {
+
+void ScheduledCore::begin_block(const Block &next) {
+    if (block_) {
+        const Block &last = *block_;
+        end_block();
+        wait_for_results(last.schedule, next.schedule, branch_to(next, last));
+    }
+    block_ = &next;
+    counts_.instructions += next.instructions;
+}
+
+// Returns the cycles that the branch at the end of last costs.
+uint32_t ScheduledCore::branch_to(const Block &next, const Block &last) {
+    if (last.branch == Branch::None)
+        return 0;
+    if (!predictor_.predicted(last.branch, last.branch_pc, last.fallthrough, next.pc)) {
+        stall(Stall::Mispredict, options_.mispredict);
+        return options_.mispredict;
+    }
+    if (next.pc == last.fallthrough)
+        return 0;
+    stall(Stall::TakenBranch, options_.taken_branch);
+    return options_.taken_branch;
+}
+
+// hidden: cycles since the end of last, which its results do not have to be waited for any more.
+void ScheduledCore::wait_for_results(const Schedule &last, const Schedule &next, uint32_t hidden) {
+    uint32_t wait = last.delay_of(next);
+    for (const Schedule::RegisterTime &result : late_results_)
+        wait = std::max(wait, next.wait_for(result));
+    uint32_t stalled = wait > hidden ? wait - hidden : 0;
+    stall(Stall::Dependence, stalled);
+    uint32_t passed = hidden + stalled + next.length;
+    if (late_results_.empty() && last.latest <= passed)
+        return;
+    std::vector<Schedule::RegisterTime> still_late;
+    auto keep = [&](const Schedule::RegisterTime &result) {
+        bool overwritten = next.written >> result.reg & 1;
+        if (!overwritten && result.cycle > passed)
+            still_late.push_back({result.reg, result.cycle - passed});
+    };
+    for (const Schedule::RegisterTime &result : last.late_results)
+        keep(result);
+    for (const Schedule::RegisterTime &result : late_results_)
+        keep(result);
+    late_results_ = std::move(still_late);
+}
+
+void ScheduledCore::end_block() {
+    const Schedule &schedule = block_->schedule;
+    stall(Stall::Issue, schedule.issue_cycles);
+    stall(Stall::Fetch, schedule.fetch_cycles);
+    stall(Stall::Dependence, schedule.length - schedule.issue_cycles - schedule.fetch_cycles);
+    block_ = nullptr;
+}
+
+void ScheduledCore::wait_for(const AccessDelay &delay) {
+    stall(Stall::Hold, delay.hold);
+    stall(delay.cause, delay.latency);
+    if (options_.blocking)
+        stall(Stall::Hit, options_.lat_l1);
+}
+
+void ScheduledCore::read(const TimedInsn &insn, LineId line) {
+    wait_for(memory_.read(id_, line, access_cycle(insn)));
+}
+
+void ScheduledCore::wait_for_earlier_stores(const TimedInsn &insn) {
+    Cycle now = access_cycle(insn);
+    store_buffer_.forget_drained(now);
+    Cycle until = insn.acquire ? store_buffer_.releases_drained_at(now) : now;
+    if (insn.is_atomic())
+        until = std::max(until, insn.release ? store_buffer_.drained_at(now) : ordered_until_);
+    stall_until(Stall::Drain, now, until);
+}
+
+void ScheduledCore::load(const TimedInsn &insn, uint64_t address, uint32_t size) {
+    store_buffer_.forget_drained(access_cycle(insn));
+    if (!store_buffer_.empty()) {
+        StoreBuffer::Lookup found = store_buffer_.lookup(address, size);
+        if (found.match == StoreBuffer::Match::Forward)
+            return;
+        if (found.match == StoreBuffer::Match::Wait)
+            stall_until(Stall::Forward, access_cycle(insn), found.drained);
+    }
+    LineId first = line_of(address), last = line_of(address + size - 1);
+    read(insn, first);
+    if (last != first)
+        read(insn, last);
+}
+
+void ScheduledCore::store(const TimedInsn &insn, uint64_t address, uint32_t size) {
+    LineId first = line_of(address), last = line_of(address + size - 1);
+    for (LineId line = first; line <= last; line++) {
+        if (options_.store_buffer == 0 || options_.blocking) {
+            Cycle now = access_cycle(insn);
+            wait_for(memory_.get_exclusive(id_, line, now, CoherenceEvent::Store));
+            memory_.write_in_flight_until(id_, line, access_cycle(insn));
+        } else {
+            buffered_store(insn, address, size, line);
+        }
+    }
+}
+
+void ScheduledCore::buffered_store(const TimedInsn &insn, uint64_t address, uint32_t size,
+                                   LineId line) {
+    Cycle now = access_cycle(insn);
+    store_buffer_.forget_drained(now);
+    stall_until(Stall::StoreBuffer, now, store_buffer_.entry_free_at(now));
+    bool owned = memory_.is_exclusive(id_, line);
+    Cycle start = store_buffer_.drain_start(access_cycle(insn), owned);
+    AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Store);
+    Cycle latency = delay.total() + options_.lat_l1;
+    Cycle drained = store_buffer_.push(address, size, start, latency, insn.release);
+    memory_.write_in_flight_until(id_, line, drained);
+}
+
+void ScheduledCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
+                           uint32_t latency) {
+    // The core's own earlier stores to the place come first.
+    store_buffer_.forget_drained(access_cycle(insn));
+    StoreBuffer::Lookup found = store_buffer_.lookup(address, size);
+    if (found.match != StoreBuffer::Match::None)
+        stall_until(Stall::Drain, access_cycle(insn), found.drained);
+    LineId line = line_of(address);
+    wait_for(memory_.get_exclusive(id_, line, access_cycle(insn), CoherenceEvent::Atomic));
+    stall(Stall::Atomic, latency);
+    memory_.write_in_flight_until(id_, line, access_cycle(insn));
+}
+
+void ScheduledCore::wait_for_fence(const TimedInsn &insn, Cycle latency) {
+    Cycle now = access_cycle(insn);
+    switch (insn.fence) {
+    case Fence::Mfence:
+    case Fence::Hwsync:
+    case Fence::Dmb:
+    case Fence::Dsb:
+        stall_until(Stall::Drain, now, store_buffer_.drained_at(now));
+        break;
+    case Fence::Lwsync:
+    case Fence::DmbSt:
+        ordered_until_ = store_buffer_.drained_at(now);
+        break;
+    default:
+        break;
+    }
+    stall(Stall::Fence, latency);
+}
+
+} // namespace lockcross

@@ -1,0 +1,70 @@
+// What the timing model knows of an instruction.
+#pragma once
+
+#include "base/counts.h"
+#include "base/registers.h"
+
+#include <array>
+#include <cstdint>
+
+namespace lockcross {
+
+enum class Latency : uint8_t { Alu, Mul, Div, Load };
+
+// What an instruction does beyond its registers.
+enum class Effect : uint8_t {
+    None,
+    Memory,           // plain loads and stores
+    LoadLinked,       // lwarx, ldxr, ldaxr
+    StoreConditional, // stwcx., stxr, stlxr
+    Cas,              // lock cmpxchg, casa
+    Rmw,              // any other atomic
+    Fence,
+    Charge
+};
+
+enum class Branch : uint8_t {
+    None,
+    Direct,
+    Conditional,
+    Indirect,
+    Call,
+    IndirectCall,
+    Return,
+    ConditionalReturn
+};
+
+// The kinds of an instruction's micro-operations, one letter each, in order: o a simple operation,
+// i one that makes a constant, l a load, s a store, x a multiplication, d a division, f a full
+// fence, n nothing. Ends with a zero.
+using MicroOpKinds = std::array<char, 16>;
+
+// Registers 0 to 31 are the general ones, 32 the condition flags (POWER: 32 to 39, one for each
+// field), 40 and up the other special ones. What the model does not follow is in no set.
+struct Insn {
+    RegisterSet reads = 0;
+    RegisterSet writes = 0;         // ready after `latency`
+    RegisterSet address_writes = 0; // an updated base register: ready after a simple operation
+    Latency latency = Latency::Alu;
+    bool load_op = false; // computes with an operand from memory: `latency` begins when it is there
+    Effect effect = Effect::None;
+    Branch branch = Branch::None;
+    Fence fence = Fence::Count;    // Count: none
+    Charge charge = Charge::Count; // Count: none
+
+    // Of a memory access; an acquire also waits for earlier release stores.
+    bool acquire = false, release = false;
+    uint8_t pair_bytes = 0; // of each of the two registers that it loads or stores; 0: no pair
+
+    // For a core with a pipeline.
+    MicroOpKinds micro_ops{};      // empty: the instruction is one micro-operation
+    RegisterSet address_reads = 0; // of `reads`, what the micro-operations that load need
+    bool plain_access = false;     // a load-linked or store-conditional that counts as plain there
+    uint8_t size = 0;              // bytes; only where instructions differ in size
+
+    bool is_atomic() const {
+        return effect == Effect::Cas || effect == Effect::Rmw || effect == Effect::StoreConditional;
+    }
+};
+
+} // namespace lockcross

@@ -1,0 +1,29 @@
+// Micro-operations: what passes through a pipeline.
+#pragma once
+
+#include "base/registers.h"
+#include "isa/insn.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace lockcross {
+
+// The functional unit that executes it. None: it takes a place in the order, and nothing else.
+enum class Unit : uint8_t { Simple, Multiply, Divide, Memory, None };
+
+struct MicroOp {
+    RegisterSet reads = 0, writes = 0;
+    Unit unit = Unit::Simple;
+    bool first = false;   // of its instruction
+    uint64_t address = 0; // of its instruction
+    uint32_t size = 0;    // of its instruction, bytes
+    bool fence = false; // a fence instruction, or one of the two fences of a locked x86 instruction
+};
+
+// Appends the micro-operations of the instruction at `address`, of `size` bytes. cracked: those
+// that Insn::micro_ops names; otherwise every instruction is one.
+void append_micro_ops(const Insn &insn, uint64_t address, uint32_t size, bool cracked,
+                      std::vector<MicroOp> &ops);
+
+} // namespace lockcross

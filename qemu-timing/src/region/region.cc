@@ -1,0 +1,115 @@
+#include "region/region.h"
+
+#include "core/core.h"
+#include "output/failure.h"
+#include "output/file.h"
+
+#include <cstring>
+#include <utility>
+
+namespace lockcross {
+
+namespace {
+
+// A well-mixed number for each (seed, core): the finalizer of SplitMix64.
+uint64_t mix(uint64_t seed, uint64_t core) {
+    uint64_t z = seed * 0x9e3779b97f4a7c15 + (core + 1) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+uint32_t line_count(const Image &image, uint32_t line) {
+    return uint32_t((image.size() + line - 1) / line);
+}
+
+} // namespace
+
+Region::Region(const Options &options, Image image, uint32_t cores, std::string isa)
+    : options(options), image(image), shadow(copy_of(image)), counts_(cores),
+      memory_(options, line_count(image, options.line), counts_), order_(cores), cycles_(cores) {
+    report_.isa = std::move(isa);
+    for (uint32_t core = 0; core < cores; core++)
+        vcpus_.push_back(std::make_unique<Vcpu>(*this, core, options, memory_, counts_[core]));
+}
+
+uint64_t Region::instructions() const {
+    uint64_t sum = 0;
+    for (const Counts &counts : counts_)
+        sum += counts.instructions;
+    return sum;
+}
+
+void Region::start() {
+    for (uint32_t core = 0; core < cores(); core++) {
+        Cycle start = mix(options.seed, core) % (uint64_t(options.offset_max) + 1);
+        vcpus_[core]->core->start_at(start);
+        report_.starts.push_back(start);
+        order_.wait_at(core, start);
+    }
+    pass_turn();
+}
+
+void Region::pass_turn() {
+    uint32_t next = *order_.first();
+    vcpus_[next]->turn_limit = order_.limit(next);
+    vcpus_[next]->wake();
+}
+
+void Region::hand_over(uint32_t core, Cycle cycle) {
+    order_.wait_at(core, cycle);
+    if (order_.first() == core) {
+        vcpus_[core]->turn_limit = order_.limit(core);
+        return;
+    }
+    report_.handovers++;
+    pass_turn();
+    vcpus_[core]->sleep();
+}
+
+bool Region::finish(uint32_t core) {
+    vcpus_[core]->resolve();
+    vcpus_[core]->core->end_block();
+    cycles_[core] = vcpus_[core]->core->cycles();
+    order_.leave(core);
+    if (order_.first()) {
+        pass_turn();
+        return false;
+    }
+    write_report(true);
+    return true;
+}
+
+void Region::mark_phase(uint32_t core, uint64_t phase) {
+    Cycle cycle = now(core);
+    report_.phases.push_back({core, phase, cycle, counts_[core]});
+}
+
+Cycle Region::now(uint32_t core) {
+    vcpus_[core]->resolve();
+    return vcpus_[core]->core->block_end();
+}
+
+void Region::poke(uint64_t address, const void *bytes, size_t size) {
+    std::memcpy(image.host + address, bytes, size);
+    std::memcpy(&shadow[address], bytes, size);
+}
+
+void Region::write_report(bool complete) {
+    report_.complete = complete;
+    report_.cycles = cycles_;
+    for (uint32_t core = 0; core < cores(); core++) {
+        Cycle stalls = vcpus_[core]->core->stall_sum();
+        // The cycles of a block that has not ended do not count.
+        if (!complete)
+            report_.cycles[core] = stalls;
+        if (complete && stalls != cycles_[core]) {
+            fail(Exit::Failure,
+                 "the stalls of core " + std::to_string(core) + " do not add up to its cycles");
+        }
+    }
+    if (!options.out.empty())
+        write_file(options.out, to_json(report_, options, counts_));
+}
+
+} // namespace lockcross

@@ -1,0 +1,62 @@
+// The region of interest while it runs: the simulated cores, their memory, and whose turn it is.
+//
+// Every thread of the guest is a thread of the host, and exactly one of them runs at a time: the
+// one whose next memory access has the smallest (cycle, core number). A thread stops before an
+// access that lies beyond its limit, hands the turn over, and sleeps until its own comes. So QEMU
+// performs the accesses in simulated-time order, whatever the host does.
+#pragma once
+
+#include "base/counts.h"
+#include "base/options.h"
+#include "memory/cache_hierarchy.h"
+#include "output/report.h"
+#include "region/image.h"
+#include "region/turn_order.h"
+#include "region/vcpu.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lockcross {
+
+class Region {
+  public:
+    Region(const Options &options, Image image, uint32_t cores, std::string isa);
+
+    Vcpu &vcpu(uint32_t core) { return *vcpus_[core]; }
+    uint32_t cores() const { return uint32_t(vcpus_.size()); }
+    uint64_t instructions() const; // of all cores
+
+    void start();
+    // The core has left the region; returns whether all have.
+    bool finish(uint32_t core);
+    void mark_phase(uint32_t core, uint64_t phase);
+    // The core's simulated time; correct only at the end of a block.
+    Cycle now(uint32_t core);
+    // The core's next access is at that cycle; returns when it is its turn.
+    void hand_over(uint32_t core, Cycle cycle);
+    // Writes to the guest's memory, in no time. The address counts from the start of the image.
+    void poke(uint64_t address, const void *bytes, size_t size);
+    // Writes the report to options.out. Ends the process when it cannot, and when the stalls of a
+    // core do not add up to its cycles.
+    void write_report(bool complete);
+
+    const Options &options;
+    const Image image;
+    std::vector<uint8_t> shadow; // the image as of the last access: shows what an atomic changed
+
+  private:
+    void pass_turn();
+
+    std::vector<Counts> counts_;
+    CacheHierarchy memory_;
+    TurnOrder order_;
+    std::vector<std::unique_ptr<Vcpu>> vcpus_;
+    std::vector<Cycle> cycles_; // of each core
+    Report report_;
+};
+
+} // namespace lockcross

@@ -1,0 +1,52 @@
+// Whose turn it is: the core with the smallest (cycle of its next access, core number).
+#pragma once
+
+#include "base/counts.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace lockcross {
+
+class TurnOrder {
+  public:
+    explicit TurnOrder(size_t cores) : next_access_(cores, kGone) {}
+
+    // The core's next access is at that cycle.
+    void wait_at(uint32_t core, Cycle cycle) { next_access_[core] = cycle; }
+    void leave(uint32_t core) { next_access_[core] = kGone; }
+
+    std::optional<uint32_t> first() const {
+        std::optional<uint32_t> best;
+        for (uint32_t core = 0; core < next_access_.size(); core++) {
+            if (next_access_[core] == kGone)
+                continue;
+            if (!best || next_access_[core] < next_access_[*best])
+                best = core;
+        }
+        return best;
+    }
+
+    // The last cycle at which the core may make an access while all others stay where they wait.
+    // It is negative when that is not even cycle 0.
+    int64_t limit(uint32_t core) const {
+        int64_t limit = std::numeric_limits<int64_t>::max();
+        for (uint32_t other = 0; other < next_access_.size(); other++) {
+            if (other == core || next_access_[other] == kGone)
+                continue;
+            int64_t last = int64_t(next_access_[other]) - (other < core ? 1 : 0);
+            if (last < limit)
+                limit = last;
+        }
+        return limit;
+    }
+
+  private:
+    static constexpr Cycle kGone = std::numeric_limits<Cycle>::max();
+    std::vector<Cycle> next_access_; // of each core
+};
+
+} // namespace lockcross

@@ -1,0 +1,130 @@
+#include "region/vcpu.h"
+
+#include "core_models/make_core.h"
+#include "isa/insn.h"
+#include "output/failure.h"
+#include "region/image.h"
+#include "region/region.h"
+
+#include <cstring>
+#include <linux/futex.h>
+#include <string>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace lockcross {
+
+Vcpu::Vcpu(Region &region, uint32_t core_id, const Options &options, Memory &memory, Counts &counts)
+    : core_id(core_id), core(make_core(options, core_id, memory, counts)), region_(region),
+      counts_(counts) {}
+
+void Vcpu::wake() {
+    turn_.store(1, std::memory_order_release);
+    syscall(SYS_futex, &turn_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+void Vcpu::sleep() {
+    while (turn_.load(std::memory_order_acquire) == 0) {
+        syscall(SYS_futex, &turn_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+    }
+    turn_.store(0, std::memory_order_relaxed);
+}
+
+void Vcpu::hand_over(Cycle cycle) { region_.hand_over(core_id, cycle); }
+
+void Vcpu::check_instruction_limit() {
+    uint64_t allowed = region_.options.max_instructions, used = region_.instructions();
+    if (allowed == 0) {
+        next_check_ = UINT64_MAX;
+        return;
+    }
+    if (used > allowed) {
+        region_.write_report(false);
+        fail(Exit::Limit, "instruction limit of " + std::to_string(allowed) + " reached");
+    }
+    next_check_ = core->counts().instructions + (allowed - used) / region_.cores();
+}
+
+void Vcpu::set_timer(uint64_t word, Cycle cycles) {
+    timer_word_ = cycles ? region_.image.host + word : nullptr;
+    timer_end_ = region_.now(core_id) + cycles;
+}
+
+// The guest may be in the middle of changing the word, and undo this. So it is done at every block
+// until the timer is set anew.
+void Vcpu::clear_timer_word() {
+    uint32_t value;
+    std::memcpy(&value, timer_word_, sizeof value);
+    if (value & 1) {
+        value &= ~uint32_t(1);
+        region_.poke(uint64_t(timer_word_ - region_.image.host), &value, sizeof value);
+    }
+}
+
+// QEMU lets a store-conditional succeed when the value is the one that the load-linked saw, even if
+// another core has written the line in between. Here the model's reservation decides: when it is
+// lost, the value in memory is flipped during the store-conditional, which then fails as on a real
+// core. No other thread runs meanwhile.
+void Vcpu::before_store_conditional(const TimedInsn &insn) {
+    pending_ = &insn;
+    pending_accessed_ = false;
+    if (core->reservation_lost()) {
+        flipped_ = true;
+        region_.image.host[linked_address_] ^= 0xff;
+    }
+}
+
+void Vcpu::undo_flip() {
+    if (flipped_)
+        region_.image.host[linked_address_] ^= 0xff;
+    flipped_ = false;
+}
+
+void Vcpu::after_access(const TimedInsn &insn, uint64_t address, uint32_t size, bool is_store) {
+    switch (insn.effect) {
+    case Effect::LoadLinked:
+        linked_address_ = address;
+        core->load_linked(insn, address, size);
+        return;
+    case Effect::StoreConditional:
+    case Effect::Cas:
+    case Effect::Rmw:
+        undo_flip();
+        pending_ = &insn;
+        pending_address_ = address;
+        pending_size_ = size;
+        pending_accessed_ = true;
+        return;
+    default:
+        break;
+    }
+    (is_store ? counts_.stores : counts_.loads)++;
+    if (!is_store) {
+        core->load(insn, address, size);
+        return;
+    }
+    core->store(insn, address, size);
+    std::memcpy(&region_.shadow[address], region_.image.host + address, size);
+}
+
+void Vcpu::resolve_pending() {
+    const TimedInsn &insn = *pending_;
+    pending_ = nullptr;
+    undo_flip();
+    bool changed = false;
+    if (pending_accessed_) {
+        uint8_t *now = region_.image.host + pending_address_;
+        uint8_t *before = &region_.shadow[pending_address_];
+        changed = std::memcmp(now, before, pending_size_) != 0;
+        std::memcpy(before, now, pending_size_);
+    }
+    if (insn.effect == Effect::StoreConditional) {
+        core->store_conditional(insn, pending_address_, pending_size_, pending_accessed_, changed);
+    } else if (insn.effect == Effect::Cas) {
+        core->cas(insn, pending_address_, pending_size_, changed);
+    } else {
+        core->rmw(insn, pending_address_, pending_size_);
+    }
+}
+
+} // namespace lockcross

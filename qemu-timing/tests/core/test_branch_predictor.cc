@@ -1,0 +1,46 @@
+#include "core/branch_predictor.h"
+#include "isa/insn.h"
+
+#include <cstdint>
+#include <doctest/doctest.h>
+
+using namespace lockcross;
+
+TEST_CASE("predictor: a loop is mispredicted when it begins and when it ends") {
+    BranchPredictor predictor(64);
+    int mispredicted = 0;
+    for (int turn = 0; turn < 10; turn++) {
+        uint64_t target = turn < 9 ? 0x100 : 0x204;
+        mispredicted += !predictor.predicted(Branch::Conditional, 0x200, 0x204, target);
+    }
+    CHECK(mispredicted == 2);
+}
+
+TEST_CASE("predictor: returns match calls, conditional ones only when they return") {
+    BranchPredictor predictor(64);
+    CHECK(predictor.predicted(Branch::Call, 0x100, 0x104, 0x800));
+    CHECK(predictor.predicted(Branch::IndirectCall, 0x800, 0x804, 0x900) == false); // first time
+    predictor.predicted(Branch::ConditionalReturn, 0x900, 0x904, 0x904);            // not taken
+    predictor.predicted(Branch::ConditionalReturn, 0x904, 0x908, 0x804);
+    CHECK(predictor.predicted(Branch::Return, 0x810, 0x814, 0x104));
+    CHECK_FALSE(predictor.predicted(Branch::Return, 0x810, 0x814, 0x104)); // nothing to return to
+}
+
+TEST_CASE("predictor: an indirect branch is predicted to go where it went") {
+    BranchPredictor predictor(64);
+    predictor.predicted(Branch::Indirect, 0x100, 0x104, 0x500);
+    CHECK(predictor.predicted(Branch::Indirect, 0x100, 0x104, 0x500));
+    CHECK_FALSE(predictor.predicted(Branch::Indirect, 0x100, 0x104, 0x600));
+}
+
+TEST_CASE("predictor: a branch that is squashed each time never learns that it is taken") {
+    BranchPredictor predictor(16);
+    for (int turn = 0; turn < 10; turn++) {
+        predictor.squashed(Branch::Conditional, 0x100);
+        CHECK_FALSE(predictor.predicted(Branch::Conditional, 0x100, 0x104, 0x200));
+    }
+    for (int turn = 0; turn < 3; turn++)
+        predictor.predicted(Branch::Conditional, 0x100, 0x104, 0x200);
+    predictor.squashed(Branch::Conditional, 0x100);
+    CHECK(predictor.predicted(Branch::Conditional, 0x100, 0x104, 0x200));
+}

@@ -1,0 +1,164 @@
+#include "base/counts.h"
+#include "base/options.h"
+#include "memory/cache_hierarchy.h"
+#include "memory/line_id.h"
+#include "memory/memory.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <doctest/doctest.h>
+#include <random>
+#include <vector>
+
+using namespace lockcross;
+
+namespace {
+
+struct System {
+    Options options;
+    std::vector<Counts> counts;
+    CacheHierarchy memory;
+
+    explicit System(uint32_t cores, uint32_t lines = 64, Options o = Options())
+        : options(o), counts(cores), memory(options, lines, counts) {}
+
+    Cycle read(uint32_t core, LineId line, Cycle now) {
+        return memory.read(core, line, now).total();
+    }
+    Cycle write(uint32_t core, LineId line, Cycle now) {
+        Cycle delay = memory.get_exclusive(core, line, now, CoherenceEvent::Store).total();
+        memory.write_in_flight_until(core, line, now + delay);
+        return delay;
+    }
+    uint64_t count(uint32_t core, CoherenceEvent event, Mesi state) {
+        return counts[core].coherence[size_t(event)][size_t(state)];
+    }
+};
+
+constexpr Cycle kApart = 100000; // far enough that nothing is in flight any more
+
+} // namespace
+
+TEST_CASE("caches: latencies of the MESI transitions") {
+    System s(3);
+    const Options &o = s.options;
+    CHECK(s.read(0, 1, 0) == o.lat_memory); // I -> E
+    CHECK(s.memory.state(0, 1) == Mesi::E);
+    CHECK(s.read(0, 1, kApart) == 0);
+    CHECK(s.write(0, 1, kApart) == 0); // E -> M, silently
+    CHECK(s.memory.state(0, 1) == Mesi::M);
+    CHECK(s.read(1, 1, 2 * kApart) == o.lat_dirty); // from M
+    CHECK(s.memory.state(0, 1) == Mesi::S);
+    CHECK(s.memory.state(1, 1) == Mesi::S);
+    CHECK(s.read(2, 1, 3 * kApart) == o.lat_l2); // clean
+    CHECK(s.write(2, 1, 4 * kApart) == o.lat_upgrade + o.lat_invalidate);
+    CHECK(s.memory.state(0, 1) == Mesi::I);
+    CHECK(s.memory.state(1, 1) == Mesi::I);
+    CHECK(s.write(0, 1, 5 * kApart) == o.lat_dirty); // M moves
+    CHECK(s.memory.state(2, 1) == Mesi::I);
+}
+
+TEST_CASE("caches: a store to a line that others share fetches and invalidates") {
+    System s(3);
+    s.read(0, 1, 0);
+    s.read(1, 1, kApart);
+    CHECK(s.write(2, 1, 2 * kApart) == s.options.lat_l2 + s.options.lat_invalidate);
+    CHECK(s.count(0, CoherenceEvent::Invalidated, Mesi::S) == 1);
+    CHECK(s.count(1, CoherenceEvent::Invalidated, Mesi::S) == 1);
+}
+
+TEST_CASE("caches: an access waits for a conflicting one of another core in flight") {
+    System s(2);
+    const Options &o = s.options;
+    Cycle done = s.write(0, 1, 0);
+    CHECK(s.read(1, 1, 10) == (done - 10) + o.lat_dirty); // held, then transferred
+    CHECK(s.counts[1].holds == 1);
+
+    System reads(2);
+    Cycle filled = reads.read(0, 1, 0);
+    CHECK(reads.write(1, 1, 10) == (filled - 10) + o.lat_dirty);
+    CHECK(reads.counts[1].holds == 1);
+}
+
+TEST_CASE(
+    "caches: a later, quicker access of the writer does not end the hold of its earlier one") {
+    System s(2);
+    s.write(0, 1, 0);
+    s.memory.write_in_flight_until(0, 1, 500);
+    s.memory.write_in_flight_until(0, 1, 300);
+    CHECK(s.memory.read(1, 1, 400).hold == 100);
+}
+
+TEST_CASE("caches: reads do not hold each other, nor a core its own accesses") {
+    System s(3);
+    s.read(0, 1, 0);
+    CHECK(s.read(1, 1, 1) == s.options.lat_dirty);
+    CHECK(s.counts[1].holds == 0);
+    System alone(1);
+    Cycle done = alone.write(0, 1, 0);
+    CHECK(alone.read(0, 1, 10) == done - 10); // waits for its own fill
+    CHECK(alone.counts[0].holds == 0);
+}
+
+TEST_CASE("caches: a reservation is lost when another core takes the line, not when one reads it") {
+    System s(2);
+    s.read(0, 1, 0);
+    s.memory.reserve(0, 1);
+    s.read(1, 1, kApart);
+    CHECK(s.memory.is_reserved(0));
+    s.write(1, 1, 2 * kApart);
+    CHECK_FALSE(s.memory.is_reserved(0));
+}
+
+TEST_CASE(
+    "caches: an evicted line is fetched again from the L2, and from memory if it left that too") {
+    Options o;
+    o.l1_size = 64;
+    o.l1_ways = 1;
+    o.l2_size = 128;
+    o.l2_ways = 2;
+    System s(1, 64, o);
+    s.write(0, 0, 0);
+    s.read(0, 1, kApart);
+    CHECK(s.count(0, CoherenceEvent::Evicted, Mesi::M) == 1);
+    CHECK(s.read(0, 0, 2 * kApart) == o.lat_l2);
+    s.read(0, 2, 3 * kApart); // the L2 holds two lines: 1 leaves
+    CHECK(s.read(0, 1, 4 * kApart) == o.lat_memory);
+}
+
+TEST_CASE("caches: random accesses keep a single writer and count every access once") {
+    Options o;
+    o.l1_size = 4 * 64;
+    o.l1_ways = 2;
+    o.l2_size = 8 * 64;
+    o.l2_ways = 2;
+    constexpr uint32_t kCores = 4, kLines = 16;
+    System s(kCores, kLines, o);
+    std::mt19937 random(7);
+    uint64_t accesses = 0;
+    for (Cycle now = 0; now < 50000; now++) {
+        uint32_t core = random() % kCores;
+        LineId line = random() % kLines;
+        bool is_write = random() % 3 == 0;
+        accesses++;
+        is_write ? s.write(core, line, now) : s.read(core, line, now);
+        REQUIRE(s.memory.state(core, line) != Mesi::I);
+        if (is_write)
+            REQUIRE(s.memory.state(core, line) == Mesi::M);
+        uint32_t exclusive = 0, valid = 0;
+        for (uint32_t other = 0; other < kCores; other++) {
+            Mesi state = s.memory.state(other, line);
+            valid += state != Mesi::I;
+            exclusive += state == Mesi::E || state == Mesi::M;
+        }
+        REQUIRE((exclusive == 0 || valid == 1));
+    }
+    uint64_t counted = 0;
+    for (uint32_t core = 0; core < kCores; core++) {
+        for (CoherenceEvent event : {CoherenceEvent::Load, CoherenceEvent::Store}) {
+            for (uint64_t n : s.counts[core].coherence[size_t(event)])
+                counted += n;
+        }
+    }
+    CHECK(counted == accesses);
+}
