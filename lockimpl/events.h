@@ -11,6 +11,11 @@
 #ifndef LOCKCROSS_EVENTS_H
 #define LOCKCROSS_EVENTS_H
 
+#include <stdbool.h>
+
+#include "registry.h"
+#include "types.h"
+
 #ifdef LOCKCROSS_EVENTS
 
 typedef enum {

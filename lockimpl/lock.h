@@ -18,92 +18,15 @@
 #ifndef LOCKCROSS_LOCK_H
 #define LOCKCROSS_LOCK_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "arch/arch.h"
-
-#define LOCK_LINE 128 /* bytes; the longest cache line of the ISAs */
-#define LOCK_MAX_THREADS 64
-
-#define LOCK_TEXT_(x) #x
-#define LOCK_TEXT(x) LOCK_TEXT_(x)
-#define LOCK_JOIN_(x, y) x##y
-#define LOCK_JOIN(x, y) LOCK_JOIN_(x, y)
-#define LOCK_MEMBER(member) LOCK_JOIN(LOCKCROSS_LOCK, member)
-
-#ifndef LOCKCROSS_LOCK
-#error "LOCKCROSS_LOCK must name a lock of locks.def"
-#endif
-
-/* What locks.def says of every lock. */
-#define LOCK(name, paper_name, source, java, fence_kinds, variants, threads, words, summary)       \
-    enum {                                                                                         \
-        name##_is_java = java,                                                                     \
-        name##_fence_kinds = fence_kinds,                                                          \
-        name##_max_threads = threads,                                                              \
-        name##_extra_words = words                                                                 \
-    };
-#include "locks.def"
-#undef LOCK
-
-enum { LOCK_IS_JAVA = LOCK_MEMBER(_is_java) };
-_Static_assert(LOCK_MEMBER(_fence_kinds) & LOCKCROSS_FENCE,
-               "locks.def does not offer this lock with this fence kind");
-
-/* Object header. The flag word stands behind the lock word in one aligned 8 bytes: the fence kind
- * store_forward reads both with one load. What a lock has beyond that is `extra`, zero at first. */
-typedef struct {
-    volatile uint32_t lock_word;
-    volatile uint32_t flag;
-    volatile uint64_t extra[LOCK_MEMBER(_extra_words)];
-} __attribute__((aligned(8))) lock_object_t;
-
-/* Thread context. Each part that other threads read or write has a line of its own. */
-typedef struct lock_thread {
-    uint32_t tid;       /* 1..LOCK_MAX_THREADS */
-    uint32_t tid_field; /* tid where the lock word has it: no shift on the fast path */
-    /* Under the latch of the monitor this thread is queued at. */
-    struct lock_thread *next;
-#ifdef LOCKCROSS_SCHEDULER
-    uint32_t slice; /* processor.h; written by this thread and by the timer of its processor */
-    uint32_t priority;
-#endif
-
-    /* Parking: set by the waking thread, cleared by this one. */
-    __attribute__((aligned(LOCK_LINE))) volatile uint32_t permit;
-
-    /* Handshake (handshake.h): held by the one requester; asked; HANDSHAKE_SAFE or _RUNNING. */
-    __attribute__((aligned(LOCK_LINE))) volatile uint32_t request;
-    volatile uint32_t state;
-    volatile uint32_t requester;
-} __attribute__((aligned(LOCK_LINE))) lock_thread_t;
-
-extern lock_thread_t lock_threads[LOCK_MAX_THREADS];
-#ifdef LOCKCROSS_STORAGE
-lock_thread_t lock_threads[LOCK_MAX_THREADS];
-#endif
-
-/* SUCCESS: done. ILLEGAL_STATE: the caller does not hold the lock; nothing was changed. */
-typedef enum { SUCCESS = 0, ILLEGAL_STATE = 1 } lock_result_t;
-
-/* Ends the program with a message; given by the program. For exhausted static pools. */
-_Noreturn void lock_fatal(const char *message);
-
-#define LOCK_SLOW static __attribute__((noinline, unused))
-#define LOCK_LIKELY(condition) __builtin_expect(!!(condition), 1)
-
-/* The result of wait, notify and notify_all of a lock that has none (`java` is 0 in locks.def). */
-#define LOCK_WITHOUT_WAIT(name)                                                                    \
-    static inline lock_result_t name##_wait(lock_object_t *obj, lock_thread_t *self) {             \
-        (void)obj, (void)self;                                                                     \
-        return ILLEGAL_STATE;                                                                      \
-    }                                                                                              \
-    static inline lock_result_t name##_notify(lock_object_t *obj, lock_thread_t *self,             \
-                                              uint32_t limit) {                                    \
-        (void)limit;                                                                               \
-        return name##_wait(obj, self);                                                             \
-    }
-
 #include "monitor/handshake.h"
 #include "monitor/processor.h"
+#include "registry.h"
+#include "safepoint.h"
+#include "types.h"
 
 /* clang-format off */
 #define LOCK_HEADER_(x) LOCK_TEXT_(locks/x.h)
@@ -123,7 +46,7 @@ static inline void lock_thread_init(lock_thread_t *self, unsigned index) {
     self->state = HANDSHAKE_SAFE;
 #ifdef LOCKCROSS_SCHEDULER
     self->slice = SLICE_RUNNING;
-    self->priority = PROCESSOR_PRIORITY_USUAL;
+    self->priority = PROCESSOR_PRIORITY_DEFAULT;
 #endif
 #ifdef LOCK_ON_THREAD_INIT
     LOCK_ON_THREAD_INIT(self, index);
@@ -132,10 +55,9 @@ static inline void lock_thread_init(lock_thread_t *self, unsigned index) {
 
 /* The threads of the program run on `count` processors. Once, before any thread runs. */
 static inline void lock_processors_init(unsigned count) {
-    (void)count;
-#ifdef LOCK_ON_PROCESSORS
-    LOCK_ON_PROCESSORS(count);
-#endif
+    if (ARCH_WEAKLY_ORDERED && LOCK_TRAITS & TRAIT_UNORDERED && count > 1)
+        lock_fatal(
+            "a " LOCK_TEXT(LOCKCROSS_LOCK) " lock without orders is for one processor on this ISA");
 }
 
 /* Makes `obj` a new object: held by no thread. */
@@ -184,15 +106,5 @@ static inline lock_result_t lock_notify_all(lock_object_t *obj, lock_thread_t *s
 
 /* Whether the lock is held and waited for by nobody. Only where no thread is using it. */
 static inline bool lock_is_idle(lock_object_t *obj) { return LOCK_MEMBER(_is_idle)(obj); }
-
-/* Where a thread may be stopped by another, and a yield point; to be called often, never inside
- * acquire or release. One load and one branch when nothing is asked (two where processors are
- * shared). */
-static inline void lock_safepoint(lock_thread_t *self) {
-    handshake_poll(self);
-    processor_poll(self);
-}
-
-#include "section.h"
 
 #endif

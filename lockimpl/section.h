@@ -26,6 +26,16 @@
 #ifndef LOCKCROSS_SECTION_H
 #define LOCKCROSS_SECTION_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "events.h"
+#include "lock.h"
+#include "monitor/processor.h"
+#include "safepoint.h"
+#include "types.h"
+
 #ifndef LOCK_KNOWS_HOLDER
 #define LOCK_KNOWS_HOLDER true
 #endif

@@ -29,9 +29,11 @@
 #ifndef LOCKCROSS_RESTARTABLE_H
 #define LOCKCROSS_RESTARTABLE_H
 
-#ifndef LOCKCROSS_LOCK_H
-#error "include lock.h"
-#endif
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "types.h"
 
 #define LOCKCROSS_ARCH_FILE
 #if defined(__x86_64__)

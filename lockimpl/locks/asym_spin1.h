@@ -21,6 +21,14 @@
 #ifndef LOCKCROSS_ASYM_SPIN1_H
 #define LOCKCROSS_ASYM_SPIN1_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "parts/without_wait.h"
+#include "types.h"
+
 #define ASYM_STATUS 0x000000ffu
 #define ASYM_OWNER 0x000fff00u
 #define ASYM_OTHER 0xfff00000u

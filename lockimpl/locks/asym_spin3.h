@@ -30,7 +30,14 @@
 #ifndef LOCKCROSS_ASYM_SPIN3_H
 #define LOCKCROSS_ASYM_SPIN3_H
 
-#include "locks/back_off.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "parts/back_off.h"
+#include "parts/without_wait.h"
+#include "types.h"
 
 enum { asym_spin3_initial_word = 0, asym_spin3_tid_shift = 0, asym_spin3_misc_mask = 0 };
 

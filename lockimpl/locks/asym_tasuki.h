@@ -26,6 +26,13 @@
 #ifndef LOCKCROSS_ASYM_TASUKI_H
 #define LOCKCROSS_ASYM_TASUKI_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "types.h"
+
 #define SPIN_SHAPE 0x80000000u
 #define SPIN_MONITOR_SHIFT 8
 #define ASYM_STATUS 0x000000ffu
@@ -96,12 +103,6 @@ static inline uint32_t spin_release_then_load_flag(lock_object_t *obj, uint32_t 
     return store_rel_u16_then_load_next(&obj->lock_word, 1, (uint16_t)((word & ~ASYM_OTHER) >> 16));
 }
 
-struct monitor;
-static inline void spin_inflate(lock_object_t *obj, struct monitor *monitor, lock_thread_t *self);
-static inline void spin_deflate(lock_object_t *obj, struct monitor *monitor, lock_thread_t *self);
-
-#include "locks/tasuki_core.h"
-
 /* Replaces all but owner_status. By the owner a store will do: only it writes owner_status, and its
  * status is zero afterwards. */
 static inline void spin_transition(lock_object_t *obj, lock_thread_t *self, uint32_t owner,
@@ -125,6 +126,8 @@ static inline void spin_inflate(lock_object_t *obj, monitor_t *monitor, lock_thr
 static inline void spin_deflate(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self) {
     spin_transition(obj, self, monitor->spin_owner, monitor->spin_owner);
 }
+
+#include "parts/tasuki_core.h"
 
 /* Another acquisition by the thread that holds the flat lock. */
 static inline lock_result_t asym_tasuki_nest(lock_object_t *obj, lock_thread_t *self,

@@ -17,6 +17,14 @@
 #ifndef LOCKCROSS_CAS_SPIN_H
 #define LOCKCROSS_CAS_SPIN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "parts/without_wait.h"
+#include "types.h"
+
 enum { cas_spin_initial_word = 0, cas_spin_tid_shift = 0, cas_spin_misc_mask = 0 };
 
 LOCK_SLOW lock_result_t cas_spin_acquire_slow(lock_object_t *obj, lock_thread_t *self) {

@@ -29,6 +29,14 @@
 #ifndef LOCKCROSS_CILK_THE_H
 #define LOCKCROSS_CILK_THE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "parts/without_wait.h"
+#include "types.h"
+
 enum { cilk_the_initial_word = 1, cilk_the_tid_shift = 0, cilk_the_misc_mask = 0 };
 
 static inline volatile uint32_t *cilk_the_worker(lock_object_t *obj) {

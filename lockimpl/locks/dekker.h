@@ -20,7 +20,14 @@
 #ifndef LOCKCROSS_DEKKER_H
 #define LOCKCROSS_DEKKER_H
 
-#include "locks/back_off.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "parts/back_off.h"
+#include "parts/without_wait.h"
+#include "types.h"
 
 enum { dekker_initial_word = 0, dekker_tid_shift = 0, dekker_misc_mask = 0 };
 

@@ -21,6 +21,13 @@
 #ifndef LOCKCROSS_DIRECT_H
 #define LOCKCROSS_DIRECT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "types.h"
+
 #define MONITOR_POOL_SIZE 16384 /* every object that is ever used for a lock has a monitor */
 #include "monitor/monitor_table.h"
 

@@ -20,7 +20,11 @@
 #ifndef LOCKCROSS_ELIDED_H
 #define LOCKCROSS_ELIDED_H
 
+#include <stdbool.h>
+
 #include "monitor/mutex.h"
+#include "parts/without_wait.h"
+#include "types.h"
 
 enum { elided_initial_word = 0, elided_tid_shift = 0, elided_misc_mask = 0 };
 

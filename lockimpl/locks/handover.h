@@ -10,9 +10,10 @@
 #ifndef LOCKCROSS_HANDOVER_H
 #define LOCKCROSS_HANDOVER_H
 
-#define QUEUED_HANDOVER 1
+#include "types.h"
 
-#include "locks/queued_core.h"
+#define QUEUED_HANDOVER 1
+#include "parts/queued_core.h"
 
 static inline lock_result_t handover_acquire(lock_object_t *obj, lock_thread_t *self) {
     return queued_acquire(obj, self);

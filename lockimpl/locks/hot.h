@@ -28,7 +28,14 @@
 #ifndef LOCKCROSS_HOT_H
 #define LOCKCROSS_HOT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
 #include "monitor/recycling.h"
+#include "types.h"
 
 #ifndef HOT_LOCKS
 #define HOT_LOCKS 32
@@ -132,7 +139,7 @@ LOCK_SLOW monitor_t *hot_enter_slow(lock_object_t *obj, lock_thread_t *self) {
     return !is_hot && ++monitor->entries == HOT_THRESHOLD ? hot_promote(obj, monitor) : monitor;
 }
 
-static inline monitor_t *recycled_enter(lock_object_t *obj, lock_thread_t *self) {
+static inline monitor_t *hot_enter(lock_object_t *obj, lock_thread_t *self) {
     uint64_t header = hot_header(obj);
     if (LOCK_LIKELY(header & HOT_BIT) &&
         LOCK_LIKELY(monitor_enter_of(hot_pointer(header), obj, self, false)))
@@ -147,7 +154,7 @@ LOCK_SLOW monitor_t *hot_held_slow(lock_object_t *obj, lock_thread_t *self) {
     return monitor && monitor_serves(monitor, obj, self) ? monitor : 0;
 }
 
-static inline monitor_t *recycled_held(lock_object_t *obj, lock_thread_t *self) {
+static inline monitor_t *hot_held(lock_object_t *obj, lock_thread_t *self) {
     uint64_t header = hot_header(obj);
     if (LOCK_LIKELY(header & HOT_BIT) &&
         LOCK_LIKELY(monitor_serves(hot_pointer(header), obj, self)))
@@ -155,22 +162,7 @@ static inline monitor_t *recycled_held(lock_object_t *obj, lock_thread_t *self) 
     return hot_held_slow(obj, self);
 }
 
-static inline lock_result_t hot_acquire(lock_object_t *obj, lock_thread_t *self) {
-    recycled_enter(obj, self);
-    return SUCCESS;
-}
-
-static inline lock_result_t hot_release(lock_object_t *obj, lock_thread_t *self) {
-    return recycled_release(obj, self);
-}
-
-static inline lock_result_t hot_wait(lock_object_t *obj, lock_thread_t *self) {
-    return recycled_wait(obj, self);
-}
-
-static inline lock_result_t hot_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
-    return recycled_notify(obj, self, limit);
-}
+RECYCLED_JAVA(hot)
 
 static inline bool hot_is_idle(lock_object_t *obj) {
     const monitor_t *monitor = hot_find(obj);

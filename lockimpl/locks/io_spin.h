@@ -22,7 +22,14 @@
 #ifndef LOCKCROSS_IO_SPIN_H
 #define LOCKCROSS_IO_SPIN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
 #include "monitor/mutex.h"
+#include "monitor/processor.h"
+#include "parts/without_wait.h"
+#include "types.h"
 
 enum { io_spin_initial_word = 0, io_spin_tid_shift = 0, io_spin_misc_mask = 0 };
 

@@ -26,8 +26,13 @@
 #ifndef LOCKCROSS_LIFTED_H
 #define LOCKCROSS_LIFTED_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
 #include "monitor/handler.h"
 #include "monitor/mutex.h"
+#include "types.h"
 
 enum { lifted_initial_word = 0, lifted_tid_shift = 0, lifted_misc_mask = 0 };
 

@@ -22,13 +22,22 @@
 #ifndef LOCKCROSS_MCS_H
 #define LOCKCROSS_MCS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "parts/record_pool.h"
+#include "parts/without_wait.h"
+#include "types.h"
+
 typedef struct {
     volatile uint32_t next;   /* the successor's node, or 0; written by the successor */
     volatile uint32_t locked; /* cleared by the predecessor */
     uint32_t holds;           /* acquisitions of its thread */
 } __attribute__((aligned(LOCK_LINE))) record_t;
 
-#include "locks/record_pool.h"
+RECORD_POOL(record_t)
 
 enum { mcs_initial_word = 0, mcs_tid_shift = 0, mcs_misc_mask = 0 };
 

@@ -28,7 +28,14 @@
 #ifndef LOCKCROSS_META_H
 #define LOCKCROSS_META_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
 #include "monitor/park.h"
+#include "monitor/processor.h"
+#include "parts/record_pool.h"
+#include "types.h"
 
 enum { META_NEUTRAL = 0, META_LOCKED = 1, META_WAITERS = 2, META_BUSY = 3, META_STATE = 3 };
 #define META_NUMBER_SHIFT 2
@@ -46,7 +53,7 @@ typedef struct {
     meta_role_t role;
 } __attribute__((aligned(LOCK_LINE))) record_t;
 
-#include "locks/record_pool.h"
+RECORD_POOL(record_t)
 
 /* How a thread hands a word over: by its predecessor to its successor in the queue for BUSY. */
 typedef struct {

@@ -22,7 +22,13 @@
 #ifndef LOCKCROSS_MONITOR_CACHE_H
 #define LOCKCROSS_MONITOR_CACHE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
 #include "monitor/recycling.h"
+#include "types.h"
 
 #define MONITOR_CACHE_ENTRIES 8
 
@@ -63,7 +69,7 @@ LOCK_SLOW monitor_t *monitor_cache_enter_slow(lock_object_t *obj, lock_thread_t 
     return monitor;
 }
 
-static inline monitor_t *recycled_enter(lock_object_t *obj, lock_thread_t *self) {
+static inline monitor_t *monitor_cache_enter(lock_object_t *obj, lock_thread_t *self) {
     monitor_cache_entry_t *entry = monitor_cache_entry(obj, self);
     if (LOCK_LIKELY(entry->object == obj) &&
         LOCK_LIKELY(monitor_enter_of(entry->monitor, obj, self, false)))
@@ -82,30 +88,14 @@ LOCK_SLOW monitor_t *monitor_cache_held_slow(lock_object_t *obj, lock_thread_t *
     return monitor;
 }
 
-static inline monitor_t *recycled_held(lock_object_t *obj, lock_thread_t *self) {
+static inline monitor_t *monitor_cache_held(lock_object_t *obj, lock_thread_t *self) {
     monitor_cache_entry_t *entry = monitor_cache_entry(obj, self);
     if (LOCK_LIKELY(entry->object == obj) && LOCK_LIKELY(monitor_serves(entry->monitor, obj, self)))
         return entry->monitor;
     return monitor_cache_held_slow(obj, self);
 }
 
-static inline lock_result_t monitor_cache_acquire(lock_object_t *obj, lock_thread_t *self) {
-    recycled_enter(obj, self);
-    return SUCCESS;
-}
-
-static inline lock_result_t monitor_cache_release(lock_object_t *obj, lock_thread_t *self) {
-    return recycled_release(obj, self);
-}
-
-static inline lock_result_t monitor_cache_wait(lock_object_t *obj, lock_thread_t *self) {
-    return recycled_wait(obj, self);
-}
-
-static inline lock_result_t monitor_cache_notify(lock_object_t *obj, lock_thread_t *self,
-                                                 uint32_t limit) {
-    return recycled_notify(obj, self, limit);
-}
+RECYCLED_JAVA(monitor_cache)
 
 static inline bool monitor_cache_is_idle(lock_object_t *obj) {
     const monitor_t *monitor = recycling_find(obj);

@@ -18,6 +18,12 @@
 #ifndef LOCKCROSS_LOCKS_MONITOR_TABLE_H
 #define LOCKCROSS_LOCKS_MONITOR_TABLE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "monitor/monitor.h"
+#include "types.h"
+
 #define MONITOR_POOL_SIZE 16384 /* every object that is ever used for a lock has a monitor */
 #include "monitor/monitor_table.h"
 

@@ -16,7 +16,11 @@
 #ifndef LOCKCROSS_NAIVE_H
 #define LOCKCROSS_NAIVE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "monitor/monitor.h"
+#include "types.h"
 
 #define LOCK_MONITOR_BYTES 0 /* none but the one in the object */
 

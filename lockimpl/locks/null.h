@@ -12,6 +12,12 @@
 #ifndef LOCKCROSS_NULL_H
 #define LOCKCROSS_NULL_H
 
+#include <stdbool.h>
+
+#include "arch/arch.h"
+#include "parts/without_wait.h"
+#include "types.h"
+
 enum { null_initial_word = 0, null_tid_shift = 0, null_misc_mask = 0 };
 
 static inline lock_result_t null_acquire(lock_object_t *obj, lock_thread_t *self) {

@@ -31,7 +31,16 @@
 #ifndef LOCKCROSS_RELAXED_H
 #define LOCKCROSS_RELAXED_H
 
-#include "locks/named_monitor.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
+#include "monitor/park.h"
+#include "monitor/processor.h"
+#include "parts/named_monitor.h"
+#include "types.h"
 
 #define RELAXED_TID_SHIFT 16
 #define RELAXED_COUNT 0x0000ff00u

@@ -9,9 +9,8 @@
 #ifndef LOCKCROSS_RENOUNCEMENT_H
 #define LOCKCROSS_RENOUNCEMENT_H
 
-#define QUEUED_HANDOVER 0
-
-#include "locks/queued_core.h"
+#include "parts/queued_core.h"
+#include "types.h"
 
 static inline lock_result_t renouncement_acquire(lock_object_t *obj, lock_thread_t *self) {
     return queued_acquire(obj, self);

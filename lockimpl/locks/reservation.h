@@ -28,19 +28,16 @@
 #ifndef LOCKCROSS_RESERVATION_H
 #define LOCKCROSS_RESERVATION_H
 
-#define SPIN_SHAPE 0x80000000u
-#define SPIN_MONITOR_SHIFT 9
-#define SPIN_COUNT 0x0000fe00u
-#define SPIN_COUNT_ONE 0x00000200u
-#define SPIN_COUNT_FIRST SPIN_COUNT_ONE
-#define RESERVATION_LRV 0x00000100u
-#define RESERVATION_TID 0x7fff0000u
+#include <stdbool.h>
+#include <stdint.h>
 
-#define RESERVATION_BY_SIGNAL                                                                      \
-    (LOCKCROSS_VARIANT_SUSPEND || LOCKCROSS_VARIANT_SIGNAL || LOCKCROSS_VARIANT_PREDICATED)
-#if LOCKCROSS_VARIANT_PREDICATED
-#define RESTARTABLE_PREDICATED
-#endif
+#include "arch/arch.h"
+#include "parts/reservation_cancel.h"
+#include "parts/reservation_word.h"
+#include "parts/tasuki_acquire.h"
+#include "parts/tasuki_core.h"
+#include "parts/tasuki_spin.h"
+#include "types.h"
 #if RESERVATION_BY_SIGNAL
 #include "arch/restartable.h"
 #endif
@@ -49,8 +46,6 @@
 #define LOCK_WORD_CREATED_BY(thread)                                                               \
     (RESERVATION_LRV | (uint32_t)((thread) - lock_threads + 1) << reservation_tid_shift)
 #endif
-
-#include "locks/tasuki_spin.h"
 
 enum {
     reservation_initial_word = RESERVATION_LRV,
@@ -62,8 +57,6 @@ enum {
 static inline bool reservation_is_mine(uint32_t word, const lock_thread_t *self) {
     return ((word ^ (self->tid_field | RESERVATION_LRV)) & ~(SPIN_COUNT | SPIN_MISC)) == 0;
 }
-
-#include "locks/reservation_cancel.h"
 
 /* Cancels the reservation, which was for the thread of `word`. */
 LOCK_SLOW void reservation_unreserve(lock_object_t *obj, lock_thread_t *self, uint32_t word) {

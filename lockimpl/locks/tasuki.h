@@ -21,13 +21,14 @@
 #ifndef LOCKCROSS_TASUKI_H
 #define LOCKCROSS_TASUKI_H
 
-#define SPIN_SHAPE 0x80000000u
-#define SPIN_MONITOR_SHIFT 8
-#define SPIN_COUNT 0x0000ff00u
-#define SPIN_COUNT_ONE 0x00000100u
-#define SPIN_COUNT_FIRST 0u
+#include <stdbool.h>
+#include <stdint.h>
 
-#include "locks/tasuki_spin.h"
+#include "arch/arch.h"
+#include "parts/tasuki_acquire.h"
+#include "parts/tasuki_core.h"
+#include "parts/tasuki_spin.h"
+#include "types.h"
 
 enum { tasuki_initial_word = 0, tasuki_tid_shift = 16, tasuki_misc_mask = SPIN_MISC };
 

@@ -39,7 +39,14 @@
 #ifndef LOCKCROSS_THIN_H
 #define LOCKCROSS_THIN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
+#include "monitor/processor.h"
+#include "types.h"
 
 #define THIN_SHAPE 0x80000000u
 #define THIN_COUNT 0x0000ff00u
@@ -82,13 +89,6 @@ static inline bool thin_is_multiprocessor(void) {
 
 /* At the start, for one thread after another. */
 #define LOCK_ON_THREAD_INIT(self, index) store_rlx_u32(&thin_machine.is_multiprocessor, (index) > 0)
-
-#elif THIN_UNORDERED && ARCH_WEAKLY_ORDERED
-#define LOCK_ON_PROCESSORS(count)                                                                  \
-    do {                                                                                           \
-        if ((count) > 1)                                                                           \
-            lock_fatal("a thin lock without orders is for one processor on this ISA");             \
-    } while (0)
 #endif
 
 /* The CAS of the lock. */

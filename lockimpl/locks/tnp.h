@@ -12,9 +12,9 @@
 #ifndef LOCKCROSS_TNP_H
 #define LOCKCROSS_TNP_H
 
-#define QUEUED_HANDOVER 0
-
-#include "locks/queued_core.h"
+#include "monitor/processor.h"
+#include "parts/queued_core.h"
+#include "types.h"
 
 static inline lock_result_t tnp_acquire(lock_object_t *obj, lock_thread_t *self) {
     processor_forbid_switch(self);

@@ -17,11 +17,15 @@
 #ifndef LOCKCROSS_TNP_SELECTIVE_H
 #define LOCKCROSS_TNP_SELECTIVE_H
 
-#define TNP_THRESHOLD 4
-#define QUEUED_HANDOVER 0
-#define QUEUED_CONTENDED(obj) ((obj)->extra[0]++, (obj)->extra[0] >= TNP_THRESHOLD ? QUEUED_TNP : 0)
+#include <stdint.h>
 
-#include "locks/queued_core.h"
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "types.h"
+
+#define TNP_THRESHOLD 4
+#define QUEUED_CONTENDED(obj) ((obj)->extra[0]++, (obj)->extra[0] >= TNP_THRESHOLD ? QUEUED_TNP : 0)
+#include "parts/queued_core.h"
 
 LOCK_SLOW lock_result_t tnp_selective_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = load_rlx_u32(&obj->lock_word);

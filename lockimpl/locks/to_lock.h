@@ -33,7 +33,15 @@
 #ifndef LOCKCROSS_TO_LOCK_H
 #define LOCKCROSS_TO_LOCK_H
 
-#include "locks/named_monitor.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
+#include "monitor/processor.h"
+#include "parts/named_monitor.h"
+#include "types.h"
 
 #define TO_OWNER_SHIFT 16
 #define TO_SUCCESSOR_SHIFT 8

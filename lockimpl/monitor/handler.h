@@ -25,6 +25,8 @@
 #ifndef LOCKCROSS_HANDLER_H
 #define LOCKCROSS_HANDLER_H
 
+#include "types.h"
+
 #define HANDLER_PAIRS 1024 /* of each thread */
 
 typedef struct handler_pair {

@@ -16,6 +16,9 @@
 #ifndef LOCKCROSS_HANDSHAKE_H
 #define LOCKCROSS_HANDSHAKE_H
 
+#include "arch/arch.h"
+#include "types.h"
+
 enum { HANDSHAKE_RUNNING = 0, HANDSHAKE_SAFE = 1 };
 
 /* From here on other threads may act on locks reserved for `self`. */

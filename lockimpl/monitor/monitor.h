@@ -11,7 +11,12 @@
 #ifndef LOCKCROSS_MONITOR_H
 #define LOCKCROSS_MONITOR_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
 #include "monitor/park.h"
+#include "types.h"
 
 typedef struct {
     lock_thread_t *head, *tail;
@@ -69,16 +74,23 @@ static inline bool monitor_held_by(const monitor_t *monitor, const lock_thread_t
     return load_rlx_u32(&monitor->holder) == self->tid;
 }
 
+/* With the latch held, which it releases: queues to enter and parks. A thread that `was_queued`
+ * before goes back to the head of the queue. */
+static inline __attribute__((always_inline)) void
+monitor_queue_and_park(monitor_t *monitor, lock_thread_t *self, bool was_queued) {
+    if (was_queued)
+        queue_prepend(&monitor->entry, self);
+    else
+        queue_append(&monitor->entry, self);
+    latch_release(&monitor->latch);
+    park(self);
+}
+
 /* With the latch held and `self` taken from the entry queue or never in it: takes the monitor,
  * parking while another thread holds it. Comes back without the latch. */
 static inline void monitor_compete(monitor_t *monitor, lock_thread_t *self, bool was_queued) {
     while (monitor->holder != 0) {
-        if (was_queued)
-            queue_prepend(&monitor->entry, self);
-        else
-            queue_append(&monitor->entry, self);
-        latch_release(&monitor->latch);
-        park(self);
+        monitor_queue_and_park(monitor, self, was_queued);
         latch_acquire(&monitor->latch);
         was_queued = true;
     }
@@ -97,13 +109,19 @@ LOCK_SLOW void monitor_enter(monitor_t *monitor, lock_thread_t *self) {
     monitor->recursion = 1;
 }
 
+/* With the latch held, which it releases: wakes `next`, if any. */
+static inline __attribute__((always_inline)) void monitor_wake(monitor_t *monitor,
+                                                               lock_thread_t *next) {
+    latch_release(&monitor->latch);
+    if (next)
+        unpark(next);
+}
+
 /* Leaves the monitor for good: with the latch held, which it releases. */
 static inline void monitor_vacate(monitor_t *monitor) {
     store_rlx_u32(&monitor->holder, 0);
     lock_thread_t *next = queue_take(&monitor->entry);
-    latch_release(&monitor->latch);
-    if (next)
-        unpark(next);
+    monitor_wake(monitor, next);
 }
 
 /* Undoes one enter. ILLEGAL_STATE if `self` is not in the monitor. */
@@ -132,6 +150,15 @@ LOCK_SLOW lock_result_t monitor_wait(monitor_t *monitor, lock_thread_t *self) {
     return SUCCESS;
 }
 
+/* With the latch held: moves the longest waiting thread to the entry queue. False: none waits. */
+static inline __attribute__((always_inline)) bool monitor_end_wait(monitor_t *monitor) {
+    lock_thread_t *thread = queue_take(&monitor->waiting);
+    if (!thread)
+        return false;
+    queue_append(&monitor->entry, thread);
+    return true;
+}
+
 /* Ends up to `limit` waits, longest first; the threads go on when the monitor is free.
  * ILLEGAL_STATE if `self` is not in the monitor. */
 LOCK_SLOW lock_result_t monitor_notify(monitor_t *monitor, lock_thread_t *self, uint32_t limit) {
@@ -139,10 +166,8 @@ LOCK_SLOW lock_result_t monitor_notify(monitor_t *monitor, lock_thread_t *self, 
         return ILLEGAL_STATE;
     latch_acquire(&monitor->latch);
     for (; limit > 0; limit--) {
-        lock_thread_t *thread = queue_take(&monitor->waiting);
-        if (!thread)
+        if (!monitor_end_wait(monitor))
             break;
-        queue_append(&monitor->entry, thread);
     }
     latch_release(&monitor->latch);
     return SUCCESS;

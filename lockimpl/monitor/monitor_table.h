@@ -8,7 +8,10 @@
 #ifndef LOCKCROSS_MONITOR_TABLE_H
 #define LOCKCROSS_MONITOR_TABLE_H
 
+#include <stdint.h>
+
 #include "monitor/monitor.h"
+#include "types.h"
 
 #ifndef MONITOR_POOL_SIZE /* a lock that needs more defines it */
 #define MONITOR_POOL_SIZE 4096

@@ -21,7 +21,15 @@
 #ifndef LOCKCROSS_MUTEX_H
 #define LOCKCROSS_MUTEX_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
+#include "monitor/park.h"
+#include "monitor/processor.h"
+#include "types.h"
 
 #define MUTEX_WAITERS 0x80000000u
 #define MUTEX_SHORT 0x40000000u
@@ -78,9 +86,7 @@ LOCK_SLOW void mutex_release_slow(lock_object_t *obj) {
     latch_acquire(&monitor->latch);
     lock_thread_t *next = queue_take(&monitor->entry);
     store_rel_u32(&obj->lock_word, 0);
-    latch_release(&monitor->latch);
-    if (next)
-        unpark(next);
+    monitor_wake(monitor, next);
 }
 
 /* Undoes one acquisition of a mutex that `self` holds. */
@@ -122,10 +128,8 @@ LOCK_SLOW lock_result_t mutex_notify(lock_object_t *obj, lock_thread_t *self, ui
     monitor_t *monitor = lookup_monitor(obj);
     latch_acquire(&monitor->latch);
     for (; limit > 0; limit--) {
-        lock_thread_t *thread = queue_take(&monitor->waiting);
-        if (!thread)
+        if (!monitor_end_wait(monitor))
             break;
-        queue_append(&monitor->entry, thread);
         store_rlx_u32(&obj->lock_word, load_rlx_u32(&obj->lock_word) | MUTEX_WAITERS);
     }
     latch_release(&monitor->latch);

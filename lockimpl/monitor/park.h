@@ -10,6 +10,11 @@
 #ifndef LOCKCROSS_PARK_H
 #define LOCKCROSS_PARK_H
 
+#include "arch/arch.h"
+#include "monitor/handshake.h"
+#include "monitor/processor.h"
+#include "types.h"
+
 #ifdef LOCKCROSS_SCHEDULER
 
 static inline void park(lock_thread_t *self) {

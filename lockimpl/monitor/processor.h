@@ -21,8 +21,13 @@
 #ifndef LOCKCROSS_PROCESSOR_H
 #define LOCKCROSS_PROCESSOR_H
 
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "types.h"
+
 #define PROCESSOR_PRIORITIES 8
-#define PROCESSOR_PRIORITY_USUAL 4 /* of 0 to 7; higher runs first */
+#define PROCESSOR_PRIORITY_DEFAULT 4 /* of 0 to 7; higher runs first */
 
 #ifdef LOCKCROSS_SCHEDULER
 
@@ -81,7 +86,7 @@ static inline void processor_set_priority(lock_thread_t *thread, uint32_t priori
 }
 static inline uint32_t processor_priority(const lock_thread_t *thread) {
     (void)thread;
-    return PROCESSOR_PRIORITY_USUAL;
+    return PROCESSOR_PRIORITY_DEFAULT;
 }
 static inline void spin_wait(lock_thread_t *self) {
     (void)self;

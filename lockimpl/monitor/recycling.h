@@ -15,15 +15,18 @@
  * Monitors come from the free list. When it is empty and all MONITOR_CACHE_SIZE monitors of the
  * cache are in the table, it is filled from there with unused ones, MONITOR_FREE_MAX at most; when
  * all are in use, the cache grows. What the list cannot take goes back to the heap.
- *
- * The including header defines:
- *   recycled_enter(obj, self)    enters obj's monitor, and returns it
- *   recycled_held(obj, self)     obj's monitor if self is in it, else NULL
  */
 #ifndef LOCKCROSS_RECYCLING_H
 #define LOCKCROSS_RECYCLING_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
+#include "monitor/park.h"
+#include "types.h"
 
 #ifndef MONITOR_CACHE_SIZE
 #define MONITOR_CACHE_SIZE 128
@@ -42,9 +45,6 @@ extern monitor_recycling_t monitor_recycling;
 monitor_recycling_t monitor_recycling;
 #endif
 
-static monitor_t *recycled_enter(lock_object_t *obj, lock_thread_t *self);
-static monitor_t *recycled_held(lock_object_t *obj, lock_thread_t *self);
-
 /* Whether `self` is in the monitor and it is obj's: while it is in it, that cannot change. */
 static inline bool monitor_serves(const monitor_t *monitor, const lock_object_t *obj,
                                   const lock_thread_t *self) {
@@ -62,12 +62,7 @@ LOCK_SLOW bool monitor_enter_of(monitor_t *monitor, const lock_object_t *obj, lo
     }
     latch_acquire(&monitor->latch);
     while (monitor->object == obj && monitor->holder != 0) {
-        if (was_queued)
-            queue_prepend(&monitor->entry, self);
-        else
-            queue_append(&monitor->entry, self);
-        latch_release(&monitor->latch);
-        park(self);
+        monitor_queue_and_park(monitor, self, was_queued);
         latch_acquire(&monitor->latch);
         was_queued = true;
     }
@@ -148,32 +143,39 @@ LOCK_SLOW monitor_t *recycling_obtain(const lock_object_t *obj) {
     return *bucket = monitor;
 }
 
-/* What is left of a Java lock's functions. */
-
-static inline lock_result_t recycled_release(lock_object_t *obj, lock_thread_t *self) {
-    monitor_t *monitor = recycled_held(obj, self);
-    return monitor ? monitor_exit(monitor, self) : ILLEGAL_STATE;
-}
-
-LOCK_SLOW lock_result_t recycled_wait(lock_object_t *obj, lock_thread_t *self) {
-    monitor_t *monitor = recycled_held(obj, self);
-    if (!monitor)
-        return ILLEGAL_STATE;
-    uint32_t recursion = monitor->recursion;
-    latch_acquire(&monitor->latch);
-    queue_append(&monitor->waiting, self);
-    monitor_vacate(monitor);
-    park(self);
-    if (!monitor_enter_of(monitor, obj, self, true))
-        monitor = recycled_enter(obj, self);
-    monitor->recursion = recursion;
-    return SUCCESS;
-}
-
-static inline lock_result_t recycled_notify(lock_object_t *obj, lock_thread_t *self,
-                                            uint32_t limit) {
-    monitor_t *monitor = recycled_held(obj, self);
-    return monitor ? monitor_notify(monitor, self, limit) : ILLEGAL_STATE;
-}
+/* The four functions of a Java lock whose header has defined, with the prefix <name>_:
+ *   enter(obj, self)    enters obj's monitor, and returns it
+ *   held(obj, self)     obj's monitor if `self` is in it, else NULL */
+#define RECYCLED_JAVA(name)                                                                        \
+    static inline lock_result_t name##_acquire(lock_object_t *obj, lock_thread_t *self) {          \
+        name##_enter(obj, self);                                                                   \
+        return SUCCESS;                                                                            \
+    }                                                                                              \
+    static inline lock_result_t name##_release(lock_object_t *obj, lock_thread_t *self) {          \
+        monitor_t *monitor = name##_held(obj, self);                                               \
+        return monitor ? monitor_exit(monitor, self) : ILLEGAL_STATE;                              \
+    }                                                                                              \
+    LOCK_SLOW lock_result_t recycled_wait(lock_object_t *obj, lock_thread_t *self) {               \
+        monitor_t *monitor = name##_held(obj, self);                                               \
+        if (!monitor)                                                                              \
+            return ILLEGAL_STATE;                                                                  \
+        uint32_t recursion = monitor->recursion;                                                   \
+        latch_acquire(&monitor->latch);                                                            \
+        queue_append(&monitor->waiting, self);                                                     \
+        monitor_vacate(monitor);                                                                   \
+        park(self);                                                                                \
+        if (!monitor_enter_of(monitor, obj, self, true))                                           \
+            monitor = name##_enter(obj, self);                                                     \
+        monitor->recursion = recursion;                                                            \
+        return SUCCESS;                                                                            \
+    }                                                                                              \
+    static inline lock_result_t name##_wait(lock_object_t *obj, lock_thread_t *self) {             \
+        return recycled_wait(obj, self);                                                           \
+    }                                                                                              \
+    static inline lock_result_t name##_notify(lock_object_t *obj, lock_thread_t *self,             \
+                                              uint32_t limit) {                                    \
+        monitor_t *monitor = name##_held(obj, self);                                               \
+        return monitor ? monitor_notify(monitor, self, limit) : ILLEGAL_STATE;                     \
+    }
 
 #endif

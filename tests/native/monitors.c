@@ -5,7 +5,16 @@
  *   hotness    one more object than there are hot locks proves hot
  *   storm      all threads acquire, nest, wait and notify on objects drawn by chance
  * A lost wake-up shows as a run that does not end. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "lock.h"
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
+#include "monitor/recycling.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
 
 enum { ITERATIONS };
 #ifdef LOCKCROSS_RECYCLING_H

@@ -3,7 +3,14 @@
  * inflated, which takes thread 1 out of the word, and deflated by the last release. Thread 2 then
  * comes first and is inside when thread 1 looks again: that must not take the lock for its own.
  * Threads share one core, so each step is over before the next begins. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock.h"
+#include "monitor/park.h"
+#include "monitor/processor.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
 
 enum { ITERATIONS };
 enum { DEEP = 300 };

@@ -2,7 +2,15 @@
  * owner wherever it is. For each object, the last thread acquires and releases it without a pause
  * and without a safepoint until the others, who want it too, have had it. An owner that was in an
  * unsafe region and was not taken out of it has written a reserved word over the cancelled one. */
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "lock.h"
+#include "parts/reservation_cancel.h"
+#include "parts/reservation_word.h"
+#include "parts/tasuki_core.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
 
 enum { ITERATIONS };
 enum { OBJECTS_MAX = 4096 };

@@ -5,7 +5,15 @@
 #ifndef BROKEN_H
 #define BROKEN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
 #include "locks/tasuki.h"
+#include "monitor/monitor.h"
+#include "parts/tasuki_core.h"
+#include "parts/tasuki_spin.h"
+#include "types.h"
 
 enum { broken_initial_word = 0, broken_tid_shift = 16, broken_misc_mask = SPIN_MISC };
 

@@ -21,13 +21,24 @@
 #ifndef LOCKCROSS_QUEUED_CORE_H
 #define LOCKCROSS_QUEUED_CORE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
+#include "monitor/park.h"
+#include "monitor/processor.h"
+#include "types.h"
 
 #define QUEUED_QUEUE 0x80000000u
 #define QUEUED_TNP 0x40000000u
 #define QUEUED_TID 0x3fffffffu
 #define QUEUED_FORBIDDEN 0x80000000u
 
+#ifndef QUEUED_HANDOVER
+#define QUEUED_HANDOVER 0
+#endif
 #ifndef QUEUED_CONTENDED
 #define QUEUED_CONTENDED(obj) 0
 #endif
@@ -55,12 +66,7 @@ static inline void queued_compete(lock_object_t *obj, monitor_t *monitor, lock_t
         }
         if (!cas_acq_u32(&obj->lock_word, word, word | QUEUED_QUEUE | QUEUED_CONTENDED(obj)))
             continue;
-        if (was_queued)
-            queue_prepend(&monitor->entry, self);
-        else
-            queue_append(&monitor->entry, self);
-        latch_release(&monitor->latch);
-        park(self);
+        monitor_queue_and_park(monitor, self, was_queued);
         latch_acquire(&monitor->latch);
         was_queued = true;
     }
@@ -95,9 +101,7 @@ static inline void queued_vacate(lock_object_t *obj, monitor_t *monitor) {
     lock_thread_t *next = queue_take(&monitor->entry);
     uint32_t bits = queued_bits(load_rlx_u32(&obj->lock_word), monitor);
     store_rel_u32(&obj->lock_word, QUEUED_HANDOVER && next ? bits | next->tid : bits);
-    latch_release(&monitor->latch);
-    if (next)
-        unpark(next);
+    monitor_wake(monitor, next);
 }
 
 /* Gives up a lock that `self` holds, however deep. */
@@ -158,10 +162,8 @@ LOCK_SLOW lock_result_t queued_notify(lock_object_t *obj, lock_thread_t *self, u
     monitor_t *monitor = lookup_monitor(obj);
     latch_acquire(&monitor->latch);
     for (; limit > 0; limit--) {
-        lock_thread_t *thread = queue_take(&monitor->waiting);
-        if (!thread)
+        if (!monitor_end_wait(monitor))
             break;
-        queue_append(&monitor->entry, thread);
     }
     latch_release(&monitor->latch);
     return SUCCESS;

@@ -25,11 +25,23 @@
 #ifndef LOCKCROSS_RESERVATION_CANCEL_H
 #define LOCKCROSS_RESERVATION_CANCEL_H
 
-/* The word of the base mode that says the same (Base_equivalent_lockword): held as often by the
- * same thread, or free, which in the base mode is a word without a tid. */
-static inline uint32_t reservation_base_word(uint32_t word) {
-    return word & SPIN_COUNT ? word & ~RESERVATION_LRV : word & SPIN_MISC;
-}
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/handshake.h"
+#include "parts/reservation_word.h"
+#include "types.h"
+
+#define RESERVATION_BY_SIGNAL                                                                      \
+    (LOCKCROSS_VARIANT_SUSPEND || LOCKCROSS_VARIANT_SIGNAL || LOCKCROSS_VARIANT_PREDICATED)
+#if LOCKCROSS_VARIANT_PREDICATED
+#define RESTARTABLE_PREDICATED
+#endif
+#if RESERVATION_BY_SIGNAL
+#include "arch/restartable.h"
+#include "monitor/monitor.h"
+#endif
 
 /* While the owner is kept from its unsafe regions, or in it. The lock may have been taken out of
  * the reserve mode by another thread meanwhile. */

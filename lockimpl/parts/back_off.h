@@ -7,6 +7,11 @@
 #ifndef LOCKCROSS_BACK_OFF_H
 #define LOCKCROSS_BACK_OFF_H
 
+#include <stdint.h>
+
+#include "monitor/processor.h"
+#include "types.h"
+
 #define BACK_OFF_LIMIT 6 /* doublings */
 
 /* Waits after one more failure; `failures` counts them, from 0. */

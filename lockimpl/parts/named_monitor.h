@@ -16,7 +16,14 @@
 #ifndef LOCKCROSS_NAMED_MONITOR_H
 #define LOCKCROSS_NAMED_MONITOR_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
+#include "monitor/park.h"
+#include "types.h"
 
 #define NAMED_SHAPE 0x80000000u
 #define LOCK_IS_FAT(obj) ((load_rlx_u32(&(obj)->lock_word) & NAMED_SHAPE) != 0)
@@ -45,12 +52,7 @@ static inline bool named_take(monitor_t *monitor, lock_thread_t *self, bool wait
         monitor->recursion = 1;
         return true;
     }
-    if (waited)
-        queue_prepend(&monitor->entry, self);
-    else
-        queue_append(&monitor->entry, self);
-    latch_release(&monitor->latch);
-    park(self);
+    monitor_queue_and_park(monitor, self, waited);
     return false;
 }
 

@@ -33,7 +33,17 @@
 #ifndef LOCKCROSS_TASUKI_CORE_H
 #define LOCKCROSS_TASUKI_CORE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
+#include "types.h"
+
+#ifndef SPIN_SHAPE
+#include "parts/tasuki_spin.h"
+#endif
 
 #define FLAG_FLC 1u
 #define LOCK_IS_FAT(obj) ((load_rlx_u32(&(obj)->lock_word) & SPIN_SHAPE) != 0)

@@ -1,0 +1,57 @@
+/*
+ * What every lock is made of: the object with its header, the context of a thread, the results.
+ * Only the size of the header depends on the lock that was chosen (registry.h).
+ */
+#ifndef LOCKCROSS_TYPES_H
+#define LOCKCROSS_TYPES_H
+
+#include <stdint.h>
+
+#include "registry.h"
+
+#define LOCK_LINE 128 /* bytes; the longest cache line of the ISAs */
+#define LOCK_MAX_THREADS 64
+
+/* Object header. The flag word stands behind the lock word in one aligned 8 bytes: the fence kind
+ * store_forward reads both with one load. `extra` is what a lock has beyond that, zero at first. */
+typedef struct {
+    volatile uint32_t lock_word;
+    volatile uint32_t flag;
+    volatile uint64_t extra[LOCK_MEMBER(_extra_words)];
+} __attribute__((aligned(8))) lock_object_t;
+
+/* Thread context. Each part that other threads read or write has a line of its own. */
+typedef struct lock_thread {
+    uint32_t tid;       /* 1..LOCK_MAX_THREADS */
+    uint32_t tid_field; /* tid where the lock word has it: no shift on the fast path */
+    /* Under the latch of the monitor this thread is queued at. */
+    struct lock_thread *next;
+#ifdef LOCKCROSS_SCHEDULER
+    uint32_t slice; /* processor.h; written by this thread and by the timer of its processor */
+    uint32_t priority;
+#endif
+
+    /* Parking: set by the waking thread, cleared by this one. */
+    __attribute__((aligned(LOCK_LINE))) volatile uint32_t permit;
+
+    /* Handshake (handshake.h): held by the one requester; asked; HANDSHAKE_SAFE or _RUNNING. */
+    __attribute__((aligned(LOCK_LINE))) volatile uint32_t request;
+    volatile uint32_t state;
+    volatile uint32_t requester;
+} __attribute__((aligned(LOCK_LINE))) lock_thread_t;
+
+extern lock_thread_t lock_threads[LOCK_MAX_THREADS];
+#ifdef LOCKCROSS_STORAGE
+lock_thread_t lock_threads[LOCK_MAX_THREADS];
+#endif
+
+/* SUCCESS: done. ILLEGAL_STATE: the caller does not hold the lock; nothing was changed. */
+typedef enum { SUCCESS = 0, ILLEGAL_STATE = 1 } lock_result_t;
+
+/* Ends the program with a message; given by the program. For exhausted static pools. */
+_Noreturn void lock_fatal(const char *message);
+
+#define LOCK_SLOW static __attribute__((noinline, unused))
+#define LOCK_LIKELY(condition) __builtin_expect(!!(condition), 1)
+
+#endif
