@@ -48,7 +48,7 @@ def draw_run_length(connection: sqlite3.Connection) -> Figure:
         several = sum(one == isa_name for one, _ in names) > 1
         ax.set_title(_title(isa(connection, isa_name), flavour, several))
         runs = series(connection, place)
-        cancelling |= {run.label for run in runs if "cancel" in run.given}
+        cancelling |= {run.label for run in runs if run.cell.cancel is not None}
         curves = _curves(runs)
         _draw_curves(ax, curves)
         found = crossovers(connection, place.removesuffix(f"/{flavour}"))
