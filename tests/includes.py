@@ -61,6 +61,12 @@ def used(text: str) -> set[str]:
     return names - set(re.findall(r"(?:#ifn?def|\bdefined) (\w+)", text)) - {"sizeof"}
 
 
+def _members(text: str) -> set[str]:
+    """What the structures of a file call their members."""
+    bodies = re.findall(r"\bstruct\b[^{;]*\{([^{}]*)\}", code(text))
+    return {name for body in bodies for name in re.findall(r"(\w+)(?:\[[^\]]*\])?[;,]", body)}
+
+
 def names_by_header(folders: list[Path]) -> dict[str, set[str]]:
     """Header, as it is included, -> the names that it gives to those who include it."""
     own = {
@@ -80,7 +86,8 @@ def names_by_header(folders: list[Path]) -> dict[str, set[str]]:
 def missing(text: str, itself: str, headers: Mapping[str, set[str]]) -> dict[str, list[str]]:
     """Name -> the headers that define it, for what a file uses of none that it includes."""
     direct = included(text) & set(headers)
-    known = defined(text) | {name for header in direct for name in headers[header]}
+    known = defined(text) | _members(text)
+    known |= {name for header in direct for name in headers[header]}
     found = {}
     for name in sorted(used(text) - known):
         if places := [one for one in headers if name in headers[one] and one != itself]:
@@ -88,6 +95,11 @@ def missing(text: str, itself: str, headers: Mapping[str, set[str]]) -> dict[str
     return found
 
 
-def unused(text: str, headers: Mapping[str, set[str]]) -> set[str]:
-    """The headers that a file includes and uses nothing of."""
-    return {one for one in included(text) & set(headers) if not headers[one] & used(text)}
+def unused(text: str, itself: str, headers: Mapping[str, set[str]]) -> set[str]:
+    """The headers that a file includes and neither uses nor stands for."""
+    stands_for = EXPORTS.get(itself, "")
+    return {
+        header
+        for header in included(text) & set(headers)
+        if not headers[header] & used(text) and not re.fullmatch(stands_for, header)
+    }

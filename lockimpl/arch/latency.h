@@ -16,9 +16,10 @@
  * blocks takes O3 twice as long. It gives the instructions of sentinels and chain too; POWER, which
  * lacks the rest, gives latency_sentinel_atomic itself.
  */
-#ifndef LOCKCROSS_ARCH_H
-#error "include arch/arch.h"
-#endif
+#ifndef LOCKCROSS_LATENCY_H
+#define LOCKCROSS_LATENCY_H
+
+#include <stdint.h>
 
 #define LATENCY_ENGINE 0
 #define LATENCY_QUIESCE 1
@@ -113,4 +114,6 @@ static inline uint32_t latency_load_behind_fence(void) {
 #define LATENCY_AFTER_FENCE() latency_pad(latency_amounts.fence, latency_load_behind_fence())
 #else
 #define LATENCY_AFTER_FENCE() ((void)0)
+#endif
+
 #endif

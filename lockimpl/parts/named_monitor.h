@@ -22,7 +22,6 @@
 #include "arch/arch.h"
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
-#include "monitor/park.h"
 #include "types.h"
 
 #define NAMED_SHAPE 0x80000000u
