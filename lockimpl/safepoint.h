@@ -6,8 +6,8 @@
 #include "monitor/processor.h"
 #include "types.h"
 
-/* To be called often, never inside acquire or release. One load and one branch when nothing is
- * asked (two where processors are shared). */
+/* To be called often, but never inside acquire or release. Without a request it is one load and one
+ * branch, two of each where threads share processors. */
 static inline void lock_safepoint(lock_thread_t *self) {
     handshake_poll(self);
     processor_poll(self);

@@ -1,11 +1,8 @@
 /*
- * Records of locks in which a thread's own part of a lock stands: the queue nodes of mcs.h, the
- * lock records of meta.h. Every thread has RECORDS_EACH of them, for as many locks as it can hold
- * or wait for at once, and a record is in use while its `holds` is not zero. A lock word names a
+ * Pools of records that hold a thread's own part of a lock: the queue nodes of mcs.h, the lock
+ * records of meta.h. Every thread has RECORDS_EACH of them, for as many locks as it can hold or
+ * wait for at once, and a record is in use while its `holds` is not zero. A lock word names a
  * record by its number, from 1; 0 names none.
- *
- * The including header defines record_t, which has a field `holds` that its thread alone reads and
- * writes, before it includes this one.
  */
 #ifndef LOCKCROSS_RECORD_POOL_H
 #define LOCKCROSS_RECORD_POOL_H
@@ -17,7 +14,7 @@
 
 #define RECORDS_EACH 16u
 
-/* Whether `number`, which may be 0, is that of a record of `self`. */
+/* Whether a record of `self` has this number, which may be 0. */
 static inline bool record_is_mine(uint32_t number, const lock_thread_t *self) {
     return number - 1 - (self->tid - 1) * RECORDS_EACH < RECORDS_EACH;
 }
@@ -28,7 +25,7 @@ static inline bool record_is_mine(uint32_t number, const lock_thread_t *self) {
 #define RECORD_POOL_STORAGE extern
 #endif
 
-/* The pool of records of type `type`, and what is done with it:
+/* Defines the pool of records of a type, which has a field `holds` that only its thread uses, and
  *   record_at(number)   the record with that number
  *   record_take(self)   the number of a record of `self` that is not in use, mostly the first */
 #define RECORD_POOL(type)                                                                          \

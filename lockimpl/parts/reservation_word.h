@@ -1,6 +1,6 @@
 /*
  * The lock word of reservation.h, which has a diagram of it. Its base mode is the flat lock of
- * tasuki_spin.h with a nest count that is one bit narrower.
+ * tasuki_spin.h, with a nest count that is one bit narrower.
  */
 #ifndef LOCKCROSS_RESERVATION_WORD_H
 #define LOCKCROSS_RESERVATION_WORD_H
@@ -17,8 +17,8 @@
 
 #include "parts/tasuki_spin.h"
 
-/* The word of the base mode that says the same (Base_equivalent_lockword): held as often by the
- * same thread, or free, which in the base mode is a word without a tid. */
+/* The equivalent word of the base mode (Base_equivalent_lockword): held as often by the same
+ * thread, or free, which in the base mode is a word without a tid. */
 static inline uint32_t reservation_base_word(uint32_t word) {
     return word & SPIN_COUNT ? word & ~RESERVATION_LRV : word & SPIN_MISC;
 }

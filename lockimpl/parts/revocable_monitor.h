@@ -1,5 +1,6 @@
 /*
- * The monitor of revocable.h, TODO
+ * The monitor of revocable.h, which describes its lock word: acquisition with the thread's
+ * priority, prioritized queues, release by handing over. Welc et al. 2004, sections 2 and 3.
  */
 #ifndef LOCKCROSS_REVOCABLE_MONITOR_H
 #define LOCKCROSS_REVOCABLE_MONITOR_H
@@ -30,7 +31,7 @@ enum { REVOCABLE_REVOKES = 1 };
 #include "parts/revocable_state.h"
 #endif
 
-/* What `self` writes into a free lock word. By thread; written while it holds nothing. */
+/* By thread: what it writes into a free lock word. Changed only while it holds nothing. */
 typedef struct {
     uint32_t word;
 } __attribute__((aligned(LOCK_LINE))) revocable_deposit_t;
@@ -55,12 +56,12 @@ static inline bool revocable_is_mine(uint32_t word, const lock_thread_t *self) {
     return (word & REVOCABLE_TID) == self->tid;
 }
 
-/* Whether the holder, by the word, must give way to `self`. */
+/* Whether the holder in the word must give way to `self`. */
 static inline bool revocable_is_inversion(uint32_t word, const lock_thread_t *self) {
     return REVOCABLE_REVOKES && revocable_priority(word) < revocable_priority(revocable_word(self));
 }
 
-/* With the latch held: behind all of its priority and above. */
+/* With the latch held: queues a thread behind all of its priority and above. */
 static inline void revocable_enqueue(monitor_t *monitor, lock_thread_t *thread) {
     uint32_t priority = revocable_priority(revocable_word(thread));
     lock_thread_t **link = &monitor->entry.head;
@@ -72,8 +73,8 @@ static inline void revocable_enqueue(monitor_t *monitor, lock_thread_t *thread) 
     *link = thread;
 }
 
-/* Marks a word that another thread holds, with R if that is of lower priority. What the word was;
- * 0: it was free, and is now held by `self`. */
+/* Marks a word that another thread holds, with R if that thread is of lower priority. Returns the
+ * old word; 0: the lock was free, and `self` now holds it. */
 static inline uint32_t revocable_mark(lock_object_t *obj, lock_thread_t *self) {
     for (;;) {
         uint32_t word = load_rlx_u32(&obj->lock_word);
@@ -103,10 +104,10 @@ LOCK_SLOW void revocable_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
         return;
     if (revocable_is_inversion(word, self))
         revocable_ask(&lock_threads[(word & REVOCABLE_TID) - 1]);
-    park(self); /* a release made `self` the holder */
+    park(self); /* until a release has made `self` the holder */
 }
 
-/* Acquires as a section or as a plain acquisition do. */
+/* What a section and a plain acquisition have in common. */
 static inline void revocable_take(lock_object_t *obj, lock_thread_t *self) {
     if (!LOCK_LIKELY(cas_acq_u32(&obj->lock_word, 0, revocable_word(self))))
         revocable_acquire_slow(obj, self);
@@ -133,7 +134,7 @@ static inline void revocable_give(lock_object_t *obj, lock_thread_t *self) {
         revocable_hand_over(obj);
 }
 
-/* Leaves the monitor, which `self` holds, until it is notified and has it again. */
+/* Leaves the monitor, which `self` holds, until `self` is notified and holds it again. */
 LOCK_SLOW void revocable_leave(lock_object_t *obj, lock_thread_t *self) {
     uint32_t recursions = load_rlx_u32(&obj->flag);
     monitor_t *monitor = lookup_monitor(obj);
@@ -142,7 +143,7 @@ LOCK_SLOW void revocable_leave(lock_object_t *obj, lock_thread_t *self) {
     latch_release(&monitor->latch);
     store_rlx_u32(&obj->flag, 0);
     revocable_give(obj, self);
-    park(self); /* a notification queued it, a release made it the holder */
+    park(self); /* until notify has queued it and a release has made it the holder */
     store_rlx_u32(&obj->flag, recursions);
     revocable_depend(obj, self);
 }

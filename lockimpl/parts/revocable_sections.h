@@ -1,37 +1,14 @@
 /*
  * Sections of the lock `revocable` that can be rolled back: Welc et al. 2004, sections 2.2 and 3.
+ * Which of them may be revoked is in revocable_state.h.
  *
- * Writes. A sequential log of the thread holds, for every write in a section, the address and what
- * stood there. The outermost section's end forgets it.
- *
- * Revocation. At a poll the holder looks for the outermost of its open sections that is asked to
- * roll back and may. It restores the log in reverse down to where that section began, before it
+ * At a poll the holder looks for the outermost of its open sections that it is asked to roll back
+ * and that may be. It restores the log in reverse down to where that section began, before it
  * releases anything, then releases the monitors of the section and of those inside it, and poll
- * says so.
+ * reports that.
  *
- * Non-revocable sections (2.2). A section is pinned, with all that enclose it,
- *   - when another thread becomes dependent on a write within it: one that acquires a monitor which
- *     the section's thread has released since, nested in it (Figure 2);
- *   - by a write to a volatile variable (Figure 3), a native call, or a wait while more than one
- *     section is open, and by a plain lock_acquire, which could not be begun again.
- * A wait in the only open section ends what can be undone: a roll-back goes back to the wait.
- * Notifications pin nothing.
- *
- *   state of a thread, under CAS:          extra[0] of a monitor that it released in a section:
- *    31          9  8   7          0        63    48 47    40 39    32 31           9  8     0
- *   +-------------+---+-------------+      +--------+--------+--------+--------------+--------+
- *   | serial      | B | pinned      |      | 0      | tid    | open   | serial       | 0      |
- *   +-------------+---+-------------+      +--------+--------+--------+--------------+--------+
- *   serial: of the outermost section       B: busy, rolling back
- *   pinned: so many sections, from the outermost, are not revocable
- *
- * Who acquires a monitor with such a mark pins the sections that were open then, if they still are;
- * while their thread is busy rolling back it waits, so it reads what stood before.
- *
- * Where the source is silent: it names no way to find the dependency; ours stands where Java's
- * happens-before edge is made, unlock to lock or volatile write (there, whether anybody reads or
- * not), and needs no read barrier. A read in a data race is not seen. The roll-back is an answer of
- * poll instead of an exception; the program goes back to the section's begin.
+ * Where the source is silent: the roll-back is a result of poll instead of an exception; the
+ * program returns to the section's begin.
  */
 #ifndef LOCKCROSS_REVOCABLE_SECTIONS_H
 #define LOCKCROSS_REVOCABLE_SECTIONS_H
@@ -47,7 +24,7 @@
 #include "safepoint.h"
 #include "types.h"
 
-/* The section that is to be rolled back, or `depth`. */
+/* The index of the section that is to be rolled back, or `depth`. */
 static inline uint32_t revocable_find(const revocable_thread_t *thread, uint32_t pinned) {
     uint32_t i = pinned;
     while (i < thread->depth &&
@@ -57,7 +34,7 @@ static inline uint32_t revocable_find(const revocable_thread_t *thread, uint32_t
     return i;
 }
 
-/* Restores what the log holds from `mark` on, the last write first. */
+/* Undoes the writes in the log from `mark` on, the last one first. */
 static inline void revocable_restore(const lock_thread_t *self, uint32_t mark) {
     revocable_thread_t *thread = revocable_thread(self);
     while (thread->used > mark) {
@@ -66,10 +43,10 @@ static inline void revocable_restore(const lock_thread_t *self, uint32_t mark) {
     }
 }
 
-/* What a poll does that was asked to: whether it has rolled a section back. */
+/* What a poll does when it was asked: returns whether it has rolled a section back. */
 LOCK_SLOW bool revocable_roll_back(lock_thread_t *self) {
     revocable_thread_t *thread = revocable_thread(self);
-    cas_acq_rel_u32(&thread->asked, 1, 0); /* reads from the last who asked: sees its mark R */
+    cas_acq_rel_u32(&thread->asked, 1, 0); /* reads from the last that asked, so it sees its R */
     uint32_t state, target;
     do {
         state = load_acq_u32(&thread->state);
@@ -90,11 +67,12 @@ LOCK_SLOW bool revocable_roll_back(lock_thread_t *self) {
 
 typedef struct {
     lock_object_t *object;
-    uint32_t index; /* sections around it */
-    uint32_t waits; /* so often did it wait, alone */
+    uint32_t index; /* how many sections enclose it */
+    uint32_t waits; /* how often it has waited as the only open section */
 } lock_section_t;
 
-/* Who was asked while it was parked takes its next yield point, whatever is left of its slice. */
+/* A thread that was asked while it was parked yields at its next yield point, whatever is left of
+ * its slice. */
 static inline void revocable_yield_soon(lock_thread_t *self) {
 #ifdef LOCKCROSS_SCHEDULER
     if (!LOCK_LIKELY(load_rlx_u32(&revocable_thread(self)->asked) == 0))
@@ -109,7 +87,7 @@ static inline lock_result_t lock_section_begin(lock_section_t *section, lock_obj
     revocable_thread_t *thread = revocable_thread(self);
     revocable_take(obj, self);
     uint32_t depth = thread->depth;
-    if (depth == 0) /* nothing of the one before can be pinned any more */
+    if (depth == 0) /* nothing of the section before can be pinned any more */
         store_rel_u32(&thread->state,
                       (load_rlx_u32(&thread->state) & ~REVOCABLE_PINNED) + REVOCABLE_SERIAL);
     else if (depth == REVOCABLE_DEPTH)
@@ -130,8 +108,8 @@ static inline bool lock_section_is_open(const lock_section_t *section, const loc
     return section->index < revocable_thread(self)->depth;
 }
 
-/* With `depth` sections left open: no more than those are pinned, and who acquires the monitor next
- * depends on them. */
+/* With `depth` sections left open: at most those are pinned, and the next thread that acquires the
+ * monitor depends on them. */
 LOCK_SLOW void revocable_end_nested(lock_object_t *obj, lock_thread_t *self, uint32_t depth) {
     revocable_thread_t *thread = revocable_thread(self);
     uint32_t state = load_rlx_u32(&thread->state);
@@ -190,10 +168,9 @@ static inline lock_result_t lock_section_wait(lock_section_t *section, lock_thre
 
 static inline uint32_t lock_section_waits(const lock_section_t *section) { return section->waits; }
 
-/* Where threads share processors the question is asked in the context-switch code that a yield
- * point invokes (3.1), so it costs nothing while the time slice lasts. The holder was switched out
- * when it was asked, unless there are more processors than the source's one: then it answers at the
- * end of its slice. */
+/* Where threads share processors, the context-switch code that a yield point invokes looks for a
+ * request (3.1), so it costs nothing while the time slice lasts. On the source's single processor
+ * the holder was switched out when it was asked; on several it answers at the end of its slice. */
 static inline bool lock_section_poll(lock_thread_t *self) {
 #ifdef LOCKCROSS_SCHEDULER
     handshake_poll(self);

@@ -1,6 +1,32 @@
 /*
- * Open sections of the threads of revocable.h: which of them may be revoked, and the log of writes.
- * Welc et al. 2004, sections 2.2 and 3. TODO
+ * Which sections of the threads of revocable.h are open and may be revoked, and their logs of
+ * writes. Welc et al. 2004, sections 2.2 and 3; revocable_sections.h has the rest.
+ *
+ * Writes. A sequential log of the thread holds, for every write in a section, the address and its
+ * old value. The outermost section's end forgets it.
+ *
+ * Non-revocable sections (2.2). A section is pinned, with all that enclose it,
+ *   - when another thread becomes dependent on a write within it: by acquiring a monitor which the
+ *     section's thread has released since, nested in it (Figure 2);
+ *   - by a write to a volatile variable (Figure 3), a native call, or a wait while more than one
+ *     section is open, and by a plain lock_acquire, which could not be begun again.
+ * A wait in the only open section ends what can be undone: a roll-back returns to the wait.
+ * Notifications pin nothing.
+ *
+ *   state of a thread, under CAS:          extra[0] of a monitor that it released in a section:
+ *    31          9  8   7          0        63    48 47    40 39    32 31           9  8     0
+ *   +-------------+---+-------------+      +--------+--------+--------+--------------+--------+
+ *   | serial      | B | pinned      |      | 0      | tid    | open   | serial       | 0      |
+ *   +-------------+---+-------------+      +--------+--------+--------+--------------+--------+
+ *   serial: of the outermost section       B: busy, rolling back
+ *   pinned: this many sections, from the outermost, are not revocable
+ *
+ * A thread that acquires a monitor with such a mark pins the sections that were open then, if they
+ * still are; while their thread is busy rolling back it waits, so that it reads the old values.
+ *
+ * Where the source is silent: it does not say how the dependency is found. Here it is found where
+ * Java's happens-before edge arises, from unlock to lock or at a volatile write (there, whether
+ * anybody reads or not), and needs no read barrier. A read in a data race is not seen.
  */
 #ifndef LOCKCROSS_REVOCABLE_STATE_H
 #define LOCKCROSS_REVOCABLE_STATE_H
@@ -24,15 +50,15 @@ typedef struct {
 } revocable_write_t;
 
 typedef struct {
-    /* Its own. */
+    /* Used by the thread alone. */
     uint32_t depth; /* open sections */
     uint32_t used;  /* of the log */
     struct {
         lock_object_t *object;
-        uint32_t mark;  /* where the log stood */
-        bool outermost; /* of this thread on this monitor: its end frees it */
+        uint32_t mark;  /* length of the log when it began */
+        bool outermost; /* of this thread on this monitor: its end frees the monitor */
     } open[REVOCABLE_DEPTH];
-    /* Other threads' too. */
+    /* Used by other threads too. */
     __attribute__((aligned(LOCK_LINE))) volatile uint32_t asked;
     volatile uint32_t state;
 } __attribute__((aligned(LOCK_LINE))) revocable_thread_t;
@@ -48,13 +74,13 @@ static inline revocable_thread_t *revocable_thread(const lock_thread_t *thread) 
     return &revocable_threads[thread->tid - 1];
 }
 
-/* `thread` shall look for a section to roll back; the mark R of that is set. */
+/* Asks `thread` to look for a section to roll back; the mark R of that section is set. */
 static inline void revocable_ask(lock_thread_t *thread) {
     store_rel_u32(&revocable_thread(thread)->asked, 1);
 }
 
-/* The outermost `count` sections of the outermost section with this serial are not revocable, if
- * they are still open. Not while they are being rolled back. */
+/* Makes the outermost `count` open sections of the thread not revocable, if its outermost section
+ * still has this serial. Waits while they are being rolled back. */
 LOCK_SLOW void revocable_pin_sections(revocable_thread_t *thread, lock_thread_t *self,
                                       uint32_t serial, uint32_t count) {
     for (;;) {
@@ -69,7 +95,7 @@ LOCK_SLOW void revocable_pin_sections(revocable_thread_t *thread, lock_thread_t 
     }
 }
 
-/* All open sections of `self` are not revocable. */
+/* Makes all open sections of `self` not revocable. */
 static inline void revocable_pin(lock_thread_t *self) {
     revocable_thread_t *thread = revocable_thread(self);
     if (!LOCK_LIKELY(thread->depth == 0))
@@ -84,7 +110,7 @@ LOCK_SLOW void revocable_depend_slow(lock_object_t *obj, lock_thread_t *self, ui
     store_rlx_u64(&obj->extra[0], 0);
 }
 
-/* `self` has acquired a monitor; it may read what another thread wrote in a section still open. */
+/* `self` has acquired a monitor: it may read what another thread wrote in a section still open. */
 static inline void revocable_depend(lock_object_t *obj, lock_thread_t *self) {
     uint64_t mark = load_rlx_u64(&obj->extra[0]);
     if (!LOCK_LIKELY(mark == 0))

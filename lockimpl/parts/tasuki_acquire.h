@@ -1,6 +1,6 @@
 /*
- * The acquisition of tasuki.h and of reservation.h's base mode, inlined: the outermost one of a
- * free lock by a CAS, a nested one by a store. The rest is in tasuki_core.h.
+ * The acquisition of tasuki.h and of reservation.h's base mode, inlined: a free lock by a CAS, a
+ * nested acquisition by a store. tasuki_core.h has the rest.
  */
 #ifndef LOCKCROSS_TASUKI_ACQUIRE_H
 #define LOCKCROSS_TASUKI_ACQUIRE_H
@@ -12,7 +12,7 @@
 #include "parts/tasuki_spin.h"
 #include "types.h"
 
-/* Acquires, given the lock word as it was just loaded. */
+/* Acquires, given the lock word just loaded. */
 static inline lock_result_t spin_or_core_acquire(lock_object_t *obj, lock_thread_t *self,
                                                  uint32_t word) {
     if (LOCK_LIKELY(spin_is_free(word))) {

@@ -1,9 +1,10 @@
 /*
  * The flat lock of tasuki.h and of reservation.h's base mode: the CAS-based spin lock of Kawachiya
  * 2005, Figure 6.2, in a 24-bit field with a nest count (Figure 4.2), with the operations that
- * tasuki_core.h asks for. The misc bits belong to others and are preserved.
+ * tasuki_core.h needs. It keeps the misc bits, which belong to others.
  *
- * The including header defines:
+ * The word is laid out as in tasuki.h, unless the including header defines another layout
+ * (reservation_word.h):
  *   SPIN_SHAPE, SPIN_MONITOR_SHIFT   see tasuki_core.h
  *   SPIN_COUNT, SPIN_COUNT_ONE       mask of the nest count, and its lowest bit
  *   SPIN_COUNT_FIRST                 the count, in place, of a lock held once
