@@ -3,9 +3,9 @@
  * Statistics and Just-in-time Compilation", slide Handover Lock).
  *
  * A release with threads in the queue gives the ownership to the first of them and wakes it. So the
- * lock goes round in the order of arrival; but a thread that wants it again at once has to park,
- * and with several threads on a core nearly every section costs a switch. Lock word, and where the
- * source is silent: queued_core.h.
+ * lock is passed on in the order of arrival; but a thread that wants it again at once has to park,
+ * and with several threads on a core nearly every section costs a switch. queued_core.h has the
+ * lock word and the choices where the source is silent.
  */
 #ifndef LOCKCROSS_HANDOVER_H
 #define LOCKCROSS_HANDOVER_H

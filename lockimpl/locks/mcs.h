@@ -3,10 +3,10 @@
  * Kawachiya 2005, section 6.4.4.
  *
  * The lock word names the last node of a queue. A thread acquires the lock by swapping the number
- * of its own node into it; if there was a node before, it links itself behind that and spins on its
- * own node, which lies in a line of its own, until its predecessor passes the lock on by one store.
- * To release with no successor in sight, one CAS makes the queue empty; if that fails, a successor
- * is about to link itself, and is waited for. First come, first served.
+ * of its own node into it. If there was a node before, the thread links itself behind that one and
+ * spins on its own node, which has a cache line to itself, until its predecessor passes the lock on
+ * by one store. A release that sees no successor empties the queue by one CAS; if that fails, a
+ * successor is about to link itself, and the release waits for it. First come, first served.
  *
  *    31                              0     31                              0
  *   +---------------------------------+   +---------------------------------+
@@ -14,10 +14,10 @@
  *   +---------------------------------+   +---------------------------------+
  *              lock word                              flag word
  *
- * The paper's caller brings the node to acquire and to release. Here it comes from a pool of the
- * thread's own (record_pool.h), and the flag word, written by the holder alone, says which it is:
- * so a thread also knows whether it holds the lock. Numbers stand for pointers, which do not fit
- * the word. The node counts recursive acquisitions, which the paper has not.
+ * In the paper the caller supplies the node to acquire and release. Here it comes from the thread's
+ * own pool (record_pool.h), and the flag word, which only the holder writes, says which it is; so a
+ * thread also knows whether it holds the lock. Numbers stand for pointers, which do not fit the
+ * word. The node counts recursive acquisitions, which the paper does not have.
  */
 #ifndef LOCKCROSS_MCS_H
 #define LOCKCROSS_MCS_H

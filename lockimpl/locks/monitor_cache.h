@@ -3,21 +3,21 @@
  * Bacon et al. 1998, sections 1 and 3.3.
  *
  * Objects have no field for the lock; a table with a global lock associates them with monitors. A
- * thread first looks into a small cache of its own for the monitor it last found, which needs no
+ * thread first looks in a small cache of its own for the monitor that it last found, which needs no
  * lock; only a miss searches the table. The cache of monitors has a size: beyond it, an object gets
- * a monitor that another does not use any more, by way of a bounded free list, which thrashes when
- * the working set exceeds that size (Bacon, 3.3). monitor/recycling.h says how.
+ * a monitor that another no longer uses, by way of a bounded free list, which thrashes when the
+ * working set exceeds that size (Bacon, 3.3). monitor/recycling.h shows how.
  *
  *   lock word, flag word          entry of a thread's cache, 8 a thread
- *   +-----------------------+     +---------------+----------------------+
+ *   +-----------------------+     +---------------+-----------------------+
  *   | not the lock's: misc  |     | object        | monitor, as last seen |
- *   +-----------------------+     +---------------+----------------------+
+ *   +-----------------------+     +---------------+-----------------------+
  *
- * Where the sources are silent: a thread's cache has one line, direct-mapped by the object's
- * address; an entry may be old, and the monitor itself says whether it is still the object's. The
- * cache of monitors has 128, its free list 32 at most. Monitors return to the free list when it is
- * empty, not at release: a hit would be impossible otherwise. An operation by a thread that is not
- * in the monitor makes no monitor.
+ * Where the sources are silent: a thread's cache is direct-mapped by the object's address, one
+ * entry a line; an entry may be out of date, and the monitor itself says whether it is still the
+ * object's. The cache of monitors has 128, its free list 32 at most. Monitors return to the free
+ * list when it is empty, not at release: otherwise there could be no hit. An operation by a thread
+ * that is not in the monitor makes no monitor.
  */
 #ifndef LOCKCROSS_MONITOR_CACHE_H
 #define LOCKCROSS_MONITOR_CACHE_H
@@ -43,7 +43,7 @@ typedef struct {
     monitor_cache_entry_t entries[MONITOR_CACHE_ENTRIES];
 } __attribute__((aligned(LOCK_LINE))) monitor_cache_t;
 
-/* By thread, read and written by that thread alone. */
+/* By thread, which alone uses it. */
 extern monitor_cache_t monitor_caches[LOCK_MAX_THREADS];
 #ifdef LOCKCROSS_STORAGE
 monitor_cache_t monitor_caches[LOCK_MAX_THREADS];
@@ -55,7 +55,7 @@ static inline monitor_cache_entry_t *monitor_cache_entry(const lock_object_t *ob
     return &monitor_caches[self->tid - 1].entries[place];
 }
 
-/* Searches the table, enters what it finds or makes. */
+/* Enters the monitor that the table has for obj, or a new one. */
 LOCK_SLOW monitor_t *monitor_cache_enter_slow(lock_object_t *obj, lock_thread_t *self) {
     monitor_t *monitor;
     do {
@@ -77,7 +77,7 @@ static inline monitor_t *monitor_cache_enter(lock_object_t *obj, lock_thread_t *
     return monitor_cache_enter_slow(obj, self);
 }
 
-/* Not by this thread's cache, where another object may have its place. */
+/* Finds a monitor whose place in this thread's cache another object may have. */
 LOCK_SLOW monitor_t *monitor_cache_held_slow(lock_object_t *obj, lock_thread_t *self) {
     latch_acquire(&monitor_table.latch);
     monitor_t *monitor = recycling_find(obj);

@@ -2,10 +2,10 @@
  * revocable: the revocable monitors of Welc, Hosking and Jagannathan 2004, sections 2 to 4.
  *
  * The acquirer's CAS deposits its priority in the object header. A thread that finds the monitor
- * held by a lower-priority one asks for revocation and waits; the holder rolls its section back at
- * its next yield point (revocable_sections.h) and hands the monitor over. Queues are prioritized:
- * a release schedules the thread of the highest priority, among equals the one that has waited
- * longest.
+ * held by a thread of lower priority asks for revocation and waits; the holder rolls its section
+ * back at its next yield point (revocable_sections.h) and hands the monitor over. Queues are
+ * prioritized: a release schedules the thread of the highest priority, and among equals the one
+ * that has waited longest.
  *
  *    31  30  29       16 15        8 7        0     31                 0
  *   +---+---+-----------+-----------+----------+   +--------------------+
@@ -13,20 +13,20 @@
  *   +---+---+-----------+-----------+----------+   +--------------------+
  *             lock word, 0 when free                     flag word
  *   W  threads are queued          R  the holder is asked to roll back
- *   extra[0]  who has released this monitor within an open section (revocable_sections.h)
+ *   extra[0]  which thread has released this monitor within an open section (revocable_state.h)
  *
  * W and R are set under the latch of the object's suspend monitor (monitor_table.h), which has the
  * queues. A release of a marked word makes the head of the queue its holder at once, so that
- * "it is allowed to acquire the monitor" whoever else comes; so the word is marked exactly while
- * somebody is queued.
+ * "it is allowed to acquire the monitor" whichever thread arrives; so the word is marked exactly
+ * while a thread is queued.
  *
  * Variant `unmodified`: the same monitor and queues without revocation and without write barriers,
  * the "unmodified VM" that section 4 compares with.
  *
- * Where the source is silent: the monitor is one CAS each way, not Jikes RVM's thin lock with its
- * nest count; it is the same in both variants. A thread that waits for a second monitor rolls back
- * when it has got it. A plain lock_acquire cannot be begun again: what is held by it alone is never
- * revoked.
+ * Where the source is silent: the monitor takes one CAS each way, instead of Jikes RVM's thin lock
+ * with its nest count; it is the same in both variants. A thread that waits for a second monitor
+ * rolls back once it has got it. A plain lock_acquire cannot be begun again, so a monitor held by
+ * it alone is never revoked.
  */
 #ifndef LOCKCROSS_REVOCABLE_H
 #define LOCKCROSS_REVOCABLE_H
@@ -75,8 +75,8 @@ static inline lock_result_t revocable_wait(lock_object_t *obj, lock_thread_t *se
     return SUCCESS;
 }
 
-/* Ends up to `limit` waits, longest first. A section that is rolled back afterwards has caused a
- * spurious wake-up, which Java allows (2.2): nothing is pinned. */
+/* Ends up to `limit` waits, longest first. If the section is rolled back afterwards, it has caused
+ * a spurious wake-up, which Java allows (2.2): nothing is pinned. */
 LOCK_SLOW lock_result_t revocable_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
     if (!revocable_is_mine(load_rlx_u32(&obj->lock_word), self))
         return ILLEGAL_STATE;
