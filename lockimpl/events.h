@@ -1,15 +1,21 @@
 /*
- * Lock events: what a program compiled with -DLOCKCROSS_EVENTS=1 tells an engine of each lock
- * operation (docs/interfaces.md, sections 5 and 6). Any other program is compiled as if this file
- * were not here.
+ * Lock events: what a program compiled with -DLOCKCROSS_EVENTS=1 reports to an engine about each
+ * lock operation (docs/interfaces.md, sections 5 and 6). Any other program is compiled as if this
+ * file did not exist.
  *
- * An acquisition is told when it begins and when it is done, a wait too; a release, a notify and a
- * notify_all before they are made, so that a lock is held from `acquired` to `release`.
+ * An acquisition is noted when it begins and when it is done, and so is a wait. A release, a notify
+ * and a notify_all are noted before they happen, so that a lock is held from `acquired` to
+ * `release`.
  *
  * A lock that has modes defines LOCK_IS_FAT(obj): whether the lock word is inflated.
  */
 #ifndef LOCKCROSS_EVENTS_H
 #define LOCKCROSS_EVENTS_H
+
+#include <stdbool.h>
+
+#include "registry.h"
+#include "types.h"
 
 #ifdef LOCKCROSS_EVENTS
 
@@ -27,45 +33,45 @@ typedef enum {
 
 #define EVENT_STATE_FAT 0x100u
 
-/* Given by the program, as lock_fatal() is. `index` is the thread's, from 0; `event` its kind and
- * the state of the lock. */
-void lock_tell_event(unsigned index, unsigned event, const lock_object_t *obj);
+/* Defined by the program, as lock_fatal() is. `index` is the thread's, from 0; `event` is the kind
+ * of the event and the state of the lock. */
+void lock_note_event(unsigned index, unsigned event, const lock_object_t *obj);
 
 #ifndef LOCK_IS_FAT
 #define LOCK_IS_FAT(obj) false
 #endif
 
-static inline void event_tell(lock_object_t *obj, const lock_thread_t *self, event_kind_t kind) {
+static inline void event_note(lock_object_t *obj, const lock_thread_t *self, event_kind_t kind) {
     unsigned state = LOCK_IS_FAT(obj) ? EVENT_STATE_FAT : 0;
-    lock_tell_event(self->tid - 1, (unsigned)kind | state, obj);
+    lock_note_event(self->tid - 1, (unsigned)kind | state, obj);
 }
 
-static inline void event_tell_object(lock_object_t *obj) {
-    lock_tell_event(0, EVENT_OBJECT_MADE, obj);
+static inline void event_note_object(lock_object_t *obj) {
+    lock_note_event(0, EVENT_OBJECT_MADE, obj);
 }
 
-/* `done`: what is told when the operation succeeded, or its beginning once more for nothing. */
-static inline lock_result_t event_tell_result(lock_object_t *obj, const lock_thread_t *self,
+/* `done`: what is noted when the operation has succeeded; the same as `begun` for nothing. */
+static inline lock_result_t event_note_result(lock_object_t *obj, const lock_thread_t *self,
                                               event_kind_t begun, event_kind_t done,
                                               lock_result_t result) {
     if (result != SUCCESS)
-        event_tell(obj, self, EVENT_NOTHING_DONE);
+        event_note(obj, self, EVENT_NOTHING_DONE);
     else if (done != begun)
-        event_tell(obj, self, done);
+        event_note(obj, self, done);
     return result;
 }
 
-#define LOCK_TOLD_AS(call, begun, done)                                                            \
-    (event_tell(obj, self, begun), event_tell_result(obj, self, begun, done, call))
+#define LOCK_NOTED_AS(call, begun, done)                                                           \
+    (event_note(obj, self, begun), event_note_result(obj, self, begun, done, call))
 
 #else
 
-#define event_tell_object(obj) ((void)0)
-#define LOCK_TOLD_AS(call, begun, done) call
+#define event_note_object(obj) ((void)0)
+#define LOCK_NOTED_AS(call, begun, done) call
 
 #endif
 
-#define LOCK_TOLD(begun, done, operation, ...)                                                     \
-    LOCK_TOLD_AS(LOCK_MEMBER(operation)(obj, self __VA_OPT__(, ) __VA_ARGS__), begun, done)
+#define LOCK_NOTED(begun, done, operation, ...)                                                    \
+    LOCK_NOTED_AS(LOCK_MEMBER(operation)(obj, self __VA_OPT__(, ) __VA_ARGS__), begun, done)
 
 #endif

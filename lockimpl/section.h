@@ -1,12 +1,12 @@
 /*
- * What a critical section may say of itself, for the locks that make use of it. For all others each
- * of these compiles to the plain operation: acquire, release, store, safepoint. Part of lock.h.
+ * What a critical section may declare about itself, for the locks that make use of it. For all
+ * others each of these compiles to the plain operation: acquire, release, store, safepoint.
  *
- *   short      it never blocks: others may spin (io_spin.h)
- *   failsafe   it cannot throw: no exception handler need release its lock (lifted.h)
+ *   short      it never blocks: other threads may spin (io_spin.h)
+ *   failsafe   it cannot throw: no exception handler has to release its lock (lifted.h)
  *   revocable  it can be rolled back and begun again (revocable.h)
  *
- * A revocable section, with all its writes to shared data and a poll in each loop:
+ * A revocable section does all its writes to shared data in this way, and polls in each loop:
  *
  *     lock_section_t section = {0};
  *   again:
@@ -18,50 +18,64 @@
  *     ...
  *     lock_section_end(&section, self);
  *
- * Once poll has said that there was a roll-back, every section that lock_section_is_open denies is
- * over: nested code leaves them one by one and the outermost of them begins again. Local variables
- * that were changed since are the program's to restore. Revocable sections tell no lock events
- * (events.h): a roll-back would be none of them.
+ * Once poll has reported a roll-back, every section for which lock_section_is_open is false is
+ * over: nested code leaves them one by one, and the outermost of them begins again. The program
+ * itself restores local variables that it has changed. Revocable sections note no lock events
+ * (events.h), which have none for a roll-back.
+ *
+ * A lock's header may define LOCK_KNOWS_HOLDER, LOCK_ACQUIRE_SHORT, LOCK_ACQUIRE_FAILSAFE and
+ * LOCK_RELEASE_FAILSAFE, or, where it gives the functions itself, LOCK_HAS_PRIORITIES and
+ * LOCK_HAS_SECTIONS.
  */
 #ifndef LOCKCROSS_SECTION_H
 #define LOCKCROSS_SECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "events.h"
+#include "lock.h"
+#include "monitor/processor.h"
+#include "safepoint.h"
+#include "types.h"
 
 #ifndef LOCK_KNOWS_HOLDER
 #define LOCK_KNOWS_HOLDER true
 #endif
 
-/* Whether a release, wait or notify by a thread that does not hold the lock is found out. */
+/* Whether the lock detects a release, wait or notify by a thread that does not hold it. */
 static inline bool lock_knows_holder(void) { return LOCK_KNOWS_HOLDER; }
 
-/* Acquires for a section that is short and never blocks; lock_release ends it. */
+/* Acquires the lock for a short section that never blocks; lock_release ends it. */
 static inline lock_result_t lock_acquire_short(lock_object_t *obj, lock_thread_t *self) {
 #ifdef LOCK_ACQUIRE_SHORT
-    return LOCK_TOLD_AS(LOCK_ACQUIRE_SHORT(obj, self), EVENT_ACQUIRE, EVENT_ACQUIRED);
+    return LOCK_NOTED_AS(LOCK_ACQUIRE_SHORT(obj, self), EVENT_ACQUIRE, EVENT_ACQUIRED);
 #else
     return lock_acquire(obj, self);
 #endif
 }
 
-/* Acquires for a section that cannot throw. */
+/* Acquires the lock for a section that cannot throw. */
 static inline lock_result_t lock_acquire_failsafe(lock_object_t *obj, lock_thread_t *self) {
 #ifdef LOCK_ACQUIRE_FAILSAFE
-    return LOCK_TOLD_AS(LOCK_ACQUIRE_FAILSAFE(obj, self), EVENT_ACQUIRE, EVENT_ACQUIRED);
+    return LOCK_NOTED_AS(LOCK_ACQUIRE_FAILSAFE(obj, self), EVENT_ACQUIRE, EVENT_ACQUIRED);
 #else
     return lock_acquire(obj, self);
 #endif
 }
 
-/* Ends what lock_acquire_failsafe began. */
+/* Ends a section that lock_acquire_failsafe began. */
 static inline lock_result_t lock_release_failsafe(lock_object_t *obj, lock_thread_t *self) {
 #ifdef LOCK_RELEASE_FAILSAFE
-    return LOCK_TOLD_AS(LOCK_RELEASE_FAILSAFE(obj, self), EVENT_RELEASE, EVENT_RELEASE);
+    return LOCK_NOTED_AS(LOCK_RELEASE_FAILSAFE(obj, self), EVENT_RELEASE, EVENT_RELEASE);
 #else
     return lock_release(obj, self);
 #endif
 }
 
 #ifndef LOCK_HAS_PRIORITIES
-/* Makes 0 to 7 the priority of `self`, for its processor and for the lock. Holding nothing. */
+/* Sets the priority of `self`, 0 to 7, for its processor and for the lock. It must hold nothing. */
 static inline void lock_set_priority(lock_thread_t *self, uint32_t priority) {
     processor_set_priority(self, priority);
 }
@@ -84,7 +98,7 @@ static inline lock_result_t lock_section_end(lock_section_t *section, lock_threa
     return lock_release(section->object, self);
 }
 
-/* Whether a section that was begun is still to be ended. */
+/* Whether a section that was begun has still to be ended. */
 static inline bool lock_section_is_open(const lock_section_t *section, const lock_thread_t *self) {
     (void)section, (void)self;
     return true;
@@ -103,11 +117,11 @@ static inline void lock_section_write_volatile(lock_thread_t *self, volatile uin
     store_rel_u64(p, value);
 }
 
-/* Something that cannot be undone follows: a call of native code. */
+/* Announces something that cannot be undone: a call of native code. */
 static inline void lock_section_native(lock_thread_t *self) { (void)self; }
 
-/* Waits on the section's own lock. A roll-back from behind it goes back to here, so a section that
- * is begun again and has `lock_section_waits` skips what stands before its wait. */
+/* Waits on the section's own lock. A later roll-back returns to this point, so a section that is
+ * begun again with `lock_section_waits` above zero skips what comes before its wait. */
 static inline lock_result_t lock_section_wait(lock_section_t *section, lock_thread_t *self) {
     return lock_wait(section->object, self);
 }
@@ -117,7 +131,7 @@ static inline uint32_t lock_section_waits(const lock_section_t *section) {
     return 0;
 }
 
-/* A safepoint inside a section, and where it may be revoked: true if there was a roll-back. */
+/* A safepoint inside a section, where it may be revoked: true if it was rolled back. */
 static inline bool lock_section_poll(lock_thread_t *self) {
     lock_safepoint(self);
     return false;

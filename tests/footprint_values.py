@@ -1,10 +1,13 @@
 """The counts of every path through every lock, kept in footprint/ for each compiler.
 
 `./lockcross python -m tests.footprint_values` counts them anew for the compiler that is here: after
-a lock has changed, with a word in the commit about why they moved, or for another compiler.
+a lock has changed, with a word in the commit about why they moved, or for another compiler. With
+names of locks behind it, it counts those alone: for a new lock.
 """
 
 import json
+import sys
+from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,17 +16,17 @@ from results.store.store import Store
 from sweeps.execution.runner import Runner
 from sweeps.experiments.footprint import NUMBERS, Counts, Footprint, cells, measure
 from sweeps.model.isa import ISAS
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import Lock, load_locks
 from sweeps.programs.builder import compiler_version, find_compiler
 
 FOLDER = Path(__file__).with_name("footprint")
 Values = dict[str, dict[str, object]]  # of a row ("thin lock any"): its paths and sizes
 
 
-def counted(flavour: str, folder: Path, jobs: int = 1) -> list[Footprint]:
-    """Every lock in all that can be had of it with an atomic flavour."""
+def counted(flavour: str, folder: Path, locks: Collection[Lock], jobs: int = 1) -> list[Footprint]:
+    """Locks in all that can be had of them with an atomic flavour."""
     isa = next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
-    wanted = [cell for cell in cells(load_locks().values(), [isa]) if cell.flavour == flavour]
+    wanted = [cell for cell in cells(locks, [isa]) if cell.flavour == flavour]
     with Store(folder / "footprint.db") as store:
         return measure(Runner(store, jobs), wanted)
 
@@ -61,20 +64,20 @@ def counts_of(row: dict[str, object], path: str) -> Counts:
     return Counts(numbers, {name: n for name, n in given.items() if name not in NUMBERS})
 
 
-def main() -> None:
-    """Writes this compiler's file."""
-    with TemporaryDirectory(prefix="lockcross-") as folder:
-        found = [
-            one
-            for isa in ISAS.values()
-            for flavour in isa.flavours
-            for one in counted(flavour, Path(folder), jobs=0)
-        ]
-    lines = [f"{json.dumps(key)}: {json.dumps(row)}" for key, row in values(found).items()]
+def main(names: list[str]) -> None:
+    """Writes this compiler's file: the rows of all locks, or those of some anew."""
+    locks = load_locks()
     file = FOLDER / f"{compiler()}.json"
+    rows: Values = json.loads(file.read_text()) if names and file.exists() else {}
+    with TemporaryDirectory(prefix="lockcross-") as folder:
+        for isa in ISAS.values():
+            for flavour in isa.flavours:
+                wanted = [locks[name] for name in names or locks]
+                rows |= values(counted(flavour, Path(folder), wanted, jobs=0))
+    lines = [f"{json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items()]
     file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     print(f"{file.name}: {len(lines)} rows")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

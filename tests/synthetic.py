@@ -88,7 +88,7 @@ class Synthetic:
         return self.store.add_run(
             record(identity, cost(lock, cas, paid, cancel, length), lock=lock, fence=kind,
                    machine=machine, parameters={**parameters, "run_length": length},
-                   resolved=resolved),
+                   cancel=cancel if lock == "reservation" else None, resolved=resolved),
             "synthetic",
         )  # fmt: skip
 

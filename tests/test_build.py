@@ -8,7 +8,7 @@ import pytest
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.isa import ISAS
-from sweeps.model.locks import load_locks, parse_locks
+from sweeps.model.locks import Trait, load_locks, parse_locks
 from sweeps.programs.builder import Builder, Program
 
 THIN = Program("sync", "thin", "full", "lock")
@@ -78,9 +78,27 @@ def test_the_registry_is_read() -> None:
 
 
 def test_a_faulty_registry_names_the_line() -> None:
-    good = 'LOCK(a, "A", "b, 3", 1, FENCE_FULL | FENCE_RMW, "e f", 2, 3, "c (d)")\n'
-    assert parse_locks(good)["a"].source == "b, 3"
-    with pytest.raises(LockcrossError, match=r"not an entry: LOCK\(b"):
-        parse_locks(good + "LOCK(b)\n")
-    with pytest.raises(LockcrossError, match="'half' is unknown"):
-        parse_locks(good.replace("FENCE_RMW", "FENCE_HALF"))
+    good = """/* LOCK(no entry) */
+        LOCK(a, "A", "b, 3", TRAIT_JAVA | TRAIT_CANCELS,
+             FENCE_FULL | FENCE_RMW, 2, 3, "c "
+             "(d)")
+        VARIANT(a, e, TRAIT_NONE, "g")
+        VARIANT(a, f, TRAIT_UNORDERED, "h")
+    """
+    (lock,) = parse_locks(good).values()
+    assert (lock.source, lock.threads, lock.words, lock.summary) == ("b, 3", 2, 3, "c (d)")
+    assert lock.variants == ("e", "f") and lock.variant_lines[1].summary == "h"
+    assert lock.java and lock.has(Trait.CANCELS, "f")
+    assert [lock.has(Trait.UNORDERED, variant) for variant in ("", "e", "f")] == [False] * 2 + [
+        True
+    ]
+    for wrong, words in (
+        (good + "LOCK(b)\n", r"not an entry: LOCK\(b"),
+        (good.replace("FENCE_RMW", "FENCE_HALF"), "a: FENCE_HALF is unknown; allowed are FENCE_"),
+        (good.replace("TRAIT_JAVA", "TRAIT_FAST"), "a: TRAIT_FAST is unknown; allowed are TRAIT_"),
+        (good.replace("TRAIT_JAVA", "java"), "a: java is unknown"),
+        (good.replace("VARIANT(a, f", "VARIANT(z, f"), "variants of z, which is no lock"),
+        (good.replace("TRAIT_NONE", "TRAIT_UNORDERED"), "variant e is the default"),
+    ):
+        with pytest.raises(LockcrossError, match=words):
+            parse_locks(wrong)

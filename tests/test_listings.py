@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from results.paths import ROOT
 from results.published.reproduction import Reproduction, Row
 from sweeps.cli.lock_list import offers
 from sweeps.cli.main import make_app
@@ -34,6 +35,14 @@ BENCHMARKS = {
 def test_every_lock_and_benchmark_of_the_sources_is_there() -> None:
     assert set(load_locks()) >= LOCKS
     assert set(WORKLOADS) >= BENCHMARKS
+
+
+def test_every_lock_has_its_row_of_documentation() -> None:
+    """In the table of what an uncontended pair costs."""
+    text = (ROOT / "lockimpl" / "README.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`(\w+)(?::\w+)?`", row)}
+    assert set(load_locks()) <= named
 
 
 @pytest.mark.parametrize("name", WORKLOADS)

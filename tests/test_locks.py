@@ -14,7 +14,7 @@ import pytest
 from results.model.cell import Cell
 from sweeps.engines.qemu.find import find_qemu
 from sweeps.model.cells import unsupported_reason
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import Trait, load_locks
 from sweeps.model.workloads import WORKLOADS
 from sweeps.programs.builder import TARGETS, Builder, Program
 from tests.commands import lockcross
@@ -54,7 +54,8 @@ SHORT: dict[str, dict[str, Any]] = {
         "objects": 20, "runs": 6, "run_length": 5, "owner_share": 300000, "critical": 2, "think": 3,
     },
 }  # fmt: skip
-BY_SIGNAL = ("suspend", "signal", "predicated")
+RESERVATION = load_locks()["reservation"]
+BY_SIGNAL = [one for one in RESERVATION.variants if RESERVATION.has(Trait.BY_SIGNAL, one)]
 BROKEN = ("-iquote", "tests/native/broken")
 
 
@@ -189,7 +190,7 @@ DEFECTS = {
 @pytest.mark.parametrize("defect", ["", *DEFECTS])
 def test_conformance_catches_a_broken_lock(defect: str, tmp_path: Path) -> None:
     """Under the engine, where a thread that waits for ever is seen at a limit of instructions."""
-    registry = ("is_java=1", "fence_kinds=1", "max_threads=0", "extra_words=0")
+    registry = ("traits=TRAIT_JAVA", "fence_kinds=1", "max_threads=0", "extra_words=0")
     binary = build_native(
         "broken", "broken", "lock", "full", *BROKEN, f"-DBROKEN_{defect}=1",
         *(f"-Dbroken_{entry}" for entry in registry),

@@ -6,16 +6,17 @@ import re
 import pytest
 
 from results.model.cell import Cell
-from sweeps.model.cells import UNORDERED, unsupported_reason
+from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import ISAS
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import Trait, load_locks
 from sweeps.programs.builder import TARGETS, Builder, Program
 from tests.native_build import FLAVOURS, build_native, run
 from tests.test_generated_code import Instruction, disassemble, paths
 
-VARIANTS = load_locks()["thin"].variants  # the default first
+THIN = load_locks()["thin"]
+VARIANTS = THIN.variants  # the default first
 CALLED = VARIANTS[2:]
-UNORDERED_OF_THIN = [variant for lock, variant in sorted(UNORDERED) if lock == "thin"]
+UNORDERED = [variant for variant in VARIANTS if THIN.has(Trait.UNORDERED, variant)]
 # So few monitors that they go from object to object all the time.
 FEW = (
     "-DMONITOR_CACHE_SIZE=4", "-DMONITOR_FREE_MAX=2", "-DHOT_LOCKS=2", "-DHOT_THRESHOLD=2",
@@ -61,12 +62,12 @@ class TestVariantsOfThin:
     @pytest.mark.parametrize("flavour", FLAVOURS)
     @pytest.mark.parametrize("variant", VARIANTS[1:])
     def test_conformance(self, variant: str, flavour: str) -> None:
-        one_only = variant in UNORDERED_OF_THIN and weakly_ordered(flavour)
+        one_only = variant in UNORDERED and weakly_ordered(flavour)
         for threads in (1,) if one_only else (1, 4):  # dynamic is another lock with one
             assert conformance(variant, flavour, threads) == (0, "")
 
     @pytest.mark.parametrize("flavour", [f for f in FLAVOURS if weakly_ordered(f)])
-    @pytest.mark.parametrize("variant", UNORDERED_OF_THIN)
+    @pytest.mark.parametrize("variant", UNORDERED)
     def test_without_orders_it_is_for_one_processor(self, variant: str, flavour: str) -> None:
         code, error = conformance(variant, flavour, 2)
         assert (code, error) == (1, "a thin lock without orders is for one processor on this ISA")
@@ -97,8 +98,8 @@ class TestVariantsOfThin:
 
 def code(variant: str, flavour: str) -> dict[str, list[Instruction]]:
     """The functions of tests/native/probe.c, with a variant of thin."""
-    define = () if variant == VARIANTS[0] else (f"-DLOCKCROSS_VARIANT_{variant.upper()}=1",)
-    return disassemble(build_native("probe", "thin", flavour, "full", *define), flavour)
+    variant = variant if variant != VARIANTS[0] else ""
+    return disassemble(build_native("probe", "thin", flavour, "full", variant=variant), flavour)
 
 
 def operation(name: str, variant: str, flavour: str) -> list[Instruction]:
@@ -142,7 +143,7 @@ class TestCodeOfThinsVariants:
             return
         for variant in VARIANTS:
             ordered = bool(re.search(ACQUIRE[flavour], text("acquire", variant, flavour)))
-            assert ordered == (variant not in UNORDERED_OF_THIN), variant
+            assert ordered == (variant not in UNORDERED), variant
             ordered = bool(re.search(RELEASE[flavour], text("release", variant, flavour)))
             assert ordered == (variant == "inline_mp"), variant  # the others have the full fence
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from sweeps.execution.runner import Runner
 from sweeps.experiments.crossover.cells import StudyCells, labels
 from sweeps.experiments.crossover.plan import StudyPlan, load_study
 from sweeps.experiments.crossover.study import Study
+from sweeps.model import locks as locks_module
 from sweeps.model.cells import arguments, digest
 from sweeps.model.isa import ISAS
+from sweeps.model.locks import load_locks
 from sweeps.model.machine import load_machine
 from sweeps.support.paths import STUDIES
 from sweeps.support.toml import parse
@@ -216,10 +219,30 @@ def test_a_failed_run_ends_the_job_with_what_repeats_it(tmp_path: Path) -> None:
     assert caught.value.exit_code == 1
 
 
-def test_a_lock_that_cancels_must_be_named(tmp_path: Path) -> None:
-    plan = parse(StudyPlan, PLAN.replace('cancelling = ["reservation"]', "cancelling = []"))
-    with Store(tmp_path / "a.db") as store, pytest.raises(LockcrossError, match="cancelling"):
+def test_a_lock_that_cancels_must_be_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locks = load_locks()
+    unmarked = {**locks, "reservation": replace(locks["reservation"], traits=frozenset())}
+    monkeypatch.setattr(locks_module, "load_locks", lambda: unmarked)
+    with Store(tmp_path / "a.db") as store, pytest.raises(LockcrossError, match="TRAIT_CANCELS"):
+        study(store, load_study("crossover"), ["larx"])
+
+
+def test_a_study_may_still_list_the_locks_that_cancel(tmp_path: Path) -> None:
+    """As earlier files and databases do: it is the same study, whose series are kept."""
+    plan = parse(StudyPlan, PLAN)
+    old = PLAN.replace("fence_kinds =", 'cancelling = ["reservation"]\nfence_kinds =')
+    assert parse(StudyPlan, old) == plan
+    with Store(tmp_path / "a.db") as store:
         study(store, plan, ["larx"])
+        names = series_names(store.connection, "map")
+        store.set_fact("plan", {**plan.model_dump(), "cancelling": ["reservation"]})
+        study(store, plan, ["lse"])
+        assert set(series_names(store.connection, "map")) > set(names)
+        store.set_fact("plan", {**plan.model_dump(), "locks": ["tasuki", "thin"]})
+        study(store, plan, ["llsc"])
+        assert len(series_names(store.connection, "map")) == 1
 
 
 def test_fence_kinds_are_those_of_lock_and_isa() -> None:

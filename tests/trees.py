@@ -10,16 +10,19 @@ from results.paths import ROOT, WORK
 
 
 class Tree:
-    """The tree's files in another folder; what is built is shared with the tree itself."""
+    """The tree's files in another folder, but for those in `left_out`; what is built is shared with
+    the tree itself."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, left_out: tuple[str, ...] = ("tests/", "results/reference/")
+    ) -> None:
         self.folder = folder
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT, check=True, capture_output=True, text=True,
         ).stdout  # fmt: skip
         for name in filter(None, listed.split("\0")):
-            if (ROOT / name).is_file() and not name.startswith(("tests/", "results/reference/")):
+            if (ROOT / name).is_file() and not name.startswith(left_out):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(ROOT / name, folder / name)
 
@@ -36,10 +39,14 @@ class Tree:
 
     def lockcross(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Runs a command of the copy."""
+        return self.python("sweeps", *words)
+
+    def python(self, module: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """Runs a module of the copy, or one that finds the copy's."""
         environment = os.environ | {
             "PYTHONPATH": str(self.folder), "LOCKCROSS_WORK": str(WORK), "COLUMNS": "200",
         }  # fmt: skip
         return subprocess.run(
-            [sys.executable, "-P", "-m", "sweeps", *words], cwd=self.folder, env=environment,
+            [sys.executable, "-P", "-m", module, *words], cwd=self.folder, env=environment,
             capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip

@@ -1,5 +1,5 @@
-/* What both atomic flavours of AArch64 share: weakly ordered, multi-copy atomic; ldar and stlr
- * acquire and release, dmb ish orders all. */
+/* What both atomic flavours of AArch64 share: weakly ordered, multi-copy atomic; ldar acquires,
+ * stlr releases, dmb ish orders everything. */
 #ifndef LOCKCROSS_ARCH_FILE
 #error "include arch/arch.h"
 #endif

@@ -1,4 +1,4 @@
-/* AArch64 with load-exclusive and store-exclusive, as ARMv8.0 has them. */
+/* AArch64 with the load-exclusive and store-exclusive instructions of ARMv8.0. */
 #ifndef LOCKCROSS_ARCH_FILE
 #error "include arch/arch.h"
 #endif
@@ -6,7 +6,7 @@
 
 #define LOCKCROSS_FLAVOUR "llsc"
 
-/* A CAS by the exclusive `load` and `store`: those below differ in that alone. */
+/* A CAS by an exclusive `load` and `store`. */
 #define LOCKCROSS_CAS(name, load, store)                                                           \
     static inline bool name(volatile uint32_t *p, uint32_t expected, uint32_t desired) {           \
         uint32_t seen, lost;                                                                       \
@@ -23,17 +23,17 @@
         return seen == expected;                                                                   \
     }
 
-/* If *p is `expected`, it becomes `desired`; says whether it did. */
+/* Changes *p from `expected` to `desired`; returns whether it did. */
 LOCKCROSS_CAS(cas_acq_u32, "ldaxr", "stxr")
 
 /* As cas_acq_u32, and earlier accesses stay before it. */
 LOCKCROSS_CAS(cas_acq_rel_u32, "ldaxr", "stlxr")
 
-/* As cas_acq_u32, without an order. */
+/* As cas_acq_u32, without ordering. */
 LOCKCROSS_CAS(cas_rlx_u32, "ldxr", "stxr")
 #undef LOCKCROSS_CAS
 
-/* Adds to *p; returns what it was. */
+/* Adds to *p; returns its old value. */
 static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
     uint32_t seen, sum, lost;
     __asm__ volatile("1: ldaxr %w[seen], %[word]\n\t"
@@ -47,7 +47,7 @@ static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add)
     return seen;
 }
 
-/* Replaces *p; returns what it was. */
+/* Replaces *p; returns its old value. */
 static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
     uint32_t seen, lost;
     __asm__ volatile("1: ldaxr %w[seen], %[word]\n\t"

@@ -6,7 +6,7 @@
 
 #define LOCKCROSS_FLAVOUR "lse"
 
-/* A CAS by the one instruction `cas`: the three below differ in that alone. */
+/* A CAS by the instruction `cas`. */
 #define LOCKCROSS_CAS(name, cas)                                                                   \
     static inline bool name(volatile uint32_t *p, uint32_t expected, uint32_t desired) {           \
         uint32_t seen = expected;                                                                  \
@@ -18,17 +18,17 @@
         return seen == expected;                                                                   \
     }
 
-/* If *p is `expected`, it becomes `desired`; says whether it did. */
+/* Changes *p from `expected` to `desired`; returns whether it did. */
 LOCKCROSS_CAS(cas_acq_u32, "casa")
 
 /* As cas_acq_u32, and earlier accesses stay before it. */
 LOCKCROSS_CAS(cas_acq_rel_u32, "casal")
 
-/* As cas_acq_u32, without an order. */
+/* As cas_acq_u32, without ordering. */
 LOCKCROSS_CAS(cas_rlx_u32, "cas")
 #undef LOCKCROSS_CAS
 
-/* Adds to *p; returns what it was. */
+/* Adds to *p; returns its old value. */
 static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
     uint32_t seen;
     __asm__ volatile("ldaddal %w[add], %w[seen], %[word]"
@@ -39,7 +39,7 @@ static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add)
     return seen;
 }
 
-/* Replaces *p; returns what it was. */
+/* Replaces *p; returns its old value. */
 static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
     uint32_t seen;
     __asm__ volatile("swpal %w[value], %w[seen], %[word]"

@@ -1,17 +1,18 @@
 /*
- * Memory primitives of the lock algorithms, with their ordering in their names.
+ * Memory primitives of the lock algorithms. Their names carry their ordering:
  *
- *   rlx   no ordering          acq  later accesses stay behind it
+ *   rlx   no ordering
+ *   acq   later accesses stay behind it
  *   rel   earlier accesses stay before it
- *   a_then_b  a, then b, in program order for every observer, store before load included
+ *   a_then_b  a, then b, in program order for every observer, even if a stores and b loads
  *
- * Algorithms include this file alone; it picks the one file of the ISA and atomic flavour. Each of
- * those gives the atomics (`cas_acq_u32`, `cas_rlx_u32`, `fetch_add_acq_rel_u32`,
- * `swap_acq_rel_u32`), the full fence, `cpu_relax`, `arch_charge`, `read_ticks`, says whether an
- * atomic orders as a full fence (ARCH_ATOMIC_IS_FENCE) and whether loads and stores need more than
- * the plain instructions to acquire and release (ARCH_WEAKLY_ORDERED), and names itself
- * (LOCKCROSS_ISA, LOCKCROSS_FLAVOUR). Loads and stores of one to eight bytes are the compiler's own
- * atomics, which are single instructions here and never calls:
+ * Algorithms include this file alone. It chooses one file for the ISA and its atomic flavour, which
+ * defines the atomics (`cas_acq_u32`, `cas_acq_rel_u32`, `cas_rlx_u32`, `fetch_add_acq_rel_u32`,
+ * `swap_acq_rel_u32`), the full fence, `cpu_relax`, `arch_charge` and `read_ticks`, whether an
+ * atomic orders like a full fence (ARCH_ATOMIC_IS_FENCE), whether acquire and release take more
+ * than plain loads and stores (ARCH_WEAKLY_ORDERED), and its name (LOCKCROSS_ISA,
+ * LOCKCROSS_FLAVOUR). Loads and stores of one to eight bytes are the compiler's own atomics, which
+ * are single instructions here and never calls:
  *
  *            load_acq                  store_rel       full fence
  *   x86_64   mov                       mov             mfence
@@ -33,7 +34,7 @@
 #error "LOCKCROSS_FENCE must be FENCE_FULL, FENCE_RMW or FENCE_STORE_FORWARD"
 #endif
 
-/* Costs that need an operating system; each is one reserved no-op (docs/interfaces.md, 5). */
+/* Costs of what an operating system does; each is a reserved no-op (docs/interfaces.md, 5). */
 typedef enum {
     CHARGE_STOP = 0,
     CHARGE_PARK = 1,
@@ -42,7 +43,7 @@ typedef enum {
     CHARGE_SWITCH = 4
 } charge_t;
 
-/* Keeps the compiler, and nobody else, from moving memory accesses across this point. */
+/* Keeps the compiler, but not the processor, from moving memory accesses across this point. */
 static inline void order_compiler(void) { __asm__ volatile("" ::: "memory"); }
 
 #define LOCKCROSS_ACCESSORS(bits)                                                                  \
@@ -89,9 +90,9 @@ static inline void charge(charge_t kind) { latency_pad(latency_amounts.charge[ki
 #if LOCKCROSS_FENCE == FENCE_FULL
 #include "arch/order_full.h"
 #elif !defined(__x86_64__)
-/* Mixed-size store-to-load order is not guaranteed by the POWER and ARM memory models: a wide load
- * may take its bytes from the store buffer and from memory at different times. And there an atomic
- * read-modify-write orders nothing by itself, so it cannot be a cheaper fence. */
+/* The POWER and ARM memory models do not guarantee store-to-load order for accesses of different
+ * sizes: a wide load may take its bytes from the store buffer and from memory at different times.
+ * And an atomic read-modify-write orders nothing there, so it cannot be a cheaper fence. */
 #error "fence kinds rmw and store_forward need x86-64's memory model; this ISA has only full"
 #elif LOCKCROSS_FENCE == FENCE_RMW
 #include "arch/x86_64_order_rmw.h"
@@ -101,23 +102,23 @@ static inline void charge(charge_t kind) { latency_pad(latency_amounts.charge[ki
 #error "LOCKCROSS_FENCE must be one of FENCE_FULL, FENCE_RMW, FENCE_STORE_FORWARD"
 #endif
 
-/* Store, then the full fence whatever the fence kind: the store is performed before every later
+/* Stores, then the full fence whatever the fence kind: the store is performed before every later
  * access of this thread. For slow paths. */
 static inline void store_before_all_u32(volatile uint32_t *p, uint32_t value) {
     store_rlx_u32(p, value);
     arch_fence_full();
 }
 
-/* Store to `p`, then load `q` with acquire, with the full fence between whatever the fence kind.
- * For slow paths. */
+/* Stores to `p`, then loads `q` with acquire, with the full fence in between whatever the fence
+ * kind. For slow paths. */
 static inline uint32_t store_then_load_acq_u32(volatile uint32_t *p, uint32_t value,
                                                const volatile uint32_t *q) {
     store_before_all_u32(p, value);
     return load_acq_u32(q);
 }
 
-/* The full fence whatever the fence kind, then a store, or a CAS that does not acquire: all earlier
- * accesses of this thread are performed before it. */
+/* The full fence whatever the fence kind, then a store, or a CAS that does not acquire: it is
+ * performed after all earlier accesses of this thread. */
 static inline void store_behind_all_u32(volatile uint32_t *p, uint32_t value) {
     arch_fence_full();
     store_rlx_u32(p, value);
@@ -128,8 +129,8 @@ static inline bool cas_behind_all_u32(volatile uint32_t *p, uint32_t expected, u
     return cas_rlx_u32(p, expected, desired);
 }
 
-/* As cas_acq_u32, and if it wins, it is performed before every later access of this thread,
- * whatever the fence kind: with the full fence behind it where an atomic is none. */
+/* As cas_acq_u32; if it succeeds, it is performed before every later access of this thread,
+ * whatever the fence kind: the full fence follows where an atomic is none. */
 static inline bool cas_before_all_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
     bool won = cas_acq_u32(p, expected, desired);
     if (!ARCH_ATOMIC_IS_FENCE && won)

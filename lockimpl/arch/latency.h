@@ -1,24 +1,25 @@
 /*
- * Added latency, for simulators that cannot be told what an atomic, a fence or an operating
- * system's service costs (gem5-configs/README.md). A program is built with one mechanism each for
- * atomics, fences and charges; LATENCY_ENGINE, the default, adds no instruction: then it is the
- * engine's business.
+ * Added latency, for simulators in which the cost of an atomic, a fence or an operating system's
+ * service cannot be set (gem5-configs/README.md). A program is built with one mechanism each for
+ * atomics, fences and charges. LATENCY_ENGINE, the default, adds no instruction and leaves the cost
+ * to the engine.
  *
  *   quiesce   the core sleeps for that many cycles (an m5 operation; x86-64 and AArch64)
  *   sentinel  one instruction of an operation class that nothing else here uses, which waits for
  *             the operation's result; the simulator's configuration sets the latency of its class
  *   padding   a loop of that many turns, which waits for the operation's result
- *   chain     so many operations in a row, each of which waits for the one before, and the first
- *             for the operation's result; the number is compiled in, and there is no branch to
+ *   chain     that many operations in a row, each of which waits for the one before, and the first
+ *             for the operation's result; the number is compiled in, so there is no branch to
  *             mispredict
  *
- * Each ISA's latency_<isa>.h gives latency_pad, whose loop is aligned: one that lies in two fetch
- * blocks takes O3 twice as long. It gives the instructions of sentinels and chain too; POWER, which
- * lacks the rest, gives latency_sentinel_atomic itself.
+ * Each ISA's latency_<isa>.h defines latency_pad, whose loop is aligned: one that lies in two fetch
+ * blocks takes O3 twice as long. It also defines the instructions of sentinels and chains. POWER,
+ * which has no others, defines latency_sentinel_atomic itself.
  */
-#ifndef LOCKCROSS_ARCH_H
-#error "include arch/arch.h"
-#endif
+#ifndef LOCKCROSS_LATENCY_H
+#define LOCKCROSS_LATENCY_H
+
+#include <stdint.h>
 
 #define LATENCY_ENGINE 0
 #define LATENCY_QUIESCE 1
@@ -42,7 +43,7 @@
     (LOCKCROSS_ATOMIC_LATENCY || LOCKCROSS_FENCE_LATENCY || LOCKCROSS_CHARGE_LATENCY)
 
 #if LATENCY_ADDED
-/* What the program was told: cycles for quiesce, turns for padding, nothing for a sentinel. */
+/* The program's arguments: cycles for quiesce, turns for padding; unused for a sentinel. */
 typedef struct {
     uint64_t atomic, fence, charge[4];
 } latency_amounts_t;
@@ -82,7 +83,7 @@ static inline void latency_sentinel_fence(uint64_t after) {
 #endif
 #endif
 
-/* Behind an atomic that gave `seen`. */
+/* What follows an atomic that returned `seen`. */
 #if LOCKCROSS_ATOMIC_LATENCY == LATENCY_QUIESCE
 #define LATENCY_AFTER_ATOMIC(seen) latency_quiesce(latency_amounts.atomic)
 #elif LOCKCROSS_ATOMIC_LATENCY == LATENCY_SENTINEL
@@ -96,7 +97,7 @@ static inline void latency_sentinel_fence(uint64_t after) {
 #endif
 
 #if LOCKCROSS_FENCE_LATENCY != LATENCY_ENGINE
-/* A word of this thread's own, loaded behind the fence: what a sentinel or padding waits for. */
+/* Loads a word of this thread's own after the fence, for a sentinel or padding to wait for. */
 static inline uint32_t latency_load_behind_fence(void) {
     volatile uint32_t own = 0;
     return own;
@@ -113,4 +114,6 @@ static inline uint32_t latency_load_behind_fence(void) {
 #define LATENCY_AFTER_FENCE() latency_pad(latency_amounts.fence, latency_load_behind_fence())
 #else
 #define LATENCY_AFTER_FENCE() ((void)0)
+#endif
+
 #endif

@@ -1,8 +1,8 @@
 /* Added latency on POWER; see arch/latency.h. gem5 has no m5 operations there, so no quiesce,
  * and one class (FloatAdd) for all floating point, so one sentinel. The program itself uses none.
  */
-#ifndef LOCKCROSS_ARCH_H
-#error "include arch/arch.h"
+#ifndef LOCKCROSS_LATENCY_H
+#error "include arch/latency.h"
 #endif
 
 /* A sum (gem5's class FloatAdd) of `after`, and one operation that waits for it. Integer and

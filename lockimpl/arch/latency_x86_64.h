@@ -1,6 +1,6 @@
 /* Added latency on x86-64; see arch/latency.h. The program itself uses no SSE register. */
-#ifndef LOCKCROSS_ARCH_H
-#error "include arch/arch.h"
+#ifndef LOCKCROSS_LATENCY_H
+#error "include arch/latency.h"
 #endif
 
 /* One instruction on `after`, and one operation that waits for it. */

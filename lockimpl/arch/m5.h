@@ -1,5 +1,5 @@
 /* gem5's m5 operations: instructions that are undefined on hardware. x86-64 and AArch64 have them,
- * POWER has not (gem5, include/gem5/asm/generic/m5ops.h and util/m5/src/abi). */
+ * POWER does not (gem5, include/gem5/asm/generic/m5ops.h and util/m5/src/abi). */
 #ifndef LOCKCROSS_ARCH_M5_H
 #define LOCKCROSS_ARCH_M5_H
 

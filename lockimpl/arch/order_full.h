@@ -1,9 +1,10 @@
 /*
  * Fence kind `full`: the store, the ISA's full fence, the load.
  *
- * store_u8_then_load_acq_u32 and those that end in `_next` work on a pair of words, p[0] and p[1],
- * aligned to 8 bytes: the fence kind store_forward needs that. `at` counts bytes, or half-words,
- * from the least significant one. Those with `_other` load any other place; store_forward has none.
+ * store_u8_then_load_acq_u32 and the functions whose names end in `_next` work on a pair of words,
+ * p[0] and p[1], aligned to 8 bytes, as the fence kind store_forward requires. `at` counts bytes,
+ * or half-words, from the least significant one. The functions with `_other` load any other place;
+ * the fence kind store_forward does not have them.
  */
 #ifndef LOCKCROSS_ARCH_H
 #error "include arch/arch.h"

@@ -1,5 +1,5 @@
-/* POWER, little-endian ELFv2: weakly ordered. lwarx and stwcx. make atomics, isync behind the
- * branch on their outcome makes them acquire, lwsync before a store releases, hwsync orders all. */
+/* POWER, little-endian ELFv2: weakly ordered. lwarx and stwcx. make atomics, isync after the branch
+ * on their outcome makes them acquire, lwsync before a store releases, hwsync orders everything. */
 #ifndef LOCKCROSS_ARCH_FILE
 #error "include arch/arch.h"
 #endif
@@ -9,7 +9,7 @@
 #define ARCH_ATOMIC_IS_FENCE 0
 #define ARCH_WEAKLY_ORDERED 1
 
-/* A CAS with `behind` behind it if it succeeds: the two below differ in that alone. */
+/* A CAS, followed by `behind` if it succeeds. */
 #define LOCKCROSS_CAS(name, behind)                                                                \
     static inline bool name(volatile uint32_t *p, uint32_t expected, uint32_t desired) {           \
         uint32_t seen;                                                                             \
@@ -27,10 +27,10 @@
         return seen == expected;                                                                   \
     }
 
-/* If *p is `expected`, it becomes `desired`; says whether it did. Acquires only if it did. */
+/* Changes *p from `expected` to `desired`; returns whether it did. Acquires only then. */
 LOCKCROSS_CAS(cas_acq_u32, "isync")
 
-/* As cas_acq_u32, without an order. */
+/* As cas_acq_u32, without ordering. */
 LOCKCROSS_CAS(cas_rlx_u32, "")
 #undef LOCKCROSS_CAS
 
@@ -40,7 +40,7 @@ static inline bool cas_acq_rel_u32(volatile uint32_t *p, uint32_t expected, uint
     return cas_acq_u32(p, expected, desired);
 }
 
-/* Adds to *p; returns what it was. */
+/* Adds to *p; returns its old value. */
 static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
     uint32_t seen, sum;
     __asm__ volatile("lwsync\n"
@@ -56,7 +56,7 @@ static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add)
     return seen;
 }
 
-/* Replaces *p; returns what it was. */
+/* Replaces *p; returns its old value. */
 static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
     uint32_t seen;
     __asm__ volatile("lwsync\n"

@@ -5,33 +5,36 @@
  *
  *   restartable_add_u32(p, mask, expected, field, except, add, self, &seen)
  *
- * adds `add` to *p if (*p & mask) == expected and (*p & field) != except, and says whether; `seen`
- * is what *p was. Not atomic: from the load to the store it is one run of instructions without side
- * effects (Properties 5.1 and 5.2), which may start again at the load from anywhere inside. Who has
- * stopped the thread by a signal calls restartable_repair with the context that the signal saved
- * (Linux's ucontext_t); then a store that was still to come is not made. There are two ways:
+ * adds `add` to *p if (*p & mask) == expected and (*p & field) != except, and returns whether it
+ * did; `seen` is the old value. It is not atomic. From the load to the store it is one run of
+ * instructions without side effects (Properties 5.1 and 5.2), which may start again at the load
+ * from any point inside. Whoever has stopped the thread by a signal calls restartable_repair with
+ * the context that the signal saved (Linux's ucontext_t); then a store that was still to come does
+ * not take place. There are two ways:
  *
  *   by address    Each sequence, wherever it was inlined, leaves its bounds in a section of the
- *                 program (5.4.3); a program counter between them is moved to the load.
+ *                 program (5.4.3). A program counter between them is moved to the load.
  *   by predicate  (RESTARTABLE_PREDICATED) The store depends on a register that is dedicated to
  *                 this in the whole program, and the repair sets it to false, wherever the thread
- *                 is (5.4.4). IA-64 has stores that are qualified by a predicate register. Here it
- *                 is the register that holds the store's address, and false is the address of a
- *                 word of the thread's own: one store instruction too, to the lock word or not at
- *                 all. 5.4.4 does not say how the thread learns which it was; after the store the
- *                 predicate is no answer, it may have become false since. Here the thread's own
- *                 word is, which is zero unless the store went there; so what is stored must not be
+ *                 is (5.4.4). IA-64 can qualify stores by a predicate register. Here it is the
+ *                 register that holds the store's address, and false is the address of a word of
+ *                 the thread's own: a single store instruction too, to the lock word or not at all.
+ *                 5.4.4 does not say how the thread learns which of the two happened. The predicate
+ *                 cannot say, since it may have become false after the store. Here the thread's own
+ *                 word does: it is zero unless the store went there. So a stored value must not be
  *                 zero.
  *
- * The file of each ISA gives the code, RESTARTABLE_CODE(store) and what goes into and around it,
- * and where in a context program counter and predicate are (CONTEXT_PC, CONTEXT_PREDICATE: bytes).
+ * Each ISA's file defines the code, RESTARTABLE_CODE(store), its operands and clobbers, and where
+ * program counter and predicate are in a context (CONTEXT_PC, CONTEXT_PREDICATE: bytes).
  */
 #ifndef LOCKCROSS_RESTARTABLE_H
 #define LOCKCROSS_RESTARTABLE_H
 
-#ifndef LOCKCROSS_LOCK_H
-#error "include lock.h"
-#endif
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "types.h"
 
 #define LOCKCROSS_ARCH_FILE
 #if defined(__x86_64__)
@@ -121,7 +124,7 @@ refused:
     return false;
 }
 
-/* Where a thread whose next instruction is at `pc` must go on. */
+/* Where a thread whose next instruction is at `pc` must continue. */
 static inline uintptr_t restartable_point(uintptr_t pc) {
     for (const restartable_bounds_t *region = __start_lockcross_restartable;
          region < __stop_lockcross_restartable; region++) {

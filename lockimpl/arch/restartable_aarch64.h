@@ -18,7 +18,7 @@
     "2:\n\t"
 #define RESTARTABLE_STORE "str %w[next], [%[p]]"
 
-/* One that calls preserve. `next` is free again behind the store. */
+/* A register that calls preserve. `next` is free again after the store. */
 #define RESTARTABLE_PREDICATE "x28"
 #define RESTARTABLE_SET_TRUE "mov x28, %[p]\n\t"
 #define RESTARTABLE_STORE_IF_TRUE "str %w[next], [x28]"

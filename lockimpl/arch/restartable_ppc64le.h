@@ -18,7 +18,7 @@
     "2:\n\t"
 #define RESTARTABLE_STORE "stw %[next], 0(%[p])"
 
-/* One that calls preserve. `next` is free again behind the store. */
+/* A register that calls preserve. `next` is free again after the store. */
 #define RESTARTABLE_PREDICATE "r14"
 #define RESTARTABLE_SET_TRUE "mr 14, %[p]\n\t"
 #define RESTARTABLE_STORE_IF_TRUE "stw %[next], 0(14)"

@@ -1,5 +1,5 @@
-/* x86-64: total store order; only a store followed by a load of another place may be reordered.
- * Loads acquire and stores release as they are; every locked instruction is a full fence. */
+/* x86-64: total store order. Only a store and a later load of another place may be reordered. Plain
+ * loads acquire and plain stores release; every locked instruction is a full fence. */
 #ifndef LOCKCROSS_ARCH_FILE
 #error "include arch/arch.h"
 #endif
@@ -9,7 +9,7 @@
 #define ARCH_ATOMIC_IS_FENCE 1
 #define ARCH_WEAKLY_ORDERED 0
 
-/* If *p is `expected`, it becomes `desired`; says whether it did. */
+/* Changes *p from `expected` to `desired`; returns whether it did. */
 static inline bool cas_acq_u32(volatile uint32_t *p, uint32_t expected, uint32_t desired) {
     bool won;
     __asm__ volatile("lock cmpxchgl %[desired], %[word]"
@@ -30,14 +30,14 @@ static inline bool cas_rlx_u32(volatile uint32_t *p, uint32_t expected, uint32_t
     return cas_acq_u32(p, expected, desired);
 }
 
-/* Adds to *p; returns what it was. */
+/* Adds to *p; returns its old value. */
 static inline uint32_t fetch_add_acq_rel_u32(volatile uint32_t *p, uint32_t add) {
     __asm__ volatile("lock xaddl %[add], %[word]" : [add] "+r"(add), [word] "+m"(*p) : : "memory");
     LATENCY_AFTER_ATOMIC(add);
     return add;
 }
 
-/* Replaces *p; returns what it was. xchg locks without a prefix. */
+/* Replaces *p; returns its old value. xchg locks without a prefix. */
 static inline uint32_t swap_acq_rel_u32(volatile uint32_t *p, uint32_t value) {
     __asm__ volatile("xchgl %[value], %[word]" : [value] "+r"(value), [word] "+m"(*p) : : "memory");
     LATENCY_AFTER_ATOMIC(value);

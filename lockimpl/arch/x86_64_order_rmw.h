@@ -1,7 +1,7 @@
 /*
- * Fence kind `rmw`, x86-64: the store itself is the locked read-modify-write (xchg locks without a
- * prefix), also where it is a byte or a half-word. That is one instruction instead of a store and a
- * `lock addl $0, (%rsp)`, and touches no other line. For the operations see arch/order_full.h.
+ * Fence kind `rmw`, x86-64: the store itself is a locked read-modify-write (xchg locks without a
+ * prefix), even of a byte or a half-word. That is one instruction instead of a store and a
+ * `lock addl $0, (%rsp)`, and it touches no other line. arch/order_full.h describes the operations.
  */
 #ifndef LOCKCROSS_ARCH_H
 #error "include arch/arch.h"

@@ -1,10 +1,10 @@
 /*
  * Fence kind `store_forward`, x86-64: collocation (Kawachiya 2005, 6.4.3 and 6.4.5). The load is
- * wider than the store and covers it. Where a store buffer hands a load only what one store holds,
- * the load waits until the store is in the cache and then reads all its bytes there: nothing of it
- * is older than the store. Not every x86-64 processor does so (lockimpl/README.md). Store and load
- * are one volatile asm, so that the compiler cannot forward the value itself. For the operations
- * see arch/order_full.h.
+ * wider than the store and covers it. If a store buffer can give a load only what a single store
+ * holds, the load waits until the store is in the cache and then reads all its bytes there, so
+ * nothing of it is older than the store. Not every x86-64 processor does this (lockimpl/README.md).
+ * Store and load are one volatile asm, so that the compiler cannot forward the value itself.
+ * arch/order_full.h describes the operations.
  */
 #ifndef LOCKCROSS_ARCH_H
 #error "include arch/arch.h"
@@ -21,7 +21,7 @@ static inline uint32_t store_u8_then_load_acq_u32(volatile uint32_t *p, unsigned
     return word;
 }
 
-/* The upper half of the pair at p, behind a narrower store by `instruction`. */
+/* A narrow store by `instruction`, then the upper half of the pair at p. */
 #define LOCKCROSS_STORE_THEN_LOAD_PAIR(instruction, store_to)                                      \
     uint64_t pair;                                                                                 \
     __asm__ volatile(instruction " %[value], %[place]\n\t"                                         \

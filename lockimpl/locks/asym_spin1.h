@@ -2,10 +2,10 @@
  * asym_spin1: the asymmetric spin lock in one word, Kawachiya 2005, section 6.4.5, Figures 6.7 and
  * 6.8.
  *
- * The first acquirer becomes the owner, for ever. The owner acquires by storing its status byte and
+ * The first acquirer becomes the permanent owner. The owner acquires by storing its status byte and
  * then loading the whole word: if `other` is zero it has the lock. Any other thread acquires by one
- * CAS on the whole word, from "owner, nobody inside" to "owner, other = me". Store then load on the
- * owner's path is the fence kind.
+ * CAS on the whole word, from "owner, nobody inside" to "owner, other = me". The fence kind orders
+ * the owner's store and load.
  *
  *    31              20 19              8 7             0     31                 0
  *   +------------------+-----------------+---------------+   +--------------------+
@@ -13,13 +13,21 @@
  *   +------------------+-----------------+---------------+   +--------------------+
  *                        lock word                                 flag word
  *
- * Writers: owner_status by byte stores of the owner; other set by CAS, cleared by a half-word store
- * of its holder (with the upper four bits of owner, which never change). Where the source is
- * silent: the flag word counts the acquisitions behind the first, read and written by the holder
- * alone; between attempts a thread spins on loads with cpu_relax.
+ * Writers: the owner writes owner_status by byte stores; `other` is set by CAS and cleared by a
+ * half-word store of its holder (with the upper four bits of owner, which never change). Where the
+ * source is silent: the flag word counts the acquisitions after the first, and only the holder uses
+ * it; between attempts a thread spins on loads with cpu_relax.
  */
 #ifndef LOCKCROSS_ASYM_SPIN1_H
 #define LOCKCROSS_ASYM_SPIN1_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "parts/without_wait.h"
+#include "types.h"
 
 #define ASYM_STATUS 0x000000ffu
 #define ASYM_OWNER 0x000fff00u
@@ -28,7 +36,7 @@
 
 enum { asym_spin1_initial_word = 0, asym_spin1_tid_shift = 8, asym_spin1_misc_mask = 0 };
 
-/* One attempt of a thread that does not hold the lock; `word` as it was just loaded. */
+/* One attempt of a thread that does not hold the lock, given the lock word just loaded. */
 static inline bool asym_spin1_try_acquire(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
     uint32_t owner = word & ASYM_OWNER;
     if (LOCK_LIKELY(owner == self->tid_field)) {
@@ -51,7 +59,7 @@ static inline bool asym_spin1_is_acquired(uint32_t word, const lock_thread_t *se
 LOCK_SLOW lock_result_t asym_spin1_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
     while (!asym_spin1_try_acquire(obj, self, word)) {
-        /* What stands in this thread's way: `other` for the owner, both for the rest. */
+        /* What keeps this thread out: `other` the owner, either field any other thread. */
         uint32_t obstacle =
             (word & ASYM_OWNER) == self->tid_field ? ASYM_OTHER : ASYM_OTHER | ASYM_STATUS;
         while ((word = load_rlx_u32(&obj->lock_word)) & obstacle)

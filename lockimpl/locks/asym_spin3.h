@@ -2,12 +2,13 @@
  * asym_spin3: the asymmetric spin lock in three words, Kawachiya 2005, section 6.3.2, Figures 6.3
  * to 6.5.
  *
- * The first acquirer becomes the owner, by one CAS, for ever. Two rounds (6.4.1): the other threads
- * compete by a CAS of `other`; its winner and the owner, who takes no part in that, then run
- * Dekker's algorithm: each stores its own field and loads the other's, and resets its own if that
- * is set. To release, each clears the field that it set. asym_spin1.h is the same lock with the
- * three fields in one word: there the CAS of another thread covers the owner's status too, so it
- * needs no second look, nobody livelocks, and the owner's store and load can be collocated.
+ * The first acquirer becomes the permanent owner by one CAS. There are two rounds (6.4.1): the
+ * other threads compete by a CAS of `other`; its winner and the owner, which takes no part in that,
+ * then run Dekker's algorithm: each stores its own field and loads the other's, and resets its own
+ * if that is set. To release, each clears the field that it set. asym_spin1.h is the same lock with
+ * the three fields in one word: there the CAS of another thread covers the owner's status too, so
+ * that thread need not look again, nobody livelocks, and the owner's store and load can be
+ * collocated.
  *
  *    31                     0     31                     0
  *   +------------------------+   +------------------------+
@@ -16,21 +17,28 @@
  *          lock word                     flag word
  *    63                           32 31                             0
  *   +-------------------------------+--------------------------------+
- *   | recursions (of other, its own)| owner_status: the owner's holds|
+ *   | recursions of the other thread| owner_status: the owner's holds|
  *   +-------------------------------+--------------------------------+
  *                               extra[0]
  *
- * The owner's store then load is the fence kind. Another thread needs the same order of its CAS and
- * its load of owner_status (6.4.3, footnote 3): where an atomic is no fence, on POWER and AArch64,
- * it pays the full fence besides. Where the source is silent: owner_status counts the owner's
- * acquisitions, and a word of its own those of another behind its first. The figure can livelock
- * (6.4.2): another thread that saw owner_status set backs off (back_off.h), the owner does not.
- * Both spin on loads until the field in their way is clear.
+ * The fence kind orders the owner's store and load. Another thread needs the same order of its CAS
+ * and its load of owner_status (6.4.3, footnote 3): where an atomic is no fence, on POWER and
+ * AArch64, it pays for the full fence as well. Where the source is silent: owner_status counts the
+ * owner's acquisitions, and a separate word those of another thread after its first. The figure can
+ * livelock (6.4.2): another thread that saw owner_status set backs off (back_off.h), the owner does
+ * not. Both spin on loads until the field that keeps them out is clear.
  */
 #ifndef LOCKCROSS_ASYM_SPIN3_H
 #define LOCKCROSS_ASYM_SPIN3_H
 
-#include "locks/back_off.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "parts/back_off.h"
+#include "parts/without_wait.h"
+#include "types.h"
 
 enum { asym_spin3_initial_word = 0, asym_spin3_tid_shift = 0, asym_spin3_misc_mask = 0 };
 

@@ -2,7 +2,7 @@
  * asym_tasuki: the asymmetric tasuki lock of Kawachiya 2005, section 6.5.3, Figures 6.10 to 6.13.
  *
  * The tasuki lock (tasuki_core.h) whose flat lock is the one-word asymmetric spin lock: its first
- * acquirer owns it for ever and acquires it by a byte store and a load of the word, without
+ * acquirer owns it permanently and acquires it by a byte store and a load of the word, without
  * atomics; other threads use a CAS. Nothing is cancelled: inflation saves the owner in the monitor
  * and deflation restores it.
  *
@@ -14,17 +14,24 @@
  *   +--+-------------------------------------------+---------------+
  *   shape       rcnt = acquisitions - 1; the FLC bit is in the flag word, as in tasuki.h
  *
- * Writers: owner_status by byte stores of the owner, at any time, also while another thread holds
- * the lock or changes its mode; so a mode transition by a thread that is not the owner preserves it
- * with a CAS, and the holder writes rcnt by a byte store to the leftmost byte (footnote 6).
+ * Writers: the owner writes owner_status by byte stores, at any time, even while another thread
+ * holds the lock or changes its mode; so a mode transition by a thread that is not the owner keeps
+ * it with a CAS, and the holder writes rcnt by a byte store to the leftmost byte (footnote 6).
  *
  * One departure from Figure 6.12: an attempt that loaded an inflated word fails at once. The figure
  * goes on to a CAS whose expected value is then taken from bits of the monitor index; if the lock
  * is deflated in between and those bits are the owner's identifier, the owner would acquire its own
- * lock as `other`. The nest count of a wait or of a full rcnt goes into the monitor.
+ * lock as `other`. Before a wait, and when rcnt is full, the nest count goes into the monitor.
  */
 #ifndef LOCKCROSS_ASYM_TASUKI_H
 #define LOCKCROSS_ASYM_TASUKI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "types.h"
 
 #define SPIN_SHAPE 0x80000000u
 #define SPIN_MONITOR_SHIFT 8
@@ -79,7 +86,7 @@ static inline bool spin_try_acquire(lock_object_t *obj, lock_thread_t *self) {
                                      : spin_try_acquire_by_cas(obj, self, word);
 }
 
-/* The holder writes rcnt, with the upper bits of `other`, which do not change while it holds. */
+/* Writes the holder's rcnt, with upper bits of `other`, which do not change while it holds. */
 static inline void spin_store_leftmost(lock_object_t *obj, uint32_t word) {
     store_rlx_u8((volatile uint8_t *)&obj->lock_word + 3, (uint8_t)(word >> 24));
 }
@@ -96,14 +103,8 @@ static inline uint32_t spin_release_then_load_flag(lock_object_t *obj, uint32_t 
     return store_rel_u16_then_load_next(&obj->lock_word, 1, (uint16_t)((word & ~ASYM_OTHER) >> 16));
 }
 
-struct monitor;
-static inline void spin_inflate(lock_object_t *obj, struct monitor *monitor, lock_thread_t *self);
-static inline void spin_deflate(lock_object_t *obj, struct monitor *monitor, lock_thread_t *self);
-
-#include "locks/tasuki_core.h"
-
-/* Replaces all but owner_status. By the owner a store will do: only it writes owner_status, and its
- * status is zero afterwards. */
+/* Replaces all but owner_status. For the owner a store suffices: only it writes owner_status, and
+ * its status is zero afterwards. */
 static inline void spin_transition(lock_object_t *obj, lock_thread_t *self, uint32_t owner,
                                    uint32_t word) {
     if (owner == self->tid_field) {
@@ -126,6 +127,9 @@ static inline void spin_deflate(lock_object_t *obj, monitor_t *monitor, lock_thr
     spin_transition(obj, self, monitor->spin_owner, monitor->spin_owner);
 }
 
+/* Around the spin lock above. */
+#include "parts/tasuki_core.h"
+
 /* Another acquisition by the thread that holds the flat lock. */
 static inline lock_result_t asym_tasuki_nest(lock_object_t *obj, lock_thread_t *self,
                                              uint32_t word) {
@@ -135,7 +139,7 @@ static inline lock_result_t asym_tasuki_nest(lock_object_t *obj, lock_thread_t *
     return SUCCESS;
 }
 
-/* The owner's path comes first in the code: it is what the lock is for. */
+/* The owner's path comes first in the code, since the lock exists for it. */
 static inline lock_result_t asym_tasuki_acquire(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = load_rlx_u32(&obj->lock_word);
     bool acquired;

@@ -10,12 +10,20 @@
  *   +---------------------------------+   +--------------------+
  *             lock word                         flag word
  *
- * Where the figure is silent: it has no recursion; the flag word counts the acquisitions behind the
- * first, read and written by the holder alone. After a lost CAS the thread spins on loads until the
- * word is zero (the "spin-on-read" that 6.3.1 names) with cpu_relax.
+ * Where the figure is silent: it has no recursion; here the flag word counts the acquisitions after
+ * the first, and only the holder uses it. After a lost CAS the thread spins on loads with cpu_relax
+ * until the word is zero (the "spin-on-read" of 6.3.1).
  */
 #ifndef LOCKCROSS_CAS_SPIN_H
 #define LOCKCROSS_CAS_SPIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "parts/without_wait.h"
+#include "types.h"
 
 enum { cas_spin_initial_word = 0, cas_spin_tid_shift = 0, cas_spin_misc_mask = 0 };
 

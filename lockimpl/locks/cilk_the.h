@@ -14,20 +14,28 @@
  *        lock word             flag word
  *    63              32 31               0     63                             0
  *   +------------------+------------------+   +--------------------------------+
- *   | L: tid, or 0     | worker: tid, or 0|   | acquisitions behind the first  |
+ *   | L: tid, or 0     | worker: tid, or 0|   | acquisitions after the first   |
  *   +------------------+------------------+   +--------------------------------+
  *                extra[0]                                 extra[1]
  *
- * Made a lock here: the deque holds one frame, the right to be inside. The worker acquires by
- * popping it and releases by pushing it back (T = 1). The paper's thief keeps what it stole; here
- * it must give it back, so it stays in L while it is inside, and releases by taking back its H and
- * leaving L. The worker's second attempt, under L, therefore always succeeds. A thief that failed
- * leaves L and spins on loads until the frame is there and L is free. The worker is the first
- * acquirer, by one CAS. Both stores then loads are the fence kind. A deque of many frames is what
- * the protocol is for, but its cost to the worker is this one, whatever stands between H and T.
+ * Here the protocol is made a lock: the deque holds one frame, the right to be inside. The worker
+ * acquires by popping it and releases by pushing it back (T = 1). The paper's thief keeps what it
+ * stole. Here it must give it back, so it stays in L while it is inside, and releases by taking
+ * back its H and leaving L. The worker's second attempt, under L, therefore always succeeds. A
+ * thief that failed leaves L and spins on loads until the frame is there and L is free. The first
+ * acquirer becomes the worker by one CAS. The fence kind orders both stores and loads. The protocol
+ * is meant for a deque of many frames, but its cost to the worker does not depend on their number.
  */
 #ifndef LOCKCROSS_CILK_THE_H
 #define LOCKCROSS_CILK_THE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "parts/without_wait.h"
+#include "types.h"
 
 enum { cilk_the_initial_word = 1, cilk_the_tid_shift = 0, cilk_the_misc_mask = 0 };
 

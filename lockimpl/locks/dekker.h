@@ -2,9 +2,9 @@
  * dekker: the Dekker-style spin lock for two threads of Kawachiya 2005, section 6.4.1, Figure 6.6.
  *
  * Each of the two threads has a flag. To acquire, it sets its own and then loads the other's: if
- * that is clear it has the lock, else it clears its own and tries again. To release it clears its
- * own. There is no atomic; store then load is the fence kind. The threads are those with the tids 1
- * and 2.
+ * that is clear it has the lock, otherwise it clears its own and tries again. To release, it clears
+ * its own. There is no atomic; the fence kind orders store and load. The threads are those with the
+ * tids 1 and 2.
  *
  *    31                              0     31                              0
  *   +---------------------------------+   +---------------------------------+
@@ -12,15 +12,22 @@
  *   +---------------------------------+   +---------------------------------+
  *              lock word                              flag word
  *
- * Where the figure is silent: it has no recursion; a flag that is set counts its thread's
- * acquisitions. The figure can livelock, as 6.4.2 says; Dekker's own remedy, a word that says whose
- * turn it is, is left out there and here. After a failure a thread backs off (back_off.h), then
- * spins on loads until the other's flag is clear.
+ * Where the figure is silent: it has no recursion; here a flag that is set counts its thread's
+ * acquisitions. The figure can livelock, as 6.4.2 says; Dekker's own remedy, a word for whose turn
+ * it is, is left out there and here. After a failure a thread backs off (back_off.h), then spins on
+ * loads until the other's flag is clear.
  */
 #ifndef LOCKCROSS_DEKKER_H
 #define LOCKCROSS_DEKKER_H
 
-#include "locks/back_off.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "parts/back_off.h"
+#include "parts/without_wait.h"
+#include "types.h"
 
 enum { dekker_initial_word = 0, dekker_tid_shift = 0, dekker_misc_mask = 0 };
 

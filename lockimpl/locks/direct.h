@@ -2,10 +2,10 @@
  * direct: direct pointing by data displacement, Kawachiya 2005, section 2.4.2, Figures 2.8, 2.9.
  *
  * When an object is first used for a lock it gets a monitor, and a pointer to it takes the place of
- * a rarely used header word, such as the hash code; the displaced word is kept in the monitor. One
- * bit of the header's flags says which of the two the word is. It is set once, with a global lock
- * held; from then on the monitor is found by a load of the flags and one of the pointer, and no
- * table is searched.
+ * a rarely used header word, such as the hash code; the monitor keeps the displaced word. One bit
+ * of the header's flags says which of the two the word is. It is set once, with a global lock held;
+ * from then on a load of the flags and one of the pointer find the monitor, and no table is
+ * searched.
  *
  *    63                            0     31                        1  0
  *   +-------------------------------+   +---------------------------+--+
@@ -15,11 +15,18 @@
  *   +-------------------------------+   +---------------------------+--+
  *            extra[0]                     flag word; the lock word is not the lock's: misc
  *
- * Where the source is silent: the flag is set with release behind the pointer and tested with
- * acquire in front of it, which a weakly ordered ISA needs.
+ * Where the source is silent: the flag is set with release after the pointer and tested with
+ * acquire before it, as a weakly ordered ISA requires.
  */
 #ifndef LOCKCROSS_DIRECT_H
 #define LOCKCROSS_DIRECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "types.h"
 
 #define MONITOR_POOL_SIZE 16384 /* every object that is ever used for a lock has a monitor */
 #include "monitor/monitor_table.h"
@@ -32,7 +39,7 @@ static inline monitor_t *direct_pointer(lock_object_t *obj) {
     return (monitor_t *)(uintptr_t)load_rlx_u64(&obj->extra[0]);
 }
 
-/* The flag was not seen: makes the monitor, if no other thread has by now. */
+/* The flag was not seen: gives the object a monitor, if no other thread has done so by now. */
 LOCK_SLOW monitor_t *direct_associate(lock_object_t *obj) {
     monitor_t *monitor;
     latch_acquire(&monitor_table.latch);
@@ -56,8 +63,8 @@ static inline monitor_t *direct_monitor(lock_object_t *obj) {
     return direct_associate(obj);
 }
 
-/* The rarely used information, wherever it is now. With the global lock held, since it may be on
- * its way from the header to a monitor. */
+/* The rarely used information, wherever it is now. Takes the global lock, since it may be moving
+ * from the header to a monitor. */
 static inline uint64_t direct_information(lock_object_t *obj) {
     latch_acquire(&monitor_table.latch);
     bool displaced = load_rlx_u32(&obj->flag) & DIRECT_ASSOCIATED;

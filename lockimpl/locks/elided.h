@@ -3,24 +3,28 @@
  * Hop).
  *
  * Acquire and release are calls through pointers. When the program starts they lead to functions
- * that do nothing; a program of one thread keeps them, and its locks cost a computed call. A
- * program of more threads has the pointers set to a real mutex (monitor/mutex.h) "at the very
- * beginning of the execution, before the user code starts to execute": a lock that was acquired by
- * the empty function would be free for the second thread. So the runtime announces all its threads
- * before the first one runs, and the second of them switches; there is no way back, and no thread
- * can be announced later.
+ * that do nothing. A program of one thread keeps these, and its locks cost a computed call. A
+ * program of more threads sets the pointers to a real mutex (monitor/mutex.h) "at the very
+ * beginning of the execution, before the user code starts to execute": a lock acquired by the empty
+ * function would be free for the second thread. So the runtime announces all its threads before the
+ * first one runs, and the second of them switches. There is no way back, and no thread can be
+ * announced later.
  *
  *   one thread: lock word and flag are not touched; more: those of monitor/mutex.h
  *
  * The empty functions know no holder, so with one thread a release of a lock that is not held
- * succeeds (LOCK_KNOWS_HOLDER). Where the source is silent: which monitor the other function
- * manages. It is the mutex, as of section 3 for streams of which nothing is known; io_spin.h is
- * that section's. Streams offer no wait.
+ * succeeds (LOCK_KNOWS_HOLDER). Where the source is silent: which monitor the real functions use.
+ * Here it is the mutex that section 3 gives streams of which nothing is known; io_spin.h is that
+ * section's lock. Streams offer no wait.
  */
 #ifndef LOCKCROSS_ELIDED_H
 #define LOCKCROSS_ELIDED_H
 
+#include <stdbool.h>
+
 #include "monitor/mutex.h"
+#include "parts/without_wait.h"
+#include "types.h"
 
 enum { elided_initial_word = 0, elided_tid_shift = 0, elided_misc_mask = 0 };
 
@@ -28,7 +32,7 @@ typedef lock_result_t elided_function_t(lock_object_t *obj, lock_thread_t *self)
 
 typedef struct {
     elided_function_t *acquire, *release;
-    bool real; /* not the empty functions */
+    bool real; /* they are not the empty functions */
 } __attribute__((aligned(LOCK_LINE))) elided_functions_t;
 
 LOCK_SLOW lock_result_t elided_nothing(lock_object_t *obj, lock_thread_t *self) {
@@ -49,7 +53,7 @@ extern elided_functions_t elided_functions;
 elided_functions_t elided_functions = {elided_nothing, elided_nothing, false};
 #endif
 
-/* Thread number `index` will run; no thread does yet. */
+/* Thread number `index` is going to run; no thread runs yet. */
 static inline void elided_thread_init(unsigned index) {
     if (index == 0)
         return;

@@ -2,33 +2,41 @@
  * hot: the hot locks of IBM's JDK 1.1.2 for AIX (IBM112), Bacon et al. 1998, sections 3 and 3.3.
  *
  * An object begins with a fat lock of the monitor cache, which records how often it is acquired.
- * When it proves hot, it becomes one of 32 preallocated hot locks: a pointer to that takes the
- * place of a word of the object's header, the displaced word is kept in the hot lock, and one bit
- * of the word says which of the two it is. From then on a lock operation follows the pointer, and
- * the monitor cache with its global lock is by-passed. Beyond 32 hot objects the scheme thrashes.
+ * When it proves hot, it gets one of 32 preallocated hot locks: a pointer to that takes the place
+ * of a word of the object's header, the hot lock keeps the displaced word, and one bit of the word
+ * says which of the two it is. From then on a lock operation follows the pointer and by-passes the
+ * monitor cache with its global lock. Beyond 32 hot objects the scheme thrashes.
  *
  *    63                                 1  0
  *   +----------------------------------+--+
- *   | regular header data              |0 |   a fat lock, by the table, or none yet
+ *   | regular header data              |0 |   a fat lock, found by the table, or none yet
  *   +----------------------------------+--+
  *   | pointer to the hot lock          |1 |   the header data is in the hot lock
  *   +----------------------------------+--+
  *     extra[0]; lock word and flag word are not the lock's: misc
  *
- * A fat lock becomes a hot one by the thread that is in it, with all its queues; those on their way
- * to its latch look anew (monitor/recycling.h, which also shows why no waiter is lost). With the
+ * The thread that is in a fat lock makes it a hot one, with all its queues; threads on their way to
+ * its latch look again (monitor/recycling.h, which also shows why no waiter is lost). With the
  * table's latch held, an object has a hot lock, or a fat one in the table, or none.
  *
- * Where the source is silent: hot is a fat lock that was acquired 16 times, nested ones count. When
- * all 32 are taken, the next hot object gets one that is not in use, in turn; its former object has
- * its header word back and begins anew. The paper says only that more than 32 slow it down
- * considerably, and likens it to a cache that is thrashed (section 4). The fat locks are looked up
- * in the table by every operation: per-thread caches came later. A header word has 64 bits here.
+ * Where the source is silent: an object is hot once its fat lock was acquired 16 times, nested
+ * acquisitions included. When all 32 hot locks are taken, the next hot object gets one that is not
+ * in use, in turn; its former object gets its header word back and begins again. The paper says
+ * only that more than 32 slow it down considerably, and likens it to a cache that is thrashed
+ * (section 4). Every operation looks a fat lock up in the table: per-thread caches came later. A
+ * header word has 64 bits here.
  */
 #ifndef LOCKCROSS_HOT_H
 #define LOCKCROSS_HOT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
 #include "monitor/recycling.h"
+#include "types.h"
 
 #ifndef HOT_LOCKS
 #define HOT_LOCKS 32
@@ -38,7 +46,7 @@
 
 enum { hot_initial_word = 0, hot_tid_shift = 0, hot_misc_mask = -1 };
 
-/* Under the latch of the table, but for the monitors themselves. */
+/* Guarded by the latch of the table, except the monitors themselves. */
 typedef struct {
     monitor_line_t locks[HOT_LOCKS];
     uint32_t hand; /* where the last search ended */
@@ -70,7 +78,7 @@ static inline uint64_t hot_header_data(lock_object_t *obj) {
     return data;
 }
 
-/* With the table's latch held: a hot lock that is no object's, taken from one if need be; NULL when
+/* With the table's latch held: a hot lock without an object, taken from one if necessary; NULL when
  * all are in use. */
 static inline monitor_t *hot_take(void) {
     for (uint32_t tried = 0; tried < HOT_LOCKS; tried++) {
@@ -85,7 +93,7 @@ static inline monitor_t *hot_take(void) {
     return 0;
 }
 
-/* With both latches held: all that `fat` is to obj, `hot` is from now on. */
+/* With both latches held: `hot` takes the place of `fat` as obj's monitor. */
 static inline void hot_move(monitor_t *hot, monitor_t *fat, const lock_object_t *obj) {
     __atomic_store_n(&hot->object, obj, __ATOMIC_RELAXED);
     store_rlx_u32(&hot->holder, fat->holder);
@@ -97,7 +105,7 @@ static inline void hot_move(monitor_t *hot, monitor_t *fat, const lock_object_t 
     fat->entry = fat->waiting = (thread_queue_t){0, 0};
 }
 
-/* In the fat lock of obj, which has proved hot: the monitor that the thread is in thereafter. */
+/* In the fat lock of obj, which has proved hot: returns the monitor that the thread is in then. */
 LOCK_SLOW monitor_t *hot_promote(lock_object_t *obj, monitor_t *fat) {
     latch_acquire(&monitor_table.latch);
     monitor_t *hot = hot_take();
@@ -117,7 +125,7 @@ LOCK_SLOW monitor_t *hot_promote(lock_object_t *obj, monitor_t *fat) {
     return hot ? hot : fat;
 }
 
-/* By the table: enters what it finds or makes. */
+/* Enters the monitor that the table has for obj, or a new one. */
 LOCK_SLOW monitor_t *hot_enter_slow(lock_object_t *obj, lock_thread_t *self) {
     monitor_t *monitor;
     bool is_hot;
@@ -132,7 +140,7 @@ LOCK_SLOW monitor_t *hot_enter_slow(lock_object_t *obj, lock_thread_t *self) {
     return !is_hot && ++monitor->entries == HOT_THRESHOLD ? hot_promote(obj, monitor) : monitor;
 }
 
-static inline monitor_t *recycled_enter(lock_object_t *obj, lock_thread_t *self) {
+static inline monitor_t *hot_enter(lock_object_t *obj, lock_thread_t *self) {
     uint64_t header = hot_header(obj);
     if (LOCK_LIKELY(header & HOT_BIT) &&
         LOCK_LIKELY(monitor_enter_of(hot_pointer(header), obj, self, false)))
@@ -147,7 +155,7 @@ LOCK_SLOW monitor_t *hot_held_slow(lock_object_t *obj, lock_thread_t *self) {
     return monitor && monitor_serves(monitor, obj, self) ? monitor : 0;
 }
 
-static inline monitor_t *recycled_held(lock_object_t *obj, lock_thread_t *self) {
+static inline monitor_t *hot_held(lock_object_t *obj, lock_thread_t *self) {
     uint64_t header = hot_header(obj);
     if (LOCK_LIKELY(header & HOT_BIT) &&
         LOCK_LIKELY(monitor_serves(hot_pointer(header), obj, self)))
@@ -155,22 +163,7 @@ static inline monitor_t *recycled_held(lock_object_t *obj, lock_thread_t *self) 
     return hot_held_slow(obj, self);
 }
 
-static inline lock_result_t hot_acquire(lock_object_t *obj, lock_thread_t *self) {
-    recycled_enter(obj, self);
-    return SUCCESS;
-}
-
-static inline lock_result_t hot_release(lock_object_t *obj, lock_thread_t *self) {
-    return recycled_release(obj, self);
-}
-
-static inline lock_result_t hot_wait(lock_object_t *obj, lock_thread_t *self) {
-    return recycled_wait(obj, self);
-}
-
-static inline lock_result_t hot_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
-    return recycled_notify(obj, self, limit);
-}
+RECYCLED_JAVA(hot)
 
 static inline bool hot_is_idle(lock_object_t *obj) {
     const monitor_t *monitor = hot_find(obj);

@@ -2,11 +2,11 @@
  * io_spin: spin locks for the output sections that never block of Serrano and Grande 2014,
  * section 3.
  *
- * The stream says at each acquisition what its kind of file descriptor means for the section:
+ * At each acquisition the stream declares what its kind of file descriptor means for the section:
  * lock_acquire_short for one that is short and does not usually block (files, consoles, string
  * ports), lock_acquire for any other. A short section has a spin lock: one CAS to acquire, one
- * store to release. Any other has a full-fledged mutex: one CAS each, and whoever finds it taken
- * parks (monitor/mutex.h, whose lock word it is; S marks a short section).
+ * store to release. Any other has a full-fledged mutex: one CAS each, and a thread that finds it
+ * taken parks. The lock word is that of monitor/mutex.h; S marks a short section.
  *
  *    31  30  29                        0     31                 0
  *   +---+---+---------------------------+   +--------------------+
@@ -14,15 +14,22 @@
  *   +---+---+---------------------------+   +--------------------+
  *             lock word                           flag word
  *
- * While a thread holds it with S nobody else writes the word, so a store releases it. Where the
- * source is silent: one lock may be used in both ways. The kind of the holder's section then
- * decides how others wait: they spin while it is short and park while it may block. A nested
- * acquisition is part of the outermost section, whatever it says itself. Streams offer no wait.
+ * While a thread holds the lock with S, nobody else writes the word, so a store releases it. Where
+ * the source is silent: one lock may be used in both ways. The kind of the holder's section then
+ * decides how other threads wait: they spin while it is short and park while it may block. A nested
+ * acquisition is part of the outermost section, whatever it declares. Streams offer no wait.
  */
 #ifndef LOCKCROSS_IO_SPIN_H
 #define LOCKCROSS_IO_SPIN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
 #include "monitor/mutex.h"
+#include "monitor/processor.h"
+#include "parts/without_wait.h"
+#include "types.h"
 
 enum { io_spin_initial_word = 0, io_spin_tid_shift = 0, io_spin_misc_mask = 0 };
 

@@ -1,12 +1,12 @@
 /*
  * lifted: synchronization lifting of Serrano and Grande 2014, sections 4.2 and 4.3.
  *
- * A synchronized block must release its monitor also when an exception ends it, but it needs no
+ * A synchronized block must release its monitor even if an exception ends it, but it needs no
  * handler of its own for that: on entry it puts its monitor into the handler that is installed
  * anyway, on a normal exit it takes it out again, and a throw releases what is in the handler
- * before it goes on there (monitor/handler.h: room for two monitors, then a list). So a block costs
- * three operations more than explicit locking: fetch the current handler, push, pop. Blocks that
- * cannot throw (the paper's static analysis finds 27 % of Hop's) leave out push and pop:
+ * before it continues there (monitor/handler.h: room for two monitors, then a list). So a block
+ * costs three operations more than explicit locking: fetch the current handler, push, pop. Blocks
+ * that cannot throw (27 % of Hop's, by the paper's static analysis) leave out push and pop:
  * lock_acquire_failsafe, lock_release_failsafe.
  *
  *    31  30  29                        0     31                 0
@@ -17,17 +17,22 @@
  *
  * Blocks nest, so a thread releases in the reverse order of its acquisitions; a nested acquisition
  * of one monitor is a block of its own. Variant `explicit`: the same mutex without handlers, the
- * explicit locking that the paper compares with ("Gcc" of Figure 2; "Hop" with a handler for each
- * block, which the workload `structured` installs).
+ * explicit locking that the paper compares with ("Gcc" in Figure 2; "Hop" is the same with a
+ * handler for each block, which the workload `structured` installs).
  *
- * Where the source is silent: its mutexes are Posix's, here monitor/mutex.h with its condition
- * variables; a monitor stays in the handler while its holder waits.
+ * Where the source is silent: its mutexes are those of Posix, here monitor/mutex.h with its
+ * condition variables; a monitor stays in the handler while its holder waits.
  */
 #ifndef LOCKCROSS_LIFTED_H
 #define LOCKCROSS_LIFTED_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
 #include "monitor/handler.h"
 #include "monitor/mutex.h"
+#include "types.h"
 
 enum { lifted_initial_word = 0, lifted_tid_shift = 0, lifted_misc_mask = 0 };
 

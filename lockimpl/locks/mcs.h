@@ -3,10 +3,10 @@
  * Kawachiya 2005, section 6.4.4.
  *
  * The lock word names the last node of a queue. A thread acquires the lock by swapping the number
- * of its own node into it; if there was a node before, it links itself behind that and spins on its
- * own node, which lies in a line of its own, until its predecessor passes the lock on by one store.
- * To release with no successor in sight, one CAS makes the queue empty; if that fails, a successor
- * is about to link itself, and is waited for. First come, first served.
+ * of its own node into it. If there was a node before, the thread links itself behind that one and
+ * spins on its own node, which has a cache line to itself, until its predecessor passes the lock on
+ * by one store. A release that sees no successor empties the queue by one CAS; if that fails, a
+ * successor is about to link itself, and the release waits for it. First come, first served.
  *
  *    31                              0     31                              0
  *   +---------------------------------+   +---------------------------------+
@@ -14,13 +14,22 @@
  *   +---------------------------------+   +---------------------------------+
  *              lock word                              flag word
  *
- * The paper's caller brings the node to acquire and to release. Here it comes from a pool of the
- * thread's own (record_pool.h), and the flag word, written by the holder alone, says which it is:
- * so a thread also knows whether it holds the lock. Numbers stand for pointers, which do not fit
- * the word. The node counts recursive acquisitions, which the paper has not.
+ * In the paper the caller supplies the node to acquire and release. Here it comes from the thread's
+ * own pool (record_pool.h), and the flag word, which only the holder writes, says which it is; so a
+ * thread also knows whether it holds the lock. Numbers stand for pointers, which do not fit the
+ * word. The node counts recursive acquisitions, which the paper does not have.
  */
 #ifndef LOCKCROSS_MCS_H
 #define LOCKCROSS_MCS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "parts/record_pool.h"
+#include "parts/without_wait.h"
+#include "types.h"
 
 typedef struct {
     volatile uint32_t next;   /* the successor's node, or 0; written by the successor */
@@ -28,7 +37,7 @@ typedef struct {
     uint32_t holds;           /* acquisitions of its thread */
 } __attribute__((aligned(LOCK_LINE))) record_t;
 
-#include "locks/record_pool.h"
+RECORD_POOL(record_t)
 
 enum { mcs_initial_word = 0, mcs_tid_shift = 0, mcs_misc_mask = 0 };
 

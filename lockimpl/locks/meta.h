@@ -2,13 +2,14 @@
  * meta: the meta-lock of Agesen, Detlefs, Garthwaite, Knippel, Ramakrishna and White 1999, "An
  * Efficient Meta-lock for Implementing Ubiquitous Synchronization"; Kawachiya 2005, section 7.4.
  *
- * Two bits of a header word say the state of the lock; in the other 30 lie the word's own bits
- * (neutral) or the number of a lock record, to which they are displaced. Lock records, one for each
+ * Two bits of a header word hold the state of the lock; the other 30 hold the word's own bits
+ * (neutral) or the number of a lock record, which then keeps these bits. Lock records, one for each
  * thread and object, form a list: the owner's first, then those that wait. State and list change
- * only under the meta-lock. A thread gets that by swapping in itself and BUSY; what it gets back is
- * the word, or the thread before it in a queue, which hands the word over. It lets go by a CAS of
- * the new word; if that fails, there is a successor, to which it hands the word. Uncontended, the
- * paper's extra-fast path needs no meta-lock: one CAS from neutral to locked, one CAS back.
+ * only under the meta-lock. A thread gets the meta-lock by swapping in itself and BUSY. What it
+ * gets in return is the word, or the thread before it in a queue, which hands the word over. It
+ * lets go by a CAS of the new word; if that fails, there is a successor, to which it hands the
+ * word. The paper's extra-fast path, uncontended, needs no meta-lock: one CAS from neutral to
+ * locked, one CAS back.
  *
  *    31                             2 1    0
  *   +--------------------------------+------+
@@ -18,27 +19,33 @@
  *   | tid of the last in the queue   | 11   |   BUSY: meta-locked
  *   +--------------------------------+------+
  *
- * As in the paper, a thread that comes has the same chance as one that was woken. Choices made
- * here: the hand-over is by spinning, each on its own word, where the paper has a mutex and a
- * condition for each thread, since what is done under the meta-lock is short. A nested acquisition
- * is known by the number of the record, without the meta-lock, while nobody waits. Release wakes
- * the first record that waits to enter; notify moves records from waiting to waiting to enter,
- * longest first.
+ * As in the paper, a thread that arrives has the same chance as one that was woken. Choices made
+ * here: threads hand over by spinning, each on its own word, where the paper has a mutex and a
+ * condition for each thread, since the meta-lock is held only briefly. While nobody waits, the
+ * number of the record identifies a nested acquisition without the meta-lock. Release wakes the
+ * first record that waits to enter; notify makes records that wait for a notification wait to
+ * enter, longest first.
  */
 #ifndef LOCKCROSS_META_H
 #define LOCKCROSS_META_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
 #include "monitor/park.h"
+#include "monitor/processor.h"
+#include "parts/record_pool.h"
+#include "types.h"
 
 enum { META_NEUTRAL = 0, META_LOCKED = 1, META_WAITERS = 2, META_BUSY = 3, META_STATE = 3 };
 #define META_NUMBER_SHIFT 2
 
-/* What a record's thread does. OWNER: is in. PARKED: waits to enter. WOKEN: no longer parked.
- * WAITING: for a notification. */
+/* What a record's thread does. OWNER: holds the lock. PARKED: waits to enter. WOKEN: is no longer
+ * parked. WAITING: waits for a notification. */
 typedef enum { META_OWNER, META_PARKED, META_WOKEN, META_WAITING } meta_role_t;
 
-/* A lock record. All but `holds` is read and written under the meta-lock, or by the extra-fast path
- * of its owner. */
+/* A lock record. All but `holds` is used under the meta-lock, or by its owner's extra-fast path. */
 typedef struct {
     uint32_t holds;     /* acquisitions of its thread */
     uint32_t displaced; /* of the first record: the word's own bits */
@@ -46,11 +53,11 @@ typedef struct {
     meta_role_t role;
 } __attribute__((aligned(LOCK_LINE))) record_t;
 
-#include "locks/record_pool.h"
+RECORD_POOL(record_t)
 
-/* How a thread hands a word over: by its predecessor to its successor in the queue for BUSY. */
+/* By thread: the word that it hands to its successor in the queue for BUSY. */
 typedef struct {
-    volatile uint32_t full; /* set by the predecessor, cleared by the successor */
+    volatile uint32_t full; /* set by this thread, cleared by its successor */
     uint32_t word;
 } __attribute__((aligned(LOCK_LINE))) meta_hand_t;
 
@@ -71,7 +78,7 @@ static inline uint32_t meta_word(uint32_t number, uint32_t state) {
     return number << META_NUMBER_SHIFT | state;
 }
 
-/* Gets the meta-lock; returns the word as it was. */
+/* Gets the meta-lock; returns the word. */
 static inline uint32_t meta_lock(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = swap_acq_rel_u32(&obj->lock_word, self->tid_field | META_BUSY);
     if (LOCK_LIKELY((word & META_STATE) != META_BUSY))
@@ -84,7 +91,7 @@ static inline uint32_t meta_lock(lock_object_t *obj, lock_thread_t *self) {
     return word;
 }
 
-/* Lets go of the meta-lock; the word is now `word`. */
+/* Lets go of the meta-lock, and makes `word` the word. */
 static inline void meta_unlock(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
     if (LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, self->tid_field | META_BUSY, word)))
         return;
@@ -95,10 +102,7 @@ static inline void meta_unlock(lock_object_t *obj, lock_thread_t *self, uint32_t
         spin_wait(self);
 }
 
-/* The functions from here to meta_wake are called with the meta-lock held; `first` is the number of
- * the list's first record, or 0. */
-
-/* A record of `self` that is in no list. */
+/* Takes a record of `self`, which is in no list; returns its number. */
 static inline uint32_t meta_take_record(const lock_thread_t *self, uint32_t displaced) {
     uint32_t number = record_take(self);
     record_t *record = record_at(number);
@@ -108,6 +112,9 @@ static inline uint32_t meta_take_record(const lock_thread_t *self, uint32_t disp
     record->role = META_OWNER;
     return number;
 }
+
+/* The functions from here to meta_is_mine are called with the meta-lock held; `first` is the number
+ * of the list's first record, or 0. */
 
 /* Takes a record out of the list; returns the new first record. */
 static inline uint32_t meta_remove(uint32_t first, uint32_t number) {
@@ -136,7 +143,7 @@ static inline uint32_t meta_append(uint32_t first, uint32_t number) {
     return first;
 }
 
-/* The record that is to be woken when the owner leaves, or 0: there is none, or it is awake. */
+/* The record to wake when the owner leaves; 0 if there is none or one is awake already. */
 static inline uint32_t meta_choose_successor(uint32_t first) {
     for (uint32_t at = first; at; at = record_at(at)->next) {
         if (record_at(at)->role == META_WOKEN)
@@ -155,13 +162,13 @@ static inline bool meta_is_mine(uint32_t word, const lock_thread_t *self) {
            record_at(meta_number(word))->role == META_OWNER;
 }
 
-/* Without the meta-lock: wakes the thread of a record, if it is one. */
+/* Without the meta-lock: wakes the thread of a record, unless its number is 0. */
 static inline void meta_wake(uint32_t number) {
     if (number)
         unpark(&lock_threads[(number - 1) / RECORDS_EACH]);
 }
 
-/* Acquires. `number` is 0, or the record that `self` has in the list already. */
+/* Acquires. `number`: the record that `self` has in the list already, or 0. */
 LOCK_SLOW lock_result_t meta_enter(lock_object_t *obj, lock_thread_t *self, uint32_t number) {
     for (;;) {
         uint32_t word = meta_lock(obj, self);
@@ -256,7 +263,7 @@ LOCK_SLOW lock_result_t meta_wait(lock_object_t *obj, lock_thread_t *self) {
     uint32_t successor = meta_choose_successor(first);
     meta_unlock(obj, self, meta_word(first, META_WAITERS));
     meta_wake(successor);
-    park(self); /* notify made it wait to enter, a release woke it */
+    park(self); /* until notify has made it wait to enter and a release has woken it */
     return meta_enter(obj, self, number);
 }
 

@@ -3,26 +3,32 @@
  * Bacon et al. 1998, sections 1 and 3.3.
  *
  * Objects have no field for the lock; a table with a global lock associates them with monitors. A
- * thread first looks into a small cache of its own for the monitor it last found, which needs no
+ * thread first looks in a small cache of its own for the monitor that it last found, which needs no
  * lock; only a miss searches the table. The cache of monitors has a size: beyond it, an object gets
- * a monitor that another does not use any more, by way of a bounded free list, which thrashes when
- * the working set exceeds that size (Bacon, 3.3). monitor/recycling.h says how.
+ * a monitor that another no longer uses, by way of a bounded free list, which thrashes when the
+ * working set exceeds that size (Bacon, 3.3). monitor/recycling.h shows how.
  *
  *   lock word, flag word          entry of a thread's cache, 8 a thread
- *   +-----------------------+     +---------------+----------------------+
+ *   +-----------------------+     +---------------+-----------------------+
  *   | not the lock's: misc  |     | object        | monitor, as last seen |
- *   +-----------------------+     +---------------+----------------------+
+ *   +-----------------------+     +---------------+-----------------------+
  *
- * Where the sources are silent: a thread's cache has one line, direct-mapped by the object's
- * address; an entry may be old, and the monitor itself says whether it is still the object's. The
- * cache of monitors has 128, its free list 32 at most. Monitors return to the free list when it is
- * empty, not at release: a hit would be impossible otherwise. An operation by a thread that is not
- * in the monitor makes no monitor.
+ * Where the sources are silent: a thread's cache is direct-mapped by the object's address, one
+ * entry a line; an entry may be out of date, and the monitor itself says whether it is still the
+ * object's. The cache of monitors has 128, its free list 32 at most. Monitors return to the free
+ * list when it is empty, not at release: otherwise there could be no hit. An operation by a thread
+ * that is not in the monitor makes no monitor.
  */
 #ifndef LOCKCROSS_MONITOR_CACHE_H
 #define LOCKCROSS_MONITOR_CACHE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
 #include "monitor/recycling.h"
+#include "types.h"
 
 #define MONITOR_CACHE_ENTRIES 8
 
@@ -37,7 +43,7 @@ typedef struct {
     monitor_cache_entry_t entries[MONITOR_CACHE_ENTRIES];
 } __attribute__((aligned(LOCK_LINE))) monitor_cache_t;
 
-/* By thread, read and written by that thread alone. */
+/* By thread, which alone uses it. */
 extern monitor_cache_t monitor_caches[LOCK_MAX_THREADS];
 #ifdef LOCKCROSS_STORAGE
 monitor_cache_t monitor_caches[LOCK_MAX_THREADS];
@@ -49,7 +55,7 @@ static inline monitor_cache_entry_t *monitor_cache_entry(const lock_object_t *ob
     return &monitor_caches[self->tid - 1].entries[place];
 }
 
-/* Searches the table, enters what it finds or makes. */
+/* Enters the monitor that the table has for obj, or a new one. */
 LOCK_SLOW monitor_t *monitor_cache_enter_slow(lock_object_t *obj, lock_thread_t *self) {
     monitor_t *monitor;
     do {
@@ -63,7 +69,7 @@ LOCK_SLOW monitor_t *monitor_cache_enter_slow(lock_object_t *obj, lock_thread_t 
     return monitor;
 }
 
-static inline monitor_t *recycled_enter(lock_object_t *obj, lock_thread_t *self) {
+static inline monitor_t *monitor_cache_enter(lock_object_t *obj, lock_thread_t *self) {
     monitor_cache_entry_t *entry = monitor_cache_entry(obj, self);
     if (LOCK_LIKELY(entry->object == obj) &&
         LOCK_LIKELY(monitor_enter_of(entry->monitor, obj, self, false)))
@@ -71,7 +77,7 @@ static inline monitor_t *recycled_enter(lock_object_t *obj, lock_thread_t *self)
     return monitor_cache_enter_slow(obj, self);
 }
 
-/* Not by this thread's cache, where another object may have its place. */
+/* Finds a monitor whose place in this thread's cache another object may have. */
 LOCK_SLOW monitor_t *monitor_cache_held_slow(lock_object_t *obj, lock_thread_t *self) {
     latch_acquire(&monitor_table.latch);
     monitor_t *monitor = recycling_find(obj);
@@ -82,30 +88,14 @@ LOCK_SLOW monitor_t *monitor_cache_held_slow(lock_object_t *obj, lock_thread_t *
     return monitor;
 }
 
-static inline monitor_t *recycled_held(lock_object_t *obj, lock_thread_t *self) {
+static inline monitor_t *monitor_cache_held(lock_object_t *obj, lock_thread_t *self) {
     monitor_cache_entry_t *entry = monitor_cache_entry(obj, self);
     if (LOCK_LIKELY(entry->object == obj) && LOCK_LIKELY(monitor_serves(entry->monitor, obj, self)))
         return entry->monitor;
     return monitor_cache_held_slow(obj, self);
 }
 
-static inline lock_result_t monitor_cache_acquire(lock_object_t *obj, lock_thread_t *self) {
-    recycled_enter(obj, self);
-    return SUCCESS;
-}
-
-static inline lock_result_t monitor_cache_release(lock_object_t *obj, lock_thread_t *self) {
-    return recycled_release(obj, self);
-}
-
-static inline lock_result_t monitor_cache_wait(lock_object_t *obj, lock_thread_t *self) {
-    return recycled_wait(obj, self);
-}
-
-static inline lock_result_t monitor_cache_notify(lock_object_t *obj, lock_thread_t *self,
-                                                 uint32_t limit) {
-    return recycled_notify(obj, self, limit);
-}
+RECYCLED_JAVA(monitor_cache)
 
 static inline bool monitor_cache_is_idle(lock_object_t *obj) {
     const monitor_t *monitor = recycling_find(obj);

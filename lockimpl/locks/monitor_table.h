@@ -2,21 +2,27 @@
  * monitor_table: the monitor table of Kawachiya 2005, section 2.4.1, Figures 2.6 and 2.7.
  *
  * Objects have no field for the lock. A global table associates them with monitors, which are made
- * when an object is first used for a lock. Every lock function, release too, first looks the
+ * when an object is first used for a lock. Every lock function, even release, first looks the
  * monitor up, with the table's global lock held (lookup_monitor of monitor/monitor_table.h), and
- * then calls that of the monitor.
+ * then calls the monitor's function.
  *
  *    31                              0
  *   +---------------------------------+
  *   |  not the lock's: misc           |   the flag word is not the lock's either
  *   +---------------------------------+
  *
- * Where the source is silent: the table hashes by the object's address, 1024 buckets; its lock is a
- * spin lock, held for one search. As in the figure, a release of an object that was never acquired
- * makes its monitor, to find that it is not held.
+ * Where the source is silent: the table hashes the object's address into 1024 buckets; its lock is
+ * a spin lock, held for one search. As in the figure, a release of an object that was never
+ * acquired makes a monitor, only to find that it is not held.
  */
 #ifndef LOCKCROSS_LOCKS_MONITOR_TABLE_H
 #define LOCKCROSS_LOCKS_MONITOR_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "monitor/monitor.h"
+#include "types.h"
 
 #define MONITOR_POOL_SIZE 16384 /* every object that is ever used for a lock has a monitor */
 #include "monitor/monitor_table.h"

@@ -2,23 +2,27 @@
  * naive: the naive monitor of Kawachiya 2005, section 2.3.2, Figures 2.4 and 2.5.
  *
  * Every object's header contains a monitor, made with the object and used by nothing else: each of
- * the five functions of a Java lock calls that of the monitor and does no more.
+ * the five functions of a Java lock calls the monitor's function and does no more.
  *
  *   +-----------+-----------+------------------------------------------------+
  *   | lock word | flag word | monitor (monitor/monitor.h), 15 words           |
  *   +-----------+-----------+------------------------------------------------+
  *     not the lock's: misc    a header fills one line of LOCK_LINE bytes
  *
- * Where the source is silent: the monitor is the project's own, as under every bimodal lock, in
- * place of the operating system's (Figure 2.3). A monitor of zeros is a free one, so making an
- * object makes its monitor.
+ * Where the source is silent: the monitor is the suspend monitor under every bimodal lock here, not
+ * the operating system's (Figure 2.3). A monitor of zeros is a free one, so making an object makes
+ * its monitor.
  */
 #ifndef LOCKCROSS_NAIVE_H
 #define LOCKCROSS_NAIVE_H
 
-#include "monitor/monitor.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-#define LOCK_MONITOR_BYTES 0 /* none but the one in the object */
+#include "monitor/monitor.h"
+#include "types.h"
+
+#define LOCK_MONITOR_BYTES 0 /* there is none besides the one in the object */
 
 enum { naive_initial_word = 0, naive_tid_shift = 0, naive_misc_mask = -1 };
 

@@ -2,12 +2,12 @@
  * relaxed: the relaxed lock of Dice 2001, "Implementing Fast Java Monitors with Relaxed-Locks";
  * Kawachiya 2005, section 7.4 (one sentence: atomics at acquisitions only).
  *
- * The paper's: one word in the object header; one CAS to acquire and no atomic to release, if
+ * From the paper: one word in the object header; one CAS to acquire and no atomic to release, if
  * nobody contends. A contender inflates the lock itself, on behalf of its holder. The release is a
- * load, a comparison and a plain store, so it may overwrite an inflation that came in between: a
- * race that is admitted. The monitor is then stranded, no word names it; the threads that wait on
- * it find that out and begin again. Speculative deflation: a monitor that nobody needs is given up
- * at its last exit, though other threads may be on their way to it; they find that out too.
+ * load, a comparison and a plain store, so it may overwrite an inflation that came in between: this
+ * race is accepted. The monitor is then stranded, no word names it; the threads that wait on it
+ * notice that and begin again. Speculative deflation: a monitor that nobody needs is given up at
+ * its last exit, even if other threads are on their way to it; they notice that too.
  *
  *    31 30           16 15        8 7        0
  *   +--+---------------+-----------+----------+
@@ -17,21 +17,30 @@
  *   +--+---------------------------+----------+
  *   shape
  *
- * Why it is safe: what a monitor says holds only while the word names it (named_monitor.h). The
- * word changes under the monitor's latch, but for the stale stores of the one thread that held the
- * flat lock when it was inflated; until that thread has released it, in whichever form, the monitor
- * names it as its holder, so nobody else is let in.
+ * Why it is safe: a monitor is valid only while the word names it (named_monitor.h). The word
+ * changes under the monitor's latch, except by the stale stores of the one thread that held the
+ * flat lock when it was inflated. Until that thread has released the lock, in whichever form, the
+ * monitor names it as its holder, so nobody else enters.
  *
- * The paper's abstract says what the lock does; how is reconstructed here, with HotSpot's monitors
- * in mind, which descend from it. Choices: the word has the thin lock's fields. The thread that
- * inflates is responsible for the monitor: until the holder has left it, that thread looks at the
- * word again and again, where a system would wait for a limited time; the others park. When a
- * monitor is given up is in named_monitor.h.
+ * The paper's abstract says what the lock does; how it does it is reconstructed here, after
+ * HotSpot's monitors, which descend from it. Choices: the word has the thin lock's fields. The
+ * thread that inflates is responsible for the monitor: until the holder has left it, that thread
+ * looks at the word again and again, where a real system would wait for a limited time; the others
+ * park. named_monitor.h says when a monitor is given up.
  */
 #ifndef LOCKCROSS_RELAXED_H
 #define LOCKCROSS_RELAXED_H
 
-#include "locks/named_monitor.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
+#include "monitor/park.h"
+#include "monitor/processor.h"
+#include "parts/named_monitor.h"
+#include "types.h"
 
 #define RELAXED_TID_SHIFT 16
 #define RELAXED_COUNT 0x0000ff00u
@@ -50,16 +59,17 @@ static inline bool relaxed_is_mine(uint32_t word, const lock_thread_t *self) {
     return ((word ^ self->tid_field) & ~(RELAXED_COUNT | NAMED_MISC)) == 0;
 }
 
-/* With the latch held: the flat lock, held as `word` says, becomes the monitor. Fails if the word
- * has changed. */
+/* With the latch held: turns the flat lock, held as `word` says, into the monitor. Fails if the
+ * word has changed. */
 static inline bool relaxed_inflate(lock_object_t *obj, monitor_t *monitor, uint32_t word) {
     store_rlx_u32(&monitor->holder, word >> RELAXED_TID_SHIFT);
     monitor->recursion = (word & RELAXED_COUNT) / RELAXED_COUNT_ONE + 1;
     return cas_acq_rel_u32(&obj->lock_word, word, named_word(monitor, word));
 }
 
-/* The responsible thread: it inflated the lock on behalf of `holder`, and waits outside the queue
- * until that has left the monitor, or the monitor is stranded; then it sends the queue on. */
+/* Called by the responsible thread, which has inflated the lock on behalf of `holder`: waits
+ * outside the queue until `holder` has left the monitor, or the monitor is stranded; then it wakes
+ * the whole queue. */
 LOCK_SLOW void relaxed_watch(lock_object_t *obj, monitor_t *monitor, uint32_t holder,
                              lock_thread_t *self) {
     charge(CHARGE_PARK);
@@ -74,7 +84,7 @@ LOCK_SLOW void relaxed_watch(lock_object_t *obj, monitor_t *monitor, uint32_t ho
 }
 
 /* One attempt of a thread that does not hold the lock, flat or through the monitor. If it has to
- * wait, it does so and has failed. */
+ * wait, it does so once and fails. */
 static inline bool relaxed_try_enter(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self,
                                      bool waited) {
     latch_acquire(&monitor->latch);
@@ -91,7 +101,7 @@ static inline bool relaxed_try_enter(lock_object_t *obj, monitor_t *monitor, loc
     return named_take(monitor, self, waited);
 }
 
-/* With the flat lock held by `self`: now it is a monitor, by this thread or by a contender. */
+/* With the flat lock held by `self`: inflates it, unless a contender has done so. */
 LOCK_SLOW monitor_t *relaxed_inflate_mine(lock_object_t *obj) {
     monitor_t *monitor = lookup_monitor(obj);
     latch_acquire(&monitor->latch);
@@ -130,7 +140,7 @@ static inline lock_result_t relaxed_acquire(lock_object_t *obj, lock_thread_t *s
     if (LOCK_LIKELY(relaxed_is_free(word))) {
         if (LOCK_LIKELY(cas_acq_u32(&obj->lock_word, word, word | self->tid_field)))
             return SUCCESS;
-    } else if ((word ^ self->tid_field) < RELAXED_COUNT) { /* mine, and the count is not full */
+    } else if ((word ^ self->tid_field) < RELAXED_COUNT) { /* held by `self`, count not full */
         store_rlx_u32(&obj->lock_word, word + RELAXED_COUNT_ONE);
         return SUCCESS;
     }

@@ -2,16 +2,15 @@
  * renouncement: the renouncement lock of Odaira and Hiraki (slide Renouncement Lock).
  *
  * A release with threads in the queue frees the lock and wakes the first of them, which competes
- * for it again. The releasing thread goes on, and mostly has the lock again before the woken one
- * runs: there is virtually no switch, and no fairness. Lock word, and where the source is silent:
- * queued_core.h.
+ * for it again. The releasing thread continues, and mostly has the lock again before the woken one
+ * runs: there is virtually no switch, and no fairness. queued_core.h has the lock word and the
+ * choices where the source is silent.
  */
 #ifndef LOCKCROSS_RENOUNCEMENT_H
 #define LOCKCROSS_RENOUNCEMENT_H
 
-#define QUEUED_HANDOVER 0
-
-#include "locks/queued_core.h"
+#include "parts/queued_core.h"
+#include "types.h"
 
 static inline lock_result_t renouncement_acquire(lock_object_t *obj, lock_thread_t *self) {
     return queued_acquire(obj, self);

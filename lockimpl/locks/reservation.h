@@ -3,9 +3,9 @@
  * lock as in section 5.5.1, Figures 5.9 and 5.10.
  *
  * A new object is reserved anonymously; its first acquirer makes the reservation specific with one
- * CAS and is its owner. The owner acquires and releases by plain loads and stores of the word: no
- * atomic, no fence. Another thread stops the owner, clears the LRV (lock reserved) bit, and resumes
- * it; from then on, for ever, the lock is a tasuki lock.
+ * CAS and becomes its owner. The owner acquires and releases by plain loads and stores of the word,
+ * without atomics and fences. Another thread stops the owner, clears the LRV (lock reserved) bit,
+ * and resumes it; from then on the lock remains a tasuki lock.
  *
  *    31 30           16 15      9  8  7        0
  *   +--+---------------+---------+---+----------+
@@ -17,30 +17,29 @@
  *   +--+-------------------------+---+----------+
  *   shape                         LRV
  *
- * From a load of the word to the store that rests on it is an unsafe region: the owner must not be
- * stopped inside it, or must start it again. Variants, in cancellation (reservation_cancel.h):
- * handshake, the default; suspend; signal; predicated; and in policy: creator.
+ * From a load of the word to the store that depends on it there is an unsafe region: the owner must
+ * not be stopped inside it, or must start it again. The variants handshake (the default), suspend,
+ * signal and predicated differ in how a reservation is cancelled (reservation_cancel.h). The
+ * variant creator differs in policy: the lock is reserved for the thread that creates the object,
+ * from the start (5.5.3); in the others for the initial locker (5.3.1).
+ *
  * A held lock's word in the base mode is the same word without the LRV bit (footnote 10), so the
- * base's rcnt is 1 when the lock is held once. Wait and a full rcnt cancel one's own reservation,
- * without a stop. Policy: initial locker (5.3.1); in variant creator the lock is reserved for the
- * thread that creates the object, from the start (5.5.3).
+ * base's rcnt is 1 when the lock is held once. Before a wait, and when rcnt is full, the owner
+ * cancels its own reservation, and nobody is stopped.
  */
 #ifndef LOCKCROSS_RESERVATION_H
 #define LOCKCROSS_RESERVATION_H
 
-#define SPIN_SHAPE 0x80000000u
-#define SPIN_MONITOR_SHIFT 9
-#define SPIN_COUNT 0x0000fe00u
-#define SPIN_COUNT_ONE 0x00000200u
-#define SPIN_COUNT_FIRST SPIN_COUNT_ONE
-#define RESERVATION_LRV 0x00000100u
-#define RESERVATION_TID 0x7fff0000u
+#include <stdbool.h>
+#include <stdint.h>
 
-#define RESERVATION_BY_SIGNAL                                                                      \
-    (LOCKCROSS_VARIANT_SUSPEND || LOCKCROSS_VARIANT_SIGNAL || LOCKCROSS_VARIANT_PREDICATED)
-#if LOCKCROSS_VARIANT_PREDICATED
-#define RESTARTABLE_PREDICATED
-#endif
+#include "arch/arch.h"
+#include "parts/reservation_cancel.h"
+#include "parts/reservation_word.h"
+#include "parts/tasuki_acquire.h"
+#include "parts/tasuki_core.h"
+#include "parts/tasuki_spin.h"
+#include "types.h"
 #if RESERVATION_BY_SIGNAL
 #include "arch/restartable.h"
 #endif
@@ -49,8 +48,6 @@
 #define LOCK_WORD_CREATED_BY(thread)                                                               \
     (RESERVATION_LRV | (uint32_t)((thread) - lock_threads + 1) << reservation_tid_shift)
 #endif
-
-#include "locks/tasuki_spin.h"
 
 enum {
     reservation_initial_word = RESERVATION_LRV,
@@ -63,9 +60,7 @@ static inline bool reservation_is_mine(uint32_t word, const lock_thread_t *self)
     return ((word ^ (self->tid_field | RESERVATION_LRV)) & ~(SPIN_COUNT | SPIN_MISC)) == 0;
 }
 
-#include "locks/reservation_cancel.h"
-
-/* Cancels the reservation, which was for the thread of `word`. */
+/* Cancels the reservation for the thread in `word`. */
 LOCK_SLOW void reservation_unreserve(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
     reservation_cancel(obj, self, &lock_threads[(word & RESERVATION_TID) / (1u << 16) - 1]);
 }
@@ -77,15 +72,15 @@ LOCK_SLOW lock_result_t reservation_acquire_slow(lock_object_t *obj, lock_thread
             return SUCCESS;
         word = load_rlx_u32(&obj->lock_word);
     }
-    if (word & RESERVATION_LRV) /* another thread's, or mine with a full rcnt */
+    if (word & RESERVATION_LRV) /* another thread's, or this thread's with a full rcnt */
         reservation_unreserve(obj, self, word);
     return spin_or_core_acquire(obj, self, load_rlx_u32(&obj->lock_word));
 }
 
 #if RESERVATION_BY_SIGNAL
 
-/* The owner's way, an unsafe region: adds `add` to the word if the lock is reserved for `self` and
- * its rcnt is not `except`. Says whether; `seen` is what the word was. */
+/* The owner's path, an unsafe region: adds `add` to the word if the lock is reserved for `self` and
+ * its rcnt is not `except`. Returns whether it did; `seen` is the old word. */
 static inline __attribute__((always_inline)) bool reservation_add(lock_object_t *obj,
                                                                   lock_thread_t *self,
                                                                   uint32_t except, uint32_t add,
@@ -129,7 +124,7 @@ static inline lock_result_t reservation_release(lock_object_t *obj, lock_thread_
     order_compiler();
     uint32_t word = load_rlx_u32(&obj->lock_word); /* the unsafe region begins */
     if (!LOCK_LIKELY(reservation_is_mine(word, self)))
-        return core_release(obj, self, word); /* no base lock is held, if another's reservation */
+        return core_release(obj, self, word); /* of another's reservation: holds no base lock */
     if (!LOCK_LIKELY((word & SPIN_COUNT) != 0))
         return ILLEGAL_STATE;
     store_rlx_u32(&obj->lock_word, word - SPIN_COUNT_ONE); /* and ends */

@@ -2,10 +2,10 @@
  * revocable: the revocable monitors of Welc, Hosking and Jagannathan 2004, sections 2 to 4.
  *
  * The acquirer's CAS deposits its priority in the object header. A thread that finds the monitor
- * held by a lower-priority one asks for revocation and waits; the holder rolls its section back at
- * its next yield point (revocable_sections.h) and hands the monitor over. Queues are prioritized:
- * a release schedules the thread of the highest priority, among equals the one that has waited
- * longest.
+ * held by a thread of lower priority asks for revocation and waits; the holder rolls its section
+ * back at its next yield point (revocable_sections.h) and hands the monitor over. Queues are
+ * prioritized: a release schedules the thread of the highest priority, and among equals the one
+ * that has waited longest.
  *
  *    31  30  29       16 15        8 7        0     31                 0
  *   +---+---+-----------+-----------+----------+   +--------------------+
@@ -13,153 +13,45 @@
  *   +---+---+-----------+-----------+----------+   +--------------------+
  *             lock word, 0 when free                     flag word
  *   W  threads are queued          R  the holder is asked to roll back
- *   extra[0]  who has released this monitor within an open section (revocable_sections.h)
+ *   extra[0]  which thread has released this monitor within an open section (revocable_state.h)
  *
  * W and R are set under the latch of the object's suspend monitor (monitor_table.h), which has the
  * queues. A release of a marked word makes the head of the queue its holder at once, so that
- * "it is allowed to acquire the monitor" whoever else comes; so the word is marked exactly while
- * somebody is queued.
+ * "it is allowed to acquire the monitor" whichever thread arrives; so the word is marked exactly
+ * while a thread is queued.
  *
  * Variant `unmodified`: the same monitor and queues without revocation and without write barriers,
  * the "unmodified VM" that section 4 compares with.
  *
- * Where the source is silent: the monitor is one CAS each way, not Jikes RVM's thin lock with its
- * nest count; it is the same in both variants. A thread that waits for a second monitor rolls back
- * when it has got it. A plain lock_acquire cannot be begun again: what is held by it alone is never
- * revoked.
+ * Where the source is silent: the monitor takes one CAS each way, instead of Jikes RVM's thin lock
+ * with its nest count; it is the same in both variants. A thread that waits for a second monitor
+ * rolls back once it has got it. A plain lock_acquire cannot be begun again, so a monitor held by
+ * it alone is never revoked.
  */
 #ifndef LOCKCROSS_REVOCABLE_H
 #define LOCKCROSS_REVOCABLE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
+#include "monitor/processor.h"
+#include "parts/revocable_monitor.h"
+#include "types.h"
+#ifndef LOCKCROSS_VARIANT_UNMODIFIED
+#include "parts/revocable_sections.h"
+#endif
 
 enum { revocable_initial_word = 0, revocable_tid_shift = 0, revocable_misc_mask = 0 };
 
-#define REVOCABLE_WAITERS 0x80000000u
-#define REVOCABLE_ASKED 0x40000000u
-#define REVOCABLE_PRIORITY_SHIFT 8
-#define REVOCABLE_TID 0x000000ffu
-
-#ifdef LOCKCROSS_VARIANT_UNMODIFIED
-enum { REVOCABLE_REVOKES = 0 };
-static inline void revocable_ask(lock_thread_t *thread) { (void)thread; }
-static inline void revocable_pin(lock_thread_t *self) { (void)self; }
-static inline void revocable_depend(lock_object_t *obj, lock_thread_t *self) {
-    (void)obj, (void)self;
-}
-#else
-enum { REVOCABLE_REVOKES = 1 };
-#include "locks/revocable_sections.h"
-#endif
-
-/* What `self` writes into a free lock word. By thread; written while it holds nothing. */
-typedef struct {
-    uint32_t word;
-} __attribute__((aligned(LOCK_LINE))) revocable_deposit_t;
-extern revocable_deposit_t revocable_deposits[LOCK_MAX_THREADS];
-#ifdef LOCKCROSS_STORAGE
-revocable_deposit_t revocable_deposits[LOCK_MAX_THREADS];
-#endif
-
-static inline uint32_t revocable_word(const lock_thread_t *thread) {
-    return revocable_deposits[thread->tid - 1].word;
-}
-
-static inline uint32_t revocable_priority(uint32_t word) {
-    return word >> REVOCABLE_PRIORITY_SHIFT & 0xff;
-}
-
-static inline void revocable_deposit(lock_thread_t *self, uint32_t priority) {
-    revocable_deposits[self->tid - 1].word = self->tid | priority << REVOCABLE_PRIORITY_SHIFT;
-}
-#define LOCK_ON_THREAD_INIT(self, index) revocable_deposit(self, PROCESSOR_PRIORITY_USUAL)
+#define LOCK_ON_THREAD_INIT(self, index) revocable_deposit(self, PROCESSOR_PRIORITY_DEFAULT)
 
 #define LOCK_HAS_PRIORITIES 1
 static inline void lock_set_priority(lock_thread_t *self, uint32_t priority) {
     processor_set_priority(self, priority);
     revocable_deposit(self, priority);
-}
-
-static inline bool revocable_is_mine(uint32_t word, const lock_thread_t *self) {
-    return (word & REVOCABLE_TID) == self->tid;
-}
-
-/* Whether the holder, by the word, must give way to `self`. */
-static inline bool revocable_is_inversion(uint32_t word, const lock_thread_t *self) {
-    return REVOCABLE_REVOKES && revocable_priority(word) < revocable_priority(revocable_word(self));
-}
-
-/* With the latch held: behind all of its priority and above. */
-static inline void revocable_enqueue(monitor_t *monitor, lock_thread_t *thread) {
-    uint32_t priority = revocable_priority(revocable_word(thread));
-    lock_thread_t **link = &monitor->entry.head;
-    while (*link && revocable_priority(revocable_word(*link)) >= priority)
-        link = &(*link)->next;
-    thread->next = *link;
-    if (!*link)
-        monitor->entry.tail = thread;
-    *link = thread;
-}
-
-/* Marks a word that another thread holds, with R if that is of lower priority. What the word was;
- * 0: it was free, and is now held by `self`. */
-static inline uint32_t revocable_mark(lock_object_t *obj, lock_thread_t *self) {
-    for (;;) {
-        uint32_t word = load_rlx_u32(&obj->lock_word);
-        uint32_t marked = word | REVOCABLE_WAITERS;
-        if (word == 0)
-            marked = revocable_word(self);
-        else if (revocable_is_inversion(word, self))
-            marked |= REVOCABLE_ASKED;
-        if (word == marked || cas_acq_rel_u32(&obj->lock_word, word, marked))
-            return word;
-    }
-}
-
-LOCK_SLOW void revocable_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
-    uint32_t word = load_rlx_u32(&obj->lock_word);
-    if (revocable_is_mine(word, self)) {
-        store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) + 1);
-        return;
-    }
-    monitor_t *monitor = lookup_monitor(obj);
-    latch_acquire(&monitor->latch);
-    word = revocable_mark(obj, self);
-    if (word != 0)
-        revocable_enqueue(monitor, self);
-    latch_release(&monitor->latch);
-    if (word == 0)
-        return;
-    if (revocable_is_inversion(word, self))
-        revocable_ask(&lock_threads[(word & REVOCABLE_TID) - 1]);
-    park(self); /* a release made `self` the holder */
-}
-
-/* Acquires as a section or as a plain acquisition do. */
-static inline void revocable_take(lock_object_t *obj, lock_thread_t *self) {
-    if (!LOCK_LIKELY(cas_acq_u32(&obj->lock_word, 0, revocable_word(self))))
-        revocable_acquire_slow(obj, self);
-    revocable_depend(obj, self);
-}
-
-/* The outermost release of a marked word. */
-LOCK_SLOW void revocable_hand_over(lock_object_t *obj) {
-    monitor_t *monitor = lookup_monitor(obj);
-    latch_acquire(&monitor->latch);
-    lock_thread_t *next = queue_take(&monitor->entry);
-    uint32_t mark = monitor->entry.head ? REVOCABLE_WAITERS : 0;
-    store_rel_u32(&obj->lock_word, revocable_word(next) | mark);
-    latch_release(&monitor->latch);
-    unpark(next);
-}
-
-/* Undoes one acquisition of a monitor that `self` holds. */
-static inline void revocable_give(lock_object_t *obj, lock_thread_t *self) {
-    uint32_t recursions = load_rlx_u32(&obj->flag);
-    if (!LOCK_LIKELY(recursions == 0))
-        store_rlx_u32(&obj->flag, recursions - 1);
-    else if (!LOCK_LIKELY(cas_acq_rel_u32(&obj->lock_word, revocable_word(self), 0)))
-        revocable_hand_over(obj);
 }
 
 static inline lock_result_t revocable_acquire(lock_object_t *obj, lock_thread_t *self) {
@@ -175,20 +67,6 @@ static inline lock_result_t revocable_release(lock_object_t *obj, lock_thread_t 
     return SUCCESS;
 }
 
-/* Leaves the monitor, which `self` holds, until it is notified and has it again. */
-LOCK_SLOW void revocable_leave(lock_object_t *obj, lock_thread_t *self) {
-    uint32_t recursions = load_rlx_u32(&obj->flag);
-    monitor_t *monitor = lookup_monitor(obj);
-    latch_acquire(&monitor->latch);
-    queue_append(&monitor->waiting, self);
-    latch_release(&monitor->latch);
-    store_rlx_u32(&obj->flag, 0);
-    revocable_give(obj, self);
-    park(self); /* a notification queued it, a release made it the holder */
-    store_rlx_u32(&obj->flag, recursions);
-    revocable_depend(obj, self);
-}
-
 static inline lock_result_t revocable_wait(lock_object_t *obj, lock_thread_t *self) {
     if (!revocable_is_mine(load_rlx_u32(&obj->lock_word), self))
         return ILLEGAL_STATE;
@@ -197,8 +75,8 @@ static inline lock_result_t revocable_wait(lock_object_t *obj, lock_thread_t *se
     return SUCCESS;
 }
 
-/* Ends up to `limit` waits, longest first. A section that is rolled back afterwards has caused a
- * spurious wake-up, which Java allows (2.2): nothing is pinned. */
+/* Ends up to `limit` waits, longest first. If the section is rolled back afterwards, it has caused
+ * a spurious wake-up, which Java allows (2.2): nothing is pinned. */
 LOCK_SLOW lock_result_t revocable_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
     if (!revocable_is_mine(load_rlx_u32(&obj->lock_word), self))
         return ILLEGAL_STATE;

@@ -1,10 +1,10 @@
 /*
  * tasuki: the tasuki lock of Kawachiya 2005, section 4.5, Figure 4.7.
  *
- * Flat as the thin lock: one CAS to acquire, one store to release, and then one test of the FLC
- * bit, which contenders set instead of busy-waiting. Inflated the lock is a monitor, and it is
- * deflated when the contention is over. The algorithm is in tasuki_core.h, the flat lock in
- * tasuki_spin.h.
+ * Flat, it is like the thin lock: one CAS to acquire, one store to release, and then one test of
+ * the FLC bit, which contenders set instead of busy-waiting. Inflated, it is a monitor, and it is
+ * deflated when the contention is over. tasuki_core.h has the algorithm, tasuki_spin.h the flat
+ * lock.
  *
  *    31 30           16 15        8 7        0         31             1  0
  *   +--+---------------+-----------+----------+       +----------------+--+
@@ -14,20 +14,21 @@
  *   +--+---------------------------+----------+
  *   shape                    count = acquisitions - 1
  *
- * Where the source is silent: the word is loaded once and tested, free or held by me, before the
- * CAS is tried, so that a nested acquisition has no atomic: Table 5.4 gives it the cost of an
- * acquisition without one. Deflation policy: nowait objects only (4.6).
+ * Where the source is silent: the word is loaded once, and tested whether it is free or held by
+ * this thread before the CAS is tried, so that a nested acquisition has no atomic: Table 5.4 gives
+ * it the cost of an acquisition without one. Deflation policy: nowait objects only (4.6).
  */
 #ifndef LOCKCROSS_TASUKI_H
 #define LOCKCROSS_TASUKI_H
 
-#define SPIN_SHAPE 0x80000000u
-#define SPIN_MONITOR_SHIFT 8
-#define SPIN_COUNT 0x0000ff00u
-#define SPIN_COUNT_ONE 0x00000100u
-#define SPIN_COUNT_FIRST 0u
+#include <stdbool.h>
+#include <stdint.h>
 
-#include "locks/tasuki_spin.h"
+#include "arch/arch.h"
+#include "parts/tasuki_acquire.h"
+#include "parts/tasuki_core.h"
+#include "parts/tasuki_spin.h"
+#include "types.h"
 
 enum { tasuki_initial_word = 0, tasuki_tid_shift = 16, tasuki_misc_mask = SPIN_MISC };
 

@@ -4,8 +4,8 @@
  * Flat, the lock is acquired by one CAS that puts the thread's identifier into a zero field, and
  * released by a store: only the holder ever changes the word. The holder counts its nested
  * acquisitions in the word. A contender spins until it can acquire the flat lock itself, then
- * inflates it: from then on, for ever, the word names a suspend monitor. A nest count that is full
- * and a wait inflate too.
+ * inflates it: from then on the word names a suspend monitor, and the lock never deflates. A wait
+ * and a full nest count inflate it too.
  *
  *    31 30           16 15        8 7        0
  *   +--+---------------+-----------+----------+
@@ -15,31 +15,37 @@
  *   +--+---------------------------+----------+
  *   shape
  *
- * The order of tests is the paper's: the CAS first, then the nested case (2.3.1, 2.3.3). The misc
- * bits belong to others and are preserved. Where the sources are silent: the inflation loop spins
- * on loads with cpu_relax between its attempts.
+ * The order of tests is the paper's: the CAS first, then the nested case (2.3.1, 2.3.3). The lock
+ * keeps the misc bits, which belong to others. Where the sources are silent: the inflation loop
+ * spins on loads with cpu_relax between its attempts.
  *
- * Variants: those of Bacon, section 3.5 and Figure 6, which differ in the flat lock alone. There
- * each but the first is a change of the one before it.
- *   inline     "Inline": inlined into the loop, for a uniprocessor: no orders
- *   fn_call    "FnCall": one routine to lock and one to unlock, called
- *   mp_sync    "MP Sync": with isync behind the lock and sync at the unlock, for multiprocessors
- *   dynamic    "ThinLock": each operation tests on what it runs, and is fn_call's or mp_sync's
+ * Variants: those of Bacon, section 3.5 and Figure 6, which differ only in the flat lock. There
+ * each but the first is a change of the one before it. inline     "Inline": inlined into the loop,
+ * for a uniprocessor: no orders fn_call    "FnCall": one routine to lock and one to unlock, called
+ *   mp_sync    "MP Sync": with isync after the lock and sync at the unlock, for multiprocessors
+ *   dynamic    "ThinLock": each operation tests the processor, then does as fn_call or mp_sync
  *   unlk_cas   "UnlkC&S": as dynamic, and unlocks by a CAS
- * The default, inline_mp, is "Inline" with each ISA's usual orders, acquire and release, instead of
- * none: on x86-64, which needs none, the same code. Without orders, inline and fn_call are for one
- * processor where the ISA is weakly ordered. "NOP" is the lock null.
+ * The default, inline_mp, is "Inline" with the acquire and release orders of each ISA; on x86-64,
+ * which needs none, it is the same code. Without orders, inline and fn_call are for one processor
+ * where the ISA is weakly ordered. "NOP" is the lock null.
  *
- * Choices: sync stands in front of the unlocking store, where the architecture needs it; the paper
- * says behind. Elsewhere than on POWER the ISA's full fence takes its place, and the acquiring CAS
- * that of isync. Nested operations have no orders. The processor is taken for a multiprocessor when
- * the program has two threads or more, which is found out at its start. UnlkC&S unlocks by a CAS in
- * the nested case too.
+ * Choices: sync comes before the unlocking store, where the architecture needs it; the paper says
+ * after. On other ISAs than POWER the full fence takes its place, and the acquiring CAS that of
+ * isync. Nested operations have no orders. The processor counts as a multiprocessor if the program
+ * has two threads or more, which is known at its start. UnlkC&S unlocks by a CAS in the nested case
+ * too.
  */
 #ifndef LOCKCROSS_THIN_H
 #define LOCKCROSS_THIN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
+#include "monitor/processor.h"
+#include "types.h"
 
 #define THIN_SHAPE 0x80000000u
 #define THIN_COUNT 0x0000ff00u
@@ -66,7 +72,7 @@ static inline monitor_t *thin_monitor(uint32_t word) {
 }
 
 #if THIN_TESTED
-/* On a line of its own, since every operation reads it. */
+/* On a cache line of its own, since every operation reads it. */
 typedef struct {
     volatile uint32_t is_multiprocessor;
 } __attribute__((aligned(LOCK_LINE))) thin_machine_t;
@@ -80,15 +86,8 @@ static inline bool thin_is_multiprocessor(void) {
     return load_rlx_u32(&thin_machine.is_multiprocessor);
 }
 
-/* At the start, for one thread after another. */
+/* Called at the start, for one thread after another. */
 #define LOCK_ON_THREAD_INIT(self, index) store_rlx_u32(&thin_machine.is_multiprocessor, (index) > 0)
-
-#elif THIN_UNORDERED && ARCH_WEAKLY_ORDERED
-#define LOCK_ON_PROCESSORS(count)                                                                  \
-    do {                                                                                           \
-        if ((count) > 1)                                                                           \
-            lock_fatal("a thin lock without orders is for one processor on this ISA");             \
-    } while (0)
 #endif
 
 /* The CAS of the lock. */
@@ -102,13 +101,13 @@ static inline bool thin_cas(lock_object_t *obj, uint32_t word, uint32_t taken) {
     return cas_acq_u32(&obj->lock_word, word, taken);
 }
 
-/* The store of an unlock on a uniprocessor: the compiler alone could move anything behind it. */
+/* The store of an unlock on a uniprocessor, where only the compiler could move anything past it. */
 static inline void thin_free_unordered(lock_object_t *obj, uint32_t freed) {
     order_compiler();
     store_rlx_u32(&obj->lock_word, freed);
 }
 
-/* The store of an unlock. None but the holder changes the word, so a CAS cannot fail. */
+/* The store of an unlock. Only the holder changes the word, so a CAS cannot fail. */
 static inline void thin_free(lock_object_t *obj, uint32_t word, uint32_t freed) {
     (void)word;
 #if THIN_UNORDERED
@@ -144,7 +143,7 @@ static inline bool thin_is_mine(uint32_t word, const lock_thread_t *self) {
     return ((word ^ self->tid_field) & ~(THIN_COUNT | THIN_MISC)) == 0;
 }
 
-/* With the flat lock held by `self`: from now on it is a monitor, entered `holds` times. */
+/* With the flat lock held by `self`: makes it a monitor, entered `holds` times. */
 LOCK_SLOW monitor_t *thin_inflate(lock_object_t *obj, lock_thread_t *self, uint32_t holds) {
     monitor_t *monitor = lookup_monitor(obj);
     monitor_enter(monitor, self);
@@ -178,7 +177,7 @@ THIN_ROUTINE lock_result_t thin_acquire(lock_object_t *obj, lock_thread_t *self)
     if (LOCK_LIKELY(thin_cas(obj, misc, misc | self->tid_field)))
         return SUCCESS;
     uint32_t word = load_rlx_u32(&obj->lock_word);
-    if ((word ^ self->tid_field) < THIN_COUNT) { /* held by me, and the count is not full */
+    if ((word ^ self->tid_field) < THIN_COUNT) { /* held by `self`, and the count is not full */
         store_rlx_u32(&obj->lock_word, word + THIN_COUNT_ONE);
         return SUCCESS;
     }

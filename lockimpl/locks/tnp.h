@@ -2,19 +2,19 @@
  * tnp: temporally non-preemption (Edler et al. 1988), in all locks, of Odaira and Hiraki (slides
  * Temporally Non-Preemption, Instrumentation Code).
  *
- * Before every acquisition the thread forbids the end of its time slice, after the release it
- * permits it again; a slice that ended meanwhile ends then. So with one core a thread is not
- * switched out inside a section, unless it waits, and no other ever finds the lock held: one switch
- * a time slice. The price is the instrumentation (monitor/processor.h) of every pair, contended or
- * not. Under it is the renouncement lock (queued_core.h); where processors are not shared there is
- * nothing to forbid, and it is just that.
+ * Before every acquisition the thread forbids the end of its time slice, and after the release it
+ * permits it again; a slice that should have ended meanwhile ends then. So on one core a thread is
+ * not switched out inside a section, unless it waits, and no other thread ever finds the lock held:
+ * there is one switch a time slice. The price is the instrumentation (monitor/processor.h) of every
+ * pair, contended or not. The lock underneath is the renouncement lock (queued_core.h); where
+ * processors are not shared there is nothing to forbid, and it is only that.
  */
 #ifndef LOCKCROSS_TNP_H
 #define LOCKCROSS_TNP_H
 
-#define QUEUED_HANDOVER 0
-
-#include "locks/queued_core.h"
+#include "monitor/processor.h"
+#include "parts/queued_core.h"
+#include "types.h"
 
 static inline lock_result_t tnp_acquire(lock_object_t *obj, lock_thread_t *self) {
     processor_forbid_switch(self);

@@ -3,25 +3,29 @@
  * only for locks that run-time statistics find contended.
  *
  * The lock is the renouncement lock (queued_core.h) with a statistic: how often a thread found it
- * held and was about to park. From TNP_THRESHOLD on the T bit stands in its lock word for good, and
- * from then on an acquisition forbids the end of the time slice first, as in tnp.h. The fast paths
- * are those of the base lock, to the instruction: a word with T is none that they know, so TNP
- * costs an uncontended lock nothing. That stands for the compiler of the source, which instruments
- * the methods with contended locks anew. A hold knows from the flag word whether it forbade (a lock
- * may become contended while it is held).
+ * held and was about to park. From TNP_THRESHOLD on, the T bit stays set in its lock word, and an
+ * acquisition first forbids the end of the time slice, as in tnp.h. The fast paths are those of the
+ * base lock, to the instruction: they do not recognize a word with T, so TNP costs an uncontended
+ * lock nothing. This takes the place of the source's compiler, which recompiles methods with
+ * contended locks. The flag word says whether the current hold has forbidden switches, since a lock
+ * may become contended while it is held.
  *
- *   extra[0]: the statistic, under the latch of the monitor
+ *   extra[0]: the statistic, guarded by the latch of the monitor
  *
- * Where the source is silent: the threshold, and that the choice is never taken back.
+ * Where the source is silent: the threshold, and that the choice is never reversed.
  */
 #ifndef LOCKCROSS_TNP_SELECTIVE_H
 #define LOCKCROSS_TNP_SELECTIVE_H
 
-#define TNP_THRESHOLD 4
-#define QUEUED_HANDOVER 0
-#define QUEUED_CONTENDED(obj) ((obj)->extra[0]++, (obj)->extra[0] >= TNP_THRESHOLD ? QUEUED_TNP : 0)
+#include <stdint.h>
 
-#include "locks/queued_core.h"
+#include "arch/arch.h"
+#include "monitor/processor.h"
+#include "types.h"
+
+#define TNP_THRESHOLD 4
+#define QUEUED_CONTENDED(obj) ((obj)->extra[0]++, (obj)->extra[0] >= TNP_THRESHOLD ? QUEUED_TNP : 0)
+#include "parts/queued_core.h"
 
 LOCK_SLOW lock_result_t tnp_selective_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = load_rlx_u32(&obj->lock_word);

@@ -2,11 +2,11 @@
  * to_lock: TO-Lock, Ogasawara, Komatsu and Nakatani 2004, "TO-Lock: Removing Lock Overhead Using
  * the Owners' Temporal Locality"; Kawachiya 2005, section 7.4.
  *
- * The lock is reserved for its owner, which acquires and releases it with simple instructions; a
- * reservation is not cancelled, as in reservation.h, nor kept for ever, as in asym_tasuki.h: the
- * thread that comes next becomes the owner. The paper could not be had; what stands here is what
- * its abstract, Kawachiya's sentences and the claims of the patent application (US 2006/0090168)
- * say of it: the owner compares the owner's identifier with its own, raises a flag, and looks again
+ * The lock is reserved for its owner, which acquires and releases it with simple instructions. A
+ * reservation is neither cancelled, as in reservation.h, nor permanent, as in asym_tasuki.h: the
+ * thread that comes next becomes the owner. The paper could not be obtained. The abstract,
+ * sentences of Kawachiya's and the claims of the patent application (US 2006/0090168) say this
+ * much: the owner compares the owner's identifier with its own, raises a flag, and checks again
  * whether the ownership has gone; another thread announces that the ownership is to end, waits
  * until the owner is outside, and then makes itself the owner with a CAS. The rest is a
  * reconstruction.
@@ -19,21 +19,29 @@
  *   +--+----------------------------+----------+
  *   shape        extra: for each tid a byte, how often that thread holds the flat lock
  *
- * The owner stores 1 into its byte, then loads the word (the fence kind): if it still is the owner
- * and has no successor, it is in. Another thread puts itself in as the successor by a CAS, then
- * loads the owner's byte until it is zero, then is the owner and in, if the word still names it as
- * the successor. Each thread has a byte of its own, since the store of a thread that is the owner
- * no more may come late, and must not touch what the new owner says of itself. A migration costs
- * one CAS and the full fence; nobody is stopped.
+ * The owner stores 1 into its byte, then loads the word (the fence kind orders this): if it still
+ * is the owner and has no successor, it is in. Another thread makes itself the successor by a CAS,
+ * then loads the owner's byte until it is zero. Then it is the owner and is in, if the word still
+ * names it as the successor. Each thread has a byte of its own, since the store of a thread that is
+ * no longer the owner may come late and must not touch the new owner's count. A migration costs one
+ * CAS and the full fence; nobody is stopped.
  *
- * Choices for what the sources do not say: a successor that had to wait has met contention, and
- * inflates, so that who comes next parks; a byte that is full and a wait inflate too. The monitor
- * is deflated as in tasuki, and its last holder is the owner then.
+ * Choices where the sources are silent: a successor that had to wait has met contention and
+ * inflates the lock, so that the next thread parks; a full byte and a wait inflate it too. The
+ * monitor is deflated as in tasuki, and its last holder becomes the owner.
  */
 #ifndef LOCKCROSS_TO_LOCK_H
 #define LOCKCROSS_TO_LOCK_H
 
-#include "locks/named_monitor.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
+#include "monitor/processor.h"
+#include "parts/named_monitor.h"
+#include "types.h"
 
 #define TO_OWNER_SHIFT 16
 #define TO_SUCCESSOR_SHIFT 8
@@ -65,7 +73,7 @@ static inline bool to_lock_try_owner(lock_object_t *obj, lock_thread_t *self) {
     return false;
 }
 
-/* With the flat lock held by `self`, in its byte or as a successor whose turn it is: now it is a
+/* With the flat lock held by `self`, in its byte or as a successor whose turn it is: makes it a
  * monitor, entered `count` times. */
 LOCK_SLOW monitor_t *to_lock_inflate(lock_object_t *obj, lock_thread_t *self, uint32_t count) {
     monitor_t *monitor = lookup_monitor(obj);
@@ -74,13 +82,13 @@ LOCK_SLOW monitor_t *to_lock_inflate(lock_object_t *obj, lock_thread_t *self, ui
     monitor->recursion = count;
     store_rel_u32(&obj->lock_word, named_word(monitor, load_rlx_u32(&obj->lock_word)));
     latch_release(&monitor->latch);
-    store_rel_u8(to_lock_holds(obj, self->tid), 0); /* a successor looks at the word again */
+    store_rel_u8(to_lock_holds(obj, self->tid), 0); /* a successor checks the word again */
     return monitor;
 }
 
-/* `self` is the successor, as `claim` says: waits until the owner is outside. Fails if the owner
- * inflates meanwhile, which takes the successor out of the word; by now the lock may be flat again,
- * and another's. Says whether it `contended`. */
+/* `self` is the successor, as in the word `claim`: waits until the owner is outside. Fails if the
+ * owner inflates meanwhile, which removes the successor from the word; by then the lock may be flat
+ * again, and another thread's. `contended`: `self` had to wait. */
 static inline bool to_lock_await_owner(lock_object_t *obj, lock_thread_t *self, uint32_t claim,
                                        bool *contended) {
     uint32_t owner = claim >> TO_OWNER_SHIFT;
@@ -93,7 +101,7 @@ static inline bool to_lock_await_owner(lock_object_t *obj, lock_thread_t *self, 
     }
 }
 
-/* The ownership moves to `self`, which has the lock then. Fails if the word, which has no
+/* Moves the ownership to `self`, which then has the lock. Fails if the word, which has no
  * successor, has changed, or if the owner inflates. */
 static inline bool to_lock_migrate(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
     uint32_t claim = word | self->tid << TO_SUCCESSOR_SHIFT;
@@ -110,8 +118,8 @@ static inline bool to_lock_migrate(lock_object_t *obj, lock_thread_t *self, uint
     return true;
 }
 
-/* One attempt of a thread that does not hold the lock, the word being `word`. It may wait and
- * fail. */
+/* One attempt of a thread that does not hold the lock, given the lock word just loaded. It may wait
+ * and fail. */
 static inline bool to_lock_try_acquire(lock_object_t *obj, lock_thread_t *self, uint32_t word,
                                        bool waited) {
     if (word & NAMED_SHAPE) {

@@ -2,10 +2,10 @@
  * Exception handlers of a thread, and the synchronized blocks lifted into them (Serrano and Grande
  * 2014, sections 4.1 to 4.3).
  *
- * Handlers are a chain on the stack; a throw goes to the one installed last. A handler has room for
- * the monitors of the blocks inside it: two in itself (no more was ever seen in 99 % of Hop's
- * blocks, two in 1 %), further ones in a list of pairs. A throw first releases them all, the last
- * acquired first, and then goes on in the handler.
+ * Handlers form a chain on the stack; a throw goes to the one installed last. A handler has room
+ * for the monitors of the blocks inside it: two in the handler itself (99 % of Hop's blocks need
+ * one, 1 % two, none more), further ones in a list of pairs. A throw first releases them all, the
+ * last acquired first, and then continues in the handler.
  *
  *   current -> +----------+     +----------+
  *              | previous | --> | previous | --> the thread's outermost, which catches nothing
@@ -15,15 +15,17 @@
  *              | mutexN   | --> pair --> pair --> 0
  *              +----------+
  *
- * Use, in a function that is not inlined into the thrower's:
+ * Use, in a function that is not inlined into the function that throws:
  *   handler_install(&handler, self);
  *   if (HANDLER_SETJMP(&handler) == 0) { ...; handler_remove(&handler, self); } else { caught }
  *
  * Where the source is silent: pairs come from a free list of the thread instead of a collected
- * heap, and setjmp is the compiler's, which saves what C's does but the signal mask.
+ * heap, and setjmp is the compiler's, which saves what C's does except the signal mask.
  */
 #ifndef LOCKCROSS_HANDLER_H
 #define LOCKCROSS_HANDLER_H
+
+#include "types.h"
 
 #define HANDLER_PAIRS 1024 /* of each thread */
 
@@ -39,16 +41,16 @@ typedef struct handler {
     handler_pair_t *mutexN;
 } handler_t;
 
-/* Each thread's own: the handler that a throw goes to, which is fetched for every block. */
+/* By thread: the handler that a throw goes to, which is fetched for every block. */
 typedef struct {
     handler_t *current;
 } __attribute__((aligned(LOCK_LINE))) handler_chain_t;
 
-/* Each thread's own: the end of the chain, and pairs. */
+/* By thread: the end of the chain, and pairs. */
 typedef struct {
     handler_t outermost;
-    handler_pair_t *free; /* pairs that were used before */
-    unsigned used;        /* pairs of the pool that ever were */
+    handler_pair_t *free; /* pairs that have been used before */
+    unsigned used;        /* pairs of the pool that have ever been used */
     handler_pair_t pool[HANDLER_PAIRS];
 } __attribute__((aligned(LOCK_LINE))) handler_pairs_t;
 
@@ -119,7 +121,7 @@ LOCK_SLOW void handler_pop_pair(const lock_thread_t *self) {
     pairs->free = pair;
 }
 
-/* The block that was lifted last ends, if there is one. */
+/* Ends the block that was lifted last, if there is one. */
 static inline void handler_pop_mutex(const lock_thread_t *self) {
     handler_t *handler = handler_chain(self)->current;
     if (LOCK_LIKELY(!handler->mutex1))
@@ -137,7 +139,7 @@ static inline lock_object_t *handler_last_mutex(const handler_t *handler) {
                              : handler->mutex0;
 }
 
-/* Throws: releases what was lifted into the current handler with `release`, and goes on there. */
+/* Throws: releases by `release` what was lifted into the current handler, and continues there. */
 static __attribute__((noinline, unused, noreturn)) void
 handler_throw(lock_thread_t *self, lock_result_t (*release)(lock_object_t *, lock_thread_t *)) {
     handler_t *handler = handler_chain(self)->current;

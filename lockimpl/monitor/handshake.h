@@ -2,23 +2,26 @@
  * Handshake: how one thread keeps another out of its unsafe regions (Kawachiya 2005, 5.3.2; here
  * by safepoints instead of thread_suspend and thread contexts, see 5.4.4).
  *
- * A thread is RUNNING, or SAFE: parked, in a barrier, waiting for a handshake, not started or
- * finished. It changes its own state only. A requester sets `request` and waits until the thread is
- * SAFE; a thread leaves SAFE only while nothing is requested. Both sides store first and load
+ * A thread is RUNNING, or it is SAFE: parked, in a barrier, waiting for a handshake, not started or
+ * finished. It changes only its own state. A requester sets `request` and waits until the thread is
+ * SAFE; a thread leaves SAFE only while there is no request. Both sides store first and load
  * second, in that order (Dekker): the requester `request`, then `state`; the thread `state`, then
- * `request`. So they cannot both go on. Unsafe regions hold no safepoint, so a SAFE thread is in
- * none of them.
+ * `request`. So they cannot both continue. Unsafe regions contain no safepoint, so a SAFE thread is
+ * in none of them.
  *
- * A requester is itself SAFE until it resumes the other: two threads that stop each other both get
- * what they want. Between stop and resume it must therefore do nothing that relies on being
- * RUNNING, which means: no fast path of its own reserved locks.
+ * A requester is SAFE itself until it resumes the other thread, so two threads that stop each other
+ * both succeed. Between stop and resume it must therefore do nothing that relies on being RUNNING:
+ * no fast path of its own reserved locks.
  */
 #ifndef LOCKCROSS_HANDSHAKE_H
 #define LOCKCROSS_HANDSHAKE_H
 
+#include "arch/arch.h"
+#include "types.h"
+
 enum { HANDSHAKE_RUNNING = 0, HANDSHAKE_SAFE = 1 };
 
-/* From here on other threads may act on locks reserved for `self`. */
+/* From now on other threads may act on locks reserved for `self`. */
 static inline void handshake_enter_safe(lock_thread_t *self) {
     store_rel_u32(&self->state, HANDSHAKE_SAFE);
 }
@@ -43,7 +46,7 @@ static inline void handshake_poll(lock_thread_t *self) {
         handshake_answer(self);
 }
 
-/* Waits until `other`, not `self`, is SAFE and keeps it so until handshake_resume. */
+/* Waits until `other`, which is not `self`, is SAFE, and keeps it SAFE until handshake_resume. */
 static inline void handshake_stop(lock_thread_t *self, lock_thread_t *other) {
     handshake_enter_safe(self);
     while (!cas_acq_u32(&other->requester, 0, self->tid)) {

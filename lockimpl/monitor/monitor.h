@@ -1,17 +1,23 @@
 /*
  * The suspend monitor under every bimodal lock: mutual exclusion with recursion, wait and notify
- * (Kawachiya 2005, 2.3.1, Figure 2.3, where an operating system's mutex and condition are under
- * it).
+ * (Kawachiya 2005, 2.3.1, Figure 2.3, where it rests on an operating system's mutex and condition).
  *
  * A latch, a spin lock held for a few instructions, guards the fields. Threads that find the
  * monitor taken queue in the entry queue, first come first served, and park. Exit wakes the head of
- * the queue, which competes again with whoever comes (Mesa); if it loses it goes back to the head.
- * Wait puts a thread into the wait set; notify moves it to the end of the entry queue.
+ * the queue, which competes again with any thread that arrives (Mesa); if it loses it returns to
+ * the head. Wait puts a thread into the wait set; notify moves it to the end of the entry queue.
+ *
+ * Some steps are always inlined: a compiler that chooses otherwise makes other programs.
  */
 #ifndef LOCKCROSS_MONITOR_H
 #define LOCKCROSS_MONITOR_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
 #include "monitor/park.h"
+#include "types.h"
 
 typedef struct {
     lock_thread_t *head, *tail;
@@ -20,10 +26,10 @@ typedef struct {
 typedef struct monitor {
     volatile uint32_t latch;
     volatile uint32_t holder; /* tid, or 0; written under the latch */
-    uint32_t recursion;       /* acquisitions of the holder, the holder's own */
+    uint32_t recursion;       /* acquisitions of the holder, which alone uses it */
     uint32_t waited;          /* Java waits so far, written by the holder */
     uint32_t spin_owner;      /* asym_tasuki: owner of the spin lock, written by the holder */
-    uint32_t index;           /* 1.. ; what lock words refer to it by */
+    uint32_t index;           /* from 1; lock words refer to the monitor by it */
     thread_queue_t entry;     /* waiting to enter */
     thread_queue_t waiting;   /* waiting for a notification */
     const lock_object_t *object;
@@ -69,16 +75,23 @@ static inline bool monitor_held_by(const monitor_t *monitor, const lock_thread_t
     return load_rlx_u32(&monitor->holder) == self->tid;
 }
 
-/* With the latch held and `self` taken from the entry queue or never in it: takes the monitor,
- * parking while another thread holds it. Comes back without the latch. */
+/* With the latch held, which it releases: puts `self` into the entry queue and parks. A thread that
+ * `was_queued` before returns to the head of the queue. */
+static inline __attribute__((always_inline)) void
+monitor_queue_and_park(monitor_t *monitor, lock_thread_t *self, bool was_queued) {
+    if (was_queued)
+        queue_prepend(&monitor->entry, self);
+    else
+        queue_append(&monitor->entry, self);
+    latch_release(&monitor->latch);
+    park(self);
+}
+
+/* With the latch held, which it releases, and `self` not in the entry queue: takes the monitor,
+ * after parking while another thread holds it. */
 static inline void monitor_compete(monitor_t *monitor, lock_thread_t *self, bool was_queued) {
     while (monitor->holder != 0) {
-        if (was_queued)
-            queue_prepend(&monitor->entry, self);
-        else
-            queue_append(&monitor->entry, self);
-        latch_release(&monitor->latch);
-        park(self);
+        monitor_queue_and_park(monitor, self, was_queued);
         latch_acquire(&monitor->latch);
         was_queued = true;
     }
@@ -86,7 +99,7 @@ static inline void monitor_compete(monitor_t *monitor, lock_thread_t *self, bool
     latch_release(&monitor->latch);
 }
 
-/* Enters, recursively if `self` is in it already. */
+/* Enters the monitor, recursively if `self` is in it already. */
 LOCK_SLOW void monitor_enter(monitor_t *monitor, lock_thread_t *self) {
     if (monitor_held_by(monitor, self)) {
         monitor->recursion++;
@@ -97,13 +110,19 @@ LOCK_SLOW void monitor_enter(monitor_t *monitor, lock_thread_t *self) {
     monitor->recursion = 1;
 }
 
-/* Leaves the monitor for good: with the latch held, which it releases. */
-static inline void monitor_vacate(monitor_t *monitor) {
-    store_rlx_u32(&monitor->holder, 0);
-    lock_thread_t *next = queue_take(&monitor->entry);
+/* With the latch held, which it releases: wakes `next`, if any. */
+static inline __attribute__((always_inline)) void monitor_wake(monitor_t *monitor,
+                                                               lock_thread_t *next) {
     latch_release(&monitor->latch);
     if (next)
         unpark(next);
+}
+
+/* With the latch held, which it releases: leaves the monitor completely. */
+static inline void monitor_vacate(monitor_t *monitor) {
+    store_rlx_u32(&monitor->holder, 0);
+    lock_thread_t *next = queue_take(&monitor->entry);
+    monitor_wake(monitor, next);
 }
 
 /* Undoes one enter. ILLEGAL_STATE if `self` is not in the monitor. */
@@ -117,7 +136,8 @@ LOCK_SLOW lock_result_t monitor_exit(monitor_t *monitor, lock_thread_t *self) {
     return SUCCESS;
 }
 
-/* Leaves the monitor, however deep, until notified and in it again. ILLEGAL_STATE if not in it. */
+/* Leaves the monitor, however deep, until `self` is notified and has entered it again as deep.
+ * ILLEGAL_STATE if `self` is not in the monitor. */
 LOCK_SLOW lock_result_t monitor_wait(monitor_t *monitor, lock_thread_t *self) {
     if (!monitor_held_by(monitor, self))
         return ILLEGAL_STATE;
@@ -125,24 +145,31 @@ LOCK_SLOW lock_result_t monitor_wait(monitor_t *monitor, lock_thread_t *self) {
     latch_acquire(&monitor->latch);
     queue_append(&monitor->waiting, self);
     monitor_vacate(monitor);
-    park(self); /* notify put it into the entry queue, an exit took it out */
+    park(self); /* until notify has put it into the entry queue and an exit has taken it out */
     latch_acquire(&monitor->latch);
     monitor_compete(monitor, self, true);
     monitor->recursion = recursion;
     return SUCCESS;
 }
 
-/* Ends up to `limit` waits, longest first; the threads go on when the monitor is free.
+/* With the latch held: moves the longest waiting thread to the entry queue. False: none waits. */
+static inline __attribute__((always_inline)) bool monitor_end_wait(monitor_t *monitor) {
+    lock_thread_t *thread = queue_take(&monitor->waiting);
+    if (!thread)
+        return false;
+    queue_append(&monitor->entry, thread);
+    return true;
+}
+
+/* Ends up to `limit` waits, longest first; the threads continue when the monitor is free.
  * ILLEGAL_STATE if `self` is not in the monitor. */
 LOCK_SLOW lock_result_t monitor_notify(monitor_t *monitor, lock_thread_t *self, uint32_t limit) {
     if (!monitor_held_by(monitor, self))
         return ILLEGAL_STATE;
     latch_acquire(&monitor->latch);
     for (; limit > 0; limit--) {
-        lock_thread_t *thread = queue_take(&monitor->waiting);
-        if (!thread)
+        if (!monitor_end_wait(monitor))
             break;
-        queue_append(&monitor->entry, thread);
     }
     latch_release(&monitor->latch);
     return SUCCESS;
@@ -150,7 +177,7 @@ LOCK_SLOW lock_result_t monitor_notify(monitor_t *monitor, lock_thread_t *self, 
 
 #define MONITOR_NOTIFY_ALL LOCK_MAX_THREADS
 
-/* Whether some thread waits to enter or for a notification. The answer may be old at once. */
+/* Whether a thread waits to enter or for a notification. The answer may be out of date at once. */
 static inline bool monitor_has_queue(const monitor_t *monitor) {
     return __atomic_load_n(&monitor->entry.head, __ATOMIC_RELAXED) ||
            __atomic_load_n(&monitor->waiting.head, __ATOMIC_RELAXED);

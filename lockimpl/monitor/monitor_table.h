@@ -1,16 +1,18 @@
 /*
  * Where monitors come from: a static pool, and a table from objects to monitors (Kawachiya 2005,
- * 2.4.1, Figure 2.7) under one global latch. An association is never removed, but where
- * recycling.h takes monitors back: deflation is a transition of the lock word only (4.5.1). Lock
- * words refer to a monitor by its index, 1 to MONITOR_POOL_SIZE, which fits the 22 bits that the
- * narrowest lock word has for it.
+ * 2.4.1, Figure 2.7) under one global latch. Only recycling.h ever removes an object from it:
+ * deflation changes nothing but the lock word (4.5.1). Lock words refer to a monitor by its index,
+ * 1 to MONITOR_POOL_SIZE, which fits the 22 bits of the narrowest lock word.
  */
 #ifndef LOCKCROSS_MONITOR_TABLE_H
 #define LOCKCROSS_MONITOR_TABLE_H
 
-#include "monitor/monitor.h"
+#include <stdint.h>
 
-#ifndef MONITOR_POOL_SIZE /* a lock that needs more defines it */
+#include "monitor/monitor.h"
+#include "types.h"
+
+#ifndef MONITOR_POOL_SIZE /* a lock that needs more defines it before it includes this header */
 #define MONITOR_POOL_SIZE 4096
 #endif
 #define MONITOR_BUCKETS 1024
@@ -50,7 +52,7 @@ static inline monitor_t *monitor_create(const lock_object_t *object) {
     return monitor;
 }
 
-/* The monitor of an object, made if it has none. */
+/* The monitor of an object, which gets one if it has none. */
 LOCK_SLOW monitor_t *lookup_monitor(const lock_object_t *object) {
     monitor_t **bucket = monitor_bucket(object);
     latch_acquire(&monitor_table.latch);

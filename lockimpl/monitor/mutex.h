@@ -1,12 +1,12 @@
 /*
- * A full-fledged mutex as Posix threads have it: what elided.h, io_spin.h and lifted.h optimize the
- * use of (Serrano and Grande 2014, sections 2 to 4: flockfile, pthread_mutex_lock).
+ * A full-fledged mutex, like that of Posix threads: elided.h, io_spin.h and lifted.h optimize its
+ * use (Serrano and Grande 2014, sections 2 to 4: flockfile, pthread_mutex_lock).
  *
- * One CAS acquires it, one CAS releases it: the release must learn in the same moment whether
- * somebody waits. A thread that finds it taken marks the word and parks in the entry queue of the
- * object's suspend monitor, which stands where a kernel has its futex queue; a marked release wakes
- * the head, which competes again. Condition variables are the monitor's wait set: a notification
- * moves a thread to the entry queue.
+ * One CAS acquires it and one CAS releases it, since the release must learn at the same moment
+ * whether a thread waits. A thread that finds it taken marks the word and parks in the entry queue
+ * of the object's suspend monitor, which takes the place of a kernel's futex queue. The release of
+ * a marked word wakes the head, which competes again. Condition variables are the monitor's wait
+ * set: a notification moves a thread to the entry queue.
  *
  *    31  30  29                        0     31                 0
  *   +---+---+---------------------------+   +--------------------+
@@ -14,14 +14,22 @@
  *   +---+---+---------------------------+   +--------------------+
  *             lock word                           flag word
  *   W  threads are queued; set under the monitor's latch
- *   S  held for a short section that never blocks (io_spin.h): others spin, nobody queues
+ *   S  held for a short section that never blocks (io_spin.h): other threads spin, nobody queues
  *
- * While the queue is not empty the word is marked, or a woken thread is on its way that marks it.
+ * While the queue is not empty, the word is marked or a woken thread is on its way that marks it.
  */
 #ifndef LOCKCROSS_MUTEX_H
 #define LOCKCROSS_MUTEX_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
+#include "monitor/park.h"
+#include "monitor/processor.h"
+#include "types.h"
 
 #define MUTEX_WAITERS 0x80000000u
 #define MUTEX_SHORT 0x40000000u
@@ -30,7 +38,7 @@ static inline bool mutex_is_mine(uint32_t word, const lock_thread_t *self) {
     return (word & ~(MUTEX_WAITERS | MUTEX_SHORT)) == self->tid_field;
 }
 
-/* Takes the mutex, which `self` does not hold; parks while another thread has it. */
+/* Takes the mutex, which `self` does not hold, after parking while another thread has it. */
 LOCK_SLOW void mutex_compete(lock_object_t *obj, lock_thread_t *self, bool was_queued) {
     monitor_t *monitor = lookup_monitor(obj);
     for (;;) {
@@ -72,15 +80,13 @@ static inline lock_result_t mutex_acquire(lock_object_t *obj, lock_thread_t *sel
     return mutex_acquire_slow(obj, self);
 }
 
-/* The outermost release of a mutex with the mark. */
+/* The outermost release of a marked mutex. */
 LOCK_SLOW void mutex_release_slow(lock_object_t *obj) {
     monitor_t *monitor = lookup_monitor(obj);
     latch_acquire(&monitor->latch);
     lock_thread_t *next = queue_take(&monitor->entry);
     store_rel_u32(&obj->lock_word, 0);
-    latch_release(&monitor->latch);
-    if (next)
-        unpark(next);
+    monitor_wake(monitor, next);
 }
 
 /* Undoes one acquisition of a mutex that `self` holds. */
@@ -109,23 +115,22 @@ LOCK_SLOW lock_result_t mutex_wait(lock_object_t *obj, lock_thread_t *self) {
     latch_release(&monitor->latch);
     store_rlx_u32(&obj->flag, 0);
     mutex_release_held(obj, self);
-    park(self); /* a notification put it into the entry queue, a release took it out */
+    park(self); /* until notify has put it into the entry queue and a release has taken it out */
     mutex_compete(obj, self, true);
     store_rlx_u32(&obj->flag, recursions);
     return SUCCESS;
 }
 
-/* Ends up to `limit` waits, longest first. The word is the holder's and the latch's: no CAS. */
+/* Ends up to `limit` waits, longest first. Only the holder, with the latch, writes a marked word:
+ * it needs no CAS. */
 LOCK_SLOW lock_result_t mutex_notify(lock_object_t *obj, lock_thread_t *self, uint32_t limit) {
     if (!mutex_is_mine(load_rlx_u32(&obj->lock_word), self))
         return ILLEGAL_STATE;
     monitor_t *monitor = lookup_monitor(obj);
     latch_acquire(&monitor->latch);
     for (; limit > 0; limit--) {
-        lock_thread_t *thread = queue_take(&monitor->waiting);
-        if (!thread)
+        if (!monitor_end_wait(monitor))
             break;
-        queue_append(&monitor->entry, thread);
         store_rlx_u32(&obj->lock_word, load_rlx_u32(&obj->lock_word) | MUTEX_WAITERS);
     }
     latch_release(&monitor->latch);

@@ -1,14 +1,19 @@
 /*
  * Parking: a thread suspends itself until another wakes it. There is no kernel to sleep in, so the
- * thread spins on its own line and the cost is charged (docs/interfaces.md, section 5). Where
- * threads share processors it is switched out instead, and the switch is what is charged: that is
- * the business of a thread library, no operating system is asked.
+ * thread spins on a line of its own and the cost is charged (docs/interfaces.md, section 5). Where
+ * threads share processors the thread is switched out instead, and the switch is charged: a thread
+ * library does this without the operating system.
  *
- * A permit is given by unpark and taken by park, once each: a thread parks only behind putting
- * itself into a queue, and only who takes it from there unparks it.
+ * Each permit is given by one unpark and taken by one park: a thread parks only after it has put
+ * itself into a queue, and only the thread that takes it from there unparks it.
  */
 #ifndef LOCKCROSS_PARK_H
 #define LOCKCROSS_PARK_H
+
+#include "arch/arch.h"
+#include "monitor/handshake.h"
+#include "monitor/processor.h"
+#include "types.h"
 
 #ifdef LOCKCROSS_SCHEDULER
 
@@ -22,7 +27,7 @@ static inline void unpark(lock_thread_t *thread) { processor_unpark(thread); }
 
 #else
 
-/* Waits for the permit; safe for handshakes while it waits. Never with a latch held. */
+/* Waits for the permit, safe for handshakes meanwhile. Never to be called with a latch held. */
 static inline void park(lock_thread_t *self) {
     charge(CHARGE_PARK);
     handshake_enter_safe(self);

@@ -1,28 +1,33 @@
 /*
  * What the locks ask of the processor that a thread runs on, when threads share processors (the
- * M:N runtime, workloads/runtime/scheduler.h). The program gives these functions; a lock knows no
- * more of a scheduler than this. In a program without one (a processor a thread) they cost nothing.
+ * M:N runtime, workloads/runtime/scheduler.h). The program defines these functions; the locks know
+ * nothing else of a scheduler. In a program with a processor for each thread they cost nothing.
  *
- * A thread is switched out at yield points, in park and in spin_wait, and nowhere else: never in an
- * acquire or release fast path, never with a latch held. So who spins for a latch may spin hard:
- * its holder is running. While it is switched out a thread is SAFE for handshakes.
+ * A thread is switched out only at yield points, in park and in spin_wait: never in the fast path
+ * of acquire or release, and never with a latch held. So a thread may spin for a latch without
+ * yielding, since its holder is running. While it is switched out a thread is SAFE for handshakes.
  *
- * The slice word of a thread says when it is to be switched out (Odaira and Hiraki, instrumentation
- * code: Kaffe's global_sched_lock_level, here one for each thread):
+ * The slice word of a thread says when it has to be switched out (Odaira and Hiraki,
+ * instrumentation code: Kaffe's global_sched_lock_level, here one for each thread):
  *
  *    31                             1   0
  *   +---------------------------------+---+
- *   | switches forbidden, so often    | T |   T = 1 until the time slice is over
+ *   | depth of forbidden switches     | T |   T = 1 until the time slice is over
  *   +---------------------------------+---+
  *
- * A yield point switches when the word is zero. Who forbids adds 2 and who permits subtracts 2; if
- * that leaves zero, the end of the slice was put off, and the thread yields then.
+ * A yield point switches when the word is zero. To forbid switches adds 2 and to permit them
+ * subtracts 2; if that leaves zero, the end of the slice was deferred, and the thread yields then.
  */
 #ifndef LOCKCROSS_PROCESSOR_H
 #define LOCKCROSS_PROCESSOR_H
 
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "types.h"
+
 #define PROCESSOR_PRIORITIES 8
-#define PROCESSOR_PRIORITY_USUAL 4 /* of 0 to 7; higher runs first */
+#define PROCESSOR_PRIORITY_DEFAULT 4 /* of 0 to 7; higher runs first */
 
 #ifdef LOCKCROSS_SCHEDULER
 
@@ -33,17 +38,17 @@
 #define SLICE_RUNNING 1u
 #define SLICE_FORBIDDEN 2u
 
-/* Given by the program. */
+/* Defined by the program. */
 
-/* Switches `self`, which is SAFE, out until it has a permit, and takes that. */
+/* Switches `self`, which is SAFE, out until it has a permit, and takes the permit. */
 void processor_park(lock_thread_t *self);
-/* Gives `thread` a permit. If it is of higher priority than the caller, the caller's slice ends. */
+/* Gives `thread` a permit. If its priority is above the caller's, the caller's slice ends. */
 void processor_unpark(lock_thread_t *thread);
-/* Lets every other thread that can run have its turn, whatever their priorities. */
+/* Lets every other thread that can run have its turn, whatever its priority. */
 void processor_yield(lock_thread_t *self);
 /* What a yield point does when the slice word is zero. */
 void processor_end_slice(lock_thread_t *self);
-/* Moves a thread to another priority; 0 to 7. */
+/* Sets the priority of a thread, 0 to 7. */
 void processor_set_priority(lock_thread_t *thread, uint32_t priority);
 
 /* A yield point: the rest of a safepoint. */
@@ -52,9 +57,9 @@ static inline void processor_poll(lock_thread_t *self) {
         processor_end_slice(self);
 }
 
-/* From here to processor_permit_switch the time slice of `self` does not end (temporally
- * non-preemption). They nest. Parking and spin_wait switch all the same. The word is written by
- * this processor alone, so plain operations will do. */
+/* Until processor_permit_switch the time slice of `self` does not end (temporally non-preemption).
+ * These calls nest. Parking and spin_wait switch nevertheless. Only this processor writes the word,
+ * so plain operations suffice. */
 static inline void processor_forbid_switch(lock_thread_t *self) {
     self->slice += SLICE_FORBIDDEN;
     order_compiler();
@@ -81,7 +86,7 @@ static inline void processor_set_priority(lock_thread_t *thread, uint32_t priori
 }
 static inline uint32_t processor_priority(const lock_thread_t *thread) {
     (void)thread;
-    return PROCESSOR_PRIORITY_USUAL;
+    return PROCESSOR_PRIORITY_DEFAULT;
 }
 static inline void spin_wait(lock_thread_t *self) {
     (void)self;

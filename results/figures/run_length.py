@@ -1,7 +1,7 @@
 """Cost per pair against run length: what pays for a cancellation."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,6 +15,7 @@ from results.analysis.study import (
     NoDataError,
     SeriesRun,
     crossovers,
+    fact,
     isa,
     series,
     series_names,
@@ -40,17 +41,24 @@ def draw_run_length(connection: sqlite3.Connection) -> Figure:
     rows = -(-len(names) // columns)
     figure = Figure(figsize=(5.2 * columns, 3.7 * rows + 0.4), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, sharey=True).flatten()
+    labels = [LockLabel(label) for label in fact(connection, "plan")["locks"]]
+    cancelling: set[LockLabel] = set()
     for ax, (isa_name, flavour) in zip(axes, names, strict=False):
         place = f"run_length/{isa_name}/{flavour}"
         several = sum(one == isa_name for one, _ in names) > 1
         ax.set_title(_title(isa(connection, isa_name), flavour, several))
-        curves = _curves(series(connection, place))
+        runs = series(connection, place)
+        cancelling |= {run.label for run in runs if run.cell.cancel is not None}
+        curves = _curves(runs)
         _draw_curves(ax, curves)
-        _draw_break_even(ax, curves, crossovers(connection, place.removesuffix(f"/{flavour}")),
-                         flavour)  # fmt: skip
+        found = crossovers(connection, place.removesuffix(f"/{flavour}"))
+        found = [mark for mark in found if mark.flavour == flavour]
+        _draw_break_even(ax, curves, found, [one for one in labels if one not in cancelling])
     for ax in axes[len(names) :]:
         ax.axis("off")
-    figure.legend(handles=_key(), loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(
+        handles=_key(labels, cancelling), loc="outside lower center", ncols=3, frameon=False
+    )
     return figure
 
 
@@ -98,16 +106,14 @@ def _draw_break_even(
     ax: Axes,
     curves: Curves,
     found: Sequence[FoundCrossover],
-    flavour: str,
+    others: Sequence[LockLabel],
 ) -> None:
-    """Where the reservation lock begins to pay, against each of the others."""
+    """Where a lock that cancels begins to pay, against each of the others."""
     own = {label: curve for (label, _), curve in curves.items()}
     for mark in found:
-        if mark.value is None or mark.flavour != flavour:
-            continue
-        other = mark.lock_a if mark.lock_b == "reservation" else mark.lock_b
-        if other not in own:
-            continue  # its runs failed
+        other = mark.lock_a if mark.lock_a in others else mark.lock_b
+        if mark.value is None or other not in others or other not in own:
+            continue  # they do not cross, or the other's runs failed
         lengths, costs = own[other]
         # Curves are straight between their points on the logarithmic scales of the figure.
         height = np.exp(np.interp(np.log(mark.value), np.log(lengths), np.log(costs)))
@@ -116,22 +122,25 @@ def _draw_break_even(
                 markerfacecolor=style.colour, zorder=5)  # fmt: skip
         ax.annotate(
             f"{mark.value:.0f}", (mark.value, height), ha="center", va="center",
-            xytext=(0, -11) if other == "tasuki" else (6, 10),
+            xytext=(6, 10) if others.index(other) % 2 else (0, -11),
             textcoords="offset points", fontsize=9, fontweight="bold", zorder=6,
             path_effects=HALO,
         )  # fmt: skip
 
 
-def _key() -> list[Line2D]:
-    labels = [LockLabel(lock) for lock in ("tasuki", "asym_tasuki", "reservation")]
-    tasuki, asymmetric, reservation = map(look, labels)
-    return [
-        Line2D([], [], color=tasuki.colour, ls=tasuki.line, label=labels[0].words()),
-        Line2D([], [], color=asymmetric.colour, ls=asymmetric.line, label=labels[1].words()),
-        Line2D([], [], color=reservation.colour,
-               label="reservation, by the cycles that a cancellation costs"),
-        Line2D([], [], color="black", marker=tasuki.marker, ls="",
-               markerfacecolor=tasuki.colour, label="break-even with tasuki"),
-        Line2D([], [], color="black", marker=asymmetric.marker, ls="",
-               markerfacecolor=asymmetric.colour, label="break-even with asymmetric"),
+def _key(labels: Sequence[LockLabel], cancelling: Collection[LockLabel]) -> list[Line2D]:
+    others = [label for label in labels if label not in cancelling]
+    lines = [
+        Line2D([], [], color=look(label).colour, ls=look(label).line, label=label.words())
+        for label in others
+    ]
+    lines += [
+        Line2D([], [], color=look(label).colour,
+               label=f"{label.words()}, by the cycles that a cancellation costs")
+        for label in labels if label in cancelling
+    ]  # fmt: skip
+    return lines + [
+        Line2D([], [], color="black", marker=look(label).marker, ls="",
+               markerfacecolor=look(label).colour, label=f"break-even with {label.words()}")
+        for label in others
     ]  # fmt: skip

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from results.model.cell import Cell
 from results.model.schema import Document
+from sweeps.model.locks import load_locks
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.text import shown
 from sweeps.support.toml import explain
@@ -95,13 +96,6 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-# Ways to cancel a reservation that need signals (lockimpl/locks/reservation_cancel.h).
-_BY_SIGNAL = ("suspend", "signal", "predicated")
-
-
 def stand_ins(cell: Cell) -> dict[str, int | str]:
-    """What a program does otherwise in simulated time, which knows no signals, than its variant
-    says: for the resolved options of the run."""
-    if cell.lock == "reservation" and cell.variant in _BY_SIGNAL:
-        return {"cancellation": f"handshake stands in for {cell.variant}"}
-    return {}
+    """What stands in for parts of the cell's lock in simulated time: for the resolved options."""
+    return load_locks()[cell.lock].stand_ins(cell.variant)

@@ -2,18 +2,20 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 from rich.table import Column, Table
 
 from results.model import engines
 from results.model.cell import Cell
+from results.published import paper
 from results.store.records import StoredRun
 from sweeps.execution.derived import PATHS
 from sweeps.execution.runner import Runner
 from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import ISAS
-from sweeps.model.locks import Lock
+from sweeps.model.locks import Lock, Trait
 
 PLAN = "footprint"
 TURNS = 2  # the engine refuses a path that is not the same in each
@@ -22,25 +24,6 @@ COLUMNS = (
     "stores", "cas_won", "cas_lost", "rmw", "fences", "object_bytes", "monitor_bytes", "published",
 )  # fmt: skip
 NUMBERS = ("instructions", "loads", "stores", "cas_won", "cas_lost", "rmw")
-# What is chosen for programs of one thread is measured with one, too.
-_CHOSEN_AT_START = ("elided",)
-# By lock and variant, of whom, and what a source says of acquire and release together.
-PUBLISHED: dict[tuple[str, str], dict[str, str]] = {
-    ("thin", ""): {"any": "one CAS to acquire, none to release (B 2.3; K 7.4)"},
-    ("thin", "inline"): {"any": "17 instructions (B 3.3, PowerPC)"},
-    ("cas_spin", ""): {"any": "one CAS (K 6.3.1)"},
-    ("tasuki", ""): {"any": "one CAS (K 7.4)"},
-    ("meta", ""): {"any": "two atomics at least (K 7.4)"},
-    ("relaxed", ""): {"any": "atomics only to acquire (K 7.4)"},
-    ("reservation", ""): {"owner": "a few instructions, no atomic (K 5.3)"},
-    ("asym_spin3", ""): {
-        "owner": "3 loads, 2 stores, no atomic (K 6.3.2)",
-        "other": "1 atomic, 3 loads, 1 store (K 6.3.2)",
-    },
-    ("asym_tasuki", ""): {"owner": "no atomic (K 6.5.3)"},
-    ("dekker", ""): {"any": "no atomic (K 6.4.1)"},
-    ("elided", ""): {"alone": "an empty function by a pointer (S 2)"},
-}
 
 
 @dataclass(frozen=True)
@@ -101,12 +84,24 @@ class Footprint:
 
     @property
     def published(self) -> str:
-        """What a source says of the pair, or nothing. The sources count with plain fences."""
-        said = PUBLISHED.get((self.cell.lock, self.cell.variant), {})
+        """What a source states of the pair, or nothing. The sources count with plain fences."""
         if self.cell.fence == "rmw":
             return ""
-        of_any = said.get("any", "") if self.by == "alone" else ""
-        return said.get(self.by, of_any)
+        lock = self.cell.label.with_full_fences
+        of_any = _stated().get((lock, "any"), "") if self.by == "alone" else ""
+        return _stated().get((lock, self.by), of_any)
+
+
+@cache
+def _stated() -> Mapping[tuple[str, str], str]:
+    """What the sources state of acquire and release together, with the place: by lock, and by who
+    uses it."""
+    tables = [paper.table(name) for name in paper.index().table if name.endswith("_paths")]
+    return {
+        (str(row["lock"]), str(row["by"])): f"{row['stated']} ({one.entry.document} {row['place']})"
+        for one in tables
+        for row in one.rows
+    }
 
 
 def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell]:
@@ -119,7 +114,8 @@ def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell
         ):
             one, two = (_cell(lock.name, variant, fence, isa, flavour, n) for n in (1, 2))
             possible = [cell for cell in (one, two) if not unsupported_reason(cell)]
-            found += possible if lock.name in _CHOSEN_AT_START else possible[-1:]
+            # What is chosen for programs of one thread is measured with one, too.
+            found += possible if lock.has(Trait.AT_START, variant) else possible[-1:]
     return found
 
 

@@ -7,13 +7,10 @@ import shlex
 from results.model.cell import AXES, LATENCIES, Cell
 from sweeps.model import workloads
 from sweeps.model.isa import ISAS, Isa
-from sweeps.model.locks import Lock, load_locks
+from sweeps.model.locks import Lock, Trait, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.text import shown
-
-# Variants without acquire and release orders (lock, variant), made for a uniprocessor.
-UNORDERED = {("thin", "inline"), ("thin", "fn_call")}
 
 
 def arguments(cell: Cell) -> list[str]:
@@ -87,7 +84,7 @@ def _lock_unsupported_reason(cell: Cell, isa: Isa, lock: Lock) -> str:
     if lock.threads and cell.threads > lock.threads:
         return f"threads: {cell.threads}: lock {lock.name} is for {lock.threads} at most"
     processors = cell.cores or cell.threads
-    if (cell.lock, cell.variant) in UNORDERED and isa.weakly_ordered and processors > 1:
+    if lock.has(Trait.UNORDERED, cell.variant) and isa.weakly_ordered and processors > 1:
         return (
             f"threads: {cell.threads} on {cell.isa}: this variant has no acquire and release "
             f"orders, which {isa.title} needs on more than one processor"

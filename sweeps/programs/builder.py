@@ -127,7 +127,7 @@ class Program:
             *target.flags,
             f"-DLOCKCROSS_LOCK={self.lock}",
             f"-DLOCKCROSS_FENCE=FENCE_{self.fence.upper()}",
-            *([f"-DLOCKCROSS_VARIANT_{self.variant.upper()}=1"] if self.variant else []),
+            *self._variant_flags(),
             *(["-DLOCKCROSS_SCHEDULER=1"] if self.scheduled else []),
             *(["-DLOCKCROSS_EVENTS=1"] if self.events else []),
             *(["-DLOCKCROSS_EXTRAS=1"] if self._has_metrics() else []),
@@ -144,6 +144,12 @@ class Program:
             "-o",
             output,
         ]
+
+    def _variant_flags(self) -> list[str]:
+        if not self.variant:
+            return []
+        own = f"-DLOCKCROSS_VARIANT_{self.variant.upper()}=1"  # what the preprocessor can compare
+        return [f"-DLOCKCROSS_VARIANT={self.variant}", own]
 
     def _has_text_keys(self) -> bool:
         return self.workload in WORKLOADS and WORKLOADS[self.workload].has_text

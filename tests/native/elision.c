@@ -1,4 +1,9 @@
 /* elision: which functions a program with the lock `elided` has, by its threads. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock.h"
+#include "monitor/mutex.h"
 #include "runtime/runtime.h"
 
 static lock_object_t object;

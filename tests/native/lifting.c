@@ -1,5 +1,11 @@
 /* lifting: what the lock `lifted` puts into exception handlers, and what a throw releases. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock.h"
+#include "monitor/handler.h"
 #include "runtime/runtime.h"
+#include "section.h"
 
 enum { MONITORS = 5 };
 static lock_object_t monitors[MONITORS];

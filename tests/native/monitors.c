@@ -1,11 +1,20 @@
-/* monitors: locks whose monitors are found through a header word or go from object to object
+/* monitors: locks whose monitors are found through a header word or are reused for other objects
  * (direct, monitor_cache, hot), seen from inside.
- *   waiter     thread 1 waits on one object and thread 0 holds another, while thread 0 goes through
- *              all others, which takes every monitor that can be taken
+ *   waiter     thread 1 waits on one object and thread 0 holds another, while thread 0 uses all the
+ *              others, which takes every monitor that can be taken
  *   hotness    one more object than there are hot locks proves hot
  *   storm      all threads acquire, nest, wait and notify on objects drawn by chance
  * A lost wake-up shows as a run that does not end. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "lock.h"
+#include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
+#include "monitor/recycling.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
 
 enum { ITERATIONS };
 #ifdef LOCKCROSS_RECYCLING_H

@@ -1,9 +1,16 @@
 /* overtaking: a successor of the TO-lock whose claim is lost while it waits. In each turn thread 0
  * is inside, thread 1 becomes its successor, and thread 0 nests until its byte is full: the lock is
- * inflated, which takes thread 1 out of the word, and deflated by the last release. Thread 2 then
- * comes first and is inside when thread 1 looks again: that must not take the lock for its own.
- * Threads share one core, so each step is over before the next begins. */
+ * inflated, which removes thread 1 from the word, and deflated by the last release. Thread 2 then
+ * comes first and is inside when thread 1 checks the word again: thread 1 must not enter. Threads
+ * share one core, so each step is over before the next begins. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock.h"
+#include "monitor/park.h"
+#include "monitor/processor.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
 
 enum { ITERATIONS };
 enum { DEEP = 300 };

@@ -1,5 +1,10 @@
 /* Each primitive and each lock operation as a function of its own, for tests that read the code
  * which the compiler made of it (tests/test_generated_code.py). Never run. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "lock.h"
 #include "runtime/runtime.h"
 
 #define PROBE __attribute__((noinline, used))

@@ -1,8 +1,16 @@
 /* restart: cancellations of reservations (reservation:suspend, :signal, :predicated) that hit the
  * owner wherever it is. For each object, the last thread acquires and releases it without a pause
- * and without a safepoint until the others, who want it too, have had it. An owner that was in an
- * unsafe region and was not taken out of it has written a reserved word over the cancelled one. */
+ * and without a safepoint until the other threads have had it too. An owner that was in an unsafe
+ * region and was not taken out of it has written a reserved word over the cancelled one. */
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "lock.h"
+#include "parts/reservation_cancel.h"
+#include "parts/reservation_word.h"
+#include "parts/tasuki_core.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
 
 enum { ITERATIONS };
 enum { OBJECTS_MAX = 4096 };
@@ -14,7 +22,7 @@ static struct {
     volatile uint32_t had;   /* acquisitions by others */
 } __attribute__((aligned(LOCK_LINE))) state;
 
-/* Contention is announced (FLC) in the base mode only, which is never left. */
+/* Contention is announced (FLC) only in the base mode, which the lock never leaves. */
 static void expect_sound(guarded_t *object, lock_result_t result) {
     if (result != SUCCESS)
         lock_fatal("an acquire or a release did not succeed");
@@ -25,7 +33,7 @@ static void expect_sound(guarded_t *object, lock_result_t result) {
 static runtime_key_t keys[] = {[ITERATIONS] = {.name = "iterations", .low = 1, .high = OBJECTS_MAX},
                                RUNTIME_KEYS_END};
 
-/* An owner that was resumed, and comes to see it only when another owner has been, too, goes on. */
+/* An owner that notices its resumption only after another owner was resumed too must continue. */
 static void resume_late(void) {
 #if !LOCKCROSS_VARIANT_SIGNAL
     reservation_signal.number = 1, reservation_signal.resumed = 2;

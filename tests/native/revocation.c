@@ -1,7 +1,17 @@
 /* revocation: what the lock `revocable` rolls back and what it does not, one case after the other.
  * Thread 0 holds, thread 1 of higher priority wants what it holds, thread 2 is another of thread
  * 0's priority. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "lock.h"
+#include "monitor/processor.h"
+#include "parts/revocable_monitor.h"
+#include "parts/revocable_state.h"
+#include "registry.h"
 #include "runtime/runtime.h"
+#include "section.h"
 
 typedef struct {
     lock_object_t lock;
@@ -282,7 +292,7 @@ static runtime_key_t keys[] = {RUNTIME_KEYS_END};
 static const char *setup(void) { return 0; }
 
 static void prepare(lock_thread_t *self) {
-    lock_set_priority(self, PROCESSOR_PRIORITY_USUAL + (runtime_index(self) == 1));
+    lock_set_priority(self, PROCESSOR_PRIORITY_DEFAULT + (runtime_index(self) == 1));
 }
 
 static void begin_case(unsigned number) {

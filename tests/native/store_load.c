@@ -1,7 +1,12 @@
 /* store_load: a litmus test of "store, then load" between two threads that run at the same time.
  * Thread 0 does what the owner of an asymmetric lock and the releaser of a tasuki lock do; thread 1
  * does what their contenders do. On each place they must not both miss the other. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
 #include "runtime/runtime.h"
+#include "types.h"
 
 enum { ITERATIONS };
 enum { PLACES = 8192 };

@@ -1,7 +1,15 @@
-/* stranding: the relaxed lock's race, made by hand. Thread 0 holds the flat lock; the others
- * inflate it on its behalf and wait. Thread 0 then stores what its release had computed before they
- * came: the monitor is stranded, and every one of them must find that out and get in. */
+/* stranding: the relaxed lock's race, staged. Thread 0 holds the flat lock; the others inflate it
+ * on its behalf and wait. Thread 0 then stores what its release had computed before they came: the
+ * monitor is stranded, and each of them must notice that and get in. */
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "lock.h"
+#include "monitor/monitor.h"
+#include "monitor/processor.h"
+#include "parts/named_monitor.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
 
 enum { ITERATIONS };
 
@@ -18,7 +26,7 @@ static const char *setup(void) {
 
 static void prepare(lock_thread_t *self) { (void)self; }
 
-/* Acquires and releases, the release being overtaken by all contenders. */
+/* Acquires and releases; all contenders come before the release's store. */
 static void strand(lock_thread_t *self) {
     lock_acquire(&object.lock, self);
     uint32_t word = object.lock.lock_word;

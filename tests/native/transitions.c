@@ -1,8 +1,17 @@
 /* transitions: a bimodal lock that deflates, seen from inside (tasuki, reservation, asym_tasuki).
  * In each turn one thread holds the lock until contention has been announced (FLC), so that the
- * lock is inflated; when the contention is over it must be flat again, and an asymmetric lock must
+ * lock is inflated. When the contention is over it must be flat again, and an asymmetric lock must
  * still have its first owner. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "lock.h"
+#include "monitor/handshake.h"
+#include "monitor/monitor_table.h"
+#include "parts/tasuki_core.h"
 #include "runtime/guarded.h"
+#include "runtime/runtime.h"
 
 enum { ITERATIONS };
 enum { SECTIONS = 8 };

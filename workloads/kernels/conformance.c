@@ -23,6 +23,7 @@
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
+#include "section.h"
 #include <stdbool.h>
 #include <stdint.h>
 

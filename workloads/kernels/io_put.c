@@ -18,6 +18,7 @@
 #include "runtime/definition.h"
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
+#include "section.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -21,11 +21,12 @@
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler.h"
+#include "section.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { WORDS = 256 };
-enum { LOW_PRIORITY = PROCESSOR_PRIORITY_USUAL, HIGH_PRIORITY };
+enum { LOW_PRIORITY = PROCESSOR_PRIORITY_DEFAULT, HIGH_PRIORITY };
 
 static struct {
     lock_object_t lock;

@@ -21,6 +21,7 @@
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
+#include "section.h"
 #include <stdbool.h>
 #include <stdint.h>
 #ifndef LOCKCROSS_HANDLER_H

@@ -297,7 +297,7 @@ static void marker(const lock_thread_t *self, int op, long a2, long a3, long a4)
 }
 
 #ifdef LOCKCROSS_EVENTS
-void lock_tell_event(unsigned index, unsigned event, const lock_object_t *obj) {
+void lock_note_event(unsigned index, unsigned event, const lock_object_t *obj) {
     if (announce == SYSCALL)
         runtime_syscall(SYS_MARKER, MARKER_EVENT, index, event, (long)obj, 0);
 }

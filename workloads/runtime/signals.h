@@ -1,6 +1,6 @@
 /*
  * Linux signals, for locks that interrupt other threads (LOCK_SIGNALS; see
- * lockimpl/locks/reservation_cancel.h). Part of runtime.c.
+ * lockimpl/parts/reservation_cancel.h). Part of runtime.c.
  *
  * All threads share one handler. The kernel saves the interrupted context on the thread's own stack
  * and restores it when the handler returns, with the changes that the lock has made to it. This

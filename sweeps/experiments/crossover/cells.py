@@ -8,7 +8,7 @@ from results.model.cell import Cell
 from results.model.label import FULL, LockLabel
 from sweeps.experiments.crossover.plan import Axis, StudyPlan
 from sweeps.model.isa import ISAS
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import cancels, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import with_defaults
 
@@ -84,7 +84,7 @@ class StudyCells:
             threads=threads,
             cas=cas,
             fence_latency=fence_latency if built.fence == FULL else None,
-            cancel=cancel if built.lock in self.plan.cancelling else None,
+            cancel=cancel if cancels(built) else None,
         )
 
     def on_map(self, flavour: str, label: str, cas: int, fence_latency: int) -> Cell:

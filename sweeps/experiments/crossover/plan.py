@@ -118,13 +118,20 @@ class StudyPlan(Document):
     flavours: Annotated[list[str], Field(min_length=1)]
     locks: Annotated[list[str], Field(min_length=2)]
     table_locks: list[str]
-    cancelling: list[str]
     fence_kinds: list[str]
     map: Map
     run_length: RunLength | None = None
     rounds: Rounds | None = None
     axes: dict[str, Axis]
     calibration: Calibration
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_cancelling(cls, given: object) -> object:
+        """Older studies list the locks that cancel; which ones do, lockimpl/locks.def says."""
+        if isinstance(given, dict):
+            return {key: value for key, value in given.items() if key != "cancelling"}
+        return given
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
@@ -136,7 +143,7 @@ class StudyPlan(Document):
         machines = [self.machine, *(r.machine for r in rounds), *self.calibration.machines]
         for key, values, known in (
             ("machine", machines, machine_names()),
-            ("locks", [*self.locks, *self.table_locks, *self.cancelling], list(load_locks())),
+            ("locks", [*self.locks, *self.table_locks], list(load_locks())),
             ("fence_kinds", self.fence_kinds, [k for k in FENCE_KINDS if k != "full"]),
             ("axes", list(self.axes), list(SHARED_AXES)),
             ("rounds.fences", [f for r in rounds for f in r.fences], list(FENCE_KINDS)),

@@ -2,9 +2,10 @@
 was stopped, and a second run has nothing to do."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from results.analysis.crossover import Crossover, Point, Search, find_all, search
 from results.analysis.winners import neighbours
@@ -22,6 +23,7 @@ from sweeps.experiments.calibrate import Setting, calibrate
 from sweeps.experiments.crossover.cells import AxisLine, StudyCells, isa_of
 from sweeps.experiments.crossover.plan import StudyPlan
 from sweeps.experiments.facts import store_isas, store_machines
+from sweeps.model.locks import cancels
 
 PLAN = "crossover"
 _RUNS_A_SEARCH = 4  # typical: one window around the interpolated crossing, both locks
@@ -92,7 +94,9 @@ class Study:
             for cancel in self._plan.run_length.cancel if self._plan.run_length else []:
                 line = self._cells.run_length_line(flavour, cancel)
                 tasks += [
-                    h for h in self._pair_tasks(line) if "reservation" in (h.lock_a, h.lock_b)
+                    task
+                    for task in self._pair_tasks(line)
+                    if cancels(task.lock_a) or cancels(task.lock_b)
                 ]
         searches = {number: task.search() for number, task in enumerate(tasks)}
 
@@ -101,7 +105,7 @@ class Study:
             return self._evaluate(line.cell(lock, x * line.step) for line, lock, x in lines)
 
         found = find_all(evaluate, searches)
-        if self._store.fact("plan") not in (None, self._plan.model_dump()):
+        if not _is_plan(self._store.fact("plan"), self._plan):
             self._store.forget_series()  # they are another plan's: not to be drawn with this one's
         self._store_crossovers([(tasks[number], found[number]) for number in searches])
         self._store_series()
@@ -170,9 +174,9 @@ class Study:
         ]
 
     def _point(self, cell: Cell, run: StoredRun) -> Point:
-        if cell.lock not in self._plan.cancelling and run.metrics.get("charges_stop", 0) > 0:
+        if run.metrics.get("charges_stop", 0) > 0 and not cancels(cell.label):
             raise LockcrossError(
-                f"lock {cell.lock} stops threads: add it to `cancelling` in the study's plan"
+                f"lock {cell.lock} stops threads: give it TRAIT_CANCELS in lockimpl/locks.def"
             )
         cycles, pairs = int(run.metrics["core_cycles"]), int(run.metrics["pairs"])
         return Point(Fraction(cycles, pairs), run.id)
@@ -231,6 +235,13 @@ class Study:
         store_machines(self._store, machines)
         self._store.set_fact("plan", self._plan.model_dump())
         store_isas(self._store)
+
+
+def _is_plan(stored: Mapping[str, Any] | None, plan: StudyPlan) -> bool:
+    """Whether a stored plan, if there is one, is this. Older ones name the locks that cancel."""
+    return stored is None or {**stored, "cancelling": None} == {
+        **plan.model_dump(), "cancelling": None,
+    }  # fmt: skip
 
 
 def series_name(kind: str, flavour: str) -> str:

@@ -28,6 +28,7 @@ from sweeps.experiments.reproduce.planned import (
     in_words,
 )
 from sweeps.model.isa import ISAS
+from sweeps.model.locks import cancels
 from sweeps.model.machine import load_machine
 
 PARTS = 1_000_000
@@ -35,7 +36,6 @@ THREADS = 2
 BASE = "tasuki"
 TRANSITION = 256  # objects of the run that a cancellation's cost is taken from
 OBJECTS_MAX = 16384
-CANCELLING = ("reservation",)
 _NOT_CHEAPER = "none: the lock is no cheaper here"
 REMOVED_WITHIN = 0.1  # of a statement that says "about"
 
@@ -168,7 +168,7 @@ def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Measured]:
         for label in ["null", *_labels(plan, [BASE, *plan.locks])]:
             name = _name(label, program)
             cells[name] = Measured(mix_cell(machine, label, drawn), "cycles")
-    for label in _labels(plan, [lock for lock in plan.locks if lock in CANCELLING]):
+    for label in _labels(plan, [lock for lock in plan.locks if cancels(lock)]):
         cells[_name(label, "transition")] = Measured(transition_cell(machine, label))
     return cells
 
@@ -190,7 +190,7 @@ def _cost(plan: MacroPlan, label: str, program: str) -> str:
     drawn, of = _mix(plan, program), statistics(plan.table, program)
     count = drawn.parameters["acquisitions"]
     cost = f"({_name(label, program)} - {_name('null', program)}) / {count}"
-    if LockLabel(label).lock in CANCELLING:
+    if cancels(label):
         run = _name(label, "transition")
         missing = Decimal(of.rate - drawn.rate)
         cost += (
@@ -287,7 +287,7 @@ def _implied(
 def _cancelling(plan: MacroPlan, program: str, kind: str) -> Iterator[PlannedRow]:
     """The time of all the cancellations that the source counted."""
     for lock in plan.locks:
-        if lock in CANCELLING:
+        if cancels(lock):
             count = round(statistics(plan.table, program).cancellations)
             yield PlannedRow(
                 in_words(f"{program}, {lock}{kind}: s that {count} cancellations take"),

@@ -11,7 +11,6 @@ from results.model.cell import Cell
 from results.published.overtake import AXES, FACT, Border, Case, as_fact
 from sweeps.experiments.reproduce.macro import (
     BASE,
-    CANCELLING,
     TRANSITION,
     Mix,
     Statistics,
@@ -21,6 +20,7 @@ from sweeps.experiments.reproduce.macro import (
     transition_cell,
 )
 from sweeps.model.isa import ISAS
+from sweeps.model.locks import cancels
 from sweeps.model.machine import load_machine
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def cell(place: Place, lock: str, axis: str = "", value: int | None = None) -> C
     """The run of a lock with one latency set, or with all the machine's own."""
     made = mix_cell(place.machine, place.label(lock), drawn(place.program)[1])
     if axis == "cancel":  # no matter to a lock that cancels nothing: one run for all values
-        return replace(made, cancel=value) if lock in CANCELLING else made
+        return replace(made, cancel=value) if cancels(lock) else made
     if axis:
         return replace(made, cas=value) if axis == "cas" else replace(made, fence_latency=value)
     return made
@@ -169,7 +169,7 @@ class Overtake:
         """Cycles an acquisition, with as many cancellations as published."""
         of, scaled = drawn(place.program)
         cost = Fraction(int(run.metrics["cycles"]), scaled.parameters["acquisitions"])
-        if one.lock in CANCELLING:
+        if cancels(one.lock):
             missing = Fraction(of.rate) - Fraction(scaled.rate)
             stop = place.own("cancel") if one.cancel is None else one.cancel
             cost += missing * (stop + self._overhead[place.machine, place.kind])

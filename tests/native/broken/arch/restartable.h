@@ -1,4 +1,4 @@
-/* In front of the true one: a thread is left where the signal found it. */
+/* Found before the true one: leaves a thread where the signal found it. */
 #ifndef BROKEN_RESTARTABLE_H
 #define BROKEN_RESTARTABLE_H
 

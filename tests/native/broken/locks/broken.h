@@ -1,11 +1,19 @@
 /*
- * broken: the tasuki lock with one defect, which the program names (-DBROKEN_...). For the tests
- * that show that the conformance kernel can fail.
+ * broken: the tasuki lock with one defect, which -DBROKEN_... names. It shows that the conformance
+ * kernel can fail.
  */
 #ifndef BROKEN_H
 #define BROKEN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
 #include "locks/tasuki.h"
+#include "monitor/monitor.h"
+#include "parts/tasuki_core.h"
+#include "parts/tasuki_spin.h"
+#include "types.h"
 
 enum { broken_initial_word = 0, broken_tid_shift = 16, broken_misc_mask = SPIN_MISC };
 
@@ -38,7 +46,7 @@ static inline lock_result_t broken_acquire(lock_object_t *obj, lock_thread_t *se
 }
 #endif
 
-/* Does not mind who releases. */
+/* Lets any thread release. */
 #if BROKEN_HOLDER
 static inline lock_result_t broken_release(lock_object_t *obj, lock_thread_t *self) {
     tasuki_release(obj, self);
@@ -68,7 +76,7 @@ static inline lock_result_t broken_release(lock_object_t *obj, lock_thread_t *se
 }
 #endif
 
-/* Does not mind who waits. */
+/* Lets any thread wait. */
 #if BROKEN_WAITER
 static inline lock_result_t broken_wait(lock_object_t *obj, lock_thread_t *self) {
     tasuki_wait(obj, self);

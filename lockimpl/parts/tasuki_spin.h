@@ -1,9 +1,10 @@
 /*
  * The flat lock of tasuki.h and of reservation.h's base mode: the CAS-based spin lock of Kawachiya
  * 2005, Figure 6.2, in a 24-bit field with a nest count (Figure 4.2), with the operations that
- * tasuki_core.h asks for. The misc bits belong to others and are preserved.
+ * tasuki_core.h needs. It keeps the misc bits, which belong to others.
  *
- * The including header defines:
+ * The word is laid out as in tasuki.h, unless the including header defines another layout
+ * (reservation_word.h):
  *   SPIN_SHAPE, SPIN_MONITOR_SHIFT   see tasuki_core.h
  *   SPIN_COUNT, SPIN_COUNT_ONE       mask of the nest count, and its lowest bit
  *   SPIN_COUNT_FIRST                 the count, in place, of a lock held once
@@ -11,6 +12,20 @@
 #ifndef LOCKCROSS_TASUKI_SPIN_H
 #define LOCKCROSS_TASUKI_SPIN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
+#include "types.h"
+
+#ifndef SPIN_SHAPE
+#define SPIN_SHAPE 0x80000000u
+#define SPIN_MONITOR_SHIFT 8
+#define SPIN_COUNT 0x0000ff00u
+#define SPIN_COUNT_ONE 0x00000100u
+#define SPIN_COUNT_FIRST 0u
+#endif
 #define SPIN_MISC 0x000000ffu
 
 static inline bool spin_is_acquired(uint32_t word, const lock_thread_t *self) {
@@ -42,12 +57,6 @@ static inline uint32_t spin_release_then_load_flag(lock_object_t *obj, uint32_t 
     return store_rel_u32_then_load_next(&obj->lock_word, word & SPIN_MISC);
 }
 
-struct monitor;
-static inline void spin_inflate(lock_object_t *obj, struct monitor *monitor, lock_thread_t *self);
-static inline void spin_deflate(lock_object_t *obj, struct monitor *monitor, lock_thread_t *self);
-
-#include "locks/tasuki_core.h"
-
 static inline void spin_inflate(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self) {
     (void)self;
     uint32_t misc = load_rlx_u32(&obj->lock_word) & SPIN_MISC;
@@ -57,19 +66,6 @@ static inline void spin_inflate(lock_object_t *obj, monitor_t *monitor, lock_thr
 static inline void spin_deflate(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self) {
     (void)monitor, (void)self;
     store_rel_u32(&obj->lock_word, load_rlx_u32(&obj->lock_word) & SPIN_MISC);
-}
-
-/* Acquires, given the lock word as it was just loaded. */
-static inline lock_result_t spin_or_core_acquire(lock_object_t *obj, lock_thread_t *self,
-                                                 uint32_t word) {
-    if (LOCK_LIKELY(spin_is_free(word))) {
-        if (LOCK_LIKELY(spin_cas(obj, self, word)))
-            return SUCCESS;
-    } else if (spin_is_acquired(word, self) && (word & SPIN_COUNT) != SPIN_COUNT) {
-        store_rlx_u32(&obj->lock_word, word + SPIN_COUNT_ONE);
-        return SUCCESS;
-    }
-    return core_acquire_slow(obj, self);
 }
 
 #endif

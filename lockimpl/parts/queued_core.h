@@ -1,11 +1,11 @@
 /*
  * A lock with a queue of parked threads: the base of the locks of Odaira and Hiraki (handover.h,
- * renouncement.h, tnp.h, tnp_selective.h), whose slides leave it open.
+ * renouncement.h, tnp.h, tnp_selective.h), which their slides leave open.
  *
- * Uncontended it is one CAS of the lock word to acquire and one to release. Who finds it held says
- * so in the word, under the latch of the object's monitor, puts itself into the monitor's entry
- * queue and parks; the release then finds more than its identifier in the word and looks at the
- * queue. The holder alone writes the flag word.
+ * Uncontended, it takes one CAS of the lock word to acquire and one to release. A thread that finds
+ * the lock held marks the word, under the latch of the object's monitor, puts itself into the
+ * monitor's entry queue and parks; the release then finds more than its identifier in the word and
+ * looks at the queue. Only the holder writes the flag word.
  *
  *    31  30   29                        0     31                         30         0
  *   +---+---+----------------------------+   +---------------------------+------------+
@@ -13,21 +13,32 @@
  *   +---+---+----------------------------+   +---------------------------+------------+
  *    Q = the monitor has a queue; T = temporally non-preemptive (tnp_selective)
  *
- * The including header defines before it includes this one:
+ * It is the renouncement lock. A header that needs more defines before it includes this one:
  *   QUEUED_HANDOVER           1: a release gives the lock to the thread that it wakes
- *   QUEUED_CONTENDED(obj)     if it keeps a statistic: called under the latch when a thread finds
- *                             the lock held; bits for the word
+ *   QUEUED_CONTENDED(obj)     keeps a statistic: evaluated under the latch when a thread finds the
+ *                             lock held; gives bits for the word
  */
 #ifndef LOCKCROSS_QUEUED_CORE_H
 #define LOCKCROSS_QUEUED_CORE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
+#include "monitor/park.h"
+#include "monitor/processor.h"
+#include "types.h"
 
 #define QUEUED_QUEUE 0x80000000u
 #define QUEUED_TNP 0x40000000u
 #define QUEUED_TID 0x3fffffffu
 #define QUEUED_FORBIDDEN 0x80000000u
 
+#ifndef QUEUED_HANDOVER
+#define QUEUED_HANDOVER 0
+#endif
 #ifndef QUEUED_CONTENDED
 #define QUEUED_CONTENDED(obj) 0
 #endif
@@ -40,8 +51,8 @@ static inline uint32_t queued_bits(uint32_t word, const monitor_t *monitor) {
     return (word & QUEUED_TNP) | (monitor_has_queue(monitor) ? QUEUED_QUEUE : 0);
 }
 
-/* With the latch held: takes the lock, parking while another thread holds it. Comes back without
- * the latch. A thread that was woken and lost goes back to the head of the queue. */
+/* With the latch held, which it releases: takes the lock, after parking while another thread holds
+ * it. A thread that was woken and lost returns to the head of the queue. */
 static inline void queued_compete(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self,
                                   bool was_queued) {
     for (;;) {
@@ -55,12 +66,7 @@ static inline void queued_compete(lock_object_t *obj, monitor_t *monitor, lock_t
         }
         if (!cas_acq_u32(&obj->lock_word, word, word | QUEUED_QUEUE | QUEUED_CONTENDED(obj)))
             continue;
-        if (was_queued)
-            queue_prepend(&monitor->entry, self);
-        else
-            queue_append(&monitor->entry, self);
-        latch_release(&monitor->latch);
-        park(self);
+        monitor_queue_and_park(monitor, self, was_queued);
         latch_acquire(&monitor->latch);
         was_queued = true;
     }
@@ -90,14 +96,12 @@ static inline lock_result_t queued_acquire(lock_object_t *obj, lock_thread_t *se
     return queued_acquire_slow(obj, self);
 }
 
-/* With the latch held, which it releases: the lock is free, or the next thread's. */
+/* With the latch held, which it releases: frees the lock or gives it to the next thread. */
 static inline void queued_vacate(lock_object_t *obj, monitor_t *monitor) {
     lock_thread_t *next = queue_take(&monitor->entry);
     uint32_t bits = queued_bits(load_rlx_u32(&obj->lock_word), monitor);
     store_rel_u32(&obj->lock_word, QUEUED_HANDOVER && next ? bits | next->tid : bits);
-    latch_release(&monitor->latch);
-    if (next)
-        unpark(next);
+    monitor_wake(monitor, next);
 }
 
 /* Gives up a lock that `self` holds, however deep. */
@@ -142,7 +146,7 @@ LOCK_SLOW lock_result_t queued_wait(lock_object_t *obj, lock_thread_t *self) {
     latch_acquire(&monitor->latch);
     queue_append(&monitor->waiting, self);
     queued_vacate(obj, monitor);
-    park(self); /* notify put it into the entry queue, a release took it out */
+    park(self); /* until notify has put it into the entry queue and a release has taken it out */
     latch_acquire(&monitor->latch);
     queued_compete(obj, monitor, self, true);
     store_rlx_u32(&obj->flag, flag);
@@ -158,10 +162,8 @@ LOCK_SLOW lock_result_t queued_notify(lock_object_t *obj, lock_thread_t *self, u
     monitor_t *monitor = lookup_monitor(obj);
     latch_acquire(&monitor->latch);
     for (; limit > 0; limit--) {
-        lock_thread_t *thread = queue_take(&monitor->waiting);
-        if (!thread)
+        if (!monitor_end_wait(monitor))
             break;
-        queue_append(&monitor->entry, thread);
     }
     latch_release(&monitor->latch);
     return SUCCESS;
@@ -171,7 +173,7 @@ static inline bool queued_is_idle(lock_object_t *obj) {
     return (load_rlx_u32(&obj->lock_word) & ~QUEUED_TNP) == 0 && load_rlx_u32(&obj->flag) == 0;
 }
 
-/* What the locks take from here as it is. */
+/* What the locks take from here unchanged. */
 #define QUEUED_JAVA(name)                                                                          \
     enum { name##_initial_word = 0, name##_tid_shift = 0, name##_misc_mask = 0 };                  \
     static inline lock_result_t name##_wait(lock_object_t *obj, lock_thread_t *self) {             \

@@ -1,15 +1,20 @@
 /*
  * Exponential back-off, the remedy that Kawachiya 2005, section 6.4.2, names (Anderson 1990) for
  * the livelock of a Dekker-style lock: two threads that set their flags, see each other's, and
- * reset their own may do so in step for ever. Each wait is twice as long as the one before, up to a
- * limit, and differs by thread, since there is no chance in a simulator.
+ * reset their own may do so in step forever. Each wait is twice as long as the one before, up to a
+ * limit, and differs by thread, since nothing in a simulator happens at random.
  */
 #ifndef LOCKCROSS_BACK_OFF_H
 #define LOCKCROSS_BACK_OFF_H
 
+#include <stdint.h>
+
+#include "monitor/processor.h"
+#include "types.h"
+
 #define BACK_OFF_LIMIT 6 /* doublings */
 
-/* Waits after one more failure; `failures` counts them, from 0. */
+/* Waits after another failure; `failures` counts them, from 0. */
 static inline void back_off(lock_thread_t *self, uint32_t *failures) {
     for (uint32_t turns = self->tid << *failures; turns != 0; turns--)
         spin_wait(self);

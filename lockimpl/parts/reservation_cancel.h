@@ -2,7 +2,7 @@
  * How a reservation is cancelled, so that its owner does not overwrite the lock word from within an
  * unsafe region. Part of reservation.h; Kawachiya 2005, 5.3.2, 5.4.3 and 5.4.4.
  *
- *   handshake    The owner stops at a safepoint, of which unsafe regions have none.
+ *   handshake    The owner stops at a safepoint; unsafe regions contain none.
  *   suspend      The requester suspends the owner wherever it is, changes the lock word, moves the
  *                owner's program counter out of an unsafe region, and resumes it (Figure 5.6).
  *   signal       The requester sends the owner a signal and waits. In the signal's handler the
@@ -10,29 +10,41 @@
  *   predicated   As suspend, but the requester sets the owner's predicate register to false, which
  *                the store of an unsafe region depends on (5.4.4).
  *
- * What restartable sequences there are, and how a context is changed: arch/restartable.h.
+ * arch/restartable.h has the restartable sequences and the changes of a context.
  *
  * Where the source is silent: Unix has no thread_suspend. The owner suspends itself in the handler
  * of a signal until it is resumed, and its context is the one that the signal saved. Two threads
- * that suspend each other would both wait for ever, so there is one cancellation by signal at a
+ * that suspend each other would both wait forever, so only one cancellation by signal runs at a
  * time. A thread that does not exist, because it has not begun or has ended (footnote 6), gets no
- * signal; both are changes that wait for a cancellation that is under way.
+ * signal; to begin or to end, a thread waits until a cancellation under way is over.
  *
- * The program gives lock_signal and calls lock_signalled in the handler. Where it cannot (in a
- * simulator, or when threads share processors) it never calls lock_signals_possible, and the
+ * The program defines lock_signal and calls lock_signalled in the handler. A program that cannot do
+ * so (in a simulator, or when threads share processors) never calls lock_signals_possible, and the
  * handshake stands in.
  */
 #ifndef LOCKCROSS_RESERVATION_CANCEL_H
 #define LOCKCROSS_RESERVATION_CANCEL_H
 
-/* The word of the base mode that says the same (Base_equivalent_lockword): held as often by the
- * same thread, or free, which in the base mode is a word without a tid. */
-static inline uint32_t reservation_base_word(uint32_t word) {
-    return word & SPIN_COUNT ? word & ~RESERVATION_LRV : word & SPIN_MISC;
-}
+#include <stdbool.h>
+#include <stdint.h>
 
-/* While the owner is kept from its unsafe regions, or in it. The lock may have been taken out of
- * the reserve mode by another thread meanwhile. */
+#include "arch/arch.h"
+#include "monitor/handshake.h"
+#include "parts/reservation_word.h"
+#include "types.h"
+
+#define RESERVATION_BY_SIGNAL                                                                      \
+    (LOCKCROSS_VARIANT_SUSPEND || LOCKCROSS_VARIANT_SIGNAL || LOCKCROSS_VARIANT_PREDICATED)
+#if LOCKCROSS_VARIANT_PREDICATED
+#define RESTARTABLE_PREDICATED
+#endif
+#if RESERVATION_BY_SIGNAL
+#include "arch/restartable.h"
+#include "monitor/monitor.h"
+#endif
+
+/* Called by the owner, or while it is kept from its unsafe regions. Another thread may have taken
+ * the lock out of the reserve mode meanwhile. */
 static inline void reservation_to_base(lock_object_t *obj) {
     uint32_t word;
     do
@@ -42,7 +54,7 @@ static inline void reservation_to_base(lock_object_t *obj) {
            !cas_acq_rel_u32(&obj->lock_word, word, reservation_base_word(word)));
 }
 
-/* For an owner that is `self`, too: nobody is stopped then. */
+/* `owner` may be `self`: then nobody is stopped. */
 static inline void reservation_cancel_by_handshake(lock_object_t *obj, lock_thread_t *self,
                                                    lock_thread_t *owner) {
     if (owner != self)
@@ -61,7 +73,7 @@ static inline void reservation_cancel(lock_object_t *obj, lock_thread_t *self,
 
 #else
 
-/* The program can send signals, and tells when each of its threads begins and ends. */
+/* The program can send signals, and says when each of its threads begins and ends. */
 #define LOCK_SIGNALS 1
 
 /* The one cancellation by signal. */
@@ -81,10 +93,10 @@ extern reservation_signal_t reservation_signal;
 reservation_signal_t reservation_signal;
 #endif
 
-/* Interrupts `thread` soon, once. Given by the program. */
+/* Interrupts `thread` once, soon. Defined by the program. */
 void lock_signal(const lock_thread_t *thread);
 
-/* From now on cancellations are by signal. Before there are threads. */
+/* Makes cancellations use signals from now on. To be called before there are threads. */
 static inline void lock_signals_possible(void) { reservation_signal.possible = true; }
 
 static inline void reservation_set_exists(const lock_thread_t *self, bool exists) {
@@ -93,11 +105,11 @@ static inline void reservation_set_exists(const lock_thread_t *self, bool exists
     latch_release(&reservation_signal.latch);
 }
 
-/* `self` runs, before it uses locks; and does not use them any more. */
+/* `self` begins, before it uses locks; and ends, when it does not use them any more. */
 static inline void lock_thread_begin(lock_thread_t *self) { reservation_set_exists(self, true); }
 static inline void lock_thread_end(lock_thread_t *self) { reservation_set_exists(self, false); }
 
-/* In the handler, with the context that the signal saved (Linux's ucontext_t). */
+/* To be called in the handler, with the context that the signal saved (Linux's ucontext_t). */
 static inline void lock_signalled(void *context) {
     reservation_signal_t *s = &reservation_signal;
     uint32_t number = load_acq_u32(&s->number);
@@ -108,7 +120,7 @@ static inline void lock_signalled(void *context) {
 #else
     s->context = context;
     store_rel_u32(&s->answered, number);
-    while ((int32_t)(load_acq_u32(&s->resumed) - number) < 0) /* others' may have followed */
+    while ((int32_t)(load_acq_u32(&s->resumed) - number) < 0) /* others may have followed */
         cpu_relax();
 #endif
 }

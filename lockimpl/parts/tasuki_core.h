@@ -4,23 +4,24 @@
  *
  * Flat, the Java lock is the spin lock. A contender enters the object's monitor, sets the FLC (flat
  * lock contention) bit in the flag word and tries the spin lock again: if it gets it, it inflates;
- * else it waits on the monitor. The holder tests the FLC bit after it has released the spin lock
- * and wakes a waiter. FLC and shape bit change only within the monitor.
+ * otherwise it waits on the monitor. The holder tests the FLC bit after it has released the spin
+ * lock and wakes a waiter. FLC and shape bit change only within the monitor.
  *
  *   contender                    holder
  *   t0  set FLC                  t2  release the spin lock
  *   t1  try the spin lock: lost  t3  test FLC
  *
- * t1 before t2 must give t0 before t3, so both sides keep store before load (4.5.5). The contender
- * needs it on x86-64 too: a replaceable spin lock may load the lock word and decide from that,
- * which no CAS orders. It is the slow path, so it has the full fence; the holder's side is the
- * fence kind.
+ * If t1 comes before t2, t0 must come before t3, so both sides need store-to-load ordering (4.5.5).
+ * The contender needs it on x86-64 too: a replaceable spin lock may load the lock word and decide
+ * from that, which no CAS orders. Its side is the slow path and has the full fence; the holder's
+ * side has the fence kind.
  *
- * Deflation (4.6): on the last release, if nobody ever waited on the object (the nowait group) and
- * the monitor has empty queues. The check takes no latch: whoever comes later tests the shape bit
- * again once it is in the monitor (4.5.3).
+ * Deflation (4.6) happens on the last release, if nobody has ever waited on the object (the nowait
+ * group) and the monitor's queues are empty. The check takes no latch: a thread that comes later
+ * tests the shape bit again once it is in the monitor (4.5.3).
  *
- * The including header defines before it includes this one, in terms of its lock word:
+ * The spin lock is that of tasuki_spin.h, unless the including header defines another one before it
+ * includes this header, in terms of its lock word:
  *   SPIN_SHAPE, SPIN_MONITOR_SHIFT   shape bit; place of the monitor index
  *   spin_try_acquire(obj, self)      one attempt at the outermost acquisition
  *   spin_is_acquired(word, self)     flat and held by self
@@ -33,7 +34,17 @@
 #ifndef LOCKCROSS_TASUKI_CORE_H
 #define LOCKCROSS_TASUKI_CORE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
+#include "types.h"
+
+#ifndef SPIN_SHAPE
+#include "parts/tasuki_spin.h"
+#endif
 
 #define FLAG_FLC 1u
 #define LOCK_IS_FAT(obj) ((load_rlx_u32(&(obj)->lock_word) & SPIN_SHAPE) != 0)
@@ -47,7 +58,7 @@ static inline monitor_t *core_obtain_monitor(lock_object_t *obj) {
     return word & SPIN_SHAPE ? core_monitor(word) : lookup_monitor(obj);
 }
 
-/* In the monitor, with the spin lock held by `self`: the lock is held `holds` times. */
+/* In the monitor, with the spin lock held by `self`: inflates the lock, held `holds` times. */
 LOCK_SLOW void core_inflate(lock_object_t *obj, monitor_t *monitor, lock_thread_t *self,
                             uint32_t holds) {
     store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) & ~FLAG_FLC);
@@ -74,7 +85,7 @@ LOCK_SLOW lock_result_t core_acquire_slow(lock_object_t *obj, lock_thread_t *sel
     return SUCCESS;
 }
 
-/* The FLC bit was seen after a release: wakes one contender, if they are not awake by now. */
+/* The FLC bit was seen after a release: wakes one contender, if none is awake by now. */
 LOCK_SLOW void core_wake_contender(lock_object_t *obj, lock_thread_t *self) {
     monitor_t *monitor = core_obtain_monitor(obj);
     monitor_enter(monitor, self);
@@ -95,7 +106,7 @@ LOCK_SLOW lock_result_t core_release_slow(lock_object_t *obj, lock_thread_t *sel
     return monitor_exit(monitor, self);
 }
 
-/* Releases, given the lock word as it was just loaded. */
+/* Releases, given the lock word just loaded. */
 static inline lock_result_t core_release(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
     if (!LOCK_LIKELY(spin_is_acquired(word, self)))
         return core_release_slow(obj, self);

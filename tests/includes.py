@@ -1,0 +1,105 @@
+"""What C headers define and what C files use of it, as far as their text shows."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+# A header that stands for others: whoever includes it may use what they define.
+EXPORTS = {
+    "arch/arch.h": r"arch/(x86_64|ppc64le|aarch64|order_|latency).*",
+    "arch/latency.h": r"arch/latency_.*",
+    "arch/restartable.h": r"arch/restartable_.*",
+    "lock.h": r"(types|safepoint|locks/\w+|parts/revocable_sections)\.h",
+    "locks/revocable.h": r"parts/revocable_sections\.h",
+}
+# What C's own headers define, of that which is used here.
+STANDARD = {
+    "stdbool.h": {"bool", "true", "false"},
+    "stdint.h": {f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+    | {"uintptr_t", "UINT32_MAX", "UINT64_MAX"},
+}
+
+_DEFINED = (
+    r"#define (\w+)",
+    r"^\} *(\w+);",  # of typedef
+    r"^typedef [^{;]*?\b(\w+)(?:\([^;]*\))?;",
+    r"^extern [^;]*?\b(\w+)(?:\[[^;]*)?;",
+    # of a function
+    r"^(?!typedef|extern|enum|return|struct)[A-Za-z_][^;={}#]*?\b(\w+)\([^;{}]*\)\s*[{;]",
+    r"\bLOCKCROSS_CAS\((\w+)",
+    r"\bLOCKCROSS_XCHG\((\w+)",
+)
+
+
+def code(text: str) -> str:
+    """C without comments and strings, a line each."""
+    text = re.sub(r"\\\n", " ", text)
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
+    return re.sub(r'(?<!include )"(\\.|[^"\\\n])*"', '""', text)
+
+
+def included(text: str) -> set[str]:
+    """The headers that a file includes."""
+    return set(re.findall(r'^#include ["<]([^">]+)[">]', text, flags=re.MULTILINE))
+
+
+def defined(text: str) -> set[str]:
+    """The names that a header defines for others."""
+    text = re.sub(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)", "", code(text))
+    names = {name for one in _DEFINED for name in re.findall(one, text, flags=re.MULTILINE)}
+    for enumerators in re.findall(r"\benum\s*\w*\s*\{([^}]*)\}", text):
+        names |= set(re.findall(r"(?:^|,)\s*(\w+)", enumerators))
+    for stem in re.findall(r"\b(\w+_u)##bits\(", text):
+        names |= {f"{stem}{bits}" for bits in (8, 16, 32, 64)}
+    return {name for name in names if not re.fullmatch(r"\w+_H|LOCKCROSS_ARCH_FILE", name)}
+
+
+def used(text: str) -> set[str]:
+    """The names that a file uses, but for members and for macros that it only looks for."""
+    text = re.sub(r"^#include .*", "", code(text), flags=re.MULTILINE)
+    names = set(re.findall(r"(?<![.\w])(?<!->)[A-Za-z]\w*", text))
+    return names - set(re.findall(r"(?:#ifn?def|\bdefined) (\w+)", text)) - {"sizeof"}
+
+
+def _members(text: str) -> set[str]:
+    """What the structures of a file call their members."""
+    bodies = re.findall(r"\bstruct\b[^{;]*\{([^{}]*)\}", code(text))
+    return {name for body in bodies for name in re.findall(r"(\w+)(?:\[[^\]]*\])?[;,]", body)}
+
+
+def names_by_header(folders: list[Path]) -> dict[str, set[str]]:
+    """Header, as it is included, -> the names that it gives to those who include it."""
+    own = {
+        str(path.relative_to(folder)): defined(path.read_text())
+        for folder in folders
+        for path in sorted(folder.rglob("*.h"))
+    }
+    own |= STANDARD
+    given = dict(own)
+    for header, exported in EXPORTS.items():
+        for other, names in own.items():
+            if re.fullmatch(exported, other):
+                given[header] = given[header] | names
+    return given
+
+
+def missing(text: str, itself: str, headers: Mapping[str, set[str]]) -> dict[str, list[str]]:
+    """Name -> the headers that define it, for what a file uses of none that it includes."""
+    direct = included(text) & set(headers)
+    known = defined(text) | _members(text)
+    known |= {name for header in direct for name in headers[header]}
+    found = {}
+    for name in sorted(used(text) - known):
+        if places := [one for one in headers if name in headers[one] and one != itself]:
+            found[name] = places
+    return found
+
+
+def unused(text: str, itself: str, headers: Mapping[str, set[str]]) -> set[str]:
+    """The headers that a file includes and neither uses nor stands for."""
+    stands_for = EXPORTS.get(itself, "")
+    return {
+        header
+        for header in included(text) & set(headers)
+        if not headers[header] & used(text) and not re.fullmatch(stands_for, header)
+    }

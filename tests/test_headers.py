@@ -1,0 +1,96 @@
+"""Headers of the locks: each compiles by itself, and every C file includes what it uses."""
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from results.paths import ROOT
+from sweeps.model.locks import load_locks
+from sweeps.programs.builder import TARGETS, Program
+from tests.includes import included, missing, names_by_header, unused
+
+LOCKIMPL = ROOT / "lockimpl"
+HEADERS = sorted(str(path.relative_to(LOCKIMPL)) for path in LOCKIMPL.rglob("*.h"))
+FILES = [*sorted(LOCKIMPL.rglob("*.h")), *sorted((ROOT / "tests" / "native").rglob("*.[ch]"))]
+REFUSAL = re.compile(r'#error "include (arch/\w+\.h)"')
+# What a program may be compiled with besides.
+MORE = ("-DLOCKCROSS_STORAGE", "-DLOCKCROSS_EVENTS=1", "-DLOCKCROSS_SCHEDULER=1")
+
+
+def refusal(text: str) -> str:
+    """The header that a file of one ISA wants to be included by; else nothing."""
+    found = REFUSAL.search(text)
+    return found[1] if found else ""
+
+
+@cache
+def reached(header: str) -> frozenset[str]:
+    """A header and all that it includes, directly or not."""
+    here = {one for one in included((LOCKIMPL / header).read_text()) if (LOCKIMPL / one).exists()}
+    return frozenset({header}.union(*(reached(one) for one in here if one != "lock.h")))
+
+
+def lock_for(header: str) -> str:
+    """The first lock whose header is made with this one."""
+    return next((lock for lock in load_locks() if header in reached(f"locks/{lock}.h")), "null")
+
+
+def compile_alone(folder: Path, flavour: str, *options: str) -> dict[str, str]:
+    """Header -> what the compiler says of a program that is nothing but this header."""
+    said = {}
+    for header in HEADERS:
+        source = folder / "alone.c"
+        source.write_text(f'#include "{header}"\n')
+        program = Program("alone", lock_for(header), "full", flavour)
+        command = program.command(TARGETS[flavour].compiler, "/dev/null")
+        flags = [word for word in command if not word.endswith((".c", ".S")) and "-Wl," not in word]
+        done = subprocess.run(
+            [*flags, *options, "-c", str(source)],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        said[header] = done.stderr
+    return said
+
+
+@pytest.mark.parametrize(
+    ("flavour", "options"), [(flavour, ()) for flavour in TARGETS] + [("lock", MORE)]
+)
+def test_every_header_compiles_by_itself(
+    flavour: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Files of one ISA refuse, and name the header that chooses among them, which compiles."""
+    said = compile_alone(tmp_path, flavour, *options)
+    wanted = {header: refusal((LOCKIMPL / header).read_text()) for header in HEADERS}
+    for header, chooser in wanted.items():
+        if chooser:
+            assert f"include {chooser}" in said[header] and not wanted[chooser], header
+            assert header.startswith("arch/")
+        else:
+            assert said[header] == "", header
+
+
+@cache
+def known_names() -> dict[str, set[str]]:
+    return names_by_header([LOCKIMPL, ROOT / "workloads"])
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_includes_what_it_uses_and_nothing_else(path: Path) -> None:
+    text = path.read_text()
+    if refusal(text):
+        return  # it is part of the header that it names
+    name = str(path.relative_to(LOCKIMPL)) if path.is_relative_to(LOCKIMPL) else path.name
+    assert missing(text, name, known_names()) == {}
+    assert unused(text, name, known_names()) == set()
+
+
+def test_what_is_missing_and_unused_is_seen() -> None:
+    headers = {"a.h": {"a_t", "use_a"}, "b.h": {"b_t"}}
+    text = '#include "b.h"\nstatic a_t one; /* b_t */\n'
+    assert missing(text, "c.c", headers) == {"a_t": ["a.h"]}
+    assert unused(text, "c.c", headers) == {"b.h"}
+    good = '#include "a.h"\n#include "b.h"\nstatic b_t use(a_t a) { return a.b_t; }\n'
+    assert missing(good, "c.c", headers) == {} and unused(good, "c.c", headers) == set()
