@@ -9,6 +9,7 @@ from sweeps.engines.gem5 import latency as gem5_latency
 from sweeps.engines.gem5 import output as gem5_output
 from sweeps.engines.gem5.find import NoGem5Error, configs_digest, find_gem5
 from sweeps.engines.gem5.probe import Probe, figures_of, probe, script_command
+from sweeps.model import workloads
 from sweeps.model.cells import arguments
 from sweeps.model.isa import ISAS
 from sweeps.programs.builder import Program
@@ -123,7 +124,7 @@ class Gem5Engine:
         found, roi = self._latencies(cell), self._roi_of(cell)
         figures = figures_of(cell.machine, cell.isa)
         figures = {name: n for name, n in figures.items() if not name.startswith(_CHARGES)}
-        phases = int(cell.parameters.get("rounds", 0))
+        phases = workloads.phases(cell.workload, cell.parameters)
         more = [f"--roi={roi}", f"--limit={limits.instructions}", f"--phases={phases}"]
         more += [f"--latency={name}={cycles}" for name, cycles in sorted(found.config.items())]
         command = script_command(

@@ -29,6 +29,12 @@ def with_defaults(workload: str, given: Mapping[str, Value]) -> dict[str, Value]
     return {name: key.default for name, key in keys.items()} | dict(given)
 
 
+def phases(workload: str, parameters: Mapping[str, Value]) -> int:
+    """How many phases a run announces, where a key says so; else 0."""
+    key = WORKLOADS[workload].phases
+    return int(parameters[key]) if key else 0
+
+
 def choices(workload: str, key: str) -> tuple[str, ...]:
     """The words of a choice. Raises KeyError for a key that is none."""
     found = WORKLOADS[workload].keys[key]
@@ -75,5 +81,5 @@ def _broken_rule(kind: Workload, lock: str, threads: int, parameters: Mapping[st
     rule = rules.broken(kind.rules, {**kind.constants, **values})
     if rule is None:
         return ""
-    told = ", ".join(f"{name} = {parameters[name]}" for name in rule.keys)
-    return f"parameters: {rule.message} ({told}, threads = {threads})"
+    given = ", ".join(f"{name} = {parameters[name]}" for name in rule.keys)
+    return f"parameters: {rule.message} ({given}, threads = {threads})"

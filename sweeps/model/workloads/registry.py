@@ -28,8 +28,8 @@ _TOKEN = re.compile(r'"[^"]*"|[(),]|[^"(),]+')
 @dataclass
 class Workload:
     """One block. `locks`: those that it is built with (none: any). `cores`: OWN_CORES, ANY_CORES or
-    SHARED_CORES. `metrics`: what it reports beside its pairs, name -> unit. `constants`: names that
-    its expressions may use."""
+    SHARED_CORES. `metrics`: what it reports beside its pairs, name -> unit. `phases`: the key that
+    says how many phases it announces, if one does. `constants`: names that its expressions use."""
 
     name: str
     constants: Mapping[str, int]
@@ -40,6 +40,7 @@ class Workload:
     keys: dict[str, Key] = field(default_factory=dict)
     rules: tuple[Let | Rule, ...] = ()
     metrics: dict[str, str] = field(default_factory=dict)
+    phases: str = ""
 
     @property
     def threads(self) -> str:
@@ -157,6 +158,10 @@ def _metric(block: Workload, name: str, unit: str, initial: str) -> None:
     block.metrics[name] = _text(unit)
 
 
+def _phases(block: Workload, key: str) -> None:
+    block.phases = _one_of(tuple(block.keys), key)
+
+
 def _expression(block: Workload, text: str) -> rules.Expression:
     """Of a rule. Raises ValueError for a name that is unknown."""
     parsed = rules.parse(text)
@@ -196,4 +201,5 @@ _READERS: dict[str, tuple[int, Callable[..., None]]] = {  # row -> number of arg
     "LET": (2, _let),
     "RULE": (2, _rule),
     "METRIC": (3, _metric),
+    "PHASES": (1, _phases),
 }

@@ -89,7 +89,7 @@ def evaluate(node: Expression, values: Mapping[str, int]) -> int:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
             number = _ARITHMETIC[type(op)](evaluate(left, values), evaluate(right, values))
             if number < 0:
-                raise ValueError(f"{ast.unparse(node)}: below 0, which C has not")
+                raise ValueError(f"{ast.unparse(node)}: below 0, as no number in C is")
             return number
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
             return int(_COMPARISONS[type(op)](evaluate(left, values), evaluate(right, values)))
