@@ -67,6 +67,12 @@ def _members(text: str) -> set[str]:
     return {name for body in bodies for name in re.findall(r"(\w+)(?:\[[^\]]*\])?[;,]", body)}
 
 
+def _parameters(text: str) -> set[str]:
+    """What the macros of a file call their parameters."""
+    lists = re.findall(r"^#define \w+\(([^)]*)\)", code(text), flags=re.MULTILINE)
+    return {name for one in lists for name in re.findall(r"\w+", one)}
+
+
 def names_by_header(folders: list[Path]) -> dict[str, set[str]]:
     """Header, as it is included, -> the names that it gives to those who include it."""
     own = {
@@ -86,7 +92,7 @@ def names_by_header(folders: list[Path]) -> dict[str, set[str]]:
 def missing(text: str, itself: str, headers: Mapping[str, set[str]]) -> dict[str, list[str]]:
     """Name -> the headers that define it, for what a file uses of none that it includes."""
     direct = included(text) & set(headers)
-    known = defined(text) | _members(text)
+    known = defined(text) | _members(text) | _parameters(text)
     known |= {name for header in direct for name in headers[header]}
     found = {}
     for name in sorted(used(text) - known):

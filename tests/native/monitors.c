@@ -12,12 +12,16 @@
 #include "lock.h"
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
-#include "monitor/recycling.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
 
+#if defined LOCKCROSS_MONITOR_CACHE_H || defined LOCKCROSS_HOT_H
+#define REUSES_MONITORS 1
+#include "monitor/recycling.h"
+#endif
+
 enum { ITERATIONS };
-#ifdef LOCKCROSS_RECYCLING_H
+#ifdef REUSES_MONITORS
 enum { OBJECTS = 4 * MONITOR_CACHE_SIZE };
 #else
 enum { OBJECTS = 64 };
@@ -61,7 +65,7 @@ static void check_header_data(void) {
     }
 }
 
-#ifdef LOCKCROSS_RECYCLING_H
+#ifdef REUSES_MONITORS
 static void check_free_list(void) {
     unsigned count = 0;
     for (monitor_t *monitor = monitor_recycling.free; monitor; monitor = monitor->hash_next) {
@@ -98,7 +102,7 @@ static void take_all_monitors(lock_thread_t *self) {
         lock_acquire(&objects[i].lock, self);
         section(i, self);
         lock_release(&objects[i].lock, self);
-#ifdef LOCKCROSS_RECYCLING_H
+#ifdef REUSES_MONITORS
         check_free_list();
 #endif
     }
