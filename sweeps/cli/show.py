@@ -1,4 +1,4 @@
-"""Commands that list what there is: plans, machines, locks, doctor."""
+"""Commands that list plans, machines, locks and workloads, and the doctor."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -38,7 +38,7 @@ def plans() -> None:
 
 
 def _refused(cells: "Sequence[Cell]") -> str:
-    """How many cells no engine would run, or the engine that is missing to tell."""
+    """How many cells no engine would run, or the missing engine that would have to say."""
     from results.model.engines import entry
     from sweeps.engines import refusal
     from sweeps.model.cells import unsupported_reason
@@ -53,7 +53,7 @@ def _refused(cells: "Sequence[Cell]") -> str:
 
 
 def machines(
-    name: Annotated[str | None, typer.Argument(help="Show every figure of this one.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show every figure of this machine.")] = None,
 ) -> None:
     """List the machines, or every figure of one with its source or the reason for assuming it."""
     from rich.table import Table
@@ -70,7 +70,7 @@ def machines(
         console().print(table)
         return
     machine = load_machine(name)
-    table = Table("figure", "value", "known from", box=None)
+    table = Table("figure", "value", "source", box=None)
     figures = {"clock_mhz": machine.clock_mhz}
     for isa in machine.isas:
         own = machine.latency[isa]
@@ -85,7 +85,7 @@ def machines(
 def locks(
     name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
 ) -> None:
-    """List the locks with what each can be had with, or one with its source and variants."""
+    """List the locks and how each can be built, or one with its source and variants."""
     from results.report.terminal import console
     from sweeps.cli.lock_list import details, overview
     from sweeps.model.locks import load_locks
@@ -99,7 +99,7 @@ def locks(
 def workloads(
     name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
 ) -> None:
-    """List the benchmarks, or one with its keys, their usual values and what is allowed."""
+    """List the benchmarks, or one with its keys, their defaults and what is allowed."""
     from rich.table import Table
 
     from results.report.terminal import console
@@ -109,23 +109,23 @@ def workloads(
     if name is not None and name not in WORKLOADS:
         raise LockcrossError(f"workload {name!r} is unknown; known are {', '.join(WORKLOADS)}")
     if name is None:
-        table = Table("workload", "threads", "in a sentence", box=None)
+        table = Table("workload", "threads", "summary", box=None)
         for one, kind in WORKLOADS.items():
             table.add_row(one, f"{kind.min_threads} to {kind.max_threads}", first_sentence(one))
         console().print(table)
         return
-    table = Table("key", "usual value", "allowed", box=None)
+    table = Table("key", "default", "allowed", box=None)
     for key, given in WORKLOADS[name].keys.items():
         allowed = ", ".join(given.choices) or f"{given.low} to {given.high}"
         if given.text:
-            allowed = "text as in the usual value"
+            allowed = "text like the default"
         table.add_row(key, str(given.usual), allowed)
     print(f"{name}: {description(name)}")
     console().print(table)
 
 
 def doctor() -> None:
-    """Say which engines and compilers there are, in which versions, and what is missing."""
+    """Show which engines and compilers are installed, their versions, and what is missing."""
     from results.model.engines import ENGINES
     from sweeps.engines import load_engine
     from sweeps.engines.base import Check
@@ -138,7 +138,9 @@ def doctor() -> None:
             checks.append(Check(f"{target.isa} {flavour}: compiler", True, version))
         except LockcrossError as error:
             checks.append(Check(f"{target.isa} {flavour}: compiler", False, error.message))
-    for family, one in {one.family: one for one in ENGINES}.items():  # any answers for its family
+    for family, one in {
+        one.family: one for one in ENGINES
+    }.items():  # each answers for its whole family
         for found in load_engine(one.label).doctor():
             checks.append(replace(found, part=f"engine {family}: {found.part}"))
     for check in checks:

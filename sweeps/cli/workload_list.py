@@ -1,4 +1,4 @@
-"""The kernels' descriptions: the comment at the head of each of workloads/kernels/."""
+"""The kernels' descriptions: the comment at the head of each file in workloads/kernels/."""
 
 import re
 
@@ -9,7 +9,7 @@ _HEAD = re.compile(r"\A/\*[\s*]*(\w+): (.*?)\*/", re.DOTALL)
 
 
 def description(workload: str) -> str:
-    """The kernel's own words, paragraphs apart. Raises LockcrossError where it has none."""
+    """A kernel's comment, paragraphs apart. Raises LockcrossError if it has none."""
     path = KERNELS / f"{workload}.c"
     found = _HEAD.match(path.read_text(encoding="utf-8"))
     if found is None or found[1] != workload:

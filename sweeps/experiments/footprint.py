@@ -1,4 +1,4 @@
-"""What the uncontended paths through every lock are made of, as workload footprint counts them."""
+"""What each uncontended path through a lock consists of, as workload footprint counts it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ COLUMNS = (
     "stores", "cas_won", "cas_lost", "rmw", "fences", "object_bytes", "monitor_bytes", "published",
 )  # fmt: skip
 NUMBERS = ("instructions", "loads", "stores", "cas_won", "cas_lost", "rmw")
-# What is chosen for programs of one thread is measured with one, too.
+# Locks that behave otherwise in programs of one thread are measured with one, too.
 _CHOSEN_AT_START = ("elided",)
 # By lock and variant, of whom, and what a source says of acquire and release together.
 PUBLISHED: dict[tuple[str, str], dict[str, str]] = {
@@ -45,7 +45,7 @@ PUBLISHED: dict[tuple[str, str], dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Counts:
-    """What one path is made of: `numbers` by the names in NUMBERS, and the fences that occur, by
+    """What one path consists of: `numbers` by the names in NUMBERS, and the fences that occur, by
     kind. A CAS that wins or loses, and any other atomic, is neither load nor store."""
 
     numbers: Mapping[str, int]
@@ -110,8 +110,8 @@ class Footprint:
 
 
 def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell]:
-    """Those of each variant, flavour and fence kind of the locks: with two threads, or one where
-    two cannot be had."""
+    """A cell for each variant, flavour and fence kind of the locks: with two threads, or with one
+    where two are not supported."""
     found: list[Cell] = []
     for lock, isa in product(locks, isas):
         for variant, flavour, fence in product(
@@ -141,7 +141,7 @@ def measure(runner: Runner, wanted: Sequence[Cell]) -> list[Footprint]:
 
 
 def footprints(cell: Cell, run: StoredRun) -> list[Footprint]:
-    """What a run says of its lock."""
+    """What a run says about its lock."""
     sizes = [int(run.metrics[name]) for name in ("object_bytes", "monitor_bytes")]
     own = _paths(run.metrics, "own")
     if cell.threads == 1:
@@ -187,7 +187,7 @@ def tables(found: Sequence[Footprint]) -> Iterator[Table]:
     for isa, flavour in flavours:
         table = Table(
             _lock_column(), "by", "acquire", "release", "nested acquire", "nested release",
-            "bytes: object", "monitor", title=f"{isa} {flavour}: instructions, and what of them",
+            "bytes: object", "monitor", title=f"{isa} {flavour}: instructions, and among them",
             title_justify="left", box=None, padding=(0, 2, 0, 0),
         )  # fmt: skip
         for one in found:

@@ -36,7 +36,7 @@ class Lock:
     summary: str
 
     def variant_invalid_reason(self, variant: str) -> str:
-        """Why a variant ("": the default) is none of this lock's, or nothing."""
+        """Why this lock has no such variant ("": the default), or nothing."""
         if not variant or variant in self.variants[1:]:
             return ""
         if not self.variants:

@@ -1,5 +1,5 @@
-"""The main job: `lockcross crossover`. Everything it finds is in the database; it goes on where it
-was stopped, and a second run has nothing to do."""
+"""The main job: `lockcross crossover`. Everything it finds is in the database; it continues
+where it was stopped, and a second run has nothing to do."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -45,7 +45,7 @@ class CrossoverTask:
 
 
 class Study:
-    """Runs a plan for some flavours and stores what comes of it."""
+    """Runs a plan for some flavours and stores the results."""
 
     def __init__(self, plan: StudyPlan, flavours: list[str], store: Store, runner: Runner) -> None:
         self._plan = plan
@@ -92,7 +92,9 @@ class Study:
             for cancel in self._plan.run_length.cancel if self._plan.run_length else []:
                 line = self._cells.run_length_line(flavour, cancel)
                 tasks += [
-                    h for h in self._pair_tasks(line) if "reservation" in (h.lock_a, h.lock_b)
+                    one
+                    for one in self._pair_tasks(line)
+                    if "reservation" in (one.lock_a, one.lock_b)
                 ]
         searches = {number: task.search() for number, task in enumerate(tasks)}
 
@@ -102,7 +104,7 @@ class Study:
 
         found = find_all(evaluate, searches)
         if self._store.fact("plan") not in (None, self._plan.model_dump()):
-            self._store.forget_series()  # they are another plan's: not to be drawn with this one's
+            self._store.forget_series()  # another plan's must not be drawn with this one's
         self._store_crossovers([(tasks[number], found[number]) for number in searches])
         self._store_series()
         self._store_facts()
