@@ -64,7 +64,7 @@ def _fact(name: str, value: object) -> str:
 
 
 ODD = [
-    (_fact("plan", []), "facts.value is not a JSON object"),
+    (_fact("plan", []), "facts.value has a value that is not a JSON object"),
     (_fact("plan", {}), "plan: title"),
     (_fact("plan", {"flavours": 5}), "the fact plan"),
     ("UPDATE facts SET value = json_remove(value, '$.locks') WHERE name = 'plan'", "plan: locks"),
@@ -77,7 +77,7 @@ ODD = [
     (_fact("reproduction/one", {"rows": [1]}), "the fact reproduction/one"),
     ("UPDATE facts SET value = '{' WHERE name = 'plan'", "malformed JSON"),
     ("UPDATE facts SET value = CAST(x'ff' AS TEXT) WHERE name = 'plan'", "a.db"),
-    ("UPDATE runs SET resolved = '[]'", "runs.resolved is not a JSON object"),
+    ("UPDATE runs SET resolved = '[]'", "runs.resolved has a value that is not a JSON object"),
     ("UPDATE crossovers SET setting = 3", "crossovers.setting"),
     ("UPDATE machines SET description = '{}'", "the machine generic: latency"),
     ("UPDATE metrics SET value = 'much'", "metrics.value is 'much'"),

@@ -73,7 +73,7 @@ def test_a_variable_that_names_nothing_is_said(
     no_gem5: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GEM5_ARM", "/nowhere/gem5")
-    with pytest.raises(LockcrossError, match="GEM5_ARM=/nowhere/gem5: no program that can be run"):
+    with pytest.raises(LockcrossError, match="GEM5_ARM=/nowhere/gem5: not an executable program"):
         gem5_find.find_gem5("aarch64")
 
 
@@ -116,7 +116,7 @@ def test_asking_for_the_engine_without_gem5_is_one_message(tmp_path: Path) -> No
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "GEM5_X86=" in done.stderr and "no program that can be run" in done.stderr
+    assert "GEM5_X86=" in done.stderr and "not an executable program" in done.stderr
 
 
 def test_the_doctor_does_not_ask_for_a_gem5(no_gem5: Path) -> None:
@@ -331,9 +331,9 @@ def test_a_good_run_is_read_with_its_units(tmp_path: Path) -> None:
             "checkpoint",
         ),
         (ENDED, {}, {"ok": False, "error": "lost update"}, "check failed: lost update"),
-        (ENDED, {}, {"lock": "tasuki"}, "of another run"),
+        (ENDED, {}, {"lock": "tasuki"}, "to another run"),
         (ENDED, {"events": []}, {}, "not every core was in the region"),
-        (ENDED, {"cores": 2}, {}, "of another run"),
+        (ENDED, {"cores": 2}, {}, "to another run"),
         (ENDED, {"end": {"cause": "x", "class": "guest"}}, {}, "end.code: missing"),
         (ENDED, {"total_cycles": -1.0}, {}, "total_cycles is -1"),
         (ENDED, {}, {"pairs": -1}, "pairs: -1"),

@@ -108,7 +108,7 @@ def test_what_the_probe_rules_out_is_refused(tmp_path: Path) -> None:
     with Store(tmp_path / "runs.db") as store:
         (found,) = Runner(store, 1).run([cell], "test")
     assert found.status == "refused"
-    assert "atomics do not hold across cores" in found.cause
+    assert "atomics are not atomic across cores" in found.cause
 
 
 def test_a_livelock_ends_at_the_limit_and_leaves_its_folder(tmp_path: Path) -> None:

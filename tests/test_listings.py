@@ -67,7 +67,7 @@ def test_what_cannot_be_had_is_said_with_its_reason() -> None:
 def test_the_listings_name_rows_and_reasons() -> None:
     locks = lockcross("locks").stdout
     assert all(name in locks for name in load_locks())
-    assert "cannot be had:" in locks
+    assert "not available:" in locks
     assert "Kawachiya 2005" in lockcross("locks", "tasuki").stdout
     assert lockcross("locks", "vax").returncode == 2
     assert "objects" in lockcross("workloads", "rounds").stdout

@@ -187,7 +187,7 @@ def test_a_log_without_an_operation_has_tables_of_nothing(tmp_path: Path, script
         (b"", "not a log of lock events"),
         (b"SQLite format 3\0" * 10, "not a log of lock events"),
         (content("", version=2), "version 2"),
-        (content("0a1 0g1")[:-3], "cut short"),
+        (content("0a1 0g1")[:-3], "truncated"),
         (content("0a1 0g1")[:-2] + b"\x63\0", "damaged"),
         (content("0a1 0g1")[:12] + bytes(4) + content("0a1 0g1")[16:], "damaged"),  # no clock
         (content("0a1 0g1")[:40] + struct.pack("<Q", 99) + content("0a1 0g1")[48:], "damaged"),

@@ -92,7 +92,7 @@ class TestVariantsOfThin:
         for isa in ISAS:
             for variant in VARIANTS[1:]:
                 refused = isa != "x86_64" and variant in ("inline", "fn_call")
-                assert ("no acquire and release orders" in refusal(isa, variant, 2)) == refused
+                assert ("no acquire and release ordering" in refusal(isa, variant, 2)) == refused
                 assert refusal(isa, variant, 1) == refusal(isa, variant, 2, cores=1) == ""
 
 

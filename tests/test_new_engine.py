@@ -107,9 +107,9 @@ def test_it_runs_with_its_own_metrics_and_refuses_what_it_cannot(tree: Tree) -> 
     for words, why in (
         (("--isa", "aarch64"), "engine fake/flat simulates x86_64 only"),
         (("--threads", "3"), "engine fake/flat has 2 cores at most"),
-        (("--cores", "1", "--threads", "2"), "engine fake/flat ends no time slices"),
+        (("--cores", "1", "--threads", "2"), "engine fake/flat lets no threads share cores"),
         (("--cas-latency", "5"), "cas: 5: engine fake/flat cannot set it"),
-        (("--events", "log"), "engine fake/flat records none; qemu does"),
+        (("--events", "log"), "engine fake/flat records no events; qemu does"),
     ):
         refused = tree.lockcross(*RUN, "--engine", "fake/flat", *words)
         assert refused.returncode == 2 and why in refused.stderr

@@ -114,7 +114,7 @@ SAY_OTHER = f"echo '{json.dumps(GUEST | {'lock': 'thin'})}'"
         (SAY_GUEST, "engine output is missing"),
         (f"echo '{{' > engine.json; {SAY_GUEST}", "engine output is not JSON"),
         (f"echo '{{}}' > engine.json; {SAY_GUEST}", "engine output does not match the schema"),
-        (SAY_OTHER, "workload output is of another run: lock 'thin', not 'cas_spin'"),
+        (SAY_OTHER, "workload output belongs to another run: lock 'thin', not 'cas_spin'"),
         (SAY_WRONG, "check failed: counter is 3, not 4"),
         ("echo no such file >&2; exit 1", "QEMU failed: no such file"),
         ("echo 'sync: x: unknown key' >&2; exit 2", "arguments refused: sync: x: unknown key"),
@@ -130,7 +130,7 @@ SAY_OTHER = f"echo '{json.dumps(GUEST | {'lock': 'thin'})}'"
         ("kill -SEGV $$", "killed by SIGSEGV"),
         ("kill -40 $$", "killed by signal 40"),
         ("trap '' TERM INT; while :; do :; done", "CPU time limit: 0.5 s"),
-        ("trap '' TERM INT; sleep 600 & wait", "wall time limit: 5 s, of which it had the CPU for"),
+        ("trap '' TERM INT; sleep 600 & wait", "wall time limit: 5 s; it had the CPU for"),
         ("sleep 1; echo rubbish", "workload output is not JSON"),  # it waits: no time of its own
     ],
 )

@@ -142,7 +142,7 @@ def test_another_programs_database_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE theirs (x)")
     connection.close()
-    with pytest.raises(StoreError, match="not Lockcross's"):
+    with pytest.raises(StoreError, match="not one of Lockcross"):
         Store(path)
 
 

@@ -58,7 +58,7 @@ def read_events(path: Path) -> EventLog:
         raise LockcrossError(f"{path}: version {version} of the log; this program reads {VERSION}")
     if len(content) != HEADER.size + count * RECORD.itemsize:
         raise LockcrossError(
-            f"{path}: the log is cut short, {count} events are announced; write it again"
+            f"{path}: the log is truncated, its header announces {count} events; record it again"
         )
     records = np.frombuffer(content, RECORD, offset=HEADER.size)
     if clock == 0 or (
@@ -69,7 +69,7 @@ def read_events(path: Path) -> EventLog:
             or bool((np.diff(records["cycle"].astype(np.int64)) < 0).any())
         )
     ):
-        raise LockcrossError(f"{path}: the log is damaged; write it again")
+        raise LockcrossError(f"{path}: the log is damaged; record it again")
     events = pd.DataFrame(
         {name: records[name].astype(np.int64) for name in ("cycle", "object", "thread", "kind")}
     )

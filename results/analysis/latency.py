@@ -1,4 +1,4 @@
-"""Do set latencies show? Line fits of the latency sweeps, mechanisms and regions compared.
+"""Do set latencies have their effect? Line fits of the latency sweeps; mechanisms and regions.
 
 Pure analysis of the calibrations and of the series `roi/<isa>/...`. Latencies are in cycles.
 """

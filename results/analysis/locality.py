@@ -151,7 +151,7 @@ class Sections:
         if again.any():
             cycle = self.events["cycle"].iloc[places[1:][again][0]]
             raise LockcrossError(
-                f"{self.log.name}: at cycle {cycle} a thread gets a lock that another one holds: "
+                f"{self.log.name}: at cycle {cycle} a thread acquires a lock that another holds: "
                 "the log is of a lock that excludes nobody"
             )
 

@@ -64,8 +64,8 @@ def _of_the_same_compiler(
     others = {title: compilers_of_study(one) for title, one in studies.items()}
     apart = sorted({name for found in others.values() if found != own for name in found})
     words = (
-        f"the studies in results/reference are of programs by {', '.join(apart)}, this "
-        f"one's by {', '.join(own)}; they are not drawn over one another"
+        f"the programs of the studies in results/reference are compiled by {', '.join(apart)}, "
+        f"this one's by {', '.join(own)}; they are not drawn over one another"
     )
     same = {title: one for title, one in studies.items() if others[title] == own}
     return same, words if apart else ""

@@ -168,7 +168,7 @@ def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     ).fetchall()
     if len(found := compilers.names(row[0] for row in rows)) > 1:
         raise NoDataError(
-            f"the series {name} mixes programs of {' and '.join(found)}; make it anew with one"
+            f"the series {name} mixes programs of {' and '.join(found)}; run it with one"
         )
     return [
         SeriesRun(run_id, read_cell(columns), json.loads(resolved), cost)

@@ -33,8 +33,8 @@ class FigureError(LockcrossError):
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure's name (also its files'), title, and what stands in it, in words. `section`: the
-    part of the report that it belongs to."""
+    """A figure's name (also its files'), its title, and what it shows, in words. `section`:
+    the part of the report that it belongs to."""
 
     name: str
     section: str
@@ -51,7 +51,7 @@ DRAWINGS = (
         STUDY,
         "Who wins, by the latency of a CAS and of a full fence",
         "Winner map for each instruction set over measured CAS latency (horizontal) and measured "
-        "full-fence latency (vertical): the lock with the least cycles per acquire-release pair. "
+        "full-fence latency (vertical): the lock with the fewest cycles per acquire-release pair. "
         "Black lines join the crossovers that were searched for (dots); diamonds, on the embedded "
         "engine, are real processors, hollow where a latency is assumed.",
         draw_map,
@@ -81,8 +81,8 @@ DRAWINGS = (
         "Latency mechanisms: set against measured latency",
         "Measured latency of a CAS, of a full fence and of a cancellation against the latency that "
         "was set, a column for each engine, a line for each instruction set and "
-        "mechanism, with the line of least squares in words; brackets tell engines with one "
-        "mechanism apart. The grey line has slope 1.",
+        "mechanism, labelled with its line of least squares; brackets distinguish engines that "
+        "use the same mechanism. The grey line has slope 1.",
         draw_latency,
     ),
     Drawing(
@@ -90,8 +90,8 @@ DRAWINGS = (
         VALIDATION,
         "The candidate engine against the reference",
         "Cycles per acquire-release pair on the engine that is judged, relative to its reference, "
-        "over the cost on the reference, a panel for each validation set: colours tell "
-        "instruction sets apart, markers locks. The grey band is 10 % on either side; each "
+        "over the cost on the reference, a panel for each validation set: colours "
+        "distinguish instruction sets, markers locks. The grey band is 10 % on either side; each "
         "panel's worst cell is named.",
         draw_validation,
     ),
@@ -103,8 +103,8 @@ ENGINES = Drawing(
     "engines",
     STUDY,
     "Where the cheapest lock changes, by engine",
-    "The borders of the winner map on several engines over one another, each over the latencies "
-    "measured on that engine.",
+    "The borders of the winner map on several engines, drawn over one another, each over the "
+    "latencies measured on that engine.",
     lambda connection: draw_engines({"the database": connection}),
 )
 

@@ -18,7 +18,7 @@ AXES = {"cas": "CAS", "fence_latency": "full fence", "cancel": "cancellation"}
 
 @dataclass(frozen=True)
 class Border:
-    """The latency of one kind, in cycles, at which both locks cost the same, all else as the
+    """The latency of one kind, in cycles, at which both locks cost the same, everything else as the
     machine has it; None with the lock that is cheaper over the whole range looked at.
 
     `above`: the lock that is cheaper just above.

@@ -219,6 +219,6 @@ def cells(row: Row) -> tuple[str, str, str, str]:
     published = str(row.published) if row.published else ""
     if row.published and row.tolerance:
         words = "within" if row.published.value is not None else "give or take"
-        published += f" ({words if row.tolerance > 0 else 'by'} {abs(row.tolerance):.0%})"
+        published += f" ({words if row.tolerance > 0 else 'by at least'} {abs(row.tolerance):.0%})"
     held = {True: "holds", False: "does not hold", None: ""}[row.holds]
     return published, digits(row.ours) or row.missing, digits(row.ratio), held

@@ -1,4 +1,4 @@
-"""Prints what lock events say, as Kawachiya 2005 does: Tables 4.2 to 4.4, 5.2 and 5.3."""
+"""Prints what lock events show, in the tables of Kawachiya 2005: 4.2 to 4.4, 5.2 and 5.3."""
 
 from collections.abc import Sequence
 

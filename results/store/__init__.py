@@ -1,1 +1,1 @@
-"""The database: opening, writing and asking it, and what is kept in it."""
+"""The database: opening, writing and querying it, and what it keeps."""

@@ -88,7 +88,7 @@ _FACTS: dict[str, Callable[[Any], object]] = {  # by what the name begins with
 
 
 def damage(connection: sqlite3.Connection) -> str:
-    """The first thing found wrong, in words; empty where all is as Lockcross writes it."""
+    """The first thing found wrong, in words; empty if everything is as Lockcross writes it."""
     try:
         return next(_everything(connection), "")
     except sqlite3.Error as error:
@@ -108,7 +108,7 @@ def _everything(connection: sqlite3.Connection) -> Iterator[str]:
             f"SELECT 1 FROM {table} WHERE json_type({column}) != 'object' LIMIT 1"
         )
         if wrong.fetchone():
-            yield f"{table}.{column} is not a JSON object everywhere"
+            yield f"{table}.{column} has a value that is not a JSON object"
     for name, text in connection.execute("SELECT name, value FROM facts ORDER BY name"):
         for beginning, check in _FACTS.items():
             if name == beginning or (beginning.endswith("/") and name.startswith(beginning)):

@@ -1,4 +1,4 @@
-"""Opening a Lockcross database: its lock, its migrations, words for SQLite's complaints."""
+"""Opening a Lockcross database: its lock, its migrations, messages for SQLite's errors."""
 
 import fcntl
 import os
@@ -24,22 +24,22 @@ class StoreError(LockcrossError):
 def damaged(path: Path, what: str) -> StoreError:
     """The error for a database that is not as Lockcross has written it."""
     return StoreError(
-        f"{path}: is damaged, or something else has changed it ({what}); restore it from a copy, "
+        f"{path}: is damaged, or another program has changed it ({what}); restore it from a copy, "
         "or move it away and run again"
     )
 
 
 def explain(error: sqlite3.Error, path: Path) -> StoreError:
-    """What SQLite's complaint means for the person at the keyboard."""
+    """What an error of SQLite means for the user."""
     # The low byte is the primary code (SQLite, "Result and Error Codes").
     code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return StoreError(
             f"{path}: the database cannot be written (disk full or at its limit? {error}); "
-            "what was stored before is intact: make room and start again",
+            "what was stored before is intact: free some space and start again",
             exit_code=1,
         )
-    # What Lockcross asks is right, so a table or column is missing, or a text no text (no code).
+    # Lockcross's own SQL is right: a table or column is missing, or a text is not text (no code).
     wrong = code in (0, sqlite3.SQLITE_ERROR) and isinstance(error, sqlite3.OperationalError)
     if wrong or code == sqlite3.SQLITE_CORRUPT:
         return damaged(path, str(error))
@@ -85,7 +85,7 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     if application_id != APPLICATION_ID:
         raise StoreError(
-            f"{path}: is a SQLite database, but not Lockcross's; name another file with --db"
+            f"{path}: is a SQLite database, but not one of Lockcross; name another file with --db"
         )
     (version,) = connection.execute("SELECT max(number) FROM migrations").fetchone()
     if version is None:
@@ -138,8 +138,8 @@ class WriterLock:
         if real.exists() and real.stat().st_nlink > 1 and not real.is_dir():
             raise StoreError(
                 f"{path}: the file has {real.stat().st_nlink} names (hard links), and SQLite keeps "
-                "its log by name: written by two of them it would be lost; copy it, and name the "
-                "copy with --db"
+                "its log by name: writing it under two names would lose data; copy it, and name "
+                "the copy with --db"
             )
         place = real.with_name(real.name + ".lock")
         try:

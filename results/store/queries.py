@@ -1,4 +1,4 @@
-"""Asking the database: SQL, named queries, single runs, exports. Read-only throughout."""
+"""Querying the database: SQL, named queries, single runs, exports. Read-only throughout."""
 
 import itertools
 import json
@@ -25,7 +25,7 @@ _REFUSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
 
 
 class QueryError(LockcrossError):
-    """What was asked for cannot be answered."""
+    """A query cannot be answered."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
         query = (QUERIES / f"{query}.sql").read_text(encoding="utf-8")
     elif " " not in query.strip():
         raise QueryError(
-            f"there is no query {query!r}; named ones are {', '.join(named_queries())}, and "
-            "anything else is read as SQL"
+            f"there is no query {query!r}; named ones are {', '.join(named_queries())}; "
+            "anything of several words is read as SQL"
         )
     try:
         with _guarded(connection):
             cursor = connection.execute(query)
             if cursor.description is None:
-                raise QueryError("this SQL returns no table; only questions (SELECT) can be asked")
+                raise QueryError("this SQL returns no table; only queries (SELECT) are allowed")
             return Answer([column[0] for column in cursor.description], cursor.fetchall())
     except UnicodeEncodeError:
         raise QueryError("the SQL is not UTF-8 text") from None
@@ -70,7 +70,7 @@ def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
             raise KeyboardInterrupt from None
         if code in _REFUSED:
             raise QueryError(
-                "the query would change the database or make a file; only reading is done"
+                "the query would change the database or create a file; only reading is allowed"
             ) from None
         if code in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE):
             raise QueryError(f"SQL: {error}; the tables are {', '.join(TABLES)}") from None
@@ -101,7 +101,7 @@ def list_runs(connection: sqlite3.Connection, limit: int, **filters: str | None)
         raise QueryError(
             f"status {given['status']!r} is unknown; allowed are {', '.join(STATUSES)}"
         )
-    tests = {"compiler": "instr(compiler, :compiler)"}  # its line says more than one types
+    tests = {"compiler": "instr(compiler, :compiler)"}  # its line is longer than what one types
     where = " AND ".join(tests.get(name, f"{name} = :{name}") for name in given) or "1"
     axes = ", ".join(axis.name for axis in AXES)
     cursor = connection.execute(
@@ -124,7 +124,7 @@ class RunDetails:
 
 
 def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
-    """All of a run. Raises QueryError when there is no run of that id."""
+    """Everything about a run. Raises QueryError when there is no run of that id."""
     cursor = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,))
     row = cursor.fetchone()
     if row is None:
@@ -183,7 +183,9 @@ def export(frame: pd.DataFrame, path: Path) -> None:
         ".parquet": lambda: frame.to_parquet(path, index=False),
     }
     if path.suffix not in writers:
-        raise QueryError(f"{path}: the ending says the format; allowed are {', '.join(writers)}")
+        raise QueryError(
+            f"{path}: the file's ending gives the format; allowed are {', '.join(writers)}"
+        )
     try:
         writers[path.suffix]()
     except OSError as error:

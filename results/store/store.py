@@ -62,7 +62,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
-                f"{path.parent}: cannot be made ({error.strerror}); name another place with --db"
+                f"{path.parent}: cannot be created ({error.strerror}); name another place with --db"
             ) from None
         self._lock = WriterLock(path)
         try:
@@ -75,7 +75,7 @@ class Store:
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Raises StoreError where `error` comes of a database that is not as it was written."""
+        """Raises StoreError where `error` comes from a database that is not as it was written."""
         found = ""
         if isinstance(error, Exception) and not isinstance(error, LockcrossError | OSError):
             from results.store.damage import damage
@@ -152,7 +152,7 @@ class Store:
                 "RETURNING id",
                 values,
             ).fetchone()
-            if done is None:  # it is there and ok
+            if done is None:  # it is stored already, and ok
                 (kept,) = connection.execute(
                     "SELECT id FROM runs WHERE identity = ?", (record.identity,)
                 ).fetchone()

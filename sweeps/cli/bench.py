@@ -1,4 +1,4 @@
-"""`lockcross bench`: how fast things are here."""
+"""`lockcross bench`: how fast the engine is on this machine."""
 
 from importlib import import_module
 from typing import Annotated
@@ -15,7 +15,7 @@ def bench_engine(
         list[str] | None, typer.Argument(help="Instruction sets; all when none is given.")
     ] = None,
 ) -> None:
-    """Speed of the embedded engine: instructions and hand-overs a second, memory."""
+    """Measure the embedded engine: instructions and hand-overs per second, memory."""
     from rich.console import Console
 
     unknown = [isa for isa in isas or [] if isa not in ISAS]

@@ -34,23 +34,23 @@ def crossover(
         list[str] | None, typer.Option(help="Only this ISA; may be given more than once.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A coarse grid: a look in seconds.")
+        bool, typer.Option("--quick", help="A coarse grid: a first look in seconds.")
     ] = False,
     study: Annotated[
-        str, typer.Option(help="A file of sweeps/studies, e.g. gem5_o3; in place of --quick.")
+        str, typer.Option(help="A study in sweeps/studies, e.g. gem5_o3; not with --quick.")
     ] = "",
     jobs: Jobs = 0,
     db: Database = DATABASE,
     output: Annotated[
-        Path | None, typer.Option(help="Folder of figures and report; default: the database's.")
+        Path | None, typer.Option(help="Folder for figures and report; default: the database's.")
     ] = None,
 ) -> None:
     """The main job: measure, find the crossovers, draw the figures, write the report."""
     if quick and study:
-        raise LockcrossError("--quick is a study of its own; give it or --study")
+        raise LockcrossError("--quick is a study of its own; give either --quick or --study")
     plan = load_study(study or ("crossover_quick" if quick else "crossover"))
     flavours = _flavours(plan, isa)
-    for flavour in flavours:  # an engine that is missing is said before a database is made
+    for flavour in flavours:  # reports a missing engine before it creates a database
         load_engine(plan.engine).version(isa_of(flavour))
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     with Store(db) as store:

@@ -1,4 +1,4 @@
-"""Commands for those who work on Lockcross: test, check, python."""
+"""Commands for developers of Lockcross: test, check, python."""
 
 import os
 import subprocess
@@ -27,21 +27,21 @@ def register(app: typer.Typer) -> None:
 
 def test(
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Handed to pytest, e.g. -k plans.")
+        list[str] | None, typer.Argument(help="Passed on to pytest, e.g. -k plans.")
     ] = None,
 ) -> None:
     """Run all tests: the engine's unit tests in C++, then pytest."""
     engine = ["make", "-C", str(ENGINE_PLUGIN.parent), "-f", str(ROOT / "qemu-timing" / "Makefile")]
     _run({"the engine's unit tests": [*engine, "BUILD=.", "-j2", "test"]})
     sys.stdout.flush()
-    # In place of this process, so that pytest's closing line is the last one.
+    # Replaces this process, so that pytest's summary is the last line.
     os.chdir(ROOT)
     cache = ["-o", f"cache_dir={WORK / 'build' / 'pytest'}"]
     os.execv(sys.executable, [sys.executable, "-P", "-m", "pytest", *cache, *(arguments or [])])
 
 
 def python(
-    arguments: Annotated[list[str] | None, typer.Argument(help="Handed to Python.")] = None,
+    arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to Python.")] = None,
 ) -> None:
     """Run Python with the packages, the tree and the QEMU that Lockcross uses."""
     os.execv(sys.executable, [sys.executable, "-P", *(arguments or [])])
@@ -60,9 +60,9 @@ def check() -> None:
     _run(
         {
             "ruff": [*python, "ruff", "check", "."],
-            "the format of Python": [*python, "ruff", "format", "--check", "."],
+            "Python formatting": [*python, "ruff", "format", "--check", "."],
             "mypy": [*python, "mypy"],
-            "the format of C and C++": [clang_format, "--dry-run", "-Werror", *c_files],
+            "C and C++ formatting": [clang_format, "--dry-run", "-Werror", *c_files],
         }
     )
 

@@ -1,4 +1,4 @@
-"""`lockcross footprint`: what the uncontended paths through the locks are made of."""
+"""`lockcross footprint`: what each uncontended path through a lock consists of."""
 
 import csv
 import sys
@@ -21,11 +21,11 @@ def footprint(
         list[str] | None, typer.Argument(metavar="[LOCK]...", help="Locks; default: all.")
     ] = None,
     isa: Annotated[str | None, typer.Option(help="Only x86_64, ppc64le or aarch64.")] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a row a path.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one row per path.")] = False,
     jobs: Jobs = 0,
     db: Database = DATABASE,
 ) -> None:
-    """Count what each uncontended path through a lock is made of, and the bytes of its state.
+    """Count what each uncontended path through a lock consists of, and the bytes of its state.
 
     Instructions, atomics, fences, loads and stores, by owner and others; the bytes of an object
     and of an inflated monitor.

@@ -1,4 +1,4 @@
-"""What can be had of every lock: by atomic flavour the fence kinds, and why not more."""
+"""How each lock can be built: its fence kinds by atomic flavour, and why not the others."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ _LEGEND = "f: full fence, r: locked read-modify-write, s: store forwarding; java
 
 @dataclass(frozen=True)
 class Offer:
-    """A lock in one variant. `kinds`: by flavour, the fence kinds it can be had with; `missing`:
-    what cannot be had ("fence: rmw on ppc64le") with the reason, in the order found."""
+    """A lock in one variant. `kinds`: by flavour, the fence kinds it can be built with; `missing`:
+    what is not available ("fence: rmw on ppc64le") and why, in the order found."""
 
     label: str
     kinds: dict[str, tuple[str, ...]]
@@ -52,7 +52,7 @@ def _offer(lock: Lock, variant: str) -> Offer:
 
 
 def _reasons(lock: Lock, variant: str, isa: str, flavour: str, fence: str) -> Iterator[str]:
-    """Why not by one thread, by two, by two on one core; "" where it can be had."""
+    """Why it does not run with one thread, with two, with two on one core; "" where it does."""
     parameters = with_defaults(_WORKLOAD, {})
     for threads, cores in ((1, None), (2, None), (2, 1)):
         cell = Cell(
@@ -64,9 +64,9 @@ def _reasons(lock: Lock, variant: str, isa: str, flavour: str, fence: str) -> It
 
 
 def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
-    """A row a lock, with what its default variant can be had with; below, why not more."""
+    """A row a lock with the fence kinds of its default variant; below, what is not available."""
     columns = (flavour for _, flavour in _FLAVOURS)
-    table = Table("lock", "java", "threads", *columns, "in a sentence", box=None)
+    table = Table("lock", "java", "threads", *columns, "summary", box=None)
     every: list[Offer] = []
     for lock in locks:
         found = offers(lock)
@@ -77,13 +77,13 @@ def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
         table.add_row(lock.name, java, most, *given, "\n".join(said))
     yield table
     yield _LEGEND
-    yield "cannot be had:"
+    yield "not available:"
     for (what, why), labels in _missing(every).items():
         yield f"  {what} ({', '.join(labels)}): {why}"
 
 
 def details(lock: Lock) -> Iterator[Table | str]:
-    """Everything the registry says of a lock."""
+    """Everything the registry says about a lock."""
     yield f"{lock.name}: {lock.paper_name}; {lock.source}"
     yield lock.summary
     yield f"object header: {8 + 8 * lock.words} bytes; threads: {lock.threads or 'any number'}"
@@ -96,11 +96,11 @@ def details(lock: Lock) -> Iterator[Table | str]:
     yield table
     for (what, why), labels in _missing(found).items():
         whose = "" if len(labels) == len(found) else f" ({', '.join(labels)})"
-        yield f"cannot be had: {what}{whose}: {why}"
+        yield f"not available: {what}{whose}: {why}"
 
 
 def _missing(found: Iterable[Offer]) -> dict[tuple[str, str], list[str]]:
-    """What cannot be had and why: the labels of those that it holds for."""
+    """What is not available and why: the labels that this holds for."""
     labels: dict[tuple[str, str], list[str]] = {}
     for offer in found:
         for place in offer.missing.items():

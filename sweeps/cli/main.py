@@ -62,8 +62,8 @@ def main() -> int:
 
 
 def _open_what_is_closed() -> None:
-    """Closed output (`>&-`) is output that nobody reads. Python has None for it, and its number
-    would go to the next file opened."""
+    """Nobody reads closed output (`>&-`). Python has None for it, and the next file opened
+    would get its descriptor number."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
@@ -81,10 +81,10 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 def _run() -> int:
     try:
         make_app()(prog_name="lockcross")
-    except SystemExit as end:  # Typer ends so, also after saying what is wrong with an option
+    except SystemExit as end:  # Typer ends this way, also after a message on an option
         code = end.code if isinstance(end.code, int) else 0
         if code == INTERRUPTED:
-            _say("interrupted; what was done is kept, and the same command goes on from there")
+            _say("interrupted; finished work is kept, and the same command continues from there")
         return code
     except LockcrossError as error:
         _say(error.message)
@@ -94,7 +94,7 @@ def _run() -> int:
         with suppress(OSError):
             sys.stdout.flush()
             return 1
-        _write_nowhere()  # it is standard output that cannot be written: said once
+        _write_nowhere()  # standard output itself cannot be written: one message
         return 1
     except Exception as error:
         if "LOCKCROSS_DEBUG" in os.environ:
@@ -102,8 +102,8 @@ def _run() -> int:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         _say(
             f"internal error: {type(error).__name__}: {error} "
-            f"({Path(frame.filename).name}:{frame.lineno}); with LOCKCROSS_DEBUG=1 in the "
-            "environment the same command shows where it comes from"
+            f"({Path(frame.filename).name}:{frame.lineno}); run it again with "
+            "LOCKCROSS_DEBUG=1 in the environment to see the traceback"
         )
         return 1
     return 0
@@ -113,8 +113,8 @@ def _os_error(error: OSError) -> str:
     place = str(error.filename or "").removeprefix(f"{WORK}/")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
-            f"the disk is full{f' ({place})' if place else ''}; make room and start again: "
-            "what was done is kept"
+            f"the disk is full{f' ({place})' if place else ''}; free some space and start again: "
+            "finished work is kept"
         )
     return f"{place}: {error.strerror}" if place else str(error)
 

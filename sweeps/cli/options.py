@@ -7,7 +7,7 @@ import typer
 
 from results.model.cell import MAX_LATENCY, MAX_SEED
 
-MAX_INSTRUCTIONS = 10**15  # also as cycles, in an engine's ticks, no more than 64 bits
+MAX_INSTRUCTIONS = 10**15  # as cycles in an engine's ticks it still fits into 64 bits
 _MAX_TIME_S = 1_000_000  # a week and a half
 _MAX_JOBS = 1024
 
@@ -21,7 +21,7 @@ Cas = Annotated[
     int | None, typer.Option("--cas-latency", min=0, max=MAX_LATENCY, help="Cycles of an atomic.")
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only say what would be run, and how long.")
+    bool, typer.Option("--dry-run", help="Only print what would be run, and how long.")
 ]
 FenceLatency = Annotated[
     int | None, typer.Option(min=0, max=MAX_LATENCY, help="Cycles of a full fence.")
@@ -36,13 +36,15 @@ InstructionLimit = Annotated[
 ]
 Jobs = Annotated[
     int,
-    typer.Option("--jobs", "-j", min=0, max=_MAX_JOBS, help="Cells at a time; 0: one a CPU."),
+    typer.Option("--jobs", "-j", min=0, max=_MAX_JOBS, help="Cells at a time; 0: one per CPU."),
 ]
 Keep = Annotated[
-    bool, typer.Option("--keep", help="Keep every run's folder, not only failed ones'.")
+    bool, typer.Option("--keep", help="Keep the folder of every run, not only of failed ones.")
 ]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed cells once more.")]
-Seed = Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of start offsets and random draws.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=MAX_SEED, help="Seed of start offsets and random draws.")
+]
 TimeLimit = Annotated[
     float,
     typer.Option(

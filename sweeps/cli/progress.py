@@ -41,14 +41,14 @@ class Bar(Progress):
         )
 
     def advance(self, task_id: TaskID, advance: float = 1) -> None:
-        """One run more is done."""
+        """One more run is done."""
         super().advance(task_id, advance)
         if self._plain and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + _EVERY_S
             _say(next(task for task in self.tasks if task.id == task_id))
 
     def stop(self) -> None:
-        """Ends the bar; of lines, the last one says how far it came."""
+        """Ends the bar; plain lines end with one that says how far the job came."""
         if not self._plain:
             super().stop()
         elif self._next_line:  # something was run
@@ -89,7 +89,7 @@ class _OneBar(Bar):
 
 @contextmanager
 def one_bar(total: int) -> Iterator[Progress]:
-    """One bar over a whole job, whatever number of batches the runner works in."""
+    """One bar over a whole job, however many batches the runner works in."""
     with _OneBar() as progress:
         job = progress.add_task("measuring", total=total)
         yield progress

@@ -1,7 +1,7 @@
-"""`lockcross reproduce`: the sources' numbers beside ours."""
+"""`lockcross reproduce`: published and simulated numbers side by side."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,17 +16,14 @@ from sweeps.experiments.reproduce.definition import load, reproduction_names
 from sweeps.experiments.reproduce.planned import PlannedReproduction
 from sweeps.experiments.reproduce.reproduce import run
 
-if TYPE_CHECKING:
-    pass
-
 _INSTRUCTIONS = 2_000_000_000  # a run may execute, over all cores
 
 
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Which ones; default: all.")
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Reproductions; default: all.")
     ] = None,
-    list_them: Annotated[bool, typer.Option("--list", help="List them.")] = False,
+    list_them: Annotated[bool, typer.Option("--list", help="List the reproductions.")] = False,
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     jobs: Jobs = 0,
@@ -101,7 +98,7 @@ def print_reproduction(found: Reproduction) -> None:
     from results.report.terminal import console
 
     title = f"{found.name}: {found.title} ({found.document} {found.place}), {found.unit}"
-    table = Table("", "published", "ours", "ratio", "", box=None)
+    table = Table("", "published", "simulated", "ratio", "", box=None)
     for row in table_rows(found):
         table.add_row(row.label, *cells(row))
     wide = console(fold=False)

@@ -48,7 +48,7 @@ def query(
     form: Format = "table",
     db: Database = DATABASE,
 ) -> None:
-    """Ask the database: SQL or a named query. Nothing can be changed.
+    """Query the database with SQL or a named query. Nothing can be changed.
 
     Bytes are shown as x'00'; JSON has null for infinity.
     """
@@ -70,7 +70,7 @@ def query(
 def export(
     file: Annotated[Path, typer.Argument(help="File to write: .csv or .parquet.")],
     table: Annotated[
-        str, typer.Option(help="A table, or wide: a row a run with all its metrics.")
+        str, typer.Option(help="A table, or wide: one row per run with all its metrics.")
     ] = "wide",
     db: Database = DATABASE,
 ) -> None:
@@ -92,7 +92,7 @@ def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
     compiler: Annotated[
         str | None, typer.Option(help="Part of its version line, e.g. 12.2.0 or clang.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="Print at most this many.")] = 50,
     form: Format = "table",
     db: Database = DATABASE,
 ) -> None:
@@ -114,7 +114,7 @@ def show(
     run_id: Annotated[int, typer.Argument(metavar="ID", help="A run's number.")],
     db: Database = DATABASE,
 ) -> None:
-    """Show all of a run, and the command that repeats it."""
+    """Show everything about a run, and the command that repeats it."""
     from results.report.terminal import visible
     from results.store.queries import show_run
 
@@ -137,7 +137,7 @@ def show(
 def figures(
     others: Annotated[
         list[Path] | None,
-        typer.Option("--with", help="A study of another engine, in place of the reference ones."),
+        typer.Option("--with", help="A study on another engine, instead of the reference studies."),
     ] = None,
     output: Output = None,
     db: Database = DATABASE,
@@ -196,14 +196,14 @@ def _print(answer: "Answer", form: str) -> None:
 
 
 def _plain(value: object) -> object:
-    """A value of SQLite's for a table of any kind."""
+    """A SQLite value for a table of any format."""
     from results.store.queries import blob
 
     return blob(value) if isinstance(value, bytes) else value
 
 
 def _json_value(value: object) -> object:
-    """A value of SQLite's for JSON, which has no infinity."""
+    """A SQLite value for JSON, which has no infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else _plain(value)
 
 
@@ -227,7 +227,8 @@ def locality(
         typer.Argument(help="Logs that `run --events FILE` wrote.", exists=True, dir_okay=False),
     ],
     long_ms: Annotated[
-        float, typer.Option("--long", min=0, help="Milliseconds from which a section is long.")
+        float,
+        typer.Option("--long", min=0, help="Sections of so many milliseconds or more are long."),
     ] = 10.0,
 ) -> None:
     """Measure contention and thread locality in logs of lock events.

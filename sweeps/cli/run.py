@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
 DEFAULT_INSTRUCTION_LIMIT = 2_000_000_000
 _SHOWN_FAILURES = 5  # causes
-_NUMBER = r"[0-9]{1,30}"  # what is longer is out of every bound, and perhaps of Python's
+_NUMBER = r"[0-9]{1,30}"  # longer ones are out of bounds, and Python may not convert them
 
 
 def register(app: typer.Typer) -> None:
@@ -94,7 +94,7 @@ def sweep(
 
 @contextmanager
 def store_to_read(path: Path) -> "Iterator[Store]":
-    """The store at `path`, or an empty one where there is none yet: looking leaves no file."""
+    """The store at `path`, or an empty one if there is none yet: reading creates no file."""
     from results.store.store import Store
 
     if path.exists():
@@ -106,7 +106,7 @@ def store_to_read(path: Path) -> "Iterator[Store]":
 
 
 def _summarize(runs: "Sequence[StoredRun]") -> None:
-    """Says what came of a sweep. Exits with 1 when a cell failed."""
+    """Prints how a sweep ended. Exits with 1 if a cell failed."""
     distinct = {run.identity: run for run in runs}.values()
     by_status = Counter(run.status for run in distinct)
     counts = ", ".join(f"{by_status[status]} {status}" for status in ("ok", "failed", "refused"))
@@ -134,10 +134,12 @@ def run(
     isa: Annotated[str, typer.Option(help="x86_64, ppc64le or aarch64.")] = "x86_64",
     threads: Annotated[
         int | None,
-        typer.Option(help="Threads, a core each unless --cores; default: the workload's fewest."),
+        typer.Option(
+            help="Threads, a core each unless --cores is given; default: the fewest allowed."
+        ),
     ] = None,
     cores: Annotated[
-        int | None, typer.Option(min=1, help="Cores that the threads share; default: one each.")
+        int | None, typer.Option(min=1, help="Cores that the threads share; default: a core each.")
     ] = None,
     variant: Annotated[str, typer.Option(help="The lock's variant; default: its first.")] = "",
     flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
@@ -151,10 +153,11 @@ def run(
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
     keep: Keep = False,
     events: Annotated[
-        Path | None, typer.Option(help="Write the run's lock events there, for `locality`.")
+        Path | None,
+        typer.Option(help="Write the run's lock-event log to this file, for `locality`."),
     ] = None,
     db: Annotated[
-        Path | None, typer.Option(help="Store the run there; default: run it and store nothing.")
+        Path | None, typer.Option(help="Store the run in this database; default: store nothing.")
     ] = None,
 ) -> None:
     """Run one cell and print its metrics. A run with --db is not repeated if it is stored."""
@@ -165,7 +168,7 @@ def run(
 
     if events is not None:
         engine = _engine_with_events(engine, db, events)
-    load_machine(machine), load_engine(engine)  # unknown names are said before anything else
+    load_machine(machine), load_engine(engine)  # report unknown names before anything else
     cell = Cell(
         engine=engine, machine=machine, isa=isa,
         flavour=flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock=lock,
@@ -208,14 +211,14 @@ def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
     label = load_engine(engine).capabilities().events
     if not label:
         able = [one.label for one in ENGINES if load_engine(one.label).capabilities().events]
-        raise LockcrossError(f"--events: engine {engine} records none; {', '.join(able)} does")
+        raise LockcrossError(f"--events: engine {engine} records no events; {', '.join(able)} does")
     if db is not None:
         raise LockcrossError(
             "--events cannot be combined with --db: recording events slows the program, and "
             "a stored run would not be repeated"
         )
     if events.is_dir() or not events.parent.is_dir():
-        raise LockcrossError(f"--events {events}: not a file in an existing folder")
+        raise LockcrossError(f"--events {events}: must name a file in an existing folder")
     return label
 
 

@@ -1,4 +1,4 @@
-"""Commands that list what there is: plans, machines, locks, doctor."""
+"""Commands that list plans, machines, locks and workloads, and the doctor."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -38,7 +38,7 @@ def plans() -> None:
 
 
 def _refused(cells: "Sequence[Cell]") -> str:
-    """How many cells no engine would run, or the engine that is missing to tell."""
+    """How many cells no engine would run, or the missing engine that would have to say."""
     from results.model.engines import entry
     from sweeps.engines import refusal
     from sweeps.model.cells import unsupported_reason
@@ -53,7 +53,7 @@ def _refused(cells: "Sequence[Cell]") -> str:
 
 
 def machines(
-    name: Annotated[str | None, typer.Argument(help="Show every figure of this one.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show every figure of this machine.")] = None,
 ) -> None:
     """List the machines, or every figure of one with its source or the reason for assuming it."""
     from rich.table import Table
@@ -70,7 +70,7 @@ def machines(
         console().print(table)
         return
     machine = load_machine(name)
-    table = Table("figure", "value", "known from", box=None)
+    table = Table("figure", "value", "source", box=None)
     figures = {"clock_mhz": machine.clock_mhz}
     for isa in machine.isas:
         own = machine.latency[isa]
@@ -85,7 +85,7 @@ def machines(
 def locks(
     name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
 ) -> None:
-    """List the locks with what each can be had with, or one with its source and variants."""
+    """List the locks and how each can be built, or one with its source and variants."""
     from results.report.terminal import console
     from sweeps.cli.lock_list import details, overview
     from sweeps.model.locks import load_locks
@@ -113,7 +113,7 @@ def workloads(
 
 
 def doctor() -> None:
-    """Say which engines and compilers there are, in which versions, and what is missing."""
+    """Show which engines and compilers are installed, their versions, and what is missing."""
     from results.model.engines import ENGINES
     from sweeps.engines import load_engine
     from sweeps.engines.base import Check
@@ -126,7 +126,9 @@ def doctor() -> None:
             checks.append(Check(f"{target.isa} {flavour}: compiler", True, version))
         except LockcrossError as error:
             checks.append(Check(f"{target.isa} {flavour}: compiler", False, error.message))
-    for family, one in {one.family: one for one in ENGINES}.items():  # any answers for its family
+    for family, one in {
+        one.family: one for one in ENGINES
+    }.items():  # each answers for its whole family
         for found in load_engine(one.label).doctor():
             checks.append(replace(found, part=f"engine {family}: {found.part}"))
     for check in checks:

@@ -10,7 +10,7 @@ from sweeps.cli.options import Database, Jobs
 
 def validate(
     against: Annotated[
-        str, typer.Option(help="A file of sweeps/validations; default: the first of them.")
+        str, typer.Option(help="A definition in sweeps/validations; default: the first.")
     ] = "",
     sets: Annotated[
         list[str] | None,
@@ -19,7 +19,7 @@ def validate(
     latencies: Annotated[
         bool,
         typer.Option(
-            help="Also sweep set latencies, and compare the methods of finding the region."
+            help="Also measure set latencies, and compare the methods of finding the region."
         ),
     ] = True,
     jobs: Jobs = 0,
@@ -46,7 +46,7 @@ def validate(
 
     definition = load_validation(against or validation_names()[0])
     chosen = chosen_sets(definition, sets or [])
-    for one in chosen:  # an engine that is missing is said before a database is made
+    for one in chosen:  # reports a missing engine before it creates a database
         for cell in load_plan(one.plan).cells:
             load_engine(cell.engine).version(cell.isa)
     with Store(db) as store:

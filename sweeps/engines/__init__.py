@@ -1,5 +1,5 @@
-"""Engines: a folder each. Which there are stands in results/model/engines.py, their registry; the
-module `engine` of a folder makes the adapter of a label."""
+"""Engines: a folder each. results/model/engines.py is their registry; the module `engine` of a
+folder makes the adapter for a label."""
 
 from functools import cache
 from importlib import import_module
@@ -23,13 +23,13 @@ def load_engine(label: str) -> Engine:
 
 def refusal(cell: Cell) -> str:
     """Why the engine of a cell cannot answer it honestly, or nothing. Raises LockcrossError when
-    that cannot be found out, since the engine is missing."""
+    that is unknown because the engine is missing."""
     engine = load_engine(cell.engine)
     can = engine.capabilities()
     if cell.isa not in can.isas:
         return f"isa: {cell.isa}: engine {cell.engine} simulates {', '.join(can.isas)} only"
     if cell.cores is not None and not can.shared_cores:
-        return f"cores: {cell.cores}: engine {cell.engine} ends no time slices"
+        return f"cores: {cell.cores}: engine {cell.engine} lets no threads share cores"
     if (cell.cores or cell.threads) > can.max_cores:
         return f"threads: {cell.threads}: engine {cell.engine} has {can.max_cores} cores at most"
     for axis in LATENCIES:

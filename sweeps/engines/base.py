@@ -8,7 +8,7 @@ from typing import Protocol
 from results.model.cell import LATENCIES, Cell
 from sweeps.programs.builder import Program
 
-MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: rubbish must not fill the disk
+MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: no run fills the disk
 
 
 @dataclass(frozen=True)
@@ -87,19 +87,19 @@ class Check:
 
 
 class Engine(Protocol):
-    """One engine. The driver starts and ends the processes; the engine knows what they say."""
+    """One engine. The driver starts and ends the processes; the engine reads their output."""
 
     time_limit_s: float  # CPU time of a run, unless the user sets another limit
 
     def version(self, isa: str) -> str:
-        """Everything of the engine that can change an answer for `isa`.
+        """Everything about the engine that can change an answer for `isa`.
 
         Raises LockcrossError, saying what to install, when the engine cannot be used.
         """
 
     def provenance(self, isa: str) -> str:
-        """The version, and what else of the engine is kept beside a run, though every answer is
-        the same without it."""
+        """The version, and what else about the engine is stored with a run although it changes no
+        answer."""
 
     def capabilities(self) -> Capabilities:
         """What it can simulate."""
@@ -120,12 +120,12 @@ class Engine(Protocol):
         """What a run said, from how it ended and the files in its folder. Never raises."""
 
     def mechanisms(self, isa: str) -> list[str]:
-        """Engine labels, one for each mechanism by which it sets latencies on an ISA; none where
-        latencies are set as they are, without a mechanism."""
+        """Engine labels, one for each mechanism by which it sets latencies on an ISA; none where it
+        sets latencies directly."""
 
     def regions(self, isa: str) -> list[str]:
         """Engine labels, one for each method by which it finds the region of interest on an ISA;
-        none where there is but one."""
+        none where there is only one."""
 
     def doctor(self) -> list[Check]:
-        """What is there and what is missing."""
+        """What is installed and what is missing."""

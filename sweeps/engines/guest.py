@@ -1,4 +1,4 @@
-"""The one line that a workload prints, and what else is the same whatever engine ran it."""
+"""The one line that a workload prints, and what else is the same under every engine."""
 
 import math
 import signal
@@ -13,7 +13,9 @@ from sweeps.model.workloads import WORKLOADS
 from sweeps.support.text import shown
 from sweeps.support.toml import explain
 
-_MOST = 2**53  # of any count: a float has it exactly, and the store has room for its sum over cores
+_MOST = (
+    2**53
+)  # the largest count: a float has it exactly, the store has room for its sum over cores
 Count = Annotated[int, Field(ge=0, le=_MOST)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z]\w{0,63}$")]
 Counts = Annotated[dict[Name, Count], Field(max_length=100)]
@@ -38,7 +40,7 @@ class GuestLine(Document):
 
 
 class BadRunError(Exception):
-    """The run is no good; the text is its cause."""
+    """The run is invalid; the text says why."""
 
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -64,7 +66,7 @@ def check_guest(cell: Cell, output: str, code: int) -> GuestLine:
     for key in ("workload", "lock", "isa", "flavour", "fence", "threads", "cores"):
         if getattr(guest, key) != getattr(cell, key):
             raise BadRunError(
-                f"workload output is of another run: {key} {shown(getattr(guest, key))}, "
+                f"workload output belongs to another run: {key} {shown(getattr(guest, key))}, "
                 f"not {getattr(cell, key)!r}"
             )
     if guest.extra.keys() != WORKLOADS[cell.workload].metrics.keys():
@@ -81,8 +83,8 @@ def own_metrics(guest: GuestLine) -> Metrics:
 
 
 def check_metrics(metrics: Metrics) -> None:
-    """Raises BadRunError for numbers that no run has: each by itself may be possible, but not their
-    difference."""
+    """Raises BadRunError for metrics that no run can have: each count may be possible by itself,
+    but not their difference."""
     for name, (value, _) in metrics.items():
         if not math.isfinite(value) or value < 0:
             raise BadRunError(f"engine output: {name} is {value:g}")

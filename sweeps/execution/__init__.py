@@ -1,1 +1,1 @@
-"""Running cells: which are known already, processes side by side, what is kept of them."""
+"""Running cells: what is stored already, processes side by side, folders that are kept."""

@@ -1,4 +1,4 @@
-"""Metrics that follow from what an engine counts, for the workloads that are made for them."""
+"""Metrics computed from an engine's counts, for the workloads that are made for this."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -27,14 +27,14 @@ def with_derived(cell: Cell, outcome: RunOutcome) -> RunOutcome:
 
 def path_metrics(phases: Sequence[PhaseCounts], threads: int) -> Metrics:
     """`path_<object>_<path>_<count>`, and `path_<object>_<path>_fences_<kind>` for kinds that
-    occur: what each uncontended path through a lock is made of (workload footprint).
+    occur: what each uncontended path through a lock consists of (workload footprint).
 
     Raises BadRunError when a path is not the same each time.
     """
     totals = [mark.counts for mark in sorted(phases, key=lambda mark: mark.phase)]
     turn = threads * _PHASES + 1  # the last phase of a turn has the end of its loop too
     if not totals or len(totals) % turn or any(one.keys() != totals[0].keys() for one in totals):
-        raise BadRunError(f"engine output: {len(totals)} phases, which are no turns of {turn} each")
+        raise BadRunError(f"engine output: {len(totals)} phases, not a multiple of {turn}")
     steps = [{name: now[name] - before[name] for name in now} for before, now in pairwise(totals)]
     found: Metrics = {}
     for first in range(0, len(totals), turn):

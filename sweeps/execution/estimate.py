@@ -1,11 +1,11 @@
-"""How long a sweep will take, judged by stored runs of like cells."""
+"""How long a sweep will take, estimated from stored runs of similar cells."""
 
 import os
 
 from results.store.store import Store
 from sweeps.execution.runner import Known
 
-GUESS_S = 0.15  # of a cell nothing like which was ever run: a small program with QEMU's start
+GUESS_S = 0.15  # where no similar cell is stored: a small program, start of QEMU included
 
 
 def describe(store: Store, known: Known, jobs: int) -> str:
@@ -31,8 +31,8 @@ def describe(store: Store, known: Known, jobs: int) -> str:
     ]
     if guessed:
         lines.append(
-            f"  a guess for {guessed} of them: no run of that workload, ISA and number of threads "
-            f"is stored, and {GUESS_S} s each is assumed"
+            f"  {GUESS_S} s each are assumed for {guessed} of them: no run of their workload, ISA "
+            "and number of threads is stored"
         )
     return "\n".join(lines)
 

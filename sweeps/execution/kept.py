@@ -1,4 +1,4 @@
-"""Folders of runs that are kept for people to look at: small, and there whole or not at all."""
+"""Keeps folders of runs for people to look at: shortened, and complete or not at all."""
 
 import errno
 import fcntl
@@ -20,7 +20,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 def keep(folder: Path, place: Path) -> None:
     """Copies a run's folder to `place`, over what another run or another driver left there.
 
-    Links stay links; of other things plain files are copied, what cannot be read is left out.
+    Links stay links; of the rest only plain files that can be read and folders are copied.
     Raises OSError when the copy cannot be written.
     """
     with at(place.parent):
@@ -40,7 +40,7 @@ def keep(folder: Path, place: Path) -> None:
 
 
 def _entries(folder: Path) -> Iterator[Path]:
-    """All that is below a folder, links not followed, each folder before what is in it."""
+    """Everything below a folder, links not followed, each folder before its contents."""
     for here, folders, files in os.walk(folder):
         for name in sorted([*folders, *files]):
             yield Path(here, name)
@@ -73,7 +73,7 @@ def _shortened(path: Path) -> bytes:
 
 
 def check_room(folder: Path) -> None:
-    """Raises OSError when the disk of a folder is full. What fails there then is no run's fault."""
+    """Raises OSError when the disk of a folder is full: a failure there is not the run's fault."""
     probe = folder / ".probe"
     with at(folder):
         try:
@@ -84,7 +84,7 @@ def check_room(folder: Path) -> None:
 
 @contextmanager
 def at(place: Path) -> Iterator[None]:
-    """An error of a full disk says where: the system does not, when a file is written to."""
+    """Adds the place to a full-disk error; the system names none when a file is written."""
     try:
         yield
     except OSError as error:

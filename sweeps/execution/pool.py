@@ -1,4 +1,4 @@
-"""Runs processes side by side, each tied to one CPU, to limits of time and to this process."""
+"""Runs processes side by side, each on one CPU, within time limits, and no longer than this one."""
 
 import ctypes
 import fcntl
@@ -24,7 +24,7 @@ from sweeps.support.paths import RUN_FOLDERS
 _KEPT = 1024 * 1024  # bytes of standard output and error that are read back
 _PR_SET_PDEATHSIG = 1
 _LOCK = ".lock"
-_WALL = 10  # times its limit of CPU time that a run may take by the clock: others use the CPU too
+_WALL = 10  # a run may take so many times its CPU time limit by the clock: others use the CPU too
 _LOOK_S = 0.05  # between two looks at a run's CPU time, at least
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -63,12 +63,12 @@ class _Running(Generic[Key]):
             self.exceeded = f"CPU time limit: {limit:g} s"
         elif now >= self.deadline:
             self.exceeded = (
-                f"wall time limit: {self.deadline - self.began:g} s, of which it had the CPU for "
-                f"{limit - left:.1f} s (the limit of CPU time is {limit:g} s)"
+                f"wall time limit: {self.deadline - self.began:g} s; it had the CPU for "
+                f"{limit - left:.1f} s of them (the CPU time limit is {limit:g} s)"
             )
         if self.exceeded:
             self.kill()
-        # With one CPU it uses no more of it than time passes.
+        # On one CPU its CPU time grows no faster than the clock.
         self.next_look = min(self.deadline, now + max(left, _LOOK_S))
 
     def _cpu_s(self) -> float:
@@ -89,8 +89,8 @@ class _Running(Generic[Key]):
 
 
 class _Folder:
-    """Where the runs of this driver get their folders. Those that drivers left when they were
-    killed are removed: nobody holds their lock."""
+    """Where the runs of this driver get their folders. Folders left by killed drivers are removed:
+    nobody holds their lock."""
 
     def __init__(self) -> None:
         RUN_FOLDERS.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ class _Folder:
             fcntl.flock(self._held, fcntl.LOCK_EX)
 
     def remove(self) -> None:
-        """Removes it with all that is in it."""
+        """Removes it with everything in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._held.close()
 

@@ -1,4 +1,4 @@
-"""Runs cells that are not known yet and stores what comes of them."""
+"""Runs cells that are not stored yet, and stores their outcomes."""
 
 import os
 import subprocess
@@ -33,11 +33,11 @@ _SHOWN_CAUSE = 2000  # and of its cause
 
 @dataclass(frozen=True)
 class Prepared:
-    """A cell with all that its identity is made of. `refusal`: why it will not be run."""
+    """A cell with everything that makes up its identity. `refusal`: why it will not be run."""
 
     cell: Cell
     identity: str
-    engine_version: str  # with all that is kept beside the run
+    engine_version: str  # with everything that is stored with the run
     binary: Binary | None
     refusal: str
 
@@ -105,9 +105,9 @@ class Runner:
         for cell, run in zip(cells, runs, strict=True):
             if run.status != "ok":
                 raise LockcrossError(
-                    f"a run that is needed {run.status}: {run.cause}\n  `lockcross show {run.id}` "
-                    f"shows it; this repeats it: {command(cell)}\n  The others are stored; once it "
-                    "is mended, the same command goes on from here.",
+                    f"a required run {run.status}: {run.cause}\n  `lockcross show {run.id}` "
+                    f"shows it; to repeat it: {command(cell)}\n  The other runs are stored; once "
+                    "this is fixed, the same command continues from here.",
                     exit_code=1,
                 )
         return runs
@@ -178,7 +178,9 @@ class Runner:
                     item.cell, engine.read(item.cell, self._limits_of(engine), end, folder)
                 )
                 if outcome.cause:
-                    check_room(RUN_FOLDERS)  # a cell that failed for a full disk is not stored
+                    check_room(
+                        RUN_FOLDERS
+                    )  # a cell that failed because the disk is full is not stored
                 kept = self._keep_folder(item, outcome, folder)
                 if self._collect and not outcome.cause:
                     self._collect(folder)
@@ -198,7 +200,7 @@ class Runner:
         return replace(self._limits, time_s=self._limits.time_s or engine.time_limit_s)
 
     def _keep_folder(self, item: Prepared, outcome: RunOutcome, folder: Path) -> str:
-        """Copies the folder of a run that failed, or of any when asked. Says where to."""
+        """Copies the folder of a failed run, or of any if asked. Returns where to, in words."""
         if not (outcome.cause or self._keep):
             return ""
         place = KEPT_FOLDERS / item.identity[:16]
@@ -233,7 +235,7 @@ class Runner:
 
 
 def _said(end: ProcessResult) -> str:
-    """Standard output and error, the middle left out when they are long."""
+    """Standard output and error, without the middle if they are long."""
     text = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
     return shortened(text, _SHOWN_OUTPUT)
 

@@ -1,4 +1,4 @@
-"""What atomics, fences and charges cost as measured, beside what the machine was told."""
+"""Measures what atomics, fences and charges cost on a machine."""
 
 import itertools
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class Setting:
 
 
 def iterations(op: str) -> int:
-    """The turns of an operation's loop."""
+    """How many turns an operation's loop has."""
     return CHARGE_ITERATIONS if op in _CHARGES else ITERATIONS
 
 

@@ -1,4 +1,4 @@
-"""What a database keeps beside its runs for those who draw and write from it."""
+"""Facts that a database keeps beside its runs, for figures and tables."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What the uncontended paths through every lock are made of, as workload footprint counts them."""
+"""What each uncontended path through a lock consists of, as workload footprint counts it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ NUMBERS = ("instructions", "loads", "stores", "cas_won", "cas_lost", "rmw")
 
 @dataclass(frozen=True)
 class Counts:
-    """What one path is made of: `numbers` by the names in NUMBERS, and the fences that occur, by
+    """What one path consists of: `numbers` by the names in NUMBERS, and the fences that occur, by
     kind. A CAS that wins or loses, and any other atomic, is neither load nor store."""
 
     numbers: Mapping[str, int]
@@ -105,8 +105,8 @@ def _stated() -> Mapping[tuple[str, str], str]:
 
 
 def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell]:
-    """Those of each variant, flavour and fence kind of the locks: with two threads, or one where
-    two cannot be had."""
+    """A cell for each variant, flavour and fence kind of the locks: with two threads, or with one
+    where two are not supported."""
     found: list[Cell] = []
     for lock, isa in product(locks, isas):
         for variant, flavour, fence in product(
@@ -137,7 +137,7 @@ def measure(runner: Runner, wanted: Sequence[Cell]) -> list[Footprint]:
 
 
 def footprints(cell: Cell, run: StoredRun) -> list[Footprint]:
-    """What a run says of its lock."""
+    """What a run says about its lock."""
     sizes = [int(run.metrics[name]) for name in ("object_bytes", "monitor_bytes")]
     own = _paths(run.metrics, "own")
     if cell.threads == 1:
@@ -183,7 +183,7 @@ def tables(found: Sequence[Footprint]) -> Iterator[Table]:
     for isa, flavour in flavours:
         table = Table(
             _lock_column(), "by", "acquire", "release", "nested acquire", "nested release",
-            "bytes: object", "monitor", title=f"{isa} {flavour}: instructions, and what of them",
+            "bytes: object", "monitor", title=f"{isa} {flavour}: instructions, and among them",
             title_justify="left", box=None, padding=(0, 2, 0, 0),
         )  # fmt: skip
         for one in found:

@@ -30,7 +30,7 @@ from sweeps.support.paths import PLANS
 from sweeps.support.text import shortened, shown
 from sweeps.support.toml import names, parse
 
-MAX_CELLS = 1_000_000  # a plan with more is a slip of a range
+MAX_CELLS = 1_000_000  # a plan with more has a mistake in a range
 _MAX_FILE = 1_000_000  # bytes of a plan
 _MAX_MESSAGE = 10_000  # characters
 _RANGE = {"from", "to", "step"}
@@ -39,7 +39,7 @@ Value = TypeVar("Value")
 
 
 def _as_list(value: Any) -> Any:
-    """A value is an axis of one point; { from, to, step } one of whole numbers, with `to`."""
+    """A value is an axis of one point; { from, to, step } is a range that includes `to`."""
     if isinstance(value, dict):
         if set(value) != _RANGE or not all(type(number) is int for number in value.values()):
             raise ValueError("a range is { from = N, to = N, step = N }, all whole numbers")
@@ -54,14 +54,14 @@ def _as_list(value: Any) -> Any:
         raise ValueError("an empty axis; give a value, a list of them, or a range")
     plain = [point if isinstance(point, int | str) else str(point) for point in value]
     if len({(type(point), point) for point in plain}) != len(value):
-        raise ValueError("a value stands twice")
+        raise ValueError("a value is given twice")
     return value
 
 
 def _as_names(value: Any) -> Any:
     """As _as_list, but for text, of which there are no ranges."""
     if isinstance(value, dict):
-        raise ValueError("a range is of whole numbers; give a text or a list of texts")
+        raise ValueError("ranges are for whole numbers; give a text or a list of texts")
     return _as_list(value)
 
 
@@ -84,9 +84,9 @@ _Axes = create_model("_Axes", __base__=Document, **{axis.name: _field(axis) for 
 
 
 class Sweep(_Axes):
-    """One product of the axes of a cell. Left out are: isa for every ISA of the machine, flavour
-    and variant for the first of ISA and lock ("all": each of them), cores for a core a thread,
-    latencies for the machine's own, parameters for their defaults. Latencies are in cycles."""
+    """One product of the axes of a cell. Defaults: every ISA of the machine; the first flavour of
+    the ISA and the first variant of the lock ("all": each of them); a core for each thread; the
+    machine's own latencies; the workload's own parameters. Latencies are in cycles."""
 
     parameters: dict[str, Axis[int | str]] = Field({})
     # Plans of earlier versions say skip_impossible.
@@ -126,7 +126,7 @@ class Sweep(_Axes):
         return self
 
     def given(self, axis: str) -> list[Any]:
-        """The values of an axis as the plan says them; none where it leaves them out."""
+        """The values of an axis as the plan gives them; none where it gives none."""
         return getattr(self, axis) or []
 
     def cells(self) -> Iterator[Cell]:
@@ -219,8 +219,8 @@ def parse_plan(text: str) -> Plan:
 
 
 def expand(plan: Plan) -> list[Cell]:
-    """The cells of a plan. Raises ValueError for those that are impossible and not to be skipped,
-    and for sweeps of which nothing is possible."""
+    """The cells of a plan. Raises ValueError for unsupported cells that are not to be skipped, and
+    for sweeps without a supported cell."""
     cells: list[Cell] = []
     for number, sweep in enumerate(plan.sweep):
         where = f"sweep.{number}"
@@ -232,10 +232,10 @@ def expand(plan: Plan) -> list[Cell]:
         reasons = [why for why in map(unsupported_reason, product) if why]
         if reasons and not sweep.skip_unsupported:
             raise ValueError(
-                f"{where}.{reasons[0]}\n  ({len(reasons)} of {len(product)} cells are impossible; "
+                f"{where}.{reasons[0]}\n  ({len(reasons)} of {len(product)} cells are unsupported; "
                 "with skip_unsupported = true they are stored as refused and the others run)"
             )
         if len(reasons) == len(product):
-            raise ValueError(f"{where}.{reasons[0]}\n  (no cell of this sweep is possible)")
+            raise ValueError(f"{where}.{reasons[0]}\n  (no cell of this sweep is supported)")
         cells += product
     return cells

@@ -42,7 +42,7 @@ class Set(Document):
 class Mechanisms(Document):
     """Sweeps of every mechanism that sets a latency (`latencies`: cycles, as set), and runs of two
     `lengths` (iterations) by every method of finding the region of interest. `machines`: reference
-    -> the machine that is its own."""
+    -> the machine that describes it."""
 
     latencies: Annotated[list[Annotated[int, Field(ge=0, le=MAX_LATENCY)]], Field(min_length=2)]
     lengths: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=2)]
@@ -68,7 +68,7 @@ class Definition(Document):
         if unknown := [one for one in machines.values() if one not in machine_names()]:
             raise ValueError(f"mechanisms.machines: {unknown[0]!r} is unknown")
         if len({one.name for one in self.set}) != len(self.set):
-            raise ValueError("set: a name stands twice")
+            raise ValueError("set: two sets have one name")
         return self
 
 

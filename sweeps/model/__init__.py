@@ -1,1 +1,1 @@
-"""What there is to run: ISAs, locks, workloads, machines, and the cells made of them."""
+"""What can be run: ISAs, locks, workloads, machines, and the cells made of them."""

@@ -1,4 +1,4 @@
-"""Cells: what is allowed and possible, and when two of them are the same."""
+"""Cells: which are valid and which are supported, and when two of them are the same."""
 
 import hashlib
 import json
@@ -45,7 +45,7 @@ def digest(document: object) -> str:
 
 
 def invalid_reason(cell: Cell) -> str:
-    """What in a cell is no allowed value at all ("key: value: what is allowed"), or nothing."""
+    """Which value of a cell is not allowed ("key: value: what is allowed"), or nothing."""
     for key, value, known in (
         ("isa", cell.isa, list(ISAS)),
         ("lock", cell.lock, list(load_locks())),
@@ -75,19 +75,19 @@ def invalid_reason(cell: Cell) -> str:
 
 
 def _lock_unsupported_reason(cell: Cell, isa: Isa, lock: Lock) -> str:
-    """Why a lock cannot be had as a cell wants it ("key: value: reason"), or nothing."""
+    """Why a lock cannot be built or used as a cell asks ("key: value: reason"), or nothing."""
     if cell.fence not in lock.fence_kinds:
         kinds = ", ".join(lock.fence_kinds)
         return f"fence: {cell.fence}: lock {lock.name} is built with {kinds} only"
     if why := lock.variant_invalid_reason(cell.variant):
         return f"variant: {why}"
     if lock.threads and cell.threads > lock.threads:
-        return f"threads: {cell.threads}: lock {lock.name} is for {lock.threads} at most"
+        return f"threads: {cell.threads}: lock {lock.name} allows {lock.threads} at most"
     processors = cell.cores or cell.threads
     if lock.has(Trait.UNORDERED, cell.variant) and isa.weakly_ordered and processors > 1:
         return (
             f"threads: {cell.threads} on {cell.isa}: this variant has no acquire and release "
-            f"orders, which {isa.title} needs on more than one processor"
+            f"ordering, which {isa.title} needs on more than one processor"
         )
     return ""
 

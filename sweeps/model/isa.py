@@ -14,7 +14,7 @@ class Isa:
     flavours: tuple[str, ...]  # the first is the default
     full_fence: str
     fences: tuple[str, ...]
-    refused_fence_kinds: dict[str, str]  # fence kind -> why it is not on offer
+    refused_fence_kinds: dict[str, str]  # fence kind -> why it is not available
     weakly_ordered: bool = True  # a lock needs more than plain loads and stores
 
 

@@ -74,7 +74,7 @@ class Lock:
         return any(trait in traits for traits in (self.traits, *of_variant))
 
     def variant_invalid_reason(self, variant: str) -> str:
-        """Why a variant ("": the default) is none of this lock's, or nothing."""
+        """Why this lock has no such variant ("": the default), or nothing."""
         if not variant or variant in self.variants[1:]:
             return ""
         if not self.variants:

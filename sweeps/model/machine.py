@@ -37,7 +37,7 @@ class Figure(Document):
 
     @property
     def number(self) -> int:
-        """The figure itself, whichever way it is known."""
+        """The figure itself, measured or assumed."""
         number = self.value if self.value is not None else self.assumption
         assert number is not None  # _one_of_two saw to it
         return number
@@ -149,8 +149,8 @@ class Machine(Document):
                 if figures[name].number < self.memory.lat_l1.number:
                     raise ValueError(
                         f"latency.{isa}.{name}: {figures[name].number} is less than memory.lat_l1, "
-                        f"{self.memory.lat_l1.number}; an atomic's figure is that of the whole "
-                        "operation, with its access"
+                        f"{self.memory.lat_l1.number}; an atomic's figure covers the whole "
+                        "operation, including its access"
                     )
         return self
 

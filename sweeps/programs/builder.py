@@ -30,8 +30,8 @@ COMMON_FLAGS = (
     "-fno-stack-protector -fno-asynchronous-unwind-tables "
     "-Wl,--build-id=none -Wl,-z,noexecstack -Ilockimpl -Iworkloads"
 ).split()
-# ipa-reference takes for granted that a variable changes in the functions that name it alone: GCC
-# 14 then keeps it in a register across a lock that it can see through, as if there were no threads.
+# ipa-reference assumes that only functions that name a variable change it: GCC 14 then keeps the
+# variable in a register across a lock whose code it sees, as if there were no threads.
 _GCC_FLAGS = "-no-pie -fno-tree-loop-distribute-patterns -fno-ipa-reference".split()
 
 
@@ -290,7 +290,7 @@ class Builder:
             errors="replace",
             stdin=subprocess.DEVNULL,
             check=False,
-            env={**os.environ, "LC_ALL": "C"},  # its words are looked for
+            env={**os.environ, "LC_ALL": "C"},  # its messages are searched for words
         )
 
 
@@ -302,5 +302,5 @@ def _complaint(program: Program, output: str) -> str:
     return (
         f"workload {program.workload} with lock {lock} ({program.flavour}, fence "
         f"{program.fence}) does not compile:\n  " + "\n  ".join(errors[:5]) + "\n"
-        f"the whole output, in the root of the tree: {command}"
+        f"for the whole output, in the root of the tree: {command}"
     )

@@ -1,1 +1,1 @@
-"""Where things lie, reading files that others wrote, words for people."""
+"""Paths, reading files of unknown content, texts for people."""

@@ -12,7 +12,7 @@ def shown(value: object) -> str:
     try:
         return _REPR.repr(value)
     except ValueError:  # Python writes no number of more than 4300 digits
-        return "a number of too many digits"
+        return "a number with too many digits"
 
 
 def shortened(text: str, most: int) -> str:

@@ -1,4 +1,4 @@
-"""Reading TOML files into pydantic's models, and words for what is wrong in them."""
+"""Reading TOML files into pydantic's models, and messages for what is wrong in them."""
 
 import tomllib
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def parse(model: type[Model], text: str) -> Model:
     except ValidationError as error:
         raise ValueError(explain(error, model)) from None
     except RecursionError:
-        raise ValueError("tables or lists lie too deep in each other") from None
+        raise ValueError("tables or lists are nested too deeply") from None
     except ValueError as error:
         raise ValueError(shortened(str(error), _MAX_LINE)) from None
 
@@ -73,7 +73,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
             message = f"{shown(detail['input'])}: {message}"
         lines.append(shortened(f"{key}: {message}" if key else message, _MAX_LINE))
     if error.error_count() > _MAX_LINES:
-        lines.append(f"and {error.error_count() - _MAX_LINES} more mistakes")
+        lines.append(f"and {error.error_count() - _MAX_LINES} more errors")
     return "\n  ".join(lines)
 
 

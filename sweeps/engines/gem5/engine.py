@@ -34,7 +34,7 @@ class Gem5Engine:
         _, *parts = label.split("/")
         if not parts or parts[0] not in MODELS:
             raise LockcrossError(
-                f"engine {label!r} names no core model; known are "
+                f"engine {label!r} has no known core model; known are "
                 f"{', '.join(f'gem5/{model}' for model in MODELS)}"
             )
         self.name = label
@@ -74,19 +74,19 @@ class Gem5Engine:
         if found.alone:
             return f"isa: {cell.isa}: {where} is unusable: {found.alone}"
         if cell.threads > 1 and found.together:
-            return f"threads: {cell.threads}: atomics do not hold across cores: {found.together}"
+            return f"threads: {cell.threads}: atomics are not atomic across cores: {found.together}"
         return self._misfit(cell, where)
 
     def _misfit(self, cell: Cell, where: str) -> str:
-        """What of label or machine the core model cannot be, or nothing."""
+        """Why label or machine do not fit the core model, or nothing."""
         known = gem5_latency.ATOMIC.get((cell.isa, self.model), ())
         figures = figures_of(cell.machine, cell.isa)
         if not known:
             return f"isa: {cell.isa}: no latency mechanism is known for {where}"
         if self._mechanism and self._mechanism not in known:
-            return f"engine: {self.name}: {where} knows {', '.join(known)} only"
+            return f"engine: {self.name}: {where} supports only {', '.join(known)}"
         if self._roi == "m5" and cell.isa == "ppc64le":
-            return f"isa: {cell.isa}: gem5 has no m5 operations there"
+            return f"isa: {cell.isa}: gem5 has no m5 operations on this ISA"
         if self.model != "timing" and not figures["store_buffer"]:
             return f"machine: {cell.machine}: {where} needs a store buffer, the machine has none"
         if self.model != "timing" and figures["predictor_entries"] < _FEWEST_COUNTERS:
@@ -108,7 +108,7 @@ class Gem5Engine:
         return self._roi or ("pc_count" if cell.isa == "ppc64le" else "m5")
 
     def options(self, cell: Cell) -> dict[str, int | str]:
-        """The machine's figures, the mechanisms of set latencies, the way to the region."""
+        """The machine's figures, the mechanisms of set latencies, the method for the region."""
         found = self._latencies(cell)
         options: dict[str, int | str] = dict(figures_of(cell.machine, cell.isa))
         options |= {f"mechanism_{kind}": name for kind, name in found.mechanisms.items()}
@@ -120,7 +120,7 @@ class Gem5Engine:
         return Program.of(cell, self._latencies(cell).built_in())
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
-        """The gem5 command. The limit of instructions is taken as one of cycles."""
+        """The gem5 command. The instruction limit is used as a cycle limit."""
         found, roi = self._latencies(cell), self._roi_of(cell)
         figures = figures_of(cell.machine, cell.isa)
         figures = {name: n for name, n in figures.items() if not name.startswith(_CHARGES)}
@@ -174,4 +174,4 @@ def _judge(isa: str, model: str, found: Probe) -> Check:
         return Check(part, False, f"refused: {found.alone}", optional=True)
     if found.together:
         return Check(part, True, f"one core only: {found.together}")
-    return Check(part, True, "threads start, atomics hold across cores")
+    return Check(part, True, "threads start, atomics work across cores")

@@ -1,4 +1,4 @@
-"""Which gem5 there is: the user's own, from the environment or PATH."""
+"""Finds the user's own gem5, in the environment or on PATH."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ _COMPLAINT = re.compile(r"^lockcross-gem5:|\bpanic\b|\bfatal\b|Error\b|assert", 
 
 
 class NoGem5Error(LockcrossError):
-    """There is none, and none was named."""
+    """No gem5 was found, and none was named."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _locate(isa: str) -> tuple[str, str]:
             path = shutil.which(given)
             if path is None:
                 raise LockcrossError(
-                    f"{variable}={given}: no program that can be run; name a gem5 binary there",
+                    f"{variable}={given}: not an executable program; name a gem5 binary there",
                     exit_code=1,
                 )
             return str(Path(path).resolve()), variable
@@ -119,8 +119,8 @@ def complaint(stderr: str) -> str:
 
 @cache
 def configs_digest() -> str:
-    """A digest of gem5-configs/, which is part of the model: a change of it must never be answered
-    with stored results of the one before."""
+    """A digest of gem5-configs/, which is part of the model: results stored for one model
+    must never answer for another."""
     total = hashlib.sha256()
     for path in sorted(CONFIGS.rglob("*.py")):
         total.update(str(path.relative_to(CONFIGS)).encode() + b"\0" + path.read_bytes())

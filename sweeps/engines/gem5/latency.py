@@ -1,8 +1,8 @@
 """How set latencies reach gem5's cores: one mechanism each for atomics, fences and charges.
 
-gem5 has no parameter for the latency of an atomic or a fence (but one: functional-unit timing of
-Minor on AArch64). The others are an instruction behind the operation; lockimpl/arch/latency.h says
-how each works, gem5-configs/README.md which is used where.
+gem5 has no parameter for the latency of an atomic or a fence, except functional-unit timing of
+Minor on AArch64. The other mechanisms are instructions after the operation; lockimpl/arch/latency.h
+says how each works, gem5-configs/README.md which is used where.
 """
 
 from dataclasses import dataclass

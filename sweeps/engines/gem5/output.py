@@ -1,4 +1,4 @@
-"""Reads what a run of gem5 left, and says why it failed when it did."""
+"""Reads the output of a run on gem5, and says why it failed, if it did."""
 
 import json
 from collections.abc import Mapping
@@ -114,7 +114,9 @@ def _check_report(cell: Cell, folder: Path) -> Report:
         raise BadRunError("engine output is missing") from None
     report = parse(Report, data, "engine output")
     if report.isa != cell.isa or report.cores != cell.threads:
-        raise BadRunError(f"engine output is of another run: {report.isa}, {report.cores} cores")
+        raise BadRunError(
+            f"engine output belongs to another run: {report.isa}, {report.cores} cores"
+        )
     return report
 
 
@@ -160,7 +162,7 @@ def _statistics(report: Report) -> Metrics:
 
 
 def _phases(report: Report, regions: Mapping[int, tuple[float, float]]) -> Metrics:
-    """From the first core's entry into a phase to that into the next one, or the end."""
+    """Each from its first core's entry to the first core's entry into the next, or the end."""
     begins: dict[int, float] = {}
     for event in report.events:
         if event.event == "phase":

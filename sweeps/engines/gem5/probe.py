@@ -1,8 +1,8 @@
-"""What a gem5 can do, shown by a litmus run and not by belief.
+"""What a gem5 can do, shown by a litmus run.
 
 A run of threads that count under a CAS lock: the program ends, and the count is right, only if
-threads start and atomics hold across cores. The outcome is kept under build/gem5/, by gem5's own
-description, the configuration and the program.
+threads start and atomics are atomic across cores. The outcome is kept under build/gem5/, by
+gem5's own description, the configuration and the program.
 """
 
 import json
@@ -22,13 +22,13 @@ from sweeps.programs.builder import Binary, Builder, Program
 PROBES = WORK / "build" / "gem5"  # what the litmus runs of each gem5 showed
 _MACHINE = "generic"
 _ITERATIONS = 30
-_CYCLES = 2_000_000  # a hundred times what a run that ends takes
+_CYCLES = 2_000_000  # a hundred times as long as a good run takes
 _TIME_S = 120.0
 
 
 @dataclass(frozen=True)
 class Probe:
-    """`alone`: why one core is not enough for a run, or nothing; `together`: the same of two."""
+    """`alone`: why a run on one core fails, or nothing; `together`: the same for two cores."""
 
     alone: str
     together: str
@@ -36,7 +36,7 @@ class Probe:
 
 @cache
 def probe(gem5: Gem5, isa: str, model: str) -> Probe:
-    """Runs the litmus with one core and with two, or recalls what it showed."""
+    """Runs the litmus test on one core and on two, or returns what is stored of it."""
     flavour = ISAS[isa].flavours[0]
     program = Program("threads", "cas_spin", "full", flavour)
     binary = Builder().build([program])[program]
@@ -53,7 +53,7 @@ def probe(gem5: Gem5, isa: str, model: str) -> Probe:
 
 
 def figures_of(machine: str, isa: str) -> dict[str, int]:
-    """Every figure of a machine, by name, with its clock; not what a scheduler of threads costs,
+    """Every figure of a machine, by name, with its clock; without the cost of the thread scheduler,
     which does not run there."""
     loaded = load_machine(machine)
     found = {name: figure.number for name, figure in loaded.figures(isa).items()}
@@ -73,7 +73,7 @@ def script_command(
 
 
 def _litmus(gem5: Gem5, isa: str, model: str, binary: Binary, cores: int) -> str:
-    """Why a run of `cores` threads is wrong, or nothing."""
+    """Why a run of `cores` threads fails, or nothing."""
     figures = {k: v for k, v in figures_of(_MACHINE, isa).items() if not k.startswith("charge_")}
     command = [
         *script_command(gem5, isa, model, cores, figures, [f"--limit={_CYCLES}"]),

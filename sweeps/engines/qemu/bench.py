@@ -1,4 +1,4 @@
-"""How fast the embedded engine is here, measured side by side in one run."""
+"""How fast the embedded engine is on this machine, measured side by side in one run."""
 
 import json
 import os
@@ -18,14 +18,14 @@ from sweeps.programs.builder import Builder, Program
 from sweeps.support.paths import ENGINE_PLUGIN
 
 NULL_PLUGIN = ENGINE_PLUGIN.with_name("liblockcross-null.so")
-REPEATS = 3  # interleaved; the best counts, since these machines are shared
+REPEATS = 3  # interleaved; the best counts, since the machine may be shared
 
 # What the engine is built to reach (instructions or hand-overs a second, MB).
 GOALS = {1: 60e6, 2: 100e3, 8: 40e3}
 MEMORY_GOAL_MB = 200
 NOTE = (
     f"Best of {REPEATS} interleaved runs on one CPU, start of QEMU included; workload threads, "
-    f"lock thin. MB: peak, from above; goal: {MEMORY_GOAL_MB}."
+    f"lock thin. MB: peak memory; goal: at most {MEMORY_GOAL_MB}."
 )
 
 

@@ -26,8 +26,8 @@ _LABEL, _WITH_EVENTS = "qemu", "qemu/events"
 class QemuEngine:
     """Runs cells under qemu-<isa> with the timing plugin.
 
-    `events`: with programs that tell their lock events, which the run leaves in its folder. An
-    engine label of its own, since telling them takes instructions.
+    `events`: runs programs that report their lock events; the log is left in the run's folder. It
+    has an engine label of its own, since reporting takes instructions.
     """
 
     time_limit_s = 60.0
@@ -46,7 +46,7 @@ class QemuEngine:
         return f"{self.version(isa)}, QEMU {find_qemu(isa).version}"
 
     def capabilities(self) -> Capabilities:
-        """Every ISA, a simulated core a thread or fewer; latencies, and the log of lock events."""
+        """Every ISA, at most a simulated core a thread; latencies, and the log of lock events."""
         return Capabilities(
             tuple(ISAS), MAX_THREADS, shared_cores=True, events=_WITH_EVENTS, event_log=EVENTS
         )
@@ -131,8 +131,8 @@ def _own_options(machine: str, isa: str) -> Mapping[str, int]:
 
 @cache
 def _plugin_version() -> str:
-    """The plugin's version and a digest of its sources, which stands for the model itself: a change
-    of it must never be answered with stored results of the one before."""
+    """The plugin's version and a digest of its sources, which stands for the model itself: results
+    stored for one model must never answer for another."""
     if not ENGINE_PLUGIN.exists():
         raise LockcrossError("the engine plugin is not built; ./lockcross builds it", 1)
     sources = sorted(p for p in ENGINE_SOURCES.rglob("*") if p.suffix in (".cc", ".h"))

@@ -1,4 +1,4 @@
-"""Which QEMU runs the programs: ./lockcross has chosen one, or PATH's is taken."""
+"""Which QEMU runs the programs: the one that ./lockcross has chosen, or the one on PATH."""
 
 import os
 import re

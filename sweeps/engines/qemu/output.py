@@ -1,4 +1,4 @@
-"""Reads what a run under the qemu engine left, and says why it failed when it did."""
+"""Reads the output of a run under the qemu engine, and says why it failed, if it did."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def read(cell: Cell, limits: Limits, end: ProcessResult, report: Path) -> RunOut
 
 
 def _check_end(limits: Limits, end: ProcessResult) -> None:
-    """Ends that say all by themselves."""
+    """Failures that show in how the process ended."""
     if end.exceeded:
         raise BadRunError(end.exceeded)
     if end.code < 0:
@@ -67,7 +67,7 @@ def _check_engine(cell: Cell, path: Path) -> EngineReport:
         )
     if len(engine.cores) != (cell.cores or cell.threads) or engine.isa != cell.isa:
         raise BadRunError(
-            f"engine output is of another run: {engine.isa}, {len(engine.cores)} cores"
+            f"engine output belongs to another run: {engine.isa}, {len(engine.cores)} cores"
         )
     for core in engine.cores:
         if sum(core.stalls.values()) != core.cycles:
@@ -109,7 +109,7 @@ def metrics(pairs: int, engine: EngineReport) -> Metrics:
 
 
 def _phase_times(engine: EngineReport) -> Metrics:
-    """From the first core's entry into a phase to that into the next one, or the end."""
+    """Each from its first core's entry to the first core's entry into the next, or the end."""
     begins: dict[int, int] = {}
     for mark in engine.phases:
         begins[mark.phase] = min(mark.cycle, begins.get(mark.phase, mark.cycle))

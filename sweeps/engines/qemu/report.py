@@ -1,4 +1,4 @@
-"""The document that the plugin leaves of a run (docs/interfaces.md, section 6)."""
+"""The plugin's report of a run (docs/interfaces.md, section 6)."""
 
 from typing import Annotated
 

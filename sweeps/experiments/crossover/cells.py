@@ -15,7 +15,7 @@ from sweeps.model.workloads import with_defaults
 
 @dataclass(frozen=True)
 class AxisLine:
-    """An axis with all else held fixed: `cell` gives the run of a lock label at a value.
+    """An axis with everything else held fixed: `cell` gives the run of a lock label at a value.
 
     `setting` is what is held fixed, for the database; `step` the unit in which values move.
     """
@@ -97,7 +97,7 @@ class StudyCells:
     def at_run_length(self, flavour: str, label: str, run_length: int, cancel: int) -> Cell:
         """The run of a lock in the run-length experiment."""
         given = self.plan.run_length
-        assert given is not None  # nobody asks for a length of a plan without them
+        assert given is not None  # only plans with run lengths are asked
         parameters = {**given.parameters, "run_length": run_length}
         return self.cell(flavour, parameters, given.threads, label, cancel=cancel)
 
@@ -177,7 +177,7 @@ class StudyCells:
         )
 
     def run_length_line(self, flavour: str, cancel: int) -> AxisLine:
-        """Along the run length at one cancellation cost: where does one cancellation pay?"""
+        """Along the run length at one cancellation cost: which length pays for one cancellation?"""
         given = self.plan.run_length
         assert given is not None
         setting = {**given.parameters, "threads": given.threads, "cancel": cancel}
@@ -191,7 +191,7 @@ class StudyCells:
         )  # fmt: skip
 
     def axis_line(self, flavour: str, name: str, axis: Axis) -> AxisLine:
-        """Along a further axis, all else as on the map and the machine's own latencies."""
+        """Along a further axis, everything else as on the map, with the machine's own latencies."""
         grid = self.plan.map
         setting: dict[str, int | str] = {**grid.parameters, "threads": grid.threads}
         setting.pop(name, None)

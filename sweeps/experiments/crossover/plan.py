@@ -24,7 +24,7 @@ Count = Annotated[int, Field(ge=1)]
 
 def _rising(values: list[int]) -> list[int]:
     if sorted(set(values)) != values:
-        raise ValueError("must rise, each value once")
+        raise ValueError("values must rise, each given once")
     return values
 
 
@@ -52,7 +52,7 @@ def _check_parameters(workload: str, parameters: dict[str, int]) -> None:
 
 
 class Map(_Sequence):
-    """The winner map: a grid of set latencies in cycles, and how close crossovers are found."""
+    """The winner map: a grid of set latencies in cycles, and the tolerance of crossovers."""
 
     cas: Annotated[list[Latency], Field(min_length=2)]
     fence_latency: Annotated[list[Latency], Field(min_length=2)]

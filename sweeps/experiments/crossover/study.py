@@ -1,5 +1,5 @@
-"""The main job: `lockcross crossover`. Everything it finds is in the database; it goes on where it
-was stopped, and a second run has nothing to do."""
+"""The main job: `lockcross crossover`. Everything it finds is in the database; it continues
+where it was stopped, and a second run has nothing to do."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ class CrossoverTask:
 
 
 class Study:
-    """Runs a plan for some flavours and stores what comes of it."""
+    """Runs a plan for some flavours and stores the results."""
 
     def __init__(self, plan: StudyPlan, flavours: list[str], store: Store, runner: Runner) -> None:
         self._plan = plan
@@ -106,7 +106,7 @@ class Study:
 
         found = find_all(evaluate, searches)
         if not _is_plan(self._store.fact("plan"), self._plan):
-            self._store.forget_series()  # they are another plan's: not to be drawn with this one's
+            self._store.forget_series()  # another plan's must not be drawn with this one's
         self._store_crossovers([(tasks[number], found[number]) for number in searches])
         self._store_series()
         self._store_facts()

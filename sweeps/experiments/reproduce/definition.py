@@ -1,5 +1,5 @@
-"""Definitions of reproductions: sweeps/reproductions/*.toml, which published numbers stand beside
-which runs. Axes in `each` make a cell or a row many; `{axis}` in their texts is its value."""
+"""Definitions of reproductions, sweeps/reproductions/*.toml: which published numbers are compared
+with which runs. Axes in `each` multiply a cell or a row; `{axis}` in its texts is the value."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -38,8 +38,8 @@ Each = dict[str, list[Value]]
 
 
 class Source(Document):
-    """Where a published number stands: a cell of a table, or what the text states; `over` divides
-    it by another one (of a table: `over_row` and `over_column`, each the same where left out).
+    """Where a published number is from: a cell of a table, or what the text states. `over_...`
+    divides it by another one (of a table: `over_row` and `over_column`, each the same if left out).
     `factor` converts it to the unit of the row."""
 
     table: str = ""
@@ -69,7 +69,7 @@ class Source(Document):
 
 
 class CellPlan(Document):
-    """A run, named for expressions. `lock` is a lock label; a plain name means `metric`."""
+    """A run and its name in expressions, where it stands for `metric`. `lock` is a lock label."""
 
     name: str = Field(min_length=1)
     each: Each = {}
@@ -100,7 +100,7 @@ class RowPlan(Document):
 
 
 class PlotPlan(Document):
-    """As results.reproduction.Plot."""
+    """As results.published.reproduction.Plot."""
 
     kind: Literal["bars", "lines"]
     x: str = ""
@@ -197,7 +197,7 @@ def _cells(plan: Definition) -> Iterator[tuple[str, Measured]]:
         for point in _points(one.each):
             name = identifier(str(_filled(one.name, point)))
             if name in seen or name in CLOCK:
-                raise ValueError(f"cell {name!r} stands twice, or is a name of the clock")
+                raise ValueError(f"cell {name!r} is given twice, or is a name of the clock")
             seen.add(name)
             yield name, Measured(_cell(plan, one, point), one.metric)
 
@@ -222,7 +222,7 @@ def _cell(plan: Definition, one: CellPlan, point: Mapping[str, Value]) -> Cell:
 def _rows(plan: Definition) -> Iterator[PlannedRow]:
     for one in plan.row:
         for point in _points(one.each):
-            # Axes whose values go into names of cells, as those do.
+            # Axis values in names of cells become identifiers, as the names do.
             inside = {axis: identifier(str(value)) for axis, value in point.items()}
             label, series, x, group, note = (
                 str(_filled(text, point))

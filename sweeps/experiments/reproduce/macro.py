@@ -2,9 +2,9 @@
 
 A program of Table 5.6 or 6.2 becomes runs of the workload lock_mix with its shares: acquisitions
 by an object's first locker before any other thread's, after another's, by other threads, nested
-ones. What they cost in a lock, less the same with the null lock, is the lock's cost of an
-acquisition. Scaling leaves most programs less than one cancellation, where there is none or one:
-what is missing of the published rate is added, or too much taken off, at the cost of a
+ones. Their cost with a lock, less their cost with the null lock, is the lock's cost of an
+acquisition. After scaling most programs have less than one cancellation, and the run has none or
+one: the difference from the published rate is added or subtracted, at the measured cost of a
 cancellation on the same machine.
 """
 

@@ -1,4 +1,4 @@
-"""A reproduction before anything has been run, whatever its definition looks like."""
+"""Planned reproductions: what is to be run and compared, whatever form its definition has."""
 
 import re
 from collections.abc import Mapping
@@ -24,8 +24,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row before anything has been run. `if_not_positive`: what stands in place of a number that
-    means something above zero only."""
+    """A row before anything has been run. `if_not_positive`: what is shown instead of a
+    number that means something only above zero."""
 
     label: str
     ours: str
@@ -57,8 +57,7 @@ class PlannedReproduction:
 
 
 def check(row: PlannedRow, cells: Mapping[str, Measured]) -> None:
-    """Raises ValueError for an expression that cannot be evaluated, or with a name that is no
-    cell's."""
+    """Raises ValueError for an expression that cannot be evaluated, or that names no cell."""
     for used, part in names(row.ours):
         if used not in cells and (used not in CLOCK or part):
             raise ValueError(f"row {row.label!r}: no cell is named {used!r}")

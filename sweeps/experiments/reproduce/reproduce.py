@@ -1,4 +1,4 @@
-"""`lockcross reproduce`: the sources' numbers beside ours."""
+"""`lockcross reproduce`: published and simulated numbers side by side."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

@@ -60,7 +60,7 @@ def unsupported_reason(
     if not kind.min_threads <= threads <= kind.max_threads:
         return f"threads: {threads}: workload {workload} runs with {kind.threads} threads"
     if kind.needs_cores and cores is None:
-        return f"cores: none: workload {workload} is for threads that share cores; say how many"
+        return f"cores: none: workload {workload} needs threads that share cores; give --cores"
     if kind.cores == "OWN_CORES" and cores is not None:
         return f"cores: {cores}: workload {workload} needs a core for each thread"
     for name, key in kind.keys.items():
