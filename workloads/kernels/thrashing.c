@@ -18,9 +18,10 @@
 
 #include "kernels/one_object.h"
 
-static turn_t
-    turn; /* in iteration i, from 0: 2 i, and 2 i + 1 once the first thread has the lock */
-static turn_t attempts; /* iterations in which the second thread has come to acquire */
+/* In iteration i, from 0: 2 i, and 2 i + 1 once the first thread has the lock. */
+static turn_t turn;
+/* Iterations in which the second thread has come to acquire. */
+static turn_t attempts;
 
 static lock_result_t iterate_first(lock_thread_t *self, uint32_t i) {
     turn_await(&turn, self, 2 * i);

@@ -1,5 +1,5 @@
-/* What sync and its variations (nosync, nested_sync, call_sync, ...) have in common: every thread has
- * an object of its own. */
+/* What sync and its variations (nosync, nested_sync, call_sync, ...) have in common: every thread
+ * has an object of its own. */
 #ifndef KERNELS_UNCONTENDED_H
 #define KERNELS_UNCONTENDED_H
 

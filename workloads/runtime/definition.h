@@ -17,12 +17,13 @@
 #include "runtime/runtime.h"
 #include <stdint.h>
 
-/* See workload_t. */
+/* What each must do: workload_t in runtime.h. */
 static const char *setup(void);
 static void prepare(lock_thread_t *self);
 static uint64_t run(lock_thread_t *self);
 static const char *verify(uint64_t pairs);
 
+/* For bounds. */
 enum {
     LOCK_MOST_THREADS = LOCK_MEMBER(_max_threads) ? LOCK_MEMBER(_max_threads) : LOCK_MAX_THREADS
 };
@@ -34,6 +35,7 @@ enum { OWN_CORES, ANY_CORES, SHARED_CORES };
 #include "workloads.def"
 #endif
 
+/* Of each key, where it stands in keys[]. */
 enum {
 #define NUMBER(key, presence, default, low, high) INDEX_##key,
 #define CHOICE(key, presence, default, words) INDEX_##key,
@@ -41,11 +43,13 @@ enum {
 #include "workloads.def"
 };
 
+/* Bounds. */
 #define NUMBER(key, presence, default, low, high) enum { MAX_##key = high };
 #define SEQUENCES(key, presence, default, runs, sequences)                                         \
     enum { key##_RUNS = runs, key##_SEQUENCES = sequences };
 #include "workloads.def"
 
+/* Words, as numbers and as a list for each key. */
 #define WORD(word) WORD_##word,
 #define CHOICE(key, presence, default, words) enum { words };
 #include "workloads.def"

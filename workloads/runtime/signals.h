@@ -69,7 +69,7 @@ static inline void signals_begin(lock_thread_t *self) {
     lock_thread_begin(self);
 }
 
-/* Each thread, when it uses locks no more. */
+/* Each thread, when it no longer uses locks. */
 static inline void signals_end(lock_thread_t *self) { lock_thread_end(self); }
 
 void lock_signal(const lock_thread_t *thread) {
