@@ -251,7 +251,8 @@ def test_borders_are_where_the_costs_are_equal(tmp_path: Path) -> None:
 
 def test_borders_in_words() -> None:
     assert Border("cas", 20, 30, "a", 0, 9).words == "30, 1.5 times its own"
-    assert Border("cas", 20, None, "a", 0, 9).words == "none (a from 0 to 9)"
+    words = Border("cas", 20, None, "asym_tasuki", 0, 9000).words
+    assert words == "none (asymmetric from 0 to 9,000)"
     assert Case("p", "m", "full", 1, 6, 3, ()).lead == 2
 
 

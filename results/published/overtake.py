@@ -12,6 +12,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from results.model.label import LockLabel
+
 FACT = "overtake"
 AXES = {"cas": "CAS", "fence_latency": "full fence", "cancel": "cancellation"}
 
@@ -35,9 +37,10 @@ class Border:
     def words(self) -> str:
         """The border beside the machine's own latency."""
         if self.value is None:
-            return f"none ({self.above} from {self.low} to {self.high})"
+            cheaper = LockLabel(self.above).words()
+            return f"none ({cheaper} from {self.low:,} to {self.high:,})"
         factor = f", {self.value / self.own:.2g} times its own" if self.own else ""
-        return f"{self.value:.0f}{factor}"
+        return f"{self.value:,.0f}{factor}"
 
 
 @dataclass(frozen=True)
