@@ -68,7 +68,9 @@ def test_the_listings_name_rows_and_reasons() -> None:
     locks = lockcross("locks").stdout
     assert all(name in locks for name in load_locks())
     assert "not available:" in locks
-    assert "Kawachiya 2005" in lockcross("locks", "tasuki").stdout
+    one = lockcross("locks", "thin").stdout
+    assert "Kawachiya 2005" in one and "variant inline_mp (the default): " in one
+    assert "variant unlk_cas: UnlkC&S" in one
     assert lockcross("locks", "vax").returncode == 2
     assert "objects" in lockcross("workloads", "rounds").stdout
     assert lockcross("workloads", "vax").returncode == 2

@@ -88,6 +88,8 @@ def details(lock: Lock) -> Iterator[Table | str]:
     yield lock.summary
     yield f"object header: {8 + 8 * lock.words} bytes; threads: {lock.threads or 'any number'}"
     yield "wait, notify, notify_all: " + ("yes" if lock.java else "none")
+    for number, variant in enumerate(lock.variant_lines):
+        yield f"variant {variant.name}{'' if number else ' (the default)'}: {variant.summary}"
     first = Column("variant", no_wrap=True)
     table = Table(first, *(f"{isa} {flavour}" for isa, flavour in _FLAVOURS), box=None)
     found = offers(lock)
