@@ -9,7 +9,7 @@ EXPORTS = {
     "arch/arch.h": r"arch/(x86_64|ppc64le|aarch64|order_|latency).*",
     "arch/latency.h": r"arch/latency_.*",
     "arch/restartable.h": r"arch/restartable_.*",
-    "lock.h": r"(types|safepoint|locks/\w+|parts/revocable_sections)\.h",
+    "lock.h": r"(types|safepoint|locks/\w+|parts/re(vocable_sections|servation_cancel))\.h",
     "locks/revocable.h": r"parts/revocable_sections\.h",
 }
 # What C's own headers define, of that which is used here.
@@ -64,7 +64,8 @@ def used(text: str) -> set[str]:
 def _members(text: str) -> set[str]:
     """What the structures of a file call their members."""
     bodies = re.findall(r"\bstruct\b[^{;]*\{([^{}]*)\}", code(text))
-    return {name for body in bodies for name in re.findall(r"(\w+)(?:\[[^\]]*\])?[;,]", body)}
+    plain = {name for body in bodies for name in re.findall(r"(\w+)(?:\[[^\]]*\])?[;,]", body)}
+    return plain | {name for body in bodies for name in re.findall(r"\(\*(\w+)\)\(", body)}
 
 
 def _parameters(text: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""Headers of the locks: each compiles by itself, and every C file includes what it uses."""
+"""Headers of the locks compile by themselves, and every C file includes what it uses."""
 
 import re
 import subprocess
@@ -14,7 +14,14 @@ from tests.includes import included, missing, names_by_header, unused
 
 LOCKIMPL = ROOT / "lockimpl"
 HEADERS = sorted(str(path.relative_to(LOCKIMPL)) for path in LOCKIMPL.rglob("*.h"))
-FILES = [*sorted(LOCKIMPL.rglob("*.h")), *sorted((ROOT / "tests" / "native").rglob("*.[ch]"))]
+WORKLOADS = ROOT / "workloads"
+FILES = [
+    path
+    for folder in (LOCKIMPL, WORKLOADS, ROOT / "tests" / "native")
+    for path in sorted(folder.rglob("*.[ch]"))
+]
+# Names of variables are too common to be looked for.
+VARIABLES = {"kernels/one_object.h"}
 REFUSAL = re.compile(r'#error "include (arch/\w+\.h)"')
 # What a program may be compiled with besides.
 MORE = ("-DLOCKCROSS_STORAGE", "-DLOCKCROSS_EVENTS=1", "-DLOCKCROSS_SCHEDULER=1")
@@ -74,7 +81,7 @@ def test_every_header_compiles_by_itself(
 
 @cache
 def known_names() -> dict[str, set[str]]:
-    return names_by_header([LOCKIMPL, ROOT / "workloads"])
+    return names_by_header([LOCKIMPL, WORKLOADS])
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -82,9 +89,10 @@ def test_a_file_includes_what_it_uses_and_nothing_else(path: Path) -> None:
     text = path.read_text()
     if refusal(text):
         return  # it is part of the header that it names
-    name = str(path.relative_to(LOCKIMPL)) if path.is_relative_to(LOCKIMPL) else path.name
+    folder = next((one for one in (LOCKIMPL, WORKLOADS) if path.is_relative_to(one)), path.parent)
+    name = str(path.relative_to(folder))
     assert missing(text, name, known_names()) == {}
-    assert unused(text, name, known_names()) == set()
+    assert unused(text, name, known_names()) <= VARIABLES
 
 
 def test_what_is_missing_and_unused_is_seen() -> None:

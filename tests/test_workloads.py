@@ -111,7 +111,7 @@ def test_every_workload_has_a_kernel_and_names_locks() -> None:
 
 
 def test_the_driver_knows_how_many_threads_a_program_may_have() -> None:
-    text = (ROOT / "lockimpl" / "lock.h").read_text()
+    text = (ROOT / "lockimpl" / "types.h").read_text()
     assert re.findall(r"^#define LOCK_MAX_THREADS (\d+)$", text, re.MULTILINE) == [str(MAX_THREADS)]
 
 

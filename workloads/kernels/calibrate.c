@@ -4,11 +4,12 @@
  * acquire-release fetch-and-add, `fence` a store and the full fence; `stop`, `park`, `unpark` and
  * `wake` are charges. */
 #define WORKLOAD_calibrate
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "arch/arch.h"
 #include "lock.h"
 #include "runtime/definition.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 static struct {
     volatile uint32_t value;

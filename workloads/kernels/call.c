@@ -1,11 +1,12 @@
 /* call: nosync with the body of the loop in a method (Bacon et al. 1998, Table 2: Call): the cost
  * of call_sync without its lock. Its `pairs` are iterations of the loop. */
 #define WORKLOAD_call
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 #include "kernels/method.h"
 #include "kernels/uncontended.h"

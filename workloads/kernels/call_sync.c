@@ -1,10 +1,11 @@
 /* call_sync: sync by calling a synchronized method (Bacon et al. 1998, Table 2: CallSync). */
 #define WORKLOAD_call_sync
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 #include "kernels/method.h"
 #include "kernels/uncontended.h"

@@ -18,14 +18,16 @@
  * A lost wake-up shows as a run that does not end. Every other failure ends the run at once.
  */
 #define WORKLOAD_conformance
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "arch/arch.h"
 #include "lock.h"
+#include "registry.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
 #include "section.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 enum { DEEP = 300, RACES = 4, STORM_TURNS = 40 };
 

@@ -12,13 +12,14 @@
  * alike reads the clock twice per section.
  */
 #define WORKLOAD_counter
+#include <stdint.h>
+
 #include "arch/arch.h"
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler.h"
-#include <stdint.h>
 
 typedef unsigned __int128 wide_t;
 

@@ -5,13 +5,14 @@
  * thread executes it m times, on the same object. The block has `critical` iterations of a delay
  * loop inside and `think` behind it. Phase k is section k. */
 #define WORKLOAD_flat_fat
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "kernels/one_object.h"
 

@@ -13,18 +13,20 @@
  *
  * Reports `object_bytes`, the size of an object's header, and `monitor_bytes`, of a monitor. */
 #define WORKLOAD_footprint
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 enum { WARM = 32 }; /* more than it takes for an object to prove hot (locks/hot.h) */
 
-/* A lock that has monitors of another type than monitor.h's says how large they are. */
+/* A lock that includes monitor.h has such monitors, unless it says how large its monitors are. */
 #ifndef LOCK_MONITOR_BYTES
 #ifdef LOCKCROSS_MONITOR_H
+#include "monitor/monitor.h"
 #define LOCK_MONITOR_BYTES sizeof(monitor_t)
 #else
 #define LOCK_MONITOR_BYTES 0

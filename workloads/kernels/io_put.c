@@ -14,13 +14,14 @@
  * out takes no time, as to /dev/null.
  */
 #define WORKLOAD_io_put
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
 #include "section.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 enum { BUFFER_SIZE = 4096 };
 

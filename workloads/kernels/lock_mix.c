@@ -16,12 +16,13 @@
  * section has `critical` iterations of a delay loop inside and `think` behind it. An object is new,
  * and in its owner's cache, when its owner begins. */
 #define WORKLOAD_lock_mix
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 enum { FIRST, FOREIGN, RETURN, STAGES };
 

@@ -8,12 +8,13 @@
  * is the owner's, a share of 500000 alternates, and no two threads want the same object in one
  * step. Each section has `critical` iterations of a delay loop inside and `think` behind it. */
 #define WORKLOAD_lock_sequence
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 static guarded_t objects[MAX_objects];
 static lock_result_t results[LOCK_MAX_THREADS];

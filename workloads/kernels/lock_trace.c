@@ -8,13 +8,14 @@
  * k, from 1, is step k. Each section has `critical` iterations of a delay loop inside and `think`
  * behind it. */
 #define WORKLOAD_lock_trace
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 typedef struct {
     uint32_t thread, length;

@@ -6,13 +6,14 @@
  * In the source the computation takes 5 seconds on one processor, and waiters that spin take time
  * from it; with a core for each thread they can only take memory bandwidth. */
 #define WORKLOAD_long_locker
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "kernels/one_object.h"
 

@@ -1,7 +1,6 @@
 /* The methods of call, call_sync and nested_call_sync: really called, never inlined. */
 #ifndef KERNELS_METHOD_H
 #define KERNELS_METHOD_H
-
 #include "lock.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"

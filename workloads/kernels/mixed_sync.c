@@ -1,11 +1,12 @@
 /* mixed_sync: each iteration acquires the lock of one object three deep (Bacon et al. 1998, section
  * 3.5 and Figure 6: MixedSync), which counts as three pairs. */
 #define WORKLOAD_mixed_sync
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 #include "kernels/uncontended.h"
 

@@ -1,11 +1,12 @@
 /* multi_sync: each iteration acquires and releases the locks of `objects` objects, one after the
  * other (Bacon et al. 1998, Table 2: MultiSync n): a working set of locks. One thread. */
 #define WORKLOAD_multi_sync
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
-#include <stdint.h>
 
 static guarded_t objects[MAX_objects];
 

@@ -1,11 +1,12 @@
 /* nested_call_sync: nested_sync by calling a synchronized method (Bacon et al. 1998, Table 2:
  * NestedCallSync). The pair around the loop lies in the region of interest and counts. */
 #define WORKLOAD_nested_call_sync
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 #include "kernels/method.h"
 #include "kernels/uncontended.h"

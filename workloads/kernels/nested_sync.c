@@ -2,11 +2,12 @@
  * nested acquisition at level one (Bacon et al. 1998, Table 2: NestedSync). The pair around the
  * loop lies in the region of interest and counts. */
 #define WORKLOAD_nested_sync
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 #include "kernels/uncontended.h"
 

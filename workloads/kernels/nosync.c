@@ -1,11 +1,12 @@
 /* nosync: sync without its lock (Bacon et al. 1998, Table 2: NoSync). Its `pairs` are iterations of
  * the loop. */
 #define WORKLOAD_nosync
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 #include "kernels/uncontended.h"
 

@@ -2,7 +2,6 @@
  * threads lock, thread 0 first, and for each thread one of its own to warm up with. */
 #ifndef KERNELS_ONE_OBJECT_H
 #define KERNELS_ONE_OBJECT_H
-
 #include "lock.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"

@@ -16,14 +16,15 @@
  * cycles of its phase less those of the same phase with the lock `null`, as in the source. Only the
  * pairs of these phases are counted. */
 #define WORKLOAD_primitive
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
 #include "runtime/turn.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 enum { PAIRS = 1, ACQUIRES, RELEASES, END };
 

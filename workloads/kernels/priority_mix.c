@@ -15,6 +15,9 @@
  * Where the source is silent: the shared data are 256 words, and a pause is a busy one.
  */
 #define WORKLOAD_priority_mix
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lock.h"
 #include "monitor/processor.h"
 #include "runtime/definition.h"
@@ -22,8 +25,6 @@
 #include "runtime/runtime.h"
 #include "runtime/scheduler.h"
 #include "section.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 enum { WORDS = 256 };
 enum { LOW_PRIORITY = PROCESSOR_PRIORITY_DEFAULT, HIGH_PRIORITY };

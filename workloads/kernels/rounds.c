@@ -3,12 +3,13 @@
  * 6.6.1, Figures 6.14 and 6.15). No lock is ever contended. Phase n is round n, from 1, reported by
  * the thread that runs it. */
 #define WORKLOAD_rounds
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
 #include "runtime/turn.h"
-#include <stdint.h>
 
 enum { ROUNDS_A_TURN = 3 };
 

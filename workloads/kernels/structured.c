@@ -16,14 +16,15 @@
  * releases the monitor and throws again (Hop, section 4.1). Every thread has monitors of its own.
  */
 #define WORKLOAD_structured
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
 #include "section.h"
-#include <stdbool.h>
-#include <stdint.h>
 #ifndef LOCKCROSS_HANDLER_H
 #define LOCKCROSS_STORAGE
 #include "monitor/handler.h"

@@ -1,11 +1,12 @@
 /* sync: each iteration acquires and releases a free lock (Bacon et al. 1998, Table 2: Sync). Every
  * thread has an object of its own. */
 #define WORKLOAD_sync
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 #include "kernels/uncontended.h"
 

@@ -7,14 +7,15 @@
  * No lock tells whether a thread waits for it, so `hold` has to be long enough for the other thread
  * to give up spinning and wait. The source does not say how it forces contention. */
 #define WORKLOAD_thrashing
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
 #include "runtime/turn.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "kernels/one_object.h"
 

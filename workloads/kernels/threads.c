@@ -4,11 +4,12 @@
  * counted, and they meet in a barrier: so cold caches do not decide which thread comes first, or
  * whether any two of them collide at all. */
 #define WORKLOAD_threads
+#include <stdint.h>
+
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 static guarded_t object, own[LOCK_MAX_THREADS];
 static lock_result_t results[LOCK_MAX_THREADS];

@@ -4,11 +4,12 @@
  * succeeds (op `cas`: the line comes with write permission). Its `pairs` are the turns of all
  * threads. */
 #define WORKLOAD_transfer
+#include <stdint.h>
+
 #include "arch/arch.h"
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 static struct {
     volatile uint32_t turn;

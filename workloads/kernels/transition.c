@@ -14,6 +14,9 @@
  * from it. In the source the faster and the slower case differ in whether the thread's context had
  * to be fetched. */
 #define WORKLOAD_transition
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "arch/arch.h"
 #include "lock.h"
 #include "runtime/definition.h"
@@ -21,8 +24,6 @@
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
 #include "runtime/turn.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 enum { SPARE = 16 };
 enum { SPECIFIC = 1, CANCELLATION = 4, BASE_OF_FIRST = 7, END };

@@ -2,12 +2,12 @@
  * has an object of its own. */
 #ifndef KERNELS_UNCONTENDED_H
 #define KERNELS_UNCONTENDED_H
+#include <stdint.h>
 
 #include "lock.h"
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 static guarded_t objects[LOCK_MAX_THREADS];
 static lock_result_t results[LOCK_MAX_THREADS]; /* SUCCESS unless a lock operation failed */

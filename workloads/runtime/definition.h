@@ -12,10 +12,11 @@
  */
 #ifndef RUNTIME_DEFINITION_H
 #define RUNTIME_DEFINITION_H
+#include <stdint.h>
 
 #include "lock.h"
+#include "registry.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 /* What each must do: workload_t in runtime.h. */
 static const char *setup(void);

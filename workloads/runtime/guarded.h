@@ -1,10 +1,10 @@
 /* An object with a lock and what the lock guards: the self-check of most kernels. */
 #ifndef RUNTIME_GUARDED_H
 #define RUNTIME_GUARDED_H
+#include <stdint.h>
 
 #include "lock.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 /* Header and fields side by side, as in a Java object. One object per cache line. */
 typedef struct {

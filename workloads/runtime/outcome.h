@@ -1,10 +1,10 @@
 /* The results of each thread's lock operations, and their check. */
 #ifndef RUNTIME_OUTCOME_H
 #define RUNTIME_OUTCOME_H
+#include <stdint.h>
 
 #include "lock.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 static lock_result_t outcomes[LOCK_MAX_THREADS]; /* SUCCESS unless a lock operation failed */
 

@@ -1,18 +1,20 @@
 /* Arguments, threads, the region of interest, the result line: see runtime.h. */
 #define LOCKCROSS_STORAGE
-#include "runtime/runtime.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "arch/arch.h"
 #include "arch/m5.h"
 #include "lock.h"
 #include "monitor/handshake.h"
 #include "monitor/processor.h"
+#include "registry.h"
 #include "runtime/layout.h"
 #include "runtime/marker.h"
+#include "runtime/runtime.h"
 #ifdef LOCKCROSS_SCHEDULER
 #include "runtime/scheduler.h"
 #endif
-#include <stdbool.h>
-#include <stdint.h>
 
 /* In start_<isa>.S */
 long runtime_clone(unsigned long flags, void *stack_top, unsigned thread);

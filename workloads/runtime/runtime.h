@@ -8,10 +8,10 @@
  */
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
-
-#include "lock.h"
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "lock.h"
 #ifdef LOCKCROSS_SCHEDULER
 #include "monitor/processor.h"
 #include "runtime/scheduler.h"

@@ -1,5 +1,7 @@
 /* M:N threads; see scheduler.h. */
-#include "runtime/scheduler.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "arch/arch.h"
 #include "lock.h"
 #include "monitor/handshake.h"
@@ -7,8 +9,7 @@
 #include "monitor/processor.h"
 #include "runtime/layout.h"
 #include "runtime/marker.h"
-#include <stdbool.h>
-#include <stdint.h>
+#include "runtime/scheduler.h"
 
 /* In switch_<isa>.S */
 /* Stores the caller's context to *save and continues another. */

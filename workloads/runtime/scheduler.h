@@ -14,11 +14,11 @@
  */
 #ifndef RUNTIME_SCHEDULER_H
 #define RUNTIME_SCHEDULER_H
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "lock.h"
 #include "runtime/layout.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 typedef struct {
     unsigned threads, cores;

@@ -8,11 +8,11 @@
  */
 #ifndef RUNTIME_SIGNALS_H
 #define RUNTIME_SIGNALS_H
+#include <stdint.h>
 
 #include "lock.h"
 #include "runtime/marker.h"
 #include "runtime/runtime.h"
-#include <stdint.h>
 
 #if defined(__x86_64__)
 enum { SYS_SIGACTION = 13, SYS_GETPID = 39, SYS_GETTID = 186, SYS_TGKILL = 234 };

@@ -1,12 +1,12 @@
 /* A number that threads wait for, on a cache line of its own: whose turn it is. */
 #ifndef RUNTIME_TURN_H
 #define RUNTIME_TURN_H
+#include <stdint.h>
 
 #include "arch/arch.h"
 #include "lock.h"
 #include "monitor/handshake.h"
 #include "monitor/processor.h"
-#include <stdint.h>
 
 typedef struct {
     volatile uint32_t number;
