@@ -231,7 +231,7 @@ def test_reservations_are_lost_when_another_core_takes_the_line(tmp_path: Path) 
         ("width=9", "option width: 9 is not between 1 and 2"),
         ("lat_l2=fast", "option lat_l2: 'fast' is not a whole number"),
         ("l1_size=3000", "option l1_size"),
-        ("micro_operations=1", "option micro_operations: goes with pipeline=1 only"),
+        ("micro_operations=1", "option micro_operations: needs pipeline=1"),
     ],
 )
 def test_bad_options_are_refused_by_name(option: str, complaint: str, tmp_path: Path) -> None:

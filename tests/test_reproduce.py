@@ -113,7 +113,7 @@ def test_ranges_and_tolerances_are_statements() -> None:
     assert [row.holds for row in rows] == [True, False, True, False]
     assert all(row.ratio is None for row in rows)
     assert example(*rows).statements == (2, 4) and example(*rows).order == (0, 0)
-    assert cells(rows[1]) == ("at least 1 (by 10%)", "1.05", "", "does not hold")
+    assert cells(rows[1]) == ("at least 1 (by at least 10%)", "1.05", "", "does not hold")
     # Ranges of a group that lie apart are in order, too.
     apart = example(
         Row("a", Published(0, 3), 7.0, group="g"), Row("b", Published(5, 9), 8.0, group="g")

@@ -188,7 +188,7 @@ def test_a_report_of_impossible_numbers_is_no_run(tmp_path: Path) -> None:
     path.write_text(json.dumps(good | {"phases": [mark]}))
     outcome = qemu_output.read(footprint, Limits(), replace(end, stdout=json.dumps(guest)), path)
     assert outcome.cause == ""
-    assert "1 phases, which are no turns" in with_derived(footprint, outcome).cause
+    assert "1 phases, not a multiple of 6" in with_derived(footprint, outcome).cause
 
 
 def test_a_run_past_its_limits_is_ended(tmp_path: Path) -> None:
