@@ -313,6 +313,9 @@ def test_the_command_prints_the_tables_of_the_thesis(tmp_path: Path) -> None:
     (tmp_path / "nonesuch").write_text("no log")
     wrong = lockcross("locality", str(tmp_path / "nonesuch"))
     assert wrong.returncode == 2 and "not a log of lock events" in wrong.stderr
-    for more, words in ((["--db", "x.db"], "cannot be combined with --db"), (["--engine", "gem5/o3"], "qemu does")):
+    for more, words in (
+        (["--db", "x.db"], "cannot be combined with --db"),
+        (["--engine", "gem5/o3"], "qemu does"),
+    ):
         done = lockcross("run", "--lock", "thin", "--workload", "sync", "--events", str(log), *more)
         assert done.returncode == 2 and words in done.stderr
