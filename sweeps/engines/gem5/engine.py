@@ -146,6 +146,8 @@ class Gem5Engine:
 
     def regions(self, isa: str) -> list[str]:
         """By m5 operations, where the ISA has them, and by counting a program counter."""
+        if (isa, self.model) not in gem5_latency.ATOMIC:
+            return []  # a core that is refused
         return [f"{self._base}/{name}" for name in ROIS if name != "m5" or isa != "ppc64le"]
 
     def doctor(self) -> list[Check]:
