@@ -55,8 +55,11 @@ def draw_validation(connection: sqlite3.Connection) -> Figure:
 
 def _draw_panel(ax: Axes, cells: Sequence[Compared], summaries: Sequence[SetSummary]) -> None:
     ax.set_title(summaries[0].title)
-    ax.set_xlabel(f"cycles per pair on {engines.title(summaries[0].reference)}")
-    ax.set_ylabel(f"{engines.title(summaries[0].candidate)}, relative to it")
+    candidate, reference = (
+        engines.title(label) for label in (summaries[0].candidate, summaries[0].reference)
+    )
+    ax.set_xlabel(f"cycles per pair on {reference}")
+    ax.set_ylabel(f"{candidate} against {reference}")
     ax.set_xscale("log")
     ax.set_yscale("log")
     ratios = [1 + cell.error for cell in cells]
