@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from results.analysis.validation import summarize
 from results.figures.style import LOOKS, look
-from results.model.cell import AXES, COLUMNS, LATENCIES, Cell, read_cell, selected
+from results.model.cell import AXES, COLUMNS, LATENCIES, Cell, option, read_cell, selected
 from results.model.label import LockLabel
 from results.report.validation_table import print_validation
 from results.store.queries import list_runs, table
@@ -21,7 +21,7 @@ from results.store.store import Store
 from sweeps.cli.main import make_app
 from sweeps.cli.run import run
 from sweeps.experiments.plan import Sweep
-from sweeps.model.cells import command, option
+from sweeps.model.cells import command
 from tests.synthetic import record
 from tests.synthetic_gem5 import Gem5Data
 

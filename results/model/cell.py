@@ -90,6 +90,13 @@ LATENCIES = tuple(axis.name for axis in AXES if axis.words)  # those that can be
 COLUMNS = tuple(one.name for one in fields(Cell))  # of a cell in the table runs
 
 
+def option(axis: str) -> str:
+    """The option of the command line that sets an axis: a latency's ends in `-latency`."""
+    name = axis.replace("_", "-")
+    latency = axis in LATENCIES and not name.endswith("-latency")
+    return f"--{name}-latency" if latency else f"--{name}"
+
+
 def cell_of(one: Cell, **changes: Any) -> Cell:
     """The cell alone of what may say more (a run's record), with changes."""
     return Cell(**{name: getattr(one, name) for name in COLUMNS} | changes)

@@ -94,7 +94,7 @@ def _axis_table(sentences: Sequence[CrossoverSentence]) -> AxisTable:
 
 
 def _unit(one: CrossoverSentence) -> str:
-    """The unit of an axis, and for latencies how they are told; "" where the axis says it."""
+    """The unit of an axis, and whether latencies are measured or set; "" where the axis says it."""
     unit = UNITS.get(one.unit, one.unit)
     if one.axis in _HOW:
         return f"{unit}, {_HOW[one.axis]}"

@@ -63,6 +63,7 @@ class _Job(_Shape):
 
 class _Bars(_Shape):
     title: str = ""
+    candidate: str = ""
     mean: float | None = None
     worst: float | None = None
     order: float | None = None

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from results.model.cell import MAX_LATENCY, MAX_SEED
+from results.model.cell import LATENCIES, MAX_LATENCY, MAX_SEED, option
 
 MAX_INSTRUCTIONS = 10**15  # as cycles in an engine's ticks it still fits into 64 bits
 _MAX_TIME_S = 1_000_000  # a week and a half
@@ -15,10 +15,10 @@ _MAX_JOBS = 1024
 Database = Annotated[Path, typer.Option("--db", help="The database.", dir_okay=False)]
 Cancel = Annotated[
     int | None,
-    typer.Option("--cancel-latency", min=0, max=MAX_LATENCY, help="Cycles to stop a thread."),
+    typer.Option(option("cancel"), min=0, max=MAX_LATENCY, help="Cycles to stop a thread."),
 ]
 Cas = Annotated[
-    int | None, typer.Option("--cas-latency", min=0, max=MAX_LATENCY, help="Cycles of an atomic.")
+    int | None, typer.Option(option("cas"), min=0, max=MAX_LATENCY, help="Cycles of an atomic.")
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only print what would be run, and how long.")
@@ -55,9 +55,10 @@ TimeLimit = Annotated[
 ]
 
 
-def current_name(option: str) -> str:
-    """The name of an option that had another in earlier versions, which still works."""
-    return {"cas": "cas-latency", "cancel": "cancel-latency"}.get(option, option)
+def current_name(name: str) -> str:
+    """The name of an option. Those of latencies were the axes' names in earlier versions, which
+    still work."""
+    return option(name).removeprefix("--") if name in LATENCIES else name
 
 
 RENAMED = {"token_normalize_func": current_name}  # settings of a command with such options

@@ -81,9 +81,10 @@ def _print_list(plans: Sequence[PlannedReproduction], overtakes: bool) -> None:
 
     table = Table("name", "source", "machine", "cells", "rows", "title", box=None)
     for plan in plans:
+        one = plan.outline
         table.add_row(
-            plan.name, f"{plan.document} {plan.place}", plan.machine, str(len(plan.cells)),
-            str(len(plan.rows)), plan.title,
+            one.name, f"{one.document} {one.place}", one.machine, str(len(plan.cells)),
+            str(len(plan.rows)), one.title,
         )  # fmt: skip
     if overtakes:
         machines, cells = ", ".join(overtake.MACHINES), len(overtake.known_cells())

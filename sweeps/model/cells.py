@@ -4,7 +4,7 @@ import hashlib
 import json
 import shlex
 
-from results.model.cell import AXES, LATENCIES, Cell
+from results.model.cell import AXES, Cell, option
 from sweeps.model import workloads
 from sweeps.model.isa import ISAS, Isa
 from sweeps.model.locks import Lock, Trait, load_locks
@@ -19,12 +19,6 @@ def arguments(cell: Cell) -> list[str]:
     if cell.cores is not None:
         pairs["cores"] = cell.cores
     return [f"{key}={value}" for key, value in sorted(pairs.items())]
-
-
-def option(axis: str) -> str:
-    """The option of `lockcross run` that sets an axis of a cell."""
-    name = axis.removesuffix("_latency") + "_latency" if axis in LATENCIES else axis
-    return "--" + name.replace("_", "-")
 
 
 def command(cell: Cell) -> str:

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-FENCE_KINDS = ("full", "rmw", "store_forward")
+from results.model import label
+
+FENCE_KINDS = tuple(label.FENCE_KINDS)
 
 
 @dataclass(frozen=True)

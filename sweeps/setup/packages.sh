@@ -1,7 +1,7 @@
 # System packages, by Debian's names.
 
-# Prints those that are missing, told by the files they bring: asking dpkg is slow, and a tool that
-# was installed in another way is as good.
+# Prints the missing ones. It looks for the files that they install: asking dpkg is slow, and a tool
+# from elsewhere will do.
 missing_packages() {
     local machine
     machine="$(uname -m)"

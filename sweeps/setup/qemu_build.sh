@@ -5,7 +5,7 @@ qemu_options="--without-default-features --enable-plugins --disable-system --dis
     --disable-docs --disable-debug-info --disable-install-blobs --disable-werror"
 qemu_disk_mb=2000 # sources and objects, while it is being built
 
-# Prints the packages that are missing to build it, told by what they bring.
+# Prints the packages that are missing to build it, by looking for what they install.
 missing_to_build_qemu() {
     have ninja || echo ninja-build
     have meson || echo meson

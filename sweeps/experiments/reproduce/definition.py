@@ -15,7 +15,7 @@ from results.model.schema import Document
 from results.paths import ROOT
 from results.published import paper
 from results.published.paper import Published
-from results.published.reproduction import Plot
+from results.published.reproduction import Plot, Reproduction
 from sweeps.experiments.reproduce.macro import MacroPlan, macro_cells, macro_rows
 from sweeps.experiments.reproduce.planned import (
     CLOCK,
@@ -163,10 +163,11 @@ def parse(name: str, text: str) -> PlannedReproduction:
     for row in rows:
         check(row, cells)
     plot = Plot(**plan.plot.model_dump()) if plan.plot else Plot()
-    return PlannedReproduction(
-        name, plan.title, plan.document, plan.place, plan.machine, plan.unit, plan.scale,
-        tuple(plan.notes), plot, cells, rows,
+    outline = Reproduction(
+        name, plan.title, plan.document, plan.place, plan.machine, plan.unit, plan.scale, (),
+        plot, tuple(plan.notes),
     )  # fmt: skip
+    return PlannedReproduction(outline, cells, rows)
 
 
 def _points(each: Each) -> Iterator[dict[str, Value]]:

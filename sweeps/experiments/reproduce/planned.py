@@ -9,7 +9,7 @@ from results.model.cell import Cell
 from results.model.label import FENCE_KINDS, FULL
 from results.published.expression import evaluate, names
 from results.published.paper import Published
-from results.published.reproduction import Plot
+from results.published.reproduction import Reproduction
 
 CLOCK = ("ns", "us", "ms", "s")  # names in expressions: a cycle of the machine in that unit
 
@@ -41,17 +41,10 @@ class PlannedRow:
 
 @dataclass(frozen=True)
 class PlannedReproduction:
-    """A whole reproduction before anything has been run; `cells` by their names."""
+    """A reproduction before anything has been run: its `outline`, which has no rows yet, its cells
+    by their names, and the rows that they will give."""
 
-    name: str
-    title: str
-    document: str
-    place: str
-    machine: str
-    unit: str
-    scale: str
-    notes: tuple[str, ...]
-    plot: Plot
+    outline: Reproduction
     cells: Mapping[str, Measured]
     rows: tuple[PlannedRow, ...]
 

@@ -1,6 +1,7 @@
 """`lockcross reproduce`: published and simulated numbers side by side."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from results.published.expression import evaluate, names
@@ -23,25 +24,22 @@ def run(planned: PlannedReproduction, runner: "Runner", store: "Store") -> Repro
     wanted = [measured.cell for measured in planned.cells.values()]
     runs = dict(zip(planned.cells, runner.run(wanted, PLAN), strict=True))
     found = result(planned, runs)
-    store.set_fact(fact_name(planned.name), as_fact(found))
-    store.set_series(f"{PLAN}/{planned.name}", [one.id for one in runs.values()])
+    store.set_fact(fact_name(planned.outline.name), as_fact(found))
+    store.set_series(f"{PLAN}/{planned.outline.name}", [one.id for one in runs.values()])
     return found
 
 
 def result(planned: PlannedReproduction, runs: Mapping[str, "StoredRun"]) -> Reproduction:
     """The rows from the runs of its cells, by their names."""
     rows = tuple(_row(planned, row, runs) for row in planned.rows)
-    return Reproduction(
-        planned.name, planned.title, planned.document, planned.place, planned.machine,
-        planned.unit, planned.scale, rows, planned.plot, planned.notes,
-    )  # fmt: skip
+    return replace(planned.outline, rows=rows)
 
 
 def _row(planned: PlannedReproduction, row: PlannedRow, runs: Mapping[str, "StoredRun"]) -> Row:
     def look(name: str, part: str) -> float:
         if name in runs:
             return runs[name].metrics[part or planned.cells[name].metric]
-        return 1000 / load_machine(planned.machine).clock_mhz.number / _NANOSECONDS[name]
+        return 1000 / load_machine(planned.outline.machine).clock_mhz.number / _NANOSECONDS[name]
 
     used = [name for name, _ in names(row.ours) if name not in CLOCK]
     bad = next((runs[name] for name in used if runs[name].status != "ok"), None)
