@@ -15,9 +15,11 @@
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
+#include "runtime/turn.h"
 
 static guarded_t objects[MAX_objects];
 static lock_result_t results[LOCK_MAX_THREADS];
+static turn_t creation; /* the thread that creates its objects */
 
 static const char *setup(void) {
 #include "runtime/rules.inc"
@@ -26,10 +28,14 @@ static const char *setup(void) {
     return 0;
 }
 
+/* One thread after another: so the monitors that a lock takes from a pool, whose places decide which
+ * lines share a set of the cache, are the same in every run. */
 static void prepare(lock_thread_t *self) {
     lock_result_t result = SUCCESS;
+    turn_await(&creation, self, runtime_index(self));
     for (uint64_t i = runtime_index(self); i < KEY(objects); i += runtime_threads)
         result |= guarded_sync(&objects[i], self, 0);
+    turn_pass(&creation, runtime_index(self) + 1);
     results[runtime_index(self)] = result;
 }
 
