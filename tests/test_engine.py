@@ -88,6 +88,17 @@ def test_same_run_same_cycles(threads: int, lock: str, flavour: str, tmp_path: P
     assert first == second
 
 
+def test_monitors_of_a_shared_pool_are_taken_in_one_order(tmp_path: Path) -> None:
+    """Before the region the host runs the threads as it likes; so many objects that the places of
+    their monitors decide which lines share a set."""
+    program = Program("lock_sequence", "hot", "full", "lock")
+    arguments: Options = {
+        "threads": 2, "objects": 600, "runs": 2, "run_length": 2, "owner_share": 500_000,
+    }  # fmt: skip
+    reports = [run(program, arguments, {}, tmp_path) for _ in range(6)]
+    assert all(report == reports[0] for report in reports)
+
+
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @pytest.mark.parametrize("lock", [lock for lock in load_locks().values() if lock.name != "null"])
 def test_locks_conform_on_the_simulated_cores(lock: Lock, flavour: str, tmp_path: Path) -> None:
