@@ -1,6 +1,7 @@
 /*
- * Parking: a thread suspends itself until another wakes it. There is no kernel to sleep in, so the
- * thread spins on a line of its own and the cost is charged (docs/interfaces.md, section 5). Where
+ * Parking: a thread suspends itself until another wakes it. A simulator has no kernel to sleep in,
+ * so the thread spins on a line of its own and the cost is charged (docs/interfaces.md, section 5).
+ * On the host itself (LOCKCROSS_NATIVE) it sleeps in the kernel, and nothing is charged. Where
  * threads share processors the thread is switched out instead, and the switch is charged: a thread
  * library does this without the operating system.
  *
@@ -24,6 +25,26 @@ static inline void park(lock_thread_t *self) {
 }
 
 static inline void unpark(lock_thread_t *thread) { processor_unpark(thread); }
+
+#elif defined(LOCKCROSS_NATIVE)
+
+/* Sleeps in the kernel while *word is `value`; may return early. Defined by the program. */
+void lock_sleep(volatile uint32_t *word, uint32_t value);
+/* Wakes the thread that sleeps at `word`. Defined by the program. */
+void lock_wake(volatile uint32_t *word);
+
+static inline void park(lock_thread_t *self) {
+    handshake_enter_safe(self);
+    while (load_acq_u32(&self->permit) == 0)
+        lock_sleep(&self->permit, 0);
+    store_rlx_u32(&self->permit, 0);
+    handshake_leave_safe(self);
+}
+
+static inline void unpark(lock_thread_t *thread) {
+    store_rel_u32(&thread->permit, 1);
+    lock_wake(&thread->permit);
+}
 
 #else
 

@@ -36,6 +36,7 @@ ENGINES = [
     Engine("gem5/timing", "gem5 TimingSimple", True, "#0072B2", "--", "s"),
     Engine("gem5/minor", "gem5 Minor", True, "#009E73", "-.", "D"),
     Engine("gem5/o3", "gem5 O3", True, "#D55E00", ":", "^"),
+    Engine("native", "the host", True, "#CC79A7", "-", "*"),
 ]
 DEFAULT = ENGINES[0].label
 

@@ -130,8 +130,16 @@ def run(
         list[str] | None,
         typer.Argument(help="The workload's keys, as key=value; those left out have defaults."),
     ] = None,
-    machine: Annotated[str, typer.Option(help="A machine's name (see `machines`).")] = "generic",
-    isa: Annotated[str, typer.Option(help="x86_64, ppc64le or aarch64.")] = "x86_64",
+    machine: Annotated[
+        str,
+        typer.Option(
+            help="A machine's name (see `machines`); default: generic, natively the host."
+        ),
+    ] = "",
+    isa: Annotated[
+        str,
+        typer.Option(help="x86_64, ppc64le or aarch64; default: x86_64, natively the host's."),
+    ] = "",
     threads: Annotated[
         int | None,
         typer.Option(
@@ -163,12 +171,15 @@ def run(
     """Run one cell and print its metrics. A run with --db is not repeated if it is stored."""
     from results.model.cell import Cell
     from sweeps.engines import load_engine
-    from sweeps.model.isa import ISAS
-    from sweeps.model.machine import load_machine
+    from sweeps.model.isa import ISAS, host_isa
+    from sweeps.model.machine import isas_of
 
     if events is not None:
         engine = _engine_with_events(engine, db, events)
-    load_machine(machine), load_engine(engine)  # report unknown names before anything else
+    on_host = load_engine(engine).capabilities().host_machines
+    machine = machine or (on_host[0] if on_host else "generic")
+    isa = isa or (host_isa() if on_host else "x86_64")
+    isas_of(machine)  # reports an unknown name before anything else
     cell = Cell(
         engine=engine, machine=machine, isa=isa,
         flavour=flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock=lock,

@@ -8,6 +8,7 @@ from results.errors import LockcrossError
 from results.model import engines
 from results.model.cell import LATENCIES, Cell
 from sweeps.engines.base import Engine
+from sweeps.model.machine import HOST
 
 
 @cache
@@ -28,6 +29,13 @@ def refusal(cell: Cell) -> str:
     can = engine.capabilities()
     if cell.isa not in can.isas:
         return f"isa: {cell.isa}: engine {cell.engine} simulates {', '.join(can.isas)} only"
+    if can.host_machines is None and cell.machine == HOST:
+        return f"machine: {HOST}: engine {cell.engine} simulates machines of sweeps/machines only"
+    if can.host_machines is not None and cell.machine not in can.host_machines:
+        return (
+            f"machine: {cell.machine}: engine {cell.engine} runs on this host, which is "
+            f"{' or '.join(can.host_machines)} (./lockcross measure NAME describes it anew)"
+        )
     if cell.cores is not None and not can.shared_cores:
         return f"cores: {cell.cores}: engine {cell.engine} lets no threads share cores"
     if (cell.cores or cell.threads) > can.max_cores:

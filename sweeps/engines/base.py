@@ -62,6 +62,8 @@ class Capabilities:
     `shared_cores`: it ends time slices, so that threads may share cores. `latencies`: the axes of a
     cell that it can set. `events`: the engine label under which it records lock events, and
     `event_log` the file that such a run leaves in its folder; empty where it cannot.
+    `host_machines`: it runs on the host itself, which these machines describe, the best first; it
+    needs the host's CPUs for itself, one cell at a time. None: it simulates any machine.
     """
 
     isas: tuple[str, ...]
@@ -70,6 +72,7 @@ class Capabilities:
     latencies: tuple[str, ...] = LATENCIES
     events: str = ""
     event_log: str = ""
+    host_machines: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,17 @@ def parse(model: type[Model], text: bytes, what: str) -> Model:
         raise BadRunError(f"{what} does not match the schema: {explain(error, model)}") from None
 
 
+Line = TypeVar("Line", bound=GuestLine)
+
+
 def check_guest(cell: Cell, output: str, code: int) -> GuestLine:
     """The line of a run that verified itself. Raises BadRunError for any other."""
-    guest = parse(GuestLine, output.encode(), "workload output")
+    return check_line(GuestLine, cell, output, code)
+
+
+def check_line(model: type[Line], cell: Cell, output: str, code: int) -> Line:
+    """As check_guest, for a program whose line says more."""
+    guest = parse(model, output.encode(), "workload output")
     if not guest.ok:
         raise BadRunError(f"check failed: {guest.error or 'the workload did not say which'}")
     if code != 0:

@@ -34,11 +34,13 @@ _Handler = Callable[[int, FrameType | None], Any] | int | None  # as signal.sign
 
 @dataclass(frozen=True)
 class Task(Generic[Key]):
-    """A command to run in a folder of its own. `key` is handed back with its end."""
+    """A command to run in a folder of its own. `key` is handed back with its end. `bound`: all of
+    it runs on one CPU."""
 
     key: Key
     argv: list[str]
     time_limit_s: float  # of CPU time
+    bound: bool = True
 
 
 @dataclass
@@ -114,14 +116,14 @@ def _remove_unless_held(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _tie_to(parent: int, cpu: int) -> Callable[[], None]:
+def _tie_to(parent: int, cpus: set[int]) -> Callable[[], None]:
     def in_child() -> None:
         # The kernel kills the child when the driver dies, however it dies.
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(127)
         # All threads of a simulation on one CPU: they take turns, and hand over faster there.
-        os.sched_setaffinity(0, {cpu})
+        os.sched_setaffinity(0, cpus)
         resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_OUTPUT, MAX_OUTPUT))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -188,6 +190,7 @@ class Pool(Generic[Key]):
 
     def _start(self, task: Task[Key]) -> None:
         slot = self._free[-1]
+        cpus = {self._cpus[slot % len(self._cpus)]} if task.bound else set(self._cpus)
         folder = Path(tempfile.mkdtemp(dir=self._folder.path))
         try:
             with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
@@ -199,7 +202,7 @@ class Pool(Generic[Key]):
                     stdout=out,
                     stderr=err,
                     start_new_session=True,
-                    preexec_fn=_tie_to(os.getpid(), self._cpus[slot % len(self._cpus)]),  # noqa: PLW1509
+                    preexec_fn=_tie_to(os.getpid(), cpus),  # noqa: PLW1509
                 )
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)

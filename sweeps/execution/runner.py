@@ -92,7 +92,10 @@ class Runner:
         refused = [item for item in missing if item.refusal]
         for item in refused:
             self._store.add_run(self._record(item, None, RunOutcome(item.refusal)), plan)
-        self._run_all([item for item in missing if not item.refusal], plan)
+        to_run = [item for item in missing if not item.refusal]
+        self._run_all([item for item in to_run if not alone(item.cell)], plan, plan, self._jobs)
+        by_itself = [item for item in to_run if alone(item.cell)]
+        self._run_all(by_itself, plan, f"{plan}, one at a time", 1)
         stored = self._store.find([item.identity for item in prepared])
         return [stored[item.identity] for item in prepared]
 
@@ -169,9 +172,11 @@ class Runner:
         }
         return [item for identity, item in distinct.items() if identity not in known]
 
-    def _run_all(self, items: Sequence[Prepared], plan: str) -> None:
-        bar = self._progress.add_task(plan, total=len(items)) if self._progress and items else None
-        with Pool[Prepared](self._jobs) as pool:
+    def _run_all(self, items: Sequence[Prepared], plan: str, title: str, jobs: int) -> None:
+        if not items:
+            return
+        bar = self._progress.add_task(title, total=len(items)) if self._progress else None
+        with Pool[Prepared](jobs) as pool:
             for item, end, folder in pool.run(self._tasks(items)):
                 engine = load_engine(item.cell.engine)
                 outcome = with_derived(
@@ -194,7 +199,7 @@ class Runner:
             engine = load_engine(item.cell.engine)
             limits = self._limits_of(engine)
             argv = engine.command(item.cell, item.binary.path, limits)
-            yield Task(item, argv, limits.time_s)
+            yield Task(item, argv, limits.time_s, bound=not alone(item.cell))
 
     def _limits_of(self, engine: Engine) -> Limits:
         return replace(self._limits, time_s=self._limits.time_s or engine.time_limit_s)
@@ -232,6 +237,11 @@ class Runner:
             resolved=outcome.resolved,
             metrics=outcome.metrics,
         )
+
+
+def alone(cell: Cell) -> bool:
+    """Whether a cell needs the host's CPUs for itself: its engine is the host."""
+    return load_engine(cell.engine).capabilities().host_machines is not None
 
 
 def _said(end: ProcessResult) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from results.store.records import MachineRecord
 from results.store.store import Store
 from sweeps.model.isa import ISAS
-from sweeps.model.machine import load_machine
+from sweeps.model.machine import HOST, load_machine
 
 
 def store_isas(store: Store) -> None:
@@ -17,7 +17,7 @@ def store_isas(store: Store) -> None:
 
 def store_machines(store: Store, names: Iterable[str]) -> None:
     """Keeps machines as they are described now."""
-    for name in sorted(set(names)):
+    for name in sorted(set(names) - {HOST}):
         machine = load_machine(name)
         description = machine.model_dump(exclude_none=True)
         store.set_machine(MachineRecord(name, machine.title, description))

@@ -23,7 +23,7 @@ from sweeps.engines import load_engine
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import load_locks
-from sweeps.model.machine import load_machine, machine_names
+from sweeps.model.machine import HOST, isas_of, machine_names
 from sweeps.model.workloads import WORKLOADS, with_defaults
 from sweeps.support.files import head
 from sweeps.support.paths import PLANS
@@ -102,7 +102,7 @@ class Sweep(_Axes):
             except LockcrossError as error:
                 raise ValueError(f"engine: {error.message}") from None
         for key, known in (
-            ("machine", machine_names()),
+            ("machine", [*machine_names(), HOST]),
             ("isa", list(ISAS)),
             ("flavour", ["all", *itertools.chain(*(isa.flavours for isa in ISAS.values()))]),
             ("lock", list(load_locks())),
@@ -156,7 +156,7 @@ class Sweep(_Axes):
         """The values of an axis; what some stand for depends on the axes before."""
         given = getattr(self, name)
         if name == "isa":
-            return given or load_machine(chosen["machine"]).isas
+            return given or isas_of(chosen["machine"])
         if name == "flavour":
             every = ISAS[chosen["isa"]].flavours
             return every[:1] if given is None else every if given == ["all"] else given

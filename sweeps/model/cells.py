@@ -8,7 +8,7 @@ from results.model.cell import AXES, Cell, option
 from sweeps.model import workloads
 from sweeps.model.isa import ISAS, Isa
 from sweeps.model.locks import Lock, Trait, load_locks
-from sweeps.model.machine import load_machine
+from sweeps.model.machine import isas_of
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.text import shown
 
@@ -88,9 +88,9 @@ def _lock_unsupported_reason(cell: Cell, isa: Isa, lock: Lock) -> str:
 
 def unsupported_reason(cell: Cell) -> str:
     """Why a cell of allowed values cannot be run ("key: value: reason"), or nothing."""
-    isa, lock, machine = ISAS[cell.isa], load_locks()[cell.lock], load_machine(cell.machine)
-    if cell.isa not in machine.isas:
-        return f"isa: {cell.isa}: machine {cell.machine} is {', '.join(machine.isas)} only"
+    isa, lock, isas = ISAS[cell.isa], load_locks()[cell.lock], isas_of(cell.machine)
+    if cell.isa not in isas:
+        return f"isa: {cell.isa}: machine {cell.machine} is {', '.join(isas)} only"
     if cell.flavour not in isa.flavours:
         return f"flavour: {cell.flavour}: {cell.isa} has {', '.join(isa.flavours)} only"
     if cell.fence in isa.refused_fence_kinds:

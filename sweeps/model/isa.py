@@ -1,5 +1,6 @@
 """Instruction sets: their flavours, their full fence, and which fence kinds they allow."""
 
+import platform
 from dataclasses import dataclass
 
 from results.model import label
@@ -49,3 +50,8 @@ ISAS: dict[str, Isa] = {
             _weak("AArch64")),
     )
 }  # fmt: skip
+
+
+def host_isa() -> str:
+    """This host's ISA: one of ISAS, or the kernel's name of one that is none of them."""
+    return platform.machine()

@@ -1,5 +1,6 @@
 """Machine descriptions: sweeps/machines/*.toml, each figure with a source or marked as assumed."""
 
+from datetime import date
 from functools import cache
 from typing import Annotated, Self
 
@@ -8,11 +9,12 @@ from pydantic import AfterValidator, Field, model_validator
 from results.errors import LockcrossError
 from results.model.cell import MAX_LATENCY
 from results.model.schema import Document
-from sweeps.model.isa import ISAS
+from sweeps.model.isa import ISAS, host_isa
 from sweeps.support.paths import MACHINES
 from sweeps.support.text import shown
 from sweeps.support.toml import load, names
 
+HOST = "host"  # the machine of runs on a host that no description has
 ATOMICS = ("cas_success", "cas_failure", "rmw")
 
 
@@ -114,8 +116,20 @@ class Charges(Document):
     switch: Latency
 
 
+class Measured(Document):
+    """A figure that was measured beside those that engines read. `spread`: between the quartiles,
+    in the same unit."""
+
+    value: float
+    spread: Annotated[float, Field(ge=0)]
+    unit: str = "cycles"
+    meaning: str = Field(min_length=1)
+
+
 class Machine(Document):
-    """One machine. `latency` maps an ISA to its atomics and fences, in cycles."""
+    """One machine. `latency` maps an ISA to its atomics and fences, in cycles. `processor`: the
+    kind on which it was measured, as the kernel names it, `measured_on` the day; `measured`: what
+    else was measured there."""
 
     name: str = Field(min_length=1)
     title: str = Field(min_length=1)
@@ -125,6 +139,9 @@ class Machine(Document):
     memory: Memory
     latency: dict[str, dict[str, Latency]]
     charges: Charges
+    processor: str | None = Field(None, min_length=1)
+    measured_on: date | None = None
+    measured: dict[str, Measured] = {}
 
     @model_validator(mode="after")
     def _latencies_of_each_isa(self) -> Self:
@@ -167,6 +184,18 @@ class Machine(Document):
 def machine_names() -> list[str]:
     """The names of all machines, sorted."""
     return names(MACHINES)
+
+
+def machines_of(processor: str) -> list[str]:
+    """The names of the machines that were measured on a kind of processor, the latest first."""
+    found = [one for one in map(load_machine, machine_names()) if one.processor == processor]
+    found.sort(key=lambda one: one.measured_on or date.min, reverse=True)
+    return [one.name for one in found]
+
+
+def isas_of(name: str) -> list[str]:
+    """The ISAs of a machine, or of the host. Raises LockcrossError as load_machine does."""
+    return [host_isa()] if name == HOST else load_machine(name).isas
 
 
 @cache

@@ -28,8 +28,8 @@ static const char *setup(void) {
     return 0;
 }
 
-/* One thread after another: so the monitors that a lock takes from a pool, whose places decide which
- * lines share a set of the cache, are the same in every run. */
+/* One thread after another: so the monitors that a lock takes from a pool, whose places decide
+ * which lines share a set of the cache, are the same in every run. */
 static void prepare(lock_thread_t *self) {
     lock_result_t result = SUCCESS;
     turn_await(&creation, self, runtime_index(self));

@@ -12,7 +12,7 @@ enum {
     MARKER_EVENT = 6
 };
 
-extern char __executable_start[], _end[];
+extern char __executable_start[], __bss_start[], _end[];
 
 /* In start_<isa>.S */
 long runtime_syscall(long number, long a0, long a1, long a2, long a3, long a4);

@@ -85,6 +85,12 @@ static void put_cores(void) { put(",\"cores\":"), put_number(scheduling.cores); 
 static void put_cores(void) {}
 #endif
 
+#ifdef LOCKCROSS_NATIVE
+static void put_native(void);
+#else
+static void put_native(void) {}
+#endif
+
 #ifdef LOCKCROSS_EXTRAS
 static void put_extras(void) {
     put(",\"extra\":{");
@@ -114,6 +120,7 @@ static void put_result(uint64_t pairs, const char *error) {
     put(error ? error : "");
     put("\",\"ticks\":"), put_number(ticks);
     put_extras();
+    put_native();
     put("}\n");
     flush(1);
 }
@@ -238,6 +245,19 @@ static void set_scheduling(void) {
 static void set_scheduling(void) {}
 #endif
 
+#ifdef LOCKCROSS_NATIVE
+#include "runtime/native.h"
+#else
+static inline void native_setup(void) {}
+static inline void native_begin(const lock_thread_t *self) { (void)self; }
+static inline void native_before(const lock_thread_t *self) { (void)self; }
+static inline void native_enter(const lock_thread_t *self) { (void)self; }
+static inline void native_leave(const lock_thread_t *self) { (void)self; }
+static inline void native_phase(const lock_thread_t *self, uint64_t phase) {
+    (void)self, (void)phase;
+}
+#endif
+
 static void parse(char **arguments) {
     static const char *const marker_choices[] = {"none", "syscall", "watch",
                                                  LOCKCROSS_HAS_M5 ? "m5" : 0, 0};
@@ -248,9 +268,10 @@ static void parse(char **arguments) {
         RUNTIME_KEYS_END,
     };
     runtime_key_t *const lists[] = {
-        common,
-        workload.keys,
-        latency_keys,
+        common,         workload.keys, latency_keys,
+#ifdef LOCKCROSS_NATIVE
+        native_keys,
+#endif
 #ifdef LOCKCROSS_SCHEDULER
         scheduler_keys,
 #endif
@@ -281,6 +302,7 @@ static void parse(char **arguments) {
     if (runtime_threads < workload.min_threads || runtime_threads > workload.max_threads)
         bad_argument("threads", "this workload does not run with that many");
     set_scheduling();
+    native_setup();
 }
 
 /* Threads ------------------------------------------------------------------------------------ */
@@ -318,6 +340,7 @@ RUNTIME_OPAQUE static void runtime_region_begin(const lock_thread_t *self) {
 #endif
 
 RUNTIME_OPAQUE void runtime_phase(lock_thread_t *self, uint64_t phase) {
+    native_phase(self, phase);
     marker(self, MARKER_PHASE, (long)phase, 0, 0);
 #if LOCKCROSS_HAS_M5
     if (announce == M5)
@@ -392,15 +415,22 @@ static void meet(lock_thread_t *self) {
 /* The work of every thread. It ends SAFE: others may still cancel what is reserved for it. */
 static void participate(lock_thread_t *self) {
     handshake_leave_safe(self);
+    native_begin(self);
     signals_begin(self);
     workload.prepare(self);
     meet(self);
+#ifdef LOCKCROSS_NATIVE
+    native_before(self);
+    meet(self);
+#endif
     /* In a simulator the host's counter means nothing, and reading it may end the run. */
     bool timed = announce == SILENT && runtime_index(self) == 0;
     uint64_t start = timed ? read_ticks() : 0;
     runtime_region_begin(self);
+    native_enter(self);
     uint64_t pairs = workload.run(self);
     handshake_enter_safe(self);
+    native_leave(self);
     runtime_region_end(self);
     if (timed)
         ticks = read_ticks() - start;

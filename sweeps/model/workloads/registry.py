@@ -29,7 +29,8 @@ _TOKEN = re.compile(r'"[^"]*"|[(),]|[^"(),]+')
 class Workload:
     """One block. `locks`: those that it is built with (none: any). `cores`: OWN_CORES, ANY_CORES or
     SHARED_CORES. `metrics`: what it reports beside its pairs, name -> unit. `phases`: the key that
-    says how many phases it announces, if one does. `constants`: names that its expressions use."""
+    says how many phases it announces, if one does. `length`: the key that says only how long it
+    goes on, if one does. `constants`: names that its expressions use."""
 
     name: str
     constants: Mapping[str, int]
@@ -41,6 +42,7 @@ class Workload:
     rules: tuple[Let | Rule, ...] = ()
     metrics: dict[str, str] = field(default_factory=dict)
     phases: str = ""
+    length: str = ""
 
     @property
     def threads(self) -> str:
@@ -162,6 +164,10 @@ def _phases(block: Workload, key: str) -> None:
     block.phases = _one_of(tuple(block.keys), key)
 
 
+def _length(block: Workload, key: str) -> None:
+    block.length = _one_of(tuple(block.keys), key)
+
+
 def _expression(block: Workload, text: str) -> rules.Expression:
     """Of a rule. Raises ValueError for a name that is unknown."""
     parsed = rules.parse(text)
@@ -202,4 +208,5 @@ _READERS: dict[str, tuple[int, Callable[..., None]]] = {  # row -> number of arg
     "RULE": (2, _rule),
     "METRIC": (3, _metric),
     "PHASES": (1, _phases),
+    "LENGTH": (1, _length),
 }

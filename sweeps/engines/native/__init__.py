@@ -1,0 +1,1 @@
+"""The host itself as an engine: real processors, real parallelism, real noise."""

@@ -1,0 +1,143 @@
+"""The engine of silicon: programs run on the host itself."""
+
+import hashlib
+import json
+import sys
+from dataclasses import asdict, replace
+from functools import cache
+from pathlib import Path
+
+from results.errors import LockcrossError
+from results.model.cell import Cell
+from results.paths import WORK
+from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
+from sweeps.engines.native import host, sample
+from sweeps.engines.native import output as native_output
+from sweeps.model.cells import arguments
+from sweeps.model.isa import ISAS, host_isa
+from sweeps.model.machine import HOST, machines_of
+from sweeps.model.workloads import WORKLOADS
+from sweeps.programs.builder import Program
+
+_LABEL = "native"
+_LOCK = WORK / "build" / "native.lock"
+_LONGER = 2  # times the cell's own length
+_COUNTS = "footprint"  # the workload that is counted, not timed
+_CHARGES = ("stop", "park", "unpark", "wake")
+_NEEDS = {"lse": "atomics"}  # flavour -> what the kernel calls the feature
+_STEADY = "constant_tsc"
+
+
+class NativeEngine:
+    """Runs cells on the host, each thread bound to a CPU of its own."""
+
+    time_limit_s = 60.0
+
+    def version(self, isa: str) -> str:
+        """The host, and a digest of how samples are taken.
+
+        Raises LockcrossError for an ISA that is not the host's.
+        """
+        if isa != host_isa():
+            raise LockcrossError(
+                f"isa: {isa}: engine native runs programs of this host only, which is {host_isa()}"
+            )
+        return f"native {_method()}: {host.identity()}"
+
+    def provenance(self, isa: str) -> str:
+        """The version."""
+        return self.version(isa)
+
+    def capabilities(self) -> Capabilities:
+        """The host's ISA and its CPUs; no latency can be set."""
+        isas = tuple(isa for isa in ISAS if isa == host_isa())
+        machines = (*machines_of(host.processor()), HOST)
+        return Capabilities(isas, len(host.cpus()), latencies=(), host_machines=machines)
+
+    def refuses(self, cell: Cell) -> str:
+        """What the host cannot answer honestly."""
+        need = _NEEDS.get(cell.flavour, "")
+        if need and need not in host.features():
+            return f"flavour: {cell.flavour}: this processor does not have it"
+        if cell.workload == _COUNTS:
+            return f"workload: {_COUNTS}: its paths are counted, and the host counts nothing"
+        if cell.workload == "calibrate" and cell.parameters.get("op") in _CHARGES:
+            return (
+                f"parameters.op: {cell.parameters['op']}: the host charges nothing; what the "
+                "system takes is measured by ./lockcross measure"
+            )
+        return _no_clock()
+
+    def options(self, cell: Cell) -> dict[str, int | str]:
+        """What is resolved of a cell: its machine is the host, its seed the number of the repeat.
+        Two lengths where the workload has a length."""
+        found: dict[str, int | str] = {"machine": cell.machine, "repeat": cell.seed}
+        found["cpus"] = _cpus(cell)
+        found |= {f"length_{i}": n for i, n in enumerate(_lengths(cell))}
+        return found
+
+    def program(self, cell: Cell) -> Program:
+        """The program for the host."""
+        return replace(Program.of(cell), native=True)
+
+    def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
+        """The sampler, which runs the program in one length or two."""
+        key = WORKLOADS[cell.workload].length
+        cells = [replace(cell, parameters={**cell.parameters, key: n}) for n in _lengths(cell)]
+        commands = [
+            [str(binary), *arguments(one), f"cpus={_cpus(cell)}"] for one in cells or [cell]
+        ]
+        job = asdict(sample.Job(commands, str(_LOCK)))
+        return [sys.executable, "-I", str(Path(sample.__file__)), json.dumps(job)]
+
+    def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
+        """What the repeats said, or that the machine is too noisy."""
+        return native_output.read(cell, end, folder)
+
+    def mechanisms(self, isa: str) -> list[str]:
+        """None: no latency can be set."""
+        return []
+
+    def regions(self, isa: str) -> list[str]:
+        """None: the program times its region itself."""
+        return []
+
+    def doctor(self) -> list[Check]:
+        """The host's processor, or why it cannot be an engine."""
+        if host_isa() not in ISAS:
+            why = f"this host is {host_isa()}; known are {', '.join(ISAS)}"
+            return [Check("native", False, why, optional=True)]
+        if why := _no_clock():
+            return [Check("native", False, why, optional=True)]
+        cpus = ", ".join(str(cpu.number) for cpu in host.cpus())
+        return [Check("native", True, f"{host.identity()}; CPUs in the order of use: {cpus}")]
+
+
+def make(label: str) -> NativeEngine:
+    """The adapter of a label. Raises LockcrossError for an unknown one."""
+    if label != _LABEL:
+        raise LockcrossError(f"engine {label!r} is unknown; known is {_LABEL}")
+    return NativeEngine()
+
+
+def _cpus(cell: Cell) -> str:
+    return ",".join(str(cpu.number) for cpu in host.cpus()[: cell.threads])
+
+
+def _lengths(cell: Cell) -> list[int]:
+    """The two lengths of a cell, none where its workload has no length."""
+    key = WORKLOADS[cell.workload].length
+    own = int(cell.parameters[key]) if key else 0
+    return [own, _LONGER * own] if key else []
+
+
+def _no_clock() -> str:
+    """Why core cycles cannot be told on this host, or nothing."""
+    if host_isa() == "x86_64" and host.features() and _STEADY not in host.features():
+        return "the time-stamp counter of this processor has no constant rate"
+    return ""
+
+
+@cache
+def _method() -> str:
+    return hashlib.sha256(Path(sample.__file__).read_bytes()).hexdigest()[:12]

@@ -1,0 +1,149 @@
+"""What the host is: its processor, its CPUs and how they are related."""
+
+import os
+import platform
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from sweeps.model.isa import host_isa
+
+_SYSTEM = Path("/sys/devices/system/cpu")
+_CPUINFO = Path("/proc/cpuinfo")
+# Lines of /proc/cpuinfo that tell one kind of processor from another, by ISA.
+_KIND = {
+    "x86_64": ("vendor_id", "cpu family", "model", "stepping"),
+    "aarch64": ("CPU implementer", "CPU variant", "CPU part", "CPU revision"),
+    "ppc64le": ("cpu", "revision"),
+}
+_UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """A CPU as the kernel counts them: a hardware thread. `sibling`: its place among those of its
+    core, from 0. `cache`: the least CPU with which it shares its last-level cache."""
+
+    number: int
+    sibling: int
+    cache: int
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A data cache of a CPU: sizes in bytes."""
+
+    level: int
+    size: int
+    ways: int
+    line: int
+
+
+@cache
+def facts() -> Mapping[str, str]:
+    """The first processor's lines of /proc/cpuinfo; none where there is no such file."""
+    try:
+        text = _CPUINFO.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    return parse_cpuinfo(text)
+
+
+def parse_cpuinfo(text: str) -> dict[str, str]:
+    """Name -> value; of a name that stands several times, the first."""
+    found: dict[str, str] = {}
+    for name, value in re.findall(r"^([^\n:]*\S)[ \t]*:[ \t]*(.*)$", text, flags=re.MULTILINE):
+        found.setdefault(name, value.strip())
+    return found
+
+
+def processor() -> str:
+    """The kind of processor, as the kernel names it: machine files name it too."""
+    known = facts()
+    kind = [f"{name} {known[name]}" for name in _KIND.get(host_isa(), ()) if name in known]
+    return ", ".join(kind) or _UNKNOWN
+
+
+def model() -> str:
+    """The processor's name for people, where the kernel has one."""
+    return facts().get("model name", "") or facts().get("cpu", "") or processor()
+
+
+def features() -> frozenset[str]:
+    """The names of what the processor can do, by the kernel."""
+    known = facts()
+    return frozenset((known.get("flags") or known.get("Features") or "").split())
+
+
+def identity() -> str:
+    """All about the host that can change a time."""
+    microcode = facts().get("microcode", _UNKNOWN)
+    virtual = ", virtual machine" if "hypervisor" in features() else ""
+    return (
+        f"{processor()} ({model()}){virtual}, microcode {microcode}, "
+        f"{platform.system()} {platform.release()}, frequency governor {governor()}"
+    )
+
+
+def governor() -> str:
+    """How the kernel sets the frequency; `none` where that is not its business."""
+    return _read(_SYSTEM / "cpu0" / "cpufreq" / "scaling_governor") or "none"
+
+
+def cpus(folder: Path = _SYSTEM, allowed: frozenset[int] | None = None) -> list[Cpu]:
+    """The CPUs that this process may use, in the order in which threads get them: cores before
+    further hardware threads of a core, one last-level cache before the next."""
+    if allowed is None:
+        allowed = frozenset(os.sched_getaffinity(0))
+    found = []
+    for number in sorted(allowed):
+        here = folder / f"cpu{number}"
+        core = [cpu for cpu in _list(_siblings(here)) if cpu in allowed] or [number]
+        found.append(Cpu(number, sorted(core).index(number), _last_cache(here, number)))
+    return sorted(found, key=lambda cpu: (cpu.sibling, cpu.cache, cpu.number))
+
+
+def caches(folder: Path = _SYSTEM / "cpu0" / "cache") -> list[Cache]:
+    """The data caches of the first CPU, the nearest first; none where the system does not say."""
+    found = []
+    for index in sorted(folder.glob("index*")):
+        kind, size = _read(index / "type"), _read(index / "size")
+        numbers = [_read(index / name) for name in (
+            "level", "ways_of_associativity", "coherency_line_size")]  # fmt: skip
+        match = re.fullmatch(r"(\d+)([KM]?)", size)
+        if kind in ("Data", "Unified") and match and all(one.isdecimal() for one in numbers):
+            level, ways, line = map(int, numbers)
+            bytes_ = int(match[1]) * {"": 1, "K": 2**10, "M": 2**20}[match[2]]
+            found.append(Cache(level, bytes_, ways, line))
+    return sorted(found, key=lambda cache: cache.level)
+
+
+def _siblings(cpu: Path) -> str:
+    return _read(cpu / "topology" / "core_cpus_list") or _read(
+        cpu / "topology" / "thread_siblings_list"
+    )
+
+
+def _last_cache(cpu: Path, number: int) -> int:
+    levels = {_read(one / "level"): one for one in (cpu / "cache").glob("index*")}
+    if not levels:
+        return number
+    shared = _list(_read(levels[max(levels)] / "shared_cpu_list"))
+    return min(shared, default=number)
+
+
+def _list(text: str) -> list[int]:
+    """A list of CPUs as the kernel writes it: 0-3,8."""
+    found: list[int] = []
+    for low, high in re.findall(r"(\d+)(?:-(\d+))?", text):
+        found += range(int(low), int(high or low) + 1)
+    return found
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""

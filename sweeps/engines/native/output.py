@@ -1,0 +1,166 @@
+"""Reads what the sampler left of a cell on the host, and says why it failed, if it did."""
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Annotated
+
+from pydantic import Field
+
+from results.model.cell import Cell
+from results.model.schema import Document
+from sweeps.engines.base import MAX_OUTPUT, ProcessResult, RunOutcome
+from sweeps.engines.guest import (
+    BadRunError,
+    Count,
+    GuestLine,
+    Metrics,
+    check_line,
+    check_metrics,
+    own_metrics,
+    parse,
+    signal_name,
+)
+from sweeps.engines.native.sample import SAMPLES, Line, Round, cycles_of, cycles_per_tick, estimate
+from sweeps.support.files import head
+
+_CHAIN_ISAS = ("x86_64", "aarch64")  # on which an addition takes one cycle
+_SIGNALLED = 128  # an exit code above it is that of a signal
+Tick = Annotated[int, Field(ge=0, le=2**64 - 1)]
+
+
+class ThreadReport(Document):
+    """One thread: ticks of the host's counter where its region began and ended, ticks of the chains
+    before and after; cycles by the kernel's counter, where there is one; phases, number and ticks.
+    """
+
+    begin: Tick
+    end: Tick
+    before: Annotated[int, Field(ge=1)]
+    after: Annotated[int, Field(ge=1)]
+    cycles: Count | None = None
+    chain_cycles: Count | None = None
+    phases: list[tuple[Count, Tick]] = []
+
+
+class HostReport(Document):
+    """`chain`: additions of the chain, each a core cycle."""
+
+    chain: Annotated[int, Field(ge=1)]
+    threads: Annotated[list[ThreadReport], Field(min_length=1)]
+
+
+class NativeLine(GuestLine):
+    """The line of a program for the host."""
+
+    host: HostReport
+
+
+class Samples(Document):
+    """What the sampler leaves: the repeats of the last of so many rounds."""
+
+    rounds: Annotated[int, Field(ge=1)]
+    tick_mhz: Annotated[float, Field(gt=0)]
+    repeats: list[list[Mapping[str, object]]]
+    left_out: Count
+
+
+def read(cell: Cell, end: ProcessResult, folder: Path) -> RunOutcome:
+    """What the repeats of a cell said. Whatever went wrong becomes the outcome's cause."""
+    try:
+        _check_end(cell, end)
+        samples = _samples(folder)
+        found = Round(
+            [[_checked(cell, line) for line in lines] for lines in samples.repeats],
+            samples.left_out,
+        )
+        if why := found.trouble():
+            raise BadRunError(
+                f"the machine is too noisy: {why}, in {samples.rounds} rounds; stop what else runs "
+                "here, and run it again"
+            )
+        metrics = metrics_of(found, samples.tick_mhz)
+        check_metrics(metrics)
+    except BadRunError as bad:
+        return RunOutcome(str(bad))
+    counted = found.repeats[0][0]["host"]["threads"][0].get("chain_cycles")
+    if not counted and cell.isa not in _CHAIN_ISAS:
+        return RunOutcome(
+            "the kernel gives no counter of cycles here (perf_event_open), and how many cycles a "
+            f"dependent addition takes differs among processors of {cell.isa}"
+        )
+    by = "kernel's counter of user-mode cycles" if counted else "time stamps and a chain of adds"
+    return RunOutcome("", metrics, {"cycles_by": by})
+
+
+def _check_end(cell: Cell, end: ProcessResult) -> None:
+    if end.exceeded:
+        raise BadRunError(end.exceeded)
+    if end.code < 0:
+        raise BadRunError(f"the sampler was killed by {signal_name(-end.code)}")
+    if end.code > _SIGNALLED:
+        raise BadRunError(f"killed by {signal_name(end.code - _SIGNALLED)}")
+    said = end.stderr.strip().splitlines()
+    if end.code == 2 and said:
+        raise BadRunError(f"arguments refused: {said[-1]}")
+    if end.code != 0:
+        if end.stdout.strip():
+            check_line(NativeLine, cell, end.stdout, end.code)
+        raise BadRunError(f"exit code {end.code}: {said[-1] if said else 'it did not say why'}")
+
+
+def _samples(folder: Path) -> Samples:
+    try:
+        return parse(Samples, head(folder / SAMPLES, MAX_OUTPUT), "the sampler's output")
+    except OSError:
+        raise BadRunError("the sampler's output is missing") from None
+
+
+def _checked(cell: Cell, line: Mapping[str, object]) -> Line:
+    """A line of the program that verified itself, with all its counts in bounds."""
+    return check_line(NativeLine, cell, json.dumps(line), 0).model_dump(exclude_none=True)
+
+
+def metrics_of(found: Round, tick_mhz: float) -> Metrics:
+    """The metrics of a cell (interfaces, 7): name -> (value, unit). A cell of two lengths counts
+    the pairs and cycles between them."""
+    cost = found.cycles_per_pair()
+    lines = [lines[-1] for lines in found.repeats]
+    pairs = lines[0]["pairs"] - (found.repeats[0][0]["pairs"] if len(found.repeats[0]) > 1 else 0)
+    longest = [estimate([max(cycles_of(line)) for line in same]) for same in found.by_length()]
+    cycles = longest[-1] if len(longest) == 1 else longest[1].minus(longest[0])
+    clock = median(cycles_per_tick(one, one["host"]["threads"][0]) * tick_mhz for one in lines)
+    metrics: Metrics = {
+        "cycles": (cycles.value, "cycles"),
+        "core_cycles": (cost.value * pairs, "cycles"),
+        "pairs": (pairs, "pairs"),
+        "cycles_per_pair": (cost.value, "cycles/pair"),
+        "cycles_per_pair_least": (cost.least, "cycles/pair"),
+        "cycles_per_pair_median": (cost.median, "cycles/pair"),
+        "cycles_per_pair_iqr": (cost.iqr, "cycles/pair"),
+        "repeats": (len(found.repeats), "repeats"),
+        "repeats_left_out": (found.left_out, "repeats"),
+        "clock": (clock, "MHz"),
+    }
+    return metrics | _own(lines) | phase_metrics(lines)
+
+
+def _own(lines: Sequence[Line]) -> Metrics:
+    """What the workload itself reports: the median of the repeats."""
+    each = [own_metrics(NativeLine.model_validate(line)) for line in lines]
+    return {name: (median(one[name][0] for one in each), each[0][name][1]) for name in each[0]}
+
+
+def phase_metrics(lines: Sequence[Line]) -> Metrics:
+    """`phase_<n>_cycles`: from a phase to the next one, on whichever thread, or to the end."""
+    found: dict[int, list[float]] = {}
+    for line in lines:
+        threads = line["host"]["threads"]
+        marks = sorted((tick, number) for one in threads for number, tick in one["phases"])
+        marks.append((max(one["end"] for one in threads), 0))
+        scale = cycles_per_tick(line, threads[0])
+        for (tick, number), (until, _) in pairwise(marks):
+            found.setdefault(number, []).append((until - tick) * scale)
+    return {f"phase_{n}_cycles": (estimate(each).value, "cycles") for n, each in found.items()}
