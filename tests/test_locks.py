@@ -14,6 +14,7 @@ import pytest
 from results.model.cell import Cell
 from sweeps.engines.qemu.find import find_qemu
 from sweeps.model.cells import unsupported_reason
+from sweeps.model.isa import ISAS
 from sweeps.model.locks import Trait, load_locks
 from sweeps.model.workloads import WORKLOADS
 from sweeps.programs.builder import TARGETS, Builder, Program
@@ -132,6 +133,29 @@ def test_calibrate(flavour: str, op: str) -> None:
     binary = build_kernel("calibrate", "null", flavour, "full")
     outcome = run(binary, flavour, op=op, iterations=100)
     assert (outcome.code, outcome.result["pairs"]) == (0, 100)
+
+
+@pytest.mark.parametrize("stores", WORKLOADS["micro"].keys["stores"].choices)
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_micro(flavour: str, stores: str) -> None:
+    """Every operation comes to the result that it should; a fence that there is not is refused."""
+    binary = build_kernel("micro", "null", flavour, "full")
+    fences = len(ISAS[TARGETS[flavour].isa].fences)
+    for op in WORKLOADS["micro"].keys["op"].choices:
+        outcome = run(binary, flavour, op=op, stores=stores, kib=4, iterations=50)
+        if op.startswith("fence_") and op[-1].isdigit() and int(op[-1]) >= fences:
+            assert (outcome.code, "fewer fences" in outcome.stderr) == (2, True)
+        else:
+            assert (outcome.code, outcome.result["pairs"]) == (0, 50), (op, outcome)
+    assert "takes the host itself" in run(binary, flavour, op="chase", kib=2048, iterations=1).stderr
+
+
+@pytest.mark.parametrize("op", WORKLOADS["sharing"].keys["op"].choices)
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_sharing(flavour: str, op: str) -> None:
+    binary = build_kernel("sharing", "null", flavour, "full")
+    outcome = run(binary, flavour, threads=2, op=op, rounds=3, times=7)
+    assert (outcome.code, outcome.result["pairs"]) == (0, 21)
 
 
 @pytest.mark.parametrize(("lock", "flavour", "fence"), DEFLATING)

@@ -1,0 +1,317 @@
+/* micro: a loop of `iterations` around what a processor is made of, for `./lockcross measure`. One
+ * thread; its `pairs` are iterations of the loop.
+ *
+ * Of a dependent chain every turn has eight operations, each of which needs the result of the one
+ * before, so the rest of the loop hides behind them:
+ *   chase              loads through `kib` KiB of memory, one a line, in an unforeseeable order
+ *   forward            a store of 8 bytes and a load of the same; forward_contained: a load of 4 of
+ *                      them; forward_fails: a store of 4 bytes and a load of the 8 around them
+ *   mul, div           64 bits
+ *   cas, cas_lost, exchange, fetch_add    on one word that the core owns
+ * Once a turn:
+ *   branch_steady, branch_random    the same branch, on a bit that is never or at random set
+ *   cas_apart          eight CAS on eight lines, of which none needs another's result
+ *   width              64 no-ops
+ *   fence_0 to fence_4 the fences of the instruction set, behind `stores` to as many lines; with op
+ *                      empty the stores alone
+ *   adds, loads        chains through the whole loop, of 24 additions or 5 loads a turn; cas_adds,
+ *                      cas_loads, fence_adds and fence_loads the same behind a CAS or the full
+ *                      fence, cas_once the CAS without them: so it shows what passes it
+ *   pause              what a thread does that spins
+ * More than 1024 KiB are there in programs for the host only. */
+#define WORKLOAD_micro
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "lock.h"
+#include "monitor/processor.h"
+#include "runtime/definition.h"
+#include "runtime/marker.h"
+
+#include "kernels/chase.h"
+#include "kernels/instructions.h"
+
+enum { CHAIN = 8, ADDS = 3 * CHAIN, LOADS = 5, KIB = 1024, OWN_KIB = 1024, APART = 8 };
+static const uint64_t odd = 0x9e3779b97f4a7c15u, prime = 1000003, product = 1000003000009u;
+static const uint64_t high = (uint64_t)5 << 32, seed = 88172645463325252u;
+
+static union {
+    volatile uint64_t wide;
+    volatile uint32_t half[2], value;
+} __attribute__((aligned(LOCK_LINE))) word;
+static struct {
+    volatile uint32_t value;
+} __attribute__((aligned(LOCK_LINE))) apart[APART];
+static chase_t own_lines[OWN_KIB * KIB / sizeof(chase_t)];
+static chase_t *lines = own_lines;
+static uint64_t count;          /* of lines */
+static uint64_t seen, expected; /* what the operations came to */
+
+#ifdef LOCKCROSS_NATIVE
+#if defined(__x86_64__)
+enum { SYS_BRK = 12, SYS_MADVISE = 28 };
+#elif defined(__powerpc64__)
+enum { SYS_BRK = 45, SYS_MADVISE = 205 };
+#else
+enum { SYS_BRK = 214, SYS_MADVISE = 233 };
+#endif
+enum { ADVICE_HUGE_PAGES = 14, HUGE_PAGE = 2 << 20 };
+
+/* Memory from the system, in huge pages where it has them. NULL: there is not that much. */
+static chase_t *system_lines(uint64_t bytes) {
+    uint64_t start = (uint64_t)runtime_syscall(SYS_BRK, 0, 0, 0, 0, 0);
+    start = (start + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    uint64_t end = start + bytes;
+    if ((uint64_t)runtime_syscall(SYS_BRK, (long)end, 0, 0, 0, 0) < end)
+        return 0;
+    runtime_syscall(SYS_MADVISE, (long)start, (long)bytes, ADVICE_HUGE_PAGES, 0, 0);
+    return (chase_t *)start; /* NOLINT */
+}
+#else
+static chase_t *system_lines(uint64_t bytes) { return (void)bytes, (chase_t *)0; }
+#endif
+
+static const char *setup(void) {
+    if (KEY(op) >= WORD_fence_0 + FENCES && KEY(op) <= WORD_fence_4)
+        return "op: this instruction set has fewer fences";
+    count = KEY(kib) * KIB / sizeof(chase_t);
+    if (KEY(kib) > OWN_KIB)
+        lines = system_lines(KEY(kib) * KIB);
+    return lines ? 0 : "kib: there is not that much memory; more than 1024 takes the host itself";
+}
+
+/* The core owns what it works on before the region of interest. */
+static void prepare(lock_thread_t *self) {
+    (void)self;
+    word.wide = 0;
+    for (unsigned i = 0; i < APART; i++)
+        apart[i].value = 0;
+    chase_link(lines, count);
+}
+
+/* A loop for each operation, all of one shape. `i` counts up from 0. */
+#define LOOP(operation)                                                                            \
+    do {                                                                                           \
+        for (uint32_t i = 0; i < iterations; i++) {                                                \
+            operation;                                                                             \
+            lock_safepoint(self);                                                                  \
+        }                                                                                          \
+    } while (0)
+#define EIGHT(operation)                                                                           \
+    operation;                                                                                     \
+    operation;                                                                                     \
+    operation;                                                                                     \
+    operation;                                                                                     \
+    operation;                                                                                     \
+    operation;                                                                                     \
+    operation;                                                                                     \
+    operation
+
+static uint64_t place_after(uint64_t steps) {
+    uint64_t place = 0;
+    for (steps %= count; steps != 0; steps--)
+        place = chase_behind(place, count);
+    return place;
+}
+
+static void run_chase(lock_thread_t *self, uint32_t iterations) {
+    const chase_t *line = lines;
+    LOOP(EIGHT(line = line->next));
+    seen = (uint64_t)(line - lines), expected = place_after((uint64_t)CHAIN * iterations);
+}
+
+static void run_forward(lock_thread_t *self, uint32_t iterations) {
+    uint64_t x = prime;
+    switch (KEY(op)) {
+    case WORD_forward:
+        LOOP(EIGHT(word.wide = x; x = word.wide));
+        break;
+    case WORD_forward_contained:
+        LOOP(EIGHT(word.wide = x; x = word.half[0]));
+        break;
+    case WORD_forward_fails:
+        word.wide = high;
+        LOOP(EIGHT(word.half[0] = (uint32_t)x; x = word.wide));
+        break;
+    }
+    seen = x, expected = KEY(op) == WORD_forward_fails ? high | prime : prime;
+}
+
+static void run_arithmetic(lock_thread_t *self, uint32_t iterations) {
+    uint64_t x = prime, factor = odd, dividend = product;
+    OPAQUE(factor);
+    OPAQUE(dividend);
+    if (KEY(op) == WORD_mul)
+        LOOP(EIGHT(x *= factor; OPAQUE(x)));
+    else
+        LOOP(EIGHT(x = dividend / x; OPAQUE(x)));
+    seen = x, expected = prime;
+    for (uint64_t power = odd, n = (uint64_t)CHAIN * iterations; n != 0 && KEY(op) == WORD_mul;
+         n /= 2, power *= power)
+        expected *= n % 2 ? power : 1;
+}
+
+static uint64_t next_random(uint64_t state) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state;
+}
+
+static void run_branch(lock_thread_t *self, uint32_t iterations) {
+    uint64_t state = seed, taken = 0, mask = KEY(op) == WORD_branch_random;
+    OPAQUE(mask);
+    /* The no-op keeps the compiler from doing without a branch. */
+    LOOP(state = next_random(state); if (state & mask) {
+        NO_OPERATIONS(1);
+        taken++;
+    });
+    seen = taken;
+    state = seed;
+    for (uint32_t i = 0; i < iterations && mask; i++) {
+        state = next_random(state);
+        expected += state & 1;
+    }
+}
+
+static void run_atomic(lock_thread_t *self, uint32_t iterations) {
+    uint32_t x = 0, steps = CHAIN * iterations, total = 1, last = 0;
+    switch (KEY(op)) {
+    case WORD_cas:
+        LOOP(EIGHT(x += cas_acq_u32(&word.value, x, x + 1)));
+        seen = word.value, expected = steps;
+        break;
+    case WORD_cas_lost:
+        LOOP(EIGHT(x += cas_acq_u32(&word.value, x + 1, x)));
+        seen = x + word.value;
+        break;
+    case WORD_exchange:
+        LOOP(EIGHT(x = swap_acq_rel_u32(&word.value, x + 1)));
+        seen = x + word.value, expected = steps;
+        break;
+    case WORD_fetch_add:
+        word.value = 1;
+        LOOP(EIGHT(x = fetch_add_acq_rel_u32(&word.value, x)));
+        for (uint32_t sum; steps != 0; steps--)
+            sum = total + last, last = total, total = sum;
+        seen = word.value, expected = total;
+        break;
+    case WORD_cas_apart:
+        LOOP(for (unsigned n = 0; n < APART; n++) x += cas_acq_u32(&apart[n].value, i, i + 1));
+        seen = x, expected = steps;
+        break;
+    }
+    seen = (uint32_t)seen, expected = (uint32_t)expected;
+}
+
+#define STORE(n) store_rlx_u32(&apart[n].value, i)
+#define FENCED(fence)                                                                              \
+    do {                                                                                           \
+        if (KEY(stores) == WORD_none)                                                              \
+            LOOP(ORDER(fence));                                                                    \
+        else if (KEY(stores) == WORD_one)                                                          \
+            LOOP(STORE(0); ORDER(fence));                                                          \
+        else                                                                                       \
+            LOOP(STORE(0); STORE(1); STORE(2); STORE(3); ORDER(fence));                            \
+    } while (0)
+
+static void run_fence(lock_thread_t *self, uint32_t iterations) {
+    switch (KEY(op)) {
+    case WORD_empty:
+        FENCED("");
+        break;
+    case WORD_fence_0:
+        FENCED(FENCE_0);
+        break;
+    case WORD_fence_1:
+        FENCED(FENCE_1);
+        break;
+    case WORD_fence_2:
+        FENCED(FENCE_2);
+        break;
+    case WORD_fence_3:
+        FENCED(FENCE_3);
+        break;
+    case WORD_fence_4:
+        FENCED(FENCE_4);
+        break;
+    }
+    seen = apart[0].value, expected = KEY(stores) == WORD_none ? 0 : iterations - 1;
+}
+
+#define ADD                                                                                        \
+    sum += one;                                                                                    \
+    OPAQUE(sum)
+#define DO_ADDS                                                                                    \
+    EIGHT(ADD);                                                                                    \
+    EIGHT(ADD);                                                                                    \
+    EIGHT(ADD)
+#define DO_LOADS line = line->next->next->next->next->next
+#define DO_CAS won += cas_acq_u32(&word.value, won, won + 1)
+
+static void run_overlap(lock_thread_t *self, uint32_t iterations) {
+    uint64_t sum = 0, one = 1;
+    uint32_t won = 0;
+    const chase_t *line = lines;
+    OPAQUE(one);
+    switch (KEY(op)) {
+    case WORD_adds:
+        LOOP(DO_ADDS);
+        break;
+    case WORD_loads:
+        LOOP(DO_LOADS);
+        break;
+    case WORD_cas_once:
+        LOOP(DO_CAS);
+        break;
+    case WORD_cas_adds:
+        LOOP(DO_CAS; DO_ADDS);
+        break;
+    case WORD_cas_loads:
+        LOOP(DO_CAS; DO_LOADS);
+        break;
+    case WORD_fence_adds:
+        LOOP(ORDER(FENCE_0); DO_ADDS);
+        break;
+    case WORD_fence_loads:
+        LOOP(ORDER(FENCE_0); DO_LOADS);
+        break;
+    }
+    bool moved = KEY(op) == WORD_loads || KEY(op) == WORD_cas_loads || KEY(op) == WORD_fence_loads;
+    seen = sum + won + (uint64_t)(line - lines);
+    expected = (sum ? (uint64_t)ADDS * iterations : 0) + (won ? iterations : 0) +
+               (moved ? place_after((uint64_t)LOADS * iterations) : 0);
+}
+
+static void run_no_operations(lock_thread_t *self, uint32_t iterations) {
+    if (KEY(op) == WORD_width)
+        LOOP(NO_OPERATIONS(64));
+    else
+        LOOP(spin_wait(self));
+}
+
+static uint64_t run(lock_thread_t *self) {
+    uint32_t iterations = (uint32_t)KEY(iterations);
+    uint64_t op = KEY(op);
+    if (op <= WORD_chase)
+        run_chase(self, iterations);
+    else if (op <= WORD_forward_fails)
+        run_forward(self, iterations);
+    else if (op <= WORD_div)
+        run_arithmetic(self, iterations);
+    else if (op <= WORD_branch_random)
+        run_branch(self, iterations);
+    else if (op <= WORD_cas_apart)
+        run_atomic(self, iterations);
+    else if (op <= WORD_fence_4)
+        run_fence(self, iterations);
+    else if (op <= WORD_fence_loads)
+        run_overlap(self, iterations);
+    else
+        run_no_operations(self, iterations);
+    return iterations;
+}
+
+static const char *verify(uint64_t pairs) {
+    bool right = pairs == KEY(iterations) && seen == expected;
+    return right ? 0 : "the operations came to a wrong result";
+}

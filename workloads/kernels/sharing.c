@@ -1,0 +1,228 @@
+/* sharing: what two threads do to each other, for `./lockcross measure`. Every one of `rounds`
+ * rounds does something `times` times, between phase 1 (and phase 2) and phase 0 of thread 0:
+ *   dirty     thread 1 has written to as many lines. Phase 1: thread 0 loads from each, one load
+ *             after the other; phase 2: again, from its own cache
+ *   upgrade   phase 1: thread 0 adds to as many lines of its own, atomically, one after the other;
+ *             phase 2: again, once thread 1 has read them
+ *   stop      phase 1: thread 0 stops thread 1 by a handshake and lets it go on; thread 1 polls a
+ *             safepoint all the time
+ *   handover  phase 1: the threads park and unpark each other in turn
+ *   unpark    phase 1: thread 0 unparks thread 1, which parked `delay` turns of a loop ago; once a
+ *             round
+ *   sleep     phase 1: what a thread does in order to park, but it need not sleep
+ *   turn      phase 1: the threads wait for each other in turn, in a spin loop
+ * Its `pairs` are what thread 0 did. */
+#define WORKLOAD_sharing
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "lock.h"
+#include "monitor/handshake.h"
+#include "monitor/park.h"
+#include "runtime/definition.h"
+#include "runtime/runtime.h"
+#include "runtime/turn.h"
+
+#include "kernels/chase.h"
+
+enum { END, FIRST, AGAIN }; /* phases */
+
+static chase_t lines[MAX_times];
+static turn_t turn;
+static volatile uint32_t finished; /* thread 0 is */
+static struct {
+    uint64_t number;
+} __attribute__((aligned(LOCK_LINE))) done[2]; /* what each thread did, as `verify` counts it */
+
+static const char *setup(void) { return 0; }
+
+static void prepare(lock_thread_t *self) {
+    if (runtime_index(self) == 0)
+        chase_link(lines, KEY(times));
+}
+
+static void load_all(uint64_t times) {
+    const chase_t *line = lines;
+    for (uint64_t i = 0; i < times; i++)
+        line = line->next;
+    done[0].number += line == lines ? times : 0;
+}
+
+static void write_all(uint64_t times) {
+    for (uint64_t i = 0; i < times; i++)
+        lines[i].count++;
+}
+
+static void add_to_all(uint64_t times) {
+    chase_t *line = lines;
+    for (uint64_t i = 0; i < times; i++) {
+        fetch_add_acq_rel_u32(&line->count, 1);
+        line = line->next;
+    }
+}
+
+static void round_of_dirty(lock_thread_t *self, uint64_t times) {
+    if (runtime_index(self) == 1)
+        write_all(times);
+    runtime_barrier(self);
+    if (runtime_index(self) == 1)
+        return;
+    runtime_phase(self, FIRST);
+    load_all(times);
+    runtime_phase(self, AGAIN);
+    load_all(times);
+    runtime_phase(self, END);
+}
+
+static void round_of_upgrade(lock_thread_t *self, uint64_t times) {
+    if (runtime_index(self) == 0) {
+        write_all(times);
+        runtime_phase(self, FIRST);
+        add_to_all(times);
+        runtime_phase(self, END);
+    }
+    runtime_barrier(self);
+    if (runtime_index(self) == 1)
+        load_all(times);
+    runtime_barrier(self);
+    if (runtime_index(self) == 1)
+        return;
+    runtime_phase(self, AGAIN);
+    add_to_all(times);
+    runtime_phase(self, END);
+}
+
+static void round_of_stop(lock_thread_t *self, uint64_t times) {
+    if (runtime_index(self) == 1)
+        return;
+    runtime_phase(self, FIRST);
+    for (uint64_t i = 0; i < times; i++) {
+        handshake_stop(self, &lock_threads[1]);
+        handshake_resume(self, &lock_threads[1]);
+        lock_safepoint(self);
+    }
+    runtime_phase(self, END);
+}
+
+static void round_of_handover(lock_thread_t *self, uint64_t times) {
+    bool first = runtime_index(self) == 0;
+    if (first)
+        runtime_phase(self, FIRST);
+    for (uint64_t i = 0; i < times; i++) {
+        if (first)
+            unpark(&lock_threads[1]);
+        park(self);
+        if (!first)
+            unpark(&lock_threads[0]);
+        done[runtime_index(self)].number++;
+    }
+    if (first)
+        runtime_phase(self, END);
+}
+
+static void round_of_unpark(lock_thread_t *self, uint32_t round) {
+    if (runtime_index(self) == 1) {
+        turn_pass(&turn, round + 1);
+        park(self);
+        return;
+    }
+    turn_await(&turn, self, round + 1);
+    runtime_delay(KEY(delay));
+    runtime_phase(self, FIRST);
+    unpark(&lock_threads[1]);
+    runtime_phase(self, END);
+}
+
+/* A thread that finds its permit when it has told the kernel what it waits for. */
+static void do_not_sleep(void) {
+#ifdef LOCKCROSS_NATIVE
+    static volatile uint32_t permit = 1;
+    lock_sleep(&permit, 0);
+#else
+    charge(CHARGE_PARK);
+#endif
+}
+
+static void round_of_sleep(lock_thread_t *self, uint64_t times) {
+    if (runtime_index(self) == 1)
+        return;
+    runtime_phase(self, FIRST);
+    for (uint64_t i = 0; i < times; i++) {
+        do_not_sleep();
+        lock_safepoint(self);
+    }
+    runtime_phase(self, END);
+}
+
+static void round_of_turn(lock_thread_t *self, uint32_t round, uint32_t times) {
+    uint32_t mine = 2 * times * round + runtime_index(self);
+    if (runtime_index(self) == 0)
+        runtime_phase(self, FIRST);
+    for (uint32_t i = 0; i < times; i++, mine += 2) {
+        turn_await(&turn, self, mine);
+        turn_pass(&turn, mine + 1);
+    }
+    if (runtime_index(self) == 0)
+        runtime_phase(self, END);
+}
+
+static void one_round(lock_thread_t *self, uint32_t round) {
+    uint32_t times = (uint32_t)KEY(times);
+    switch (KEY(op)) {
+    case WORD_dirty:
+        round_of_dirty(self, times);
+        break;
+    case WORD_upgrade:
+        round_of_upgrade(self, times);
+        break;
+    case WORD_stop:
+        round_of_stop(self, times);
+        break;
+    case WORD_handover:
+        round_of_handover(self, times);
+        break;
+    case WORD_unpark:
+        round_of_unpark(self, round);
+        break;
+    case WORD_sleep:
+        round_of_sleep(self, times);
+        break;
+    case WORD_turn:
+        round_of_turn(self, round, times);
+        break;
+    }
+}
+
+static uint64_t run(lock_thread_t *self) {
+    uint32_t rounds = (uint32_t)KEY(rounds);
+    bool stopped = KEY(op) == WORD_stop;
+    for (uint32_t round = 0; round < rounds; round++) {
+        one_round(self, round);
+        if (!stopped) /* there thread 1 is to be found in its loop */
+            runtime_barrier(self);
+        lock_safepoint(self);
+    }
+    if (runtime_index(self) == 0)
+        store_rel_u32(&finished, 1);
+    while (load_acq_u32(&finished) == 0) /* thread 1 */
+        lock_safepoint(self);
+    return runtime_index(self) == 0 ? rounds * KEY(times) : 0;
+}
+
+static const char *verify(uint64_t pairs) {
+    uint64_t all = KEY(rounds) * KEY(times), count = 0;
+    for (uint64_t i = 0; i < KEY(times); i++)
+        count += lines[i].count;
+    if (pairs != all)
+        return "the number of pairs is wrong";
+    if (KEY(op) == WORD_dirty)
+        return count == all && done[0].number == 2 * all ? 0 : "a line was not read or written";
+    if (KEY(op) == WORD_upgrade)
+        return count == 3 * all && done[0].number == all ? 0 : "a line was not read or written";
+    if (KEY(op) == WORD_handover)
+        return done[0].number == all && done[1].number == all ? 0 : "a permit was lost";
+    if (KEY(op) == WORD_turn)
+        return turn.number == 2 * all ? 0 : "the turn is wrong";
+    return 0;
+}
