@@ -147,7 +147,9 @@ def test_micro(flavour: str, stores: str) -> None:
             assert (outcome.code, "fewer fences" in outcome.stderr) == (2, True)
         else:
             assert (outcome.code, outcome.result["pairs"]) == (0, 50), (op, outcome)
-    assert "takes the host itself" in run(binary, flavour, op="chase", kib=2048, iterations=1).stderr
+    assert (
+        "takes the host itself" in run(binary, flavour, op="chase", kib=2048, iterations=1).stderr
+    )
 
 
 @pytest.mark.parametrize("op", WORKLOADS["sharing"].keys["op"].choices)

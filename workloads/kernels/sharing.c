@@ -1,17 +1,17 @@
 /* sharing: what two threads do to each other, for `./lockcross measure`. Every one of `rounds`
- * rounds does something `times` times, between phase 1 (and phase 2) and phase 0 of thread 0:
- *   dirty     thread 1 has written to as many lines. Phase 1: thread 0 loads from each, one load
- *             after the other; phase 2: again, from its own cache
- *   upgrade   phase 1: thread 0 adds to as many lines of its own, atomically, one after the other;
- *             phase 2: again, once thread 1 has read them
- *   stop      phase 1: thread 0 stops thread 1 by a handshake and lets it go on; thread 1 polls a
- *             safepoint all the time
- *   handover  phase 1: the threads park and unpark each other in turn
- *   unpark    phase 1: thread 0 unparks thread 1, which parked `delay` turns of a loop ago; once a
- *             round
- *   sleep     phase 1: what a thread does in order to park, but it need not sleep
- *   turn      phase 1: the threads wait for each other in turn, in a spin loop
- * Its `pairs` are what thread 0 did. */
+ * rounds does something `times` times. Thread 0 announces phases: in round n, from 0, what is
+ * measured begins with phase 4n+1 and ends with the next; some do a second thing from 4n+3 to 4n+4.
+ *   dirty     thread 1 has written to as many lines. Thread 0 loads from each, one load after the
+ *             other; second, it does so again, from its own cache
+ *   upgrade   thread 0 adds to as many lines of its own, atomically, one after the other; second,
+ *             again, once thread 1 has read them
+ *   stop      thread 0 stops thread 1 by a handshake and lets it go on; thread 1 polls a safepoint
+ *             all the time
+ *   handover  the threads park and unpark each other in turn
+ *   unpark    thread 0 unparks thread 1, which parked `delay` turns of a loop ago; once a round
+ *   sleep     what a thread does in order to park, but it need not sleep
+ *   turn      the threads wait for each other in turn, in a spin loop
+ * Its `pairs` are rounds times `times`. */
 #define WORKLOAD_sharing
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@
 
 #include "kernels/chase.h"
 
-enum { END, FIRST, AGAIN }; /* phases */
+enum { FIRST = 1, FIRST_END, AGAIN, AGAIN_END, PHASES_A_ROUND = 4 }; /* phases of round 0 */
 
 static chase_t lines[MAX_times];
 static turn_t turn;
@@ -40,6 +40,10 @@ static const char *setup(void) { return 0; }
 static void prepare(lock_thread_t *self) {
     if (runtime_index(self) == 0)
         chase_link(lines, KEY(times));
+}
+
+static void stamp(lock_thread_t *self, uint32_t round, uint32_t phase) {
+    runtime_phase(self, (uint64_t)PHASES_A_ROUND * round + phase);
 }
 
 static void load_all(uint64_t times) {
@@ -62,25 +66,25 @@ static void add_to_all(uint64_t times) {
     }
 }
 
-static void round_of_dirty(lock_thread_t *self, uint64_t times) {
+static void round_of_dirty(lock_thread_t *self, uint32_t round, uint64_t times) {
     if (runtime_index(self) == 1)
         write_all(times);
     runtime_barrier(self);
     if (runtime_index(self) == 1)
         return;
-    runtime_phase(self, FIRST);
+    stamp(self, round, FIRST);
     load_all(times);
-    runtime_phase(self, AGAIN);
+    stamp(self, round, AGAIN);
     load_all(times);
-    runtime_phase(self, END);
+    stamp(self, round, AGAIN_END);
 }
 
-static void round_of_upgrade(lock_thread_t *self, uint64_t times) {
+static void round_of_upgrade(lock_thread_t *self, uint32_t round, uint64_t times) {
     if (runtime_index(self) == 0) {
         write_all(times);
-        runtime_phase(self, FIRST);
+        stamp(self, round, FIRST);
         add_to_all(times);
-        runtime_phase(self, END);
+        stamp(self, round, FIRST_END);
     }
     runtime_barrier(self);
     if (runtime_index(self) == 1)
@@ -88,27 +92,27 @@ static void round_of_upgrade(lock_thread_t *self, uint64_t times) {
     runtime_barrier(self);
     if (runtime_index(self) == 1)
         return;
-    runtime_phase(self, AGAIN);
+    stamp(self, round, AGAIN);
     add_to_all(times);
-    runtime_phase(self, END);
+    stamp(self, round, AGAIN_END);
 }
 
-static void round_of_stop(lock_thread_t *self, uint64_t times) {
+static void round_of_stop(lock_thread_t *self, uint32_t round, uint64_t times) {
     if (runtime_index(self) == 1)
         return;
-    runtime_phase(self, FIRST);
+    stamp(self, round, FIRST);
     for (uint64_t i = 0; i < times; i++) {
         handshake_stop(self, &lock_threads[1]);
         handshake_resume(self, &lock_threads[1]);
         lock_safepoint(self);
     }
-    runtime_phase(self, END);
+    stamp(self, round, FIRST_END);
 }
 
-static void round_of_handover(lock_thread_t *self, uint64_t times) {
+static void round_of_handover(lock_thread_t *self, uint32_t round, uint64_t times) {
     bool first = runtime_index(self) == 0;
     if (first)
-        runtime_phase(self, FIRST);
+        stamp(self, round, FIRST);
     for (uint64_t i = 0; i < times; i++) {
         if (first)
             unpark(&lock_threads[1]);
@@ -118,7 +122,7 @@ static void round_of_handover(lock_thread_t *self, uint64_t times) {
         done[runtime_index(self)].number++;
     }
     if (first)
-        runtime_phase(self, END);
+        stamp(self, round, FIRST_END);
 }
 
 static void round_of_unpark(lock_thread_t *self, uint32_t round) {
@@ -129,9 +133,9 @@ static void round_of_unpark(lock_thread_t *self, uint32_t round) {
     }
     turn_await(&turn, self, round + 1);
     runtime_delay(KEY(delay));
-    runtime_phase(self, FIRST);
+    stamp(self, round, FIRST);
     unpark(&lock_threads[1]);
-    runtime_phase(self, END);
+    stamp(self, round, FIRST_END);
 }
 
 /* A thread that finds its permit when it has told the kernel what it waits for. */
@@ -144,49 +148,49 @@ static void do_not_sleep(void) {
 #endif
 }
 
-static void round_of_sleep(lock_thread_t *self, uint64_t times) {
+static void round_of_sleep(lock_thread_t *self, uint32_t round, uint64_t times) {
     if (runtime_index(self) == 1)
         return;
-    runtime_phase(self, FIRST);
+    stamp(self, round, FIRST);
     for (uint64_t i = 0; i < times; i++) {
         do_not_sleep();
         lock_safepoint(self);
     }
-    runtime_phase(self, END);
+    stamp(self, round, FIRST_END);
 }
 
 static void round_of_turn(lock_thread_t *self, uint32_t round, uint32_t times) {
     uint32_t mine = 2 * times * round + runtime_index(self);
     if (runtime_index(self) == 0)
-        runtime_phase(self, FIRST);
+        stamp(self, round, FIRST);
     for (uint32_t i = 0; i < times; i++, mine += 2) {
         turn_await(&turn, self, mine);
         turn_pass(&turn, mine + 1);
     }
     if (runtime_index(self) == 0)
-        runtime_phase(self, END);
+        stamp(self, round, FIRST_END);
 }
 
 static void one_round(lock_thread_t *self, uint32_t round) {
     uint32_t times = (uint32_t)KEY(times);
     switch (KEY(op)) {
     case WORD_dirty:
-        round_of_dirty(self, times);
+        round_of_dirty(self, round, times);
         break;
     case WORD_upgrade:
-        round_of_upgrade(self, times);
+        round_of_upgrade(self, round, times);
         break;
     case WORD_stop:
-        round_of_stop(self, times);
+        round_of_stop(self, round, times);
         break;
     case WORD_handover:
-        round_of_handover(self, times);
+        round_of_handover(self, round, times);
         break;
     case WORD_unpark:
         round_of_unpark(self, round);
         break;
     case WORD_sleep:
-        round_of_sleep(self, times);
+        round_of_sleep(self, round, times);
         break;
     case WORD_turn:
         round_of_turn(self, round, times);
