@@ -24,6 +24,7 @@ def make_app() -> typer.Typer:
         crossover,
         dev,
         footprint,
+        measure,
         reproduce,
         results,
         run,
@@ -39,7 +40,18 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for part in (crossover, reproduce, run, show, footprint, validate, results, bench, dev):
+    for part in (
+        crossover,
+        reproduce,
+        run,
+        show,
+        footprint,
+        measure,
+        validate,
+        results,
+        bench,
+        dev,
+    ):
         part.register(app)
     return app
 

@@ -2,7 +2,7 @@
  * rounds does something `times` times. Thread 0 announces phases: in round n, from 0, what is
  * measured begins with phase 4n+1 and ends with the next; some do a second thing from 4n+3 to 4n+4.
  *   dirty     thread 1 has written to as many lines. Thread 0 loads from each, one load after the
- *             other; second, it does so again, from its own cache
+ *             other; second, it adds to each of them atomically
  *   upgrade   thread 0 adds to as many lines of its own, atomically, one after the other; second,
  *             again, once thread 1 has read them
  *   stop      thread 0 stops thread 1 by a handshake and lets it go on; thread 1 polls a safepoint
@@ -75,7 +75,7 @@ static void round_of_dirty(lock_thread_t *self, uint32_t round, uint64_t times) 
     stamp(self, round, FIRST);
     load_all(times);
     stamp(self, round, AGAIN);
-    load_all(times);
+    add_to_all(times);
     stamp(self, round, AGAIN_END);
 }
 
@@ -221,7 +221,7 @@ static const char *verify(uint64_t pairs) {
     if (pairs != all)
         return "the number of pairs is wrong";
     if (KEY(op) == WORD_dirty)
-        return count == all && done[0].number == 2 * all ? 0 : "a line was not read or written";
+        return count == 2 * all && done[0].number == all ? 0 : "a line was not read or written";
     if (KEY(op) == WORD_upgrade)
         return count == 3 * all && done[0].number == all ? 0 : "a line was not read or written";
     if (KEY(op) == WORD_handover)

@@ -25,7 +25,6 @@ _LONGER = 2  # times the cell's own length
 _COUNTS = "footprint"  # the workload that is counted, not timed
 _CHARGES = ("stop", "park", "unpark", "wake")
 _NEEDS = {"lse": "atomics"}  # flavour -> what the kernel calls the feature
-_STEADY = "constant_tsc"
 
 
 class NativeEngine:
@@ -66,7 +65,7 @@ class NativeEngine:
                 f"parameters.op: {cell.parameters['op']}: the host charges nothing; what the "
                 "system takes is measured by ./lockcross measure"
             )
-        return _no_clock()
+        return host.no_clock()
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """What is resolved of a cell: its machine is the host, its seed the number of the repeat.
@@ -107,7 +106,7 @@ class NativeEngine:
         if host_isa() not in ISAS:
             why = f"this host is {host_isa()}; known are {', '.join(ISAS)}"
             return [Check("native", False, why, optional=True)]
-        if why := _no_clock():
+        if why := host.no_clock():
             return [Check("native", False, why, optional=True)]
         cpus = ", ".join(str(cpu.number) for cpu in host.cpus())
         return [Check("native", True, f"{host.identity()}; CPUs in the order of use: {cpus}")]
@@ -129,13 +128,6 @@ def _lengths(cell: Cell) -> list[int]:
     key = WORKLOADS[cell.workload].length
     own = int(cell.parameters[key]) if key else 0
     return [own, _LONGER * own] if key else []
-
-
-def _no_clock() -> str:
-    """Why core cycles cannot be told on this host, or nothing."""
-    if host_isa() == "x86_64" and host.features() and _STEADY not in host.features():
-        return "the time-stamp counter of this processor has no constant rate"
-    return ""
 
 
 @cache

@@ -19,6 +19,7 @@ _KIND = {
     "ppc64le": ("cpu", "revision"),
 }
 _UNKNOWN = "unknown"
+_STEADY = "constant_tsc"
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,13 @@ def identity() -> str:
         f"{processor()} ({model()}){virtual}, microcode {microcode}, "
         f"{platform.system()} {platform.release()}, frequency governor {governor()}"
     )
+
+
+def no_clock() -> str:
+    """Why core cycles cannot be told on this host, or nothing."""
+    if host_isa() == "x86_64" and features() and _STEADY not in features():
+        return "the time-stamp counter of this processor has no constant rate"
+    return ""
 
 
 def governor() -> str:

@@ -1,0 +1,1 @@
+"""Measures the host, operation by operation, and describes it as a machine."""

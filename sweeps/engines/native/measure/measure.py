@@ -1,0 +1,135 @@
+"""The whole measurement of a host, part by part."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+
+from results.errors import LockcrossError
+from sweeps.engines.native import host
+from sweeps.engines.native.measure import alone, together
+from sweeps.engines.native.measure.finding import Finding, Findings
+from sweeps.engines.native.measure.programs import Programs
+from sweeps.engines.native.sample import ROUNDS, Estimate
+
+_MEMINFO = Path("/proc/meminfo")
+_SHARE = 4  # of the free memory, at most one in so many bytes is chased through
+CLOCK = "clock_mhz"
+Matrix = dict[tuple[int, int], list[float]]
+Part = Callable[[], Iterator[tuple[str, Finding]]]
+
+
+@dataclass
+class Measurement:
+    """What was found on a host. `matrix`: cycles of a line's hand-over between two CPUs, a value a
+    run. `notes`: what this host cannot do."""
+
+    processor: str
+    caches: Sequence[host.Cache]
+    cpus: Sequence[int]
+    findings: Findings = field(default_factory=Findings)
+    matrix: Matrix = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def measure(say: Callable[[str], None]) -> Measurement:
+    """Measures this host; `say` hears of every part as it begins.
+
+    Raises LockcrossError (exit code 1) where cycles cannot be told, or a program fails.
+    """
+    if why := host.no_clock():
+        raise LockcrossError(f"this host cannot be measured: {why}", exit_code=1)
+    cpus = [cpu.number for cpu in host.cpus()]
+    found = Measurement(host.processor(), host.caches(), cpus)
+    found.notes += _cpu_notes(cpus, os.cpu_count() or len(cpus))
+    programs = Programs()
+    levels = alone.levels(found.caches, free_kib(_MEMINFO) // _SHARE)
+    if not any(level.name == alone.MEMORY for level in levels):
+        found.findings.left_out[alone.MEMORY] = (
+            "a chase through twice the last cache takes more memory than the quarter of what is "
+            f"free, or than {alone.MOST_KIB} KiB, or the system does not say how large the cache is"
+        )
+    for title, part in _parts(programs, levels, found).items():
+        say(title)
+        _steadily(part, found.findings)
+    found.findings.add(CLOCK, _of_clock(programs.clock_mhz()))
+    return found
+
+
+def _parts(
+    programs: Programs, levels: Sequence[alone.Level], found: Measurement
+) -> dict[str, Part]:
+    """Every part by its title, in the order in which they run."""
+    binary = programs.build("micro")
+    times = partial(alone.run_loop, programs, binary, found.cpus[0])
+    # A loop that others are compared with runs once in a part; a part that is repeated runs it
+    # anew.
+    parts: dict[str, Part] = {
+        title: partial(_with_memory, times, part) for title, part in alone.all_alone(levels).items()
+    }
+    parts["switches of a thread library"] = partial(together.switching, programs)
+    if len(found.cpus) < 2:
+        for name in together.NAMES:
+            found.findings.left_out[name] = "it takes two CPUs, and this process may use one"
+        return parts
+    pair = found.cpus[:2]
+    parts["transfers between CPUs"] = partial(_matrix, programs, found)
+    parts["lines of another CPU"] = partial(together.lines, programs, pair)
+    parts["parking"] = partial(together.parking, programs, pair)
+    parts["stopping"] = partial(together.stopping, programs, pair)
+    return parts
+
+
+def _with_memory(
+    times: alone.Times, part: Callable[[alone.Times], Iterator[tuple[str, Finding]]]
+) -> Iterator[tuple[str, Finding]]:
+    return part(cache(times))
+
+
+def _matrix(programs: Programs, found: Measurement) -> Iterator[tuple[str, Finding]]:
+    found.matrix = together.transfers(programs, found.cpus)
+    every = len(found.cpus) * (len(found.cpus) - 1) // 2
+    if len(found.matrix) < every:
+        found.notes.append(
+            f"transfers were measured between {len(found.matrix)} of {every} pairs of CPUs, evenly "
+            "chosen"
+        )
+    yield together.TRANSFER, together.of_transfers(found.matrix)
+
+
+def _steadily(part: Part, findings: Findings) -> None:
+    """Runs a part again while something in it is too noisy, as often as the sampler does."""
+    for _ in range(ROUNDS):
+        kept = [findings.add(name, finding) for name, finding in part()]
+        if all(kept):
+            return
+
+
+def _of_clock(clock: Estimate) -> Finding:
+    text = (
+        "core cycles in a microsecond, by chains of dependent additions before and after each run"
+    )
+    return Finding(clock.value, clock.iqr, text, "MHz")
+
+
+def _cpu_notes(cpus: Sequence[int], all_cpus: int) -> list[str]:
+    """What the CPUs that this process may use do not allow."""
+    found = []
+    if len(cpus) < all_cpus:
+        found.append(
+            f"this process may use {len(cpus)} of {all_cpus} CPUs (a CPU set, as containers have); "
+            "the others were not measured"
+        )
+    if len(cpus) < 2:
+        found.append("with one CPU nothing between two threads can be measured")
+    return found
+
+
+def free_kib(meminfo: Path) -> int:
+    """KiB of memory that the system can give; 0 where it does not say."""
+    try:
+        known = host.parse_cpuinfo(meminfo.read_text(encoding="utf-8", errors="replace"))
+        return int(known["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError, IndexError):
+        return 0

@@ -1,0 +1,131 @@
+"""Runs programs for the host, and reads what they printed in cycles."""
+
+import json
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from pydantic import ValidationError
+
+from results.errors import LockcrossError
+from sweeps.engines.native.output import NativeLine
+from sweeps.engines.native.sample import (
+    Estimate,
+    Line,
+    Round,
+    cycles_of,
+    cycles_per_tick,
+    estimate,
+    steady,
+)
+from sweeps.model.isa import ISAS, host_isa
+from sweeps.programs.builder import Builder, Program
+
+_TIME_LIMIT_S = 30.0  # of one process
+_TRIES = 3  # of a run whose clock changed
+Arguments = Mapping[str, int | str]
+
+
+class Programs:
+    """The programs, built once, and the clock as their runs tell it."""
+
+    def __init__(self, builder: Builder | None = None) -> None:
+        self.flavour = ISAS[host_isa()].flavours[0]
+        self._builder = builder or Builder()
+        self._clock: list[tuple[float, int]] = []  # seconds, ticks
+        self._scales: list[float] = []  # cycles of a tick
+
+    def build(self, workload: str, lock: str = "null", variant: str = "") -> str:
+        """The path of a program. Raises LockcrossError when it cannot be built."""
+        program = Program(workload, lock, "full", self.flavour, variant=variant, native=True)
+        return str(self._builder.build([program])[program].path)
+
+    def scheduled(self, workload: str) -> str:
+        """The path of a program whose threads share a core."""
+        program = Program(workload, "null", "full", self.flavour, scheduled=True)
+        return str(self._builder.build([program])[program].path)
+
+    def run(self, binary: str, arguments: Arguments, cpus: Sequence[int]) -> Line:
+        """One run, with threads on these CPUs; again when the clock changed.
+
+        Raises LockcrossError (exit code 1) when the program fails.
+        """
+        given = {**arguments, "threads": len(cpus), "cpus": ",".join(map(str, cpus))}
+        for _ in range(_TRIES):
+            began = time.monotonic()
+            line: Line = _line(binary, given)
+            _checked(binary, line)
+            if steady(line):
+                break
+        threads = line["host"]["threads"]
+        self._clock.append((began, threads[0]["begin"]))
+        self._scales.append(cycles_per_tick(line, threads[0]))
+        return line
+
+    def ticks(self, binary: str, arguments: Arguments) -> int:
+        """Ticks of the region of a program that knows no cycles."""
+        return int(_line(binary, arguments)["ticks"])
+
+    def scale(self) -> Estimate:
+        """Cycles of a tick, over all runs so far."""
+        return estimate(self._scales)
+
+    def clock_mhz(self) -> Estimate:
+        """Core cycles of a microsecond, over all runs so far: at least two."""
+        (first, tick), (last, end) = self._clock[0], self._clock[-1]
+        mhz = (end - tick) / (last - first) / 1e6
+        scale = self.scale()
+        middle = scale.median
+        return Estimate(middle * mhz, scale.least * mhz, middle * mhz, scale.iqr * mhz)
+
+
+def _line(binary: str, arguments: Arguments) -> Line:
+    words = [f"{key}={value}" for key, value in arguments.items()]
+    try:
+        done = subprocess.run(
+            [binary, *words], capture_output=True, text=True, timeout=_TIME_LIMIT_S, check=False
+        )
+        line: Line = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        raise _failure(binary, words, f"it did not end within {_TIME_LIMIT_S:g} s") from None
+    except (ValueError, OSError) as error:
+        said = done.stderr.strip() if isinstance(error, ValueError) else str(error)
+        raise _failure(binary, words, said or f"exit code {done.returncode}") from None
+    if not isinstance(line, dict) or done.returncode != 0 or not line.get("ok"):
+        raise _failure(binary, words, str(line.get("error")) if isinstance(line, dict) else "")
+    return line
+
+
+def _checked(binary: str, line: Line) -> None:
+    try:
+        NativeLine.model_validate_json(json.dumps(line))
+    except ValidationError as error:
+        raise _failure(binary, [], f"its output is not understood: {error}") from None
+
+
+def _failure(binary: str, words: Sequence[str], why: str) -> LockcrossError:
+    name = binary.rpartition("/")[2]
+    return LockcrossError(f"{name} {' '.join(words)}: {why}", exit_code=1)
+
+
+def per_turn(rounds: Sequence[Sequence[Line]]) -> Estimate:
+    """Cycles of a turn of a loop: from the difference of two lengths where there are two."""
+    return Round([list(lines) for lines in rounds]).cycles_per_pair()
+
+
+def measured_phases(line: Line) -> tuple[list[float], list[float]]:
+    """Cycles of what kernel sharing measures first, and second, in each round that it recorded."""
+    thread = line["host"]["threads"][0]
+    scale = cycles_per_tick(line, thread)
+    first: list[float] = []
+    second: list[float] = []
+    for (number, start), (_, end) in pairwise(thread["phases"]):
+        if number % 2:  # the even ones are ends
+            (second if number % 4 == 3 else first).append((end - start) * scale)
+    return first, second
+
+
+def handover(line: Line) -> float:
+    """Cycles of a hand-over, of a run of kernel transfer."""
+    return max(cycles_of(line)) / float(line["pairs"])
