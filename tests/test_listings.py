@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from results.paths import ROOT
 from results.published.reproduction import Reproduction, Row
-from sweeps.cli.lock_list import offers
+from sweeps.cli.lists.lock_list import offers
+from sweeps.cli.lists.workload_list import first_sentence
 from sweeps.cli.main import make_app
 from sweeps.cli.reproduce import print_reproduction, print_summary
-from sweeps.cli.workload_list import first_sentence
 from sweeps.experiments import plan
 from sweeps.model import machine
 from sweeps.model.locks import load_locks

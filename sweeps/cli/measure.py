@@ -54,7 +54,7 @@ def measure(
             exit_code=1,
         ) from None
     _write(path, text)
-    console().print(_table(found))
+    console(fold=False).print(_table(found))
     for why in (*found.notes, *(f"{n} left out: {w}" for n, w in found.findings.left_out.items())):
         print(why)
     print(f"machine: {path}")

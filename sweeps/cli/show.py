@@ -87,7 +87,7 @@ def locks(
 ) -> None:
     """List the locks and how each can be built, or one with its source and variants."""
     from results.report.terminal import console
-    from sweeps.cli.lock_list import details, overview
+    from sweeps.cli.lists.lock_list import details, overview
     from sweeps.model.locks import load_locks
 
     if name is not None and name not in load_locks():
@@ -101,7 +101,7 @@ def workloads(
 ) -> None:
     """List the workloads, or one with its keys, defaults, bounds and rules."""
     from results.report.terminal import console
-    from sweeps.cli.workload_list import description, details, overview
+    from sweeps.cli.lists.workload_list import description, details, overview
     from sweeps.model.workloads import WORKLOADS
 
     if name is not None and name not in WORKLOADS:

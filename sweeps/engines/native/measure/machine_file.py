@@ -14,6 +14,7 @@ from sweeps.model.machine import Charges, Core, Figure, Machine, Memory, load_ma
 from sweeps.support.toml import parse
 
 _NEUTRAL = "generic"  # the machine whose figures stand in for what was not measured
+_BYTES = "bytes"
 _WIDEST = 2  # of the core that engines read
 Tables = dict[str, dict[str, Figure]]
 
@@ -223,8 +224,8 @@ def _charges(make: _Figures) -> dict[str, Figure]:
 
 def _text(found: Measurement, origin: Origin, clock: Figure, tables: Tables) -> str:
     lines = [
-        f"# Written by {origin.command}. Units: cycles, bytes, entries. Each figure has its source,",
-        "# or is an assumption with its reason. An atomic's figure is the latency of the whole",
+        f"# Written by {origin.command}. Units: cycles, bytes, entries. Each figure has",
+        "# its source, or is an assumption with its reason. An atomic's: latency of the whole",
         "# operation in a dependent chain, a fence's what it adds to a loop of nothing else (its",
         "# throughput). What workload calibrate shows of a CAS is its throughput on one line.",
     ]
@@ -241,9 +242,10 @@ def _text(found: Measurement, origin: Origin, clock: Figure, tables: Tables) -> 
         lines += ["", f"[{table}]", *(f"{name} = {_inline(one)}" for name, one in figures.items())]
     lines += ["", "# What engines do not read yet.", "[measured]"]
     lines += [f"{name} = {_measured(one)}" for name, one in _kept(found).items()]
+    left_out = found.findings.left_out
     lines += [
         "",
-        *(f"# {name} is left out: {why}" for name, why in found.findings.left_out.items()),
+        *(f"# {name} is left out: {why}" for name, why in sorted(left_out.items())),
     ]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -251,7 +253,7 @@ def _text(found: Measurement, origin: Origin, clock: Figure, tables: Tables) -> 
 def _kept(found: Measurement) -> Mapping[str, Finding]:
     sizes = {
         f"l{cache.level}_size": Finding(
-            cache.size, 0, f"level {cache.level} cache, {cache.ways} ways, by the system", "bytes"
+            cache.size, 0, f"level {cache.level} cache, {cache.ways} ways, by the system", _BYTES
         )
         for cache in found.caches
     }
@@ -265,8 +267,9 @@ def _inline(figure: Figure) -> str:
 
 
 def _measured(one: Finding) -> str:
+    value = float(one.value if one.unit == _BYTES else f"{one.value:.5g}")
     return (
-        f"{{ value = {float(f'{one.value:.6g}')}, spread = {float(f'{one.spread:.3g}')}, "
+        f"{{ value = {value}, spread = {float(f'{one.spread:.3g}')}, "
         f"unit = {_string(one.unit)}, meaning = {_string(one.meaning)} }}"
     )
 

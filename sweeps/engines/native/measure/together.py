@@ -18,6 +18,7 @@ PAIR_REPEATS = 12
 REPEATS = 10
 _TRANSFERS = 4000  # of each thread, in a run
 _LINES = 200
+_HANDOVERS = 4  # a round: few, so that what disturbs one is in few values
 _RECORDED = 20  # rounds of a run, all of whose phases are recorded
 _OBJECTS = 100  # of workload rounds
 _HALF_PERIOD = 3  # rounds of a turn there
@@ -110,7 +111,7 @@ def parking(programs: Programs, pair: Sequence[int]) -> Iterator[tuple[str, Find
     calls, _ = _sharing(programs, pair, "unpark", 1, _DELAY)
     call = of_both(calls, f"waking a thread that sleeps on another CPU (futex): {_ALONE}")
     yield "unpark", call
-    handed, _ = _sharing(programs, pair, "handover", _RECORDED)
+    handed, _ = _sharing(programs, pair, "handover", _HANDOVERS)
     text = "from the end of the unpark until the woken thread runs: a hand-over between two threads"
     yield (
         "wake",
@@ -133,9 +134,7 @@ def stopping(programs: Programs, pair: Sequence[int]) -> Iterator[tuple[str, Fin
         phases = phase_metrics([programs.run(binary, keys, pair)])
         cancels, after = (phases[f"phase_{n}_cycles"][0] for n in (_CANCELS, _AFTER))
         found.append((cancels - after) / _OBJECTS)
-    text = (
-        "interrupting a running thread by a signal, until its handler has cancelled a reservation"
-    )
+    text = "interrupting a running thread by a signal until its handler has cancelled a lock"
     yield (
         "stop_by_signal",
         of_both(found, f"{text}: round 4 of workload rounds less round 5, of each object"),
