@@ -10,8 +10,8 @@ from sweeps.engines.native.measure.programs import Programs, per_turn
 from sweeps.engines.native.sample import Estimate
 from sweeps.model.isa import ISAS, host_isa
 
-REPEATS = 16  # of each loop
-LONG_REPEATS = 5  # of chases beyond the second level
+REPEATS = 24  # of each loop
+LONG_REPEATS = 7  # of chases beyond the second level
 _TURNS = (2000, 6000)  # a loop's two lengths
 _CHASE_TURNS = 4000
 _LONG_TURNS = 20_000

@@ -126,6 +126,19 @@ def measured_phases(line: Line) -> tuple[list[float], list[float]]:
     return first, second
 
 
+def wakes(line: Line) -> list[tuple[float, float]]:
+    """Of each round of kernel sharing's `unpark` that was recorded: cycles of the unpark, and from
+    its beginning until the woken thread ran. The host's counter is the same on all CPUs."""
+    waker, woken = line["host"]["threads"]
+    scale = cycles_per_tick(line, waker)
+    found = []
+    for (_, began), (_, ended), (_, ran) in zip(
+        waker["phases"][::2], waker["phases"][1::2], woken["phases"], strict=False
+    ):
+        found.append(((ended - began) * scale, (ran - began) * scale))
+    return found
+
+
 def handover(line: Line) -> float:
     """Cycles of a hand-over, of a run of kernel transfer."""
     return max(cycles_of(line)) / float(line["pairs"])

@@ -1,6 +1,7 @@
 """What two threads measure: lines that move between CPUs, and stopping, parking and waking."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from statistics import median
 
@@ -10,15 +11,15 @@ from sweeps.engines.native.measure.programs import (
     Programs,
     handover,
     measured_phases,
+    wakes,
 )
 from sweeps.engines.native.output import phase_metrics
 
 MOST_PAIRS = 66  # of CPUs: all of twelve
-PAIR_REPEATS = 12
-REPEATS = 10
+PAIR_REPEATS = 16
+REPEATS = 12
 _TRANSFERS = 4000  # of each thread, in a run
 _LINES = 200
-_HANDOVERS = 4  # a round: few, so that what disturbs one is in few values
 _RECORDED = 20  # rounds of a run, all of whose phases are recorded
 _OBJECTS = 100  # of workload rounds
 _HALF_PERIOD = 3  # rounds of a turn there
@@ -27,8 +28,8 @@ _DELAY = 100_000  # turns of a loop until a parked thread sleeps
 _ALONE = "cycles of the thread that does it"
 TRANSFER = "transfer"
 NAMES = (
-    TRANSFER, "load_dirty", "upgrade", "upgrade_after_dirty", "park", "unpark", "wake",
-    "stop_by_handshake", "stop_by_signal",
+    TRANSFER, "load_dirty", "upgrade", "upgrade_after_dirty", "park", "unpark",
+    "unpark_until_awake", "wake", "stop_by_handshake", "stop_by_signal",
 )  # fmt: skip
 
 
@@ -65,11 +66,11 @@ def of_transfers(found: dict[tuple[int, int], list[float]]) -> Finding:
 
 
 def _sharing(
-    programs: Programs, pair: Sequence[int], op: str, times: int, delay: int = 0
+    programs: Programs, pair: Sequence[int], op: str, times: int
 ) -> tuple[list[float], list[float]]:
     """Cycles of what is measured first and second, of each of `times`, a value a round."""
     binary = programs.build("sharing")
-    keys: Arguments = {"op": op, "times": times, "rounds": _RECORDED, "delay": delay}
+    keys: Arguments = {"op": op, "times": times, "rounds": _RECORDED}
     first: list[float] = []
     second: list[float] = []
     for _ in range(REPEATS):
@@ -108,18 +109,17 @@ def parking(programs: Programs, pair: Sequence[int]) -> Iterator[tuple[str, Find
     sleep, _ = _sharing(programs, pair, "sleep", _LINES)
     text = "what a thread does in order to park, entering and leaving the kernel (futex), without"
     yield "park", of_both(sleep, f"{text} the sleep itself: {_ALONE}")
-    calls, _ = _sharing(programs, pair, "unpark", 1, _DELAY)
-    call = of_both(calls, f"waking a thread that sleeps on another CPU (futex): {_ALONE}")
+    binary = programs.build("sharing")
+    keys: Arguments = {"op": "unpark", "times": 1, "rounds": _RECORDED, "delay": _DELAY}
+    found = [each for _ in range(REPEATS) for each in wakes(programs.run(binary, keys, pair))]
+    text = "waking a thread that sleeps on another CPU (futex)"
+    call = of_both([call for call, _ in found], f"{text}: {_ALONE}")
     yield "unpark", call
-    handed, _ = _sharing(programs, pair, "handover", _HANDOVERS)
-    text = "from the end of the unpark until the woken thread runs: a hand-over between two threads"
-    yield (
-        "wake",
-        of_both(
-            [cycles / 2 - call.value for cycles in handed],
-            f"{text} that park and unpark each other in turn, less the unpark",
-        ),
-    )
+    total = of_both([until for _, until in found], f"{text}, until it runs: latency")
+    yield "unpark_until_awake", total
+    # Where the woken thread runs before the call returns, nothing is left.
+    text = "what waking takes longer than the call that wakes: unpark_until_awake less unpark"
+    yield "wake", replace(total, value=max(0.0, total.value - call.value), meaning=text)
 
 
 def stopping(programs: Programs, pair: Sequence[int]) -> Iterator[tuple[str, Finding]]:
