@@ -78,7 +78,7 @@ class NativeEngine:
 
     def program(self, cell: Cell) -> Program:
         """The program for the host."""
-        return replace(Program.of(cell), native=True)
+        return replace(Program.of(cell), host=True)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The sampler, which runs the program in one length or two."""
