@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from results.paths import DATABASE
-from sweeps.cli.options import Database, Jobs
+from sweeps.cli.options import Database, Jobs, Seeds
 
 
 def validate(
@@ -26,6 +26,7 @@ def validate(
         str,
         typer.Option(help="Against the host: the machine that describes it; default: the latest."),
     ] = "",
+    seeds: Seeds = 1,
     jobs: Jobs = 0,
     db: Database = DATABASE,
 ) -> None:
@@ -51,12 +52,12 @@ def validate(
     definition = load_validation(against or validation_names()[0])
     chosen = chosen_sets(definition, sets or [])
     for one in chosen:  # reports a missing engine before it creates a database
-        for cell in cells_of(one, machine):
+        for cell in cells_of(one, machine, seeds):
             load_engine(cell.engine).version(cell.isa)
     with Store(db) as store:
         with Bar() as progress:
             runner = Runner(store, jobs, progress, retry_failed=True)
-            Validation(definition, store, runner, machine).run(chosen, latencies)
+            Validation(definition, store, runner, machine, seeds).run(chosen, latencies)
         print_validation(store.connection, console())
         names = {one.name for one in chosen}
         missed = [
