@@ -52,7 +52,9 @@ class NativeEngine:
         """The host's ISA and its CPUs; no latency can be set."""
         isas = tuple(isa for isa in ISAS if isa == host_isa())
         machines = (*machines_of(host.processor()), HOST)
-        return Capabilities(isas, len(host.cpus()), latencies=(), host_machines=machines)
+        return Capabilities(
+            isas, len(host.cpus()), shared_cores=True, latencies=(), host_machines=machines
+        )
 
     def refuses(self, cell: Cell) -> str:
         """What the host cannot answer honestly."""
@@ -121,7 +123,7 @@ def make(label: str) -> NativeEngine:
 
 
 def _cpus(cell: Cell) -> str:
-    return ",".join(str(cpu.number) for cpu in host.cpus()[: cell.threads])
+    return ",".join(str(cpu.number) for cpu in host.cpus()[: cell.cores or cell.threads])
 
 
 def _lengths(cell: Cell) -> list[int]:

@@ -128,7 +128,9 @@ def metrics_of(found: Round, tick_mhz: float) -> Metrics:
     the pairs and cycles between them."""
     cost = found.cycles_per_pair()
     lines = [lines[-1] for lines in found.repeats]
-    pairs = lines[0]["pairs"] - (found.repeats[0][0]["pairs"] if len(found.repeats[0]) > 1 else 0)
+    pairs = median(line["pairs"] for line in lines)
+    if len(found.repeats[0]) > 1:
+        pairs -= found.repeats[0][0]["pairs"]
     longest = [estimate([max(cycles_of(line)) for line in same]) for same in found.by_length()]
     cycles = longest[-1] if len(longest) == 1 else longest[1].minus(longest[0])
     clock = median(cycles_per_tick(one, one["host"]["threads"][0]) * tick_mhz for one in lines)
@@ -148,9 +150,16 @@ def metrics_of(found: Round, tick_mhz: float) -> Metrics:
 
 
 def _own(lines: Sequence[Line]) -> Metrics:
-    """What the workload itself reports: the median of the repeats."""
-    each = [own_metrics(NativeLine.model_validate(line)) for line in lines]
-    return {name: (median(one[name][0] for one in each), each[0][name][1]) for name in each[0]}
+    """What the workload itself reports, the median of the repeats. Its clock is the host's
+    counter, so what it calls cycles are ticks."""
+    found: dict[str, list[float]] = {}
+    units: dict[str, str] = {}
+    for line in lines:
+        for name, (value, unit) in own_metrics(NativeLine.model_validate(line)).items():
+            scale = cycles_per_tick(line, line["host"]["threads"][0]) if unit == "cycles" else 1.0
+            found.setdefault(name, []).append(value * scale)
+            units[name] = unit
+    return {name: (median(values), units[name]) for name, values in found.items()}
 
 
 def phase_metrics(lines: Sequence[Line]) -> Metrics:
