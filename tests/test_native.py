@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.store.store import Store
 from sweeps.engines import load_engine, refusal
-from sweeps.engines.base import ProcessResult
+from sweeps.engines.base import Capabilities, ProcessResult
 from sweeps.engines.native import host
 from sweeps.engines.native import output as native_output
 from sweeps.engines.native.sample import (
@@ -29,7 +30,10 @@ from sweeps.engines.native.sample import (
     steady,
 )
 from sweeps.execution.runner import Runner
+from sweeps.experiments.validate import cells_of, load_validation
+from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import ISAS, host_isa
+from sweeps.model.locks import load_locks
 from sweeps.model.machine import HOST
 from sweeps.model.workloads import with_defaults
 from tests.commands import lockcross
@@ -276,6 +280,46 @@ def test_the_host_is_no_machine_to_simulate() -> None:
     assert "machine: host: engine qemu simulates" in refusal(
         dataclasses.replace(cell(), engine="qemu")
     )
+
+
+def described(monkeypatch: pytest.MonkeyPatch, isa: str, cpus: int, *machines: str) -> None:
+    """The host is of this ISA, and these machines describe it."""
+    can = Capabilities((isa,), cpus, shared_cores=True, latencies=(), host_machines=machines)
+    monkeypatch.setattr(type(load_engine("native")), "capabilities", lambda _: can)
+    monkeypatch.setattr("sweeps.model.machine.host_isa", lambda: isa)
+
+
+@pytest.mark.parametrize(("isa", "machine"), [("x86_64", "zen4"), ("aarch64", "neoverse_n1")])
+def test_validation_takes_the_cells_that_the_host_can_run(
+    monkeypatch: pytest.MonkeyPatch, isa: str, machine: str
+) -> None:
+    described(monkeypatch, isa, 4, machine, HOST)
+    for one in load_validation("native").set:
+        cells = cells_of(one, seeds=2)
+        assert {cell.machine for cell in cells} == {machine}
+        assert {cell.isa for cell in cells} == {isa}
+        assert {cell.engine for cell in cells} == {"qemu", "native"}
+        assert {cell.seed for cell in cells} == {1, 2}
+        assert max(cell.threads for cell in cells) <= 4
+        assert not any(unsupported_reason(cell) for cell in cells)
+        locks = {cell.lock for cell in cells}
+        assert locks | {"null"} == set(load_locks())
+        kinds = {cell.fence for cell in cells}
+        assert kinds == ({"full", "rmw", "store_forward"} if isa == "x86_64" else {"full"})
+        variants = {cell.variant for cell in cells if cell.lock == "reservation"}
+        assert variants == {"", *load_locks()["reservation"].variants[1:]}
+
+
+def test_validation_needs_a_machine_that_describes_the_host(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    described(monkeypatch, "x86_64", 2, HOST)
+    (one, *_) = load_validation("native").set
+    with pytest.raises(LockcrossError, match="measure NAME makes one"):
+        cells_of(one)
+    described(monkeypatch, "x86_64", 2, "zen4", HOST)
+    with pytest.raises(LockcrossError, match="machine p3: does not describe this host; zen4 does"):
+        cells_of(one, "p3")
 
 
 @contextmanager
