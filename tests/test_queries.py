@@ -56,6 +56,15 @@ def test_every_named_query_is_described_and_answers(
     assert answer.rows
 
 
+@pytest.mark.parametrize("name", sorted(named_queries()))
+def test_costs_of_several_engines_are_told_apart(name: str, database: Path) -> None:
+    """Cycles on the host never stand among simulated ones unnamed."""
+    with Store(database, read_only=True) as store:
+        columns = set(ask(store.connection, name, database).columns)
+    if columns & {"cycles_per_pair", "per_pair", "lead_cycles", "reference_cost", "cycles"}:
+        assert columns & {"engine", "reference"}
+
+
 def test_winners_are_the_cheapest_of_the_locks_compared(database: Path) -> None:
     rows = json.loads(run("query", "winners", "--format", "json", "--db", database))
     assert {row["machine"]: row["winner"] for row in rows} == {

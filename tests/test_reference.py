@@ -40,8 +40,8 @@ def test_a_database_with_its_own_validation_keeps_it(folder: Path, tmp_path: Pat
         Store(folder / "validation.db", read_only=True) as store,
         references(store.connection, folder) as others,
     ):
-        assert others.validation is store.connection
-        assert others.note == ""
+        assert [one.connection for one in others.validations] == [store.connection]
+        assert others.latency.note == ""
         assert not others.studies
 
 
@@ -51,5 +51,5 @@ def test_without_a_reference_there_is_only_the_database(tmp_path: Path) -> None:
         Store(tmp_path / "own.db", read_only=True) as store,
         references(store.connection, tmp_path / "nowhere") as others,
     ):
-        assert others.validation is store.connection
+        assert [one.connection for one in others.validations] == [store.connection]
         assert not others.studies

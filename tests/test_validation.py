@@ -169,7 +169,7 @@ def test_the_named_query_gives_the_same_errors(data: Gem5Data, tmp_path: Path) -
     assert (rows[0]["validation_set"], rows[0]["label"], rows[0]["error_percent"]) == (
         "o3_contended", "thin", 100.0,
     )  # fmt: skip
-    assert {row["error_percent"] for row in rows if row["engine"] == "gem5/timing"} == {-2, 0, 2}
+    assert {row["error_percent"] for row in rows if row["reference"] == "gem5/timing"} == {-2, 0, 2}
 
 
 def test_bars_apply_to_all_isas_of_a_set_together(data: Gem5Data) -> None:

@@ -3,7 +3,9 @@ speed.
 
 Pure analysis of the series `validation/<set>`, which hold the runs of both. Costs are cycles per
 acquire-release pair; errors are relative to the reference. A run that failed or was refused is
-named and counted, and takes no part in any mean.
+named and counted, and takes no part in any mean. A cost that is a sample, as the host's, has a
+spread (the metric cycles_per_pair_iqr): two locks that differ by less are neither ranked nor is one
+of them the cheapest alone.
 """
 
 import itertools
@@ -23,10 +25,11 @@ FLOOR = "null"  # what a workload costs without a lock: in no contest
 ALL_ISAS = "all"  # stands for the ISA in the summary of a whole set
 CLEAR = 0.10  # two locks are ranked only if their costs on the reference differ by more
 
-_RUNS = f"""SELECT series.name, runs.id, status, cause, duration_s, cost.value, instructions.value,
-    {selected()}
+_RUNS = f"""SELECT series.name, runs.id, status, cause, duration_s, cost.value, spread.value,
+    instructions.value, {selected()}
 FROM series JOIN runs ON runs.id = series.run_id
 LEFT JOIN metrics cost ON cost.run_id = runs.id AND cost.name = 'cycles_per_pair'
+LEFT JOIN metrics spread ON spread.run_id = runs.id AND spread.name = 'cycles_per_pair_iqr'
 LEFT JOIN metrics instructions ON instructions.run_id = runs.id
     AND instructions.name = 'instructions'
 WHERE series.name GLOB 'validation/*' ORDER BY series.name, runs.id"""
@@ -61,6 +64,7 @@ class Run:
     cause: str
     duration_s: float
     cost: float | None  # cycles per pair
+    spread: float | None  # of that, between the quartiles; None where every run gives the same
     instructions: float | None
     cell: Cell
 
@@ -72,12 +76,14 @@ class Run:
 
 @dataclass(frozen=True)
 class Compared:
-    """The same cell on both engines, in cycles per pair; `cell` is the reference's."""
+    """The same cell on both engines, in cycles per pair; `cell` is the reference's, and so is
+    `spread`."""
 
     set: str
     cell: Cell
     candidate: float
     reference: float
+    spread: float = 0.0
 
     @property
     def error(self) -> float:
@@ -162,12 +168,21 @@ def load(connection: sqlite3.Connection) -> list[Run]:
             cause,
             seconds,
             cost,
+            spread,
             count,
             read_cell(columns),
         )
-        for series, run_id, status, cause, seconds, cost, count, *columns in connection.execute(
-            _RUNS
-        )
+        for (
+            series,
+            run_id,
+            status,
+            cause,
+            seconds,
+            cost,
+            spread,
+            count,
+            *columns,
+        ) in connection.execute(_RUNS)
     ]
 
 
@@ -193,7 +208,7 @@ def _compare(runs: Sequence[Run], judged: Mapping[str, str]) -> list[Compared]:
         if is_candidate(run) or other is None or not (run.ok and other.ok):
             continue
         assert run.cost is not None and other.cost is not None
-        found.append(Compared(run.set, run.cell, other.cost, run.cost))
+        found.append(Compared(run.set, run.cell, other.cost, run.cost, run.spread or 0.0))
     return found
 
 
@@ -285,16 +300,22 @@ def _orders(contest: Sequence[Compared]) -> list[bool]:
     found = []
     for pair in itertools.combinations(contest, 2):
         cheap, dear = sorted(pair, key=lambda cell: cell.reference)
-        if dear.reference > cheap.reference * (1 + CLEAR):
+        apart = dear.reference - cheap.reference
+        if apart > CLEAR * cheap.reference and apart > max(cheap.spread, dear.spread):
             found.append(cheap.candidate < dear.candidate)
     return found
 
 
 def _change(contest: Sequence[Compared]) -> WinnerChange | None:
-    """The change of winner, if there is one: locks of equal cost share the first place."""
+    """The change of winner, if there is one: locks of equal cost share the first place, and so do
+    samples that differ by less than their spread."""
     least = min(one.reference for one in contest)
     least_there = min(one.candidate for one in contest)
-    if any(one.reference == least and one.candidate == least_there for one in contest):
+    first = next(one for one in contest if one.reference == least)
+    if any(
+        one.reference - least <= max(first.spread, one.spread) and one.candidate == least_there
+        for one in contest
+    ):
         return None
     here = min((c for c in contest if c.reference == least), key=lambda c: c.cell.label)
     there = min(

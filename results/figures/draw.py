@@ -3,7 +3,7 @@
 import sqlite3
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +13,7 @@ mpl.use("Agg")
 
 from matplotlib.figure import Figure
 
-from results.analysis.reference import References
+from results.analysis.reference import References, Source
 from results.analysis.study import NoDataError, optional_fact
 from results.errors import LockcrossError
 from results.figures.engines import draw_engines
@@ -114,16 +114,15 @@ def draw_all(
 ) -> dict[str, Path]:
     """Draws every figure that the database has data for into `folder`; returns the PNG of each by
     name. The SVG lies beside it. A figure that a study lacks is named on stderr. `others`: where
-    the validation and the latency sweeps come from, if not from the database.
+    validations and latency sweeps come from, if not from the database.
 
     The same database gives the same bytes. Raises NoDataError for a database with nothing to
     draw, FigureError when a file cannot be written.
     """
     found = {}
     study = optional_fact(connection, "plan") is not None
-    for drawing in DRAWINGS:
+    for drawing, source in drawings(connection, others):
         try:
-            source = others.validation if others and drawing.section != STUDY else connection
             draw = partial(drawing.draw, source)
             found[drawing.name] = write(drawing.name, drawing.title, draw, folder)
         except NoDataError as missing:
@@ -146,6 +145,31 @@ def draw_all(
             "validation and no latency sweeps (./lockcross validate), so there is nothing to draw"
         )
     return found
+
+
+def drawings(
+    connection: sqlite3.Connection, others: References | None
+) -> list[tuple[Drawing, sqlite3.Connection]]:
+    """The figures of DRAWINGS, each with the database that it is drawn from. That of a validation
+    stands once for each validation; the further ones are named after their database."""
+    found = []
+    sources = others.validations if others else [Source(connection)]
+    for drawing in DRAWINGS:
+        if drawing.section == STUDY:
+            found.append((drawing, connection))
+        elif drawing.section == LATENCY:
+            found.append((drawing, others.latency.connection if others else connection))
+        else:
+            found += [
+                (replace(drawing, name=validation_figure(source, place)), source.connection)
+                for place, source in enumerate(sources)
+            ]
+    return found
+
+
+def validation_figure(source: Source, place: int) -> str:
+    """The name of the figure of a validation, the first at place 0."""
+    return f"{VALIDATION}_{Path(source.name).stem}" if place else VALIDATION
 
 
 def reproduction_figure(name: str) -> str:

@@ -5,7 +5,7 @@ WITH costs AS (
     FROM runs JOIN metrics ON metrics.run_id = runs.id AND metrics.name = 'cycles_per_pair'
     WHERE status = 'ok'
 )
-SELECT machine, isa, flavour, lock, variant, fence, workload, threads, cores,
+SELECT engine, machine, isa, flavour, lock, variant, fence, workload, threads, cores,
        cas, fence_latency, cancel,
        round(100 * (max(cost) / min(cost) - 1), 2) AS difference_percent,
        group_concat(round(cost, 2) || ' (' || compiler || ')', ', ') AS cycles_per_pair

@@ -1,20 +1,27 @@
--- Cells of the validation sets on both engines, and the embedded engine's error, the worst first
-SELECT substr(series.name, 12) AS validation_set, ref.engine, ref.isa, ref.flavour,
+-- Cells of the validation sets on both engines, and the candidate's error, the worst first
+WITH judged AS (
+    SELECT each.key AS name, coalesce(json_extract(each.value, '$.candidate'), 'qemu') AS engine
+    FROM facts, json_each(facts.value) AS each WHERE facts.name = 'validation_bars'
+)
+SELECT substr(series.name, 12) AS validation_set, ref.engine AS reference, own.engine AS candidate,
+       ref.machine, ref.isa, ref.flavour,
        ref.lock || CASE ref.variant WHEN '' THEN '' ELSE ':' || ref.variant END
            || CASE ref.fence WHEN 'full' THEN '' ELSE '/' || ref.fence END AS label,
-       ref.workload, ref.threads, round(b.value, 2) AS gem5, round(a.value, 2) AS qemu,
+       ref.workload, ref.threads, round(b.value, 2) AS reference_cost,
+       round(a.value, 2) AS candidate_cost,
        round(100 * (a.value - b.value) / b.value, 2) AS error_percent,
-       ref.id AS gem5_run, own.id AS qemu_run
-FROM series JOIN runs ref ON ref.id = series.run_id AND ref.engine GLOB 'gem5/*'
+       ref.id AS reference_run, own.id AS candidate_run
+FROM series JOIN judged ON series.name = 'validation/' || judged.name
+JOIN runs ref ON ref.id = series.run_id AND ref.engine <> judged.engine
 JOIN series other ON other.name = series.name
-JOIN runs own ON own.id = other.run_id AND own.engine = 'qemu'
+JOIN runs own ON own.id = other.run_id AND own.engine = judged.engine
     AND own.machine = ref.machine AND own.isa = ref.isa AND own.flavour = ref.flavour
     AND own.lock = ref.lock AND own.variant = ref.variant AND own.fence = ref.fence
     AND own.workload = ref.workload
-    AND own.parameters = ref.parameters AND own.threads = ref.threads AND own.cas IS ref.cas
-    AND own.fence_latency IS ref.fence_latency AND own.cancel IS ref.cancel
+    AND own.parameters = ref.parameters AND own.threads = ref.threads AND own.cores IS ref.cores
+    AND own.cas IS ref.cas AND own.fence_latency IS ref.fence_latency AND own.cancel IS ref.cancel
     AND own.seed = ref.seed
 JOIN metrics a ON a.run_id = own.id AND a.name = 'cycles_per_pair'
 JOIN metrics b ON b.run_id = ref.id AND b.name = 'cycles_per_pair'
-WHERE series.name GLOB 'validation/*' AND own.status = 'ok' AND ref.status = 'ok'
+WHERE own.status = 'ok' AND ref.status = 'ok'
 ORDER BY abs(a.value - b.value) / b.value DESC, ref.id;

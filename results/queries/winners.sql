@@ -1,6 +1,6 @@
--- The cheapest of the locks compared, by machine, ISA and flavour, with its lead in cycles
+-- The cheapest of the locks compared, by engine, machine, ISA and flavour, with its lead in cycles
 WITH costs AS (
-    SELECT machine, isa, flavour,
+    SELECT engine, machine, isa, flavour,
            lock || CASE fence WHEN 'full' THEN '' ELSE '/' || fence END AS label,
            value AS cost,
            row_number() OVER place AS rank,
@@ -10,8 +10,8 @@ WITH costs AS (
     WHERE series.name GLOB 'table/*' AND status = 'ok'
       AND lock IN (SELECT each.value FROM facts, json_each(facts.value, '$.locks') AS each
                    WHERE facts.name = 'plan')
-    WINDOW place AS (PARTITION BY machine, isa, flavour ORDER BY value)
+    WINDOW place AS (PARTITION BY engine, machine, isa, flavour ORDER BY value)
 )
-SELECT machine, isa, flavour, label AS winner, round(cost, 2) AS cycles_per_pair,
+SELECT engine, machine, isa, flavour, label AS winner, round(cost, 2) AS cycles_per_pair,
        round(next - cost, 2) AS lead_cycles
-FROM costs WHERE rank = 1 ORDER BY machine, isa, flavour;
+FROM costs WHERE rank = 1 ORDER BY engine, machine, isa, flavour;

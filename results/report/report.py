@@ -11,11 +11,18 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results.analysis import latency, summary
-from results.analysis.reference import References
+from results.analysis.reference import References, Source
 from results.analysis.study import engine, isa_title, optional_fact
 from results.analysis.validation import ALL_ISAS, CLEAR, speeds, summarize
 from results.errors import LockcrossError
-from results.figures.draw import DRAWINGS, ENGINES, STUDY, reproduction_figure
+from results.figures.draw import (
+    DRAWINGS,
+    ENGINES,
+    STUDY,
+    VALIDATION,
+    reproduction_figure,
+    validation_figure,
+)
 from results.figures.style import look
 from results.model import engines
 from results.model.flavours import isa_words
@@ -70,20 +77,22 @@ def render(
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined
     )
+    (drawing,) = (one for one in DRAWINGS if one.section == VALIDATION)
     environment.globals |= {
+        "drawing": drawing,
         "name": _words, "engine_name": engines.title, "isa_words": isa_words, "ops": latency.OPS,
         "percent": percent, "signed": signed, "verdict": verdict, "reasons": reasons,
         "colour": lambda label: look(label).colour, "axes": summary.AXES,
         "overtake_axes": overtake.AXES, "fences": FENCE_KINDS, "clear": CLEAR,
     }  # fmt: skip
     plan = optional_fact(connection, "plan")
-    validated = others.validation if others else connection
+    others = others or References([Source(connection)], {})
     parts = {
         "study": _study(connection, plan) if plan else None,
-        "validation": _validation(validated),
-        "latency": _latency(validated),
-        "validation_note": others.note if others else "",
-        "apart": others.apart if others else "",
+        "validations": _validations(others, figures),
+        "latency": _latency(others.latency.connection),
+        "latency_note": others.latency.note,
+        "apart": others.apart,
         "figures": _figures(figures),
         "reproductions": _reproductions(connection, figures),
         "overtake": overtake.load(connection),
@@ -124,7 +133,7 @@ def _sections(parts: Mapping[str, Any]) -> list[_Section]:
             _Section("answer", "The answer"),
             study and (study["costs"].machines or study["crossovers"]),
         ),
-        (_Section("validation", "Validation"), parts["validation"]),
+        (_Section("validation", "Validation"), parts["validations"]),
         (_Section("latency", "Latency mechanisms"), parts["latency"]),
         *(published if study else []),
         (_Section("calibration", "Calibration"), parts["calibration"]["rows"]),
@@ -166,14 +175,23 @@ def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _validation(connection: sqlite3.Connection) -> dict[str, Any] | None:
-    """What the section on the validation shows, if there is one."""
-    sets = summarize(connection)
-    if not sets:
-        return None
-    isas = {one.isa: isa_title(connection, one.isa) for one in sets if one.isa != ALL_ISAS}
-    isas[ALL_ISAS] = ALL_ISAS
-    return {"sets": sets, "speeds": speeds(connection), "isas": isas}
+def _validations(others: References, paths: Mapping[str, Path]) -> list[dict[str, Any]]:
+    """What the section on the validations shows of each."""
+    found = []
+    for place, source in enumerate(others.validations):
+        sets = summarize(source.connection)
+        if not sets:
+            continue
+        isas = {one.isa: isa_title(source.connection, one.isa) for one in sets} | {
+            ALL_ISAS: ALL_ISAS
+        }
+        against = dict.fromkeys(engines.entry(one.reference).title for one in sets)
+        path = paths.get(validation_figure(source, place))
+        found.append({
+            "sets": sets, "speeds": speeds(source.connection), "isas": isas, "note": source.note,
+            "against": ", ".join(against), "uri": _uri(path) if path else "",
+        })  # fmt: skip
+    return found
 
 
 def _latency(connection: sqlite3.Connection) -> dict[str, Any] | None:

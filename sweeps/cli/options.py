@@ -10,6 +10,7 @@ from results.model.cell import LATENCIES, MAX_LATENCY, MAX_SEED, option
 MAX_INSTRUCTIONS = 10**15  # as cycles in an engine's ticks it still fits into 64 bits
 _MAX_TIME_S = 1_000_000  # a week and a half
 _MAX_JOBS = 1024
+_MAX_SEEDS = 1000
 
 
 Database = Annotated[Path, typer.Option("--db", help="The database.", dir_okay=False)]
@@ -44,6 +45,10 @@ Keep = Annotated[
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")]
 Seed = Annotated[
     int, typer.Option(min=0, max=MAX_SEED, help="Seed of start offsets and random draws.")
+]
+Seeds = Annotated[
+    int,
+    typer.Option(min=1, max=_MAX_SEEDS, help="Run so many seeds; on the host these are repeats."),
 ]
 TimeLimit = Annotated[
     float,

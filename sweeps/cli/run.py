@@ -6,10 +6,12 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,6 +30,7 @@ from sweeps.cli.options import (
     Keep,
     RetryFailed,
     Seed,
+    Seeds,
     TimeLimit,
 )
 from sweeps.support.text import shown
@@ -156,6 +159,7 @@ def run(
     fence_latency: FenceLatency = None,
     cancel: Cancel = None,
     seed: Seed = 1,
+    seeds: Seeds = 1,
     engine: Annotated[str, typer.Option(help="The engine.")] = engines.DEFAULT,
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
@@ -188,29 +192,36 @@ def run(
         threads=_fewest_threads(workload) if threads is None else threads, cores=cores,
         cas=cas, fence_latency=fence_latency, cancel=cancel, seed=seed,
     )  # fmt: skip
-    _run_one(cell, db, limits(time_limit, instruction_limit), keep, events)
+    cells = [replace(cell, seed=seed + more) for more in range(seeds)]
+    if events is not None and seeds > 1:
+        raise LockcrossError("--events records one run; leave --seeds out")
+    _run_cells(cells, db, limits(time_limit, instruction_limit), keep, events)
 
 
-def _run_one(
-    cell: "Cell", db: Path | None, bounds: "Limits", keep: bool, events: Path | None
+def _run_cells(
+    cells: "Sequence[Cell]", db: Path | None, bounds: "Limits", keep: bool, events: Path | None
 ) -> None:
-    """Runs a cell, if it is not in `db`, and prints it. Raises LockcrossError if it is not ok."""
+    """Runs cells that differ in their seed alone, if they are not in `db`, and prints them. Raises
+    LockcrossError if one is not ok."""
     from results.store.store import Store
     from sweeps.engines import load_engine
     from sweeps.execution.runner import Runner
     from sweeps.model.cells import invalid_reason
 
-    if why := invalid_reason(cell):
-        raise LockcrossError(why)
+    for cell in cells:
+        if why := invalid_reason(cell):
+            raise LockcrossError(why)
     with (
         TemporaryDirectory(prefix="lockcross-") as folder,
         Store(db or Path(folder) / "run.db") as store,
     ):
-        log = load_engine(cell.engine).capabilities().event_log
+        log = load_engine(cells[0].engine).capabilities().event_log
         collect = None if events is None else partial(_save_events, name=log, file=events)
         runner = Runner(store, 1, None, bounds, keep=keep, collect=collect)
-        (done,) = runner.run([cell], "run")
-        _print_run(store, done)
+        done = runner.run(cells, "run")
+        for one in done:
+            _check_run(store, one)
+        _print_runs(store, done)
 
 
 def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
@@ -242,36 +253,55 @@ def _save_events(folder: Path, name: str, file: Path) -> None:
         ) from None
 
 
-def _print_run(store: "Store", done: "StoredRun") -> None:
-    """Prints the metrics of a run. Raises LockcrossError for one that is not ok."""
+def _check_run(store: "Store", done: "StoredRun") -> None:
+    """Raises LockcrossError for a run that is not ok."""
+    if done.status != "ok":
+        output, _ = _said(store, done)
+        raise LockcrossError(
+            f"{done.status}: {done.cause}" + (f"\n{output.strip()}" if output else ""),
+            exit_code=2 if done.status == "refused" else 1,
+        )
+
+
+def _said(store: "Store", done: "StoredRun") -> tuple[str, dict[str, Any]]:
+    """The output that is kept of a run, and its resolved options."""
+    output, resolved = store.connection.execute(
+        "SELECT output, resolved FROM runs WHERE id = ?", (done.id,)
+    ).fetchone()
+    return output, json.loads(resolved)
+
+
+def _print_runs(store: "Store", done: "Sequence[StoredRun]") -> None:
+    """Prints the metrics of a run, or of several that differ in their seed alone."""
     from rich.table import Table
 
     from results.report.terminal import console
 
     units = dict(
-        store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (done.id,))
+        store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (done[0].id,))
     )
-    output, resolved = store.connection.execute(
-        "SELECT output, resolved FROM runs WHERE id = ?", (done.id,)
-    ).fetchone()
-    if done.status != "ok":
-        raise LockcrossError(
-            f"{done.status}: {done.cause}" + (f"\n{output.strip()}" if output else ""),
-            exit_code=2 if done.status == "refused" else 1,
-        )
-    table = Table("metric", "value", "unit", box=None)
-    for name, value in sorted(done.metrics.items()):
-        table.add_row(name, f"{value:g}" if value % 1 else f"{value:.0f}", units[name])
+    columns = ["value"] if len(done) == 1 else ["median", "least", "most"]
+    table = Table("metric", *columns, "unit", box=None)
+    for name in sorted(units):
+        values = [run.metrics[name] for run in done if name in run.metrics]
+        shown_values = [median(values), min(values), max(values)][: len(columns)]
+        table.add_row(name, *map(_number, shown_values), units[name])
     console().print(table)
     prefix = "refused."
-    options = json.loads(resolved)
+    output, options = _said(store, done[0])
     refused = [key.removeprefix(prefix) for key in options if key.startswith(prefix)]
     if refused:
         print(f"machine figures that the core model has no parameter for: {', '.join(refused)}")
+    if "cycles_by" in options:
+        print(f"cycles by the {options['cycles_by']}")
     if "cancellation" in options:
         print(f"cancellation: {options['cancellation']}")
     if output:
         print(output.strip())
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if value % 1 else f"{value:.0f}"
 
 
 def _fewest_threads(workload: str) -> int:

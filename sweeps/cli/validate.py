@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from results.paths import DATABASE
-from sweeps.cli.options import Database, Jobs
+from sweeps.cli.options import Database, Jobs, Seeds
 
 
 def validate(
@@ -22,6 +22,11 @@ def validate(
             help="Also measure set latencies, and compare the methods of finding the region."
         ),
     ] = True,
+    machine: Annotated[
+        str,
+        typer.Option(help="Against the host: the machine that describes it; default: the latest."),
+    ] = "",
+    seeds: Seeds = 1,
     jobs: Jobs = 0,
     db: Database = DATABASE,
 ) -> None:
@@ -36,9 +41,9 @@ def validate(
     from sweeps.cli.progress import Bar
     from sweeps.engines import load_engine
     from sweeps.execution.runner import Runner
-    from sweeps.experiments.plan import load_plan
     from sweeps.experiments.validate import (
         Validation,
+        cells_of,
         chosen_sets,
         load_validation,
         validation_names,
@@ -47,12 +52,12 @@ def validate(
     definition = load_validation(against or validation_names()[0])
     chosen = chosen_sets(definition, sets or [])
     for one in chosen:  # reports a missing engine before it creates a database
-        for cell in load_plan(one.plan).cells:
+        for cell in cells_of(one, machine, seeds):
             load_engine(cell.engine).version(cell.isa)
     with Store(db) as store:
         with Bar() as progress:
             runner = Runner(store, jobs, progress, retry_failed=True)
-            Validation(definition, store, runner).run(chosen, latencies)
+            Validation(definition, store, runner, machine, seeds).run(chosen, latencies)
         print_validation(store.connection, console())
         names = {one.name for one in chosen}
         missed = [

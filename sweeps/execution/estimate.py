@@ -3,7 +3,7 @@
 import os
 
 from results.store.store import Store
-from sweeps.execution.runner import Known
+from sweeps.execution.runner import Known, alone
 
 GUESS_S = 0.15  # where no similar cell is stored: a small program, start of QEMU included
 
@@ -11,28 +11,33 @@ GUESS_S = 0.15  # where no similar cell is stored: a small program, start of QEM
 def describe(store: Store, known: Known, jobs: int) -> str:
     """Says in a few lines what a sweep has to do, and the time it takes with `jobs` processes."""
     jobs = jobs or len(os.sched_getaffinity(0))
-    durations: dict[tuple[str, str, int], float] = {
-        (workload, isa, threads): seconds
-        for workload, isa, threads, seconds in store.connection.execute(
-            "SELECT workload, isa, threads, avg(duration_s) FROM runs "
-            "WHERE status = 'ok' GROUP BY workload, isa, threads"
+    durations: dict[tuple[str, str, str, int], float] = {
+        (engine, workload, isa, threads): seconds
+        for engine, workload, isa, threads, seconds in store.connection.execute(
+            "SELECT engine, workload, isa, threads, avg(duration_s) FROM runs "
+            "WHERE status = 'ok' GROUP BY engine, workload, isa, threads"
         )
     }
-    total, guessed = 0.0, 0
+    total, by_itself, guessed = 0.0, 0.0, 0
     to_run = [item.cell for item in known.missing if not item.refusal]
     for cell in to_run:
-        like = durations.get((cell.workload, cell.isa, cell.threads))
+        like = durations.get((cell.engine, cell.workload, cell.isa, cell.threads))
         guessed += like is None
-        total += GUESS_S if like is None else like
+        seconds = GUESS_S if like is None else like
+        if alone(cell):
+            by_itself += seconds
+        else:
+            total += seconds
     lines = [
         f"{known.cells} cells, {known.distinct} distinct: {known.stored} known "
         f"({known.failed} of them failed), {known.refused} refused, {len(to_run)} to run",
-        f"estimated time: {_span(total / jobs)} with {jobs} at a time",
+        f"estimated time: {_span(total / jobs + by_itself)} with {jobs} at a time"
+        + (", on the host one at a time" if by_itself else ""),
     ]
     if guessed:
         lines.append(
-            f"  {GUESS_S} s each are assumed for {guessed} of them: no run of their workload, ISA "
-            "and number of threads is stored"
+            f"  {GUESS_S} s each are assumed for {guessed} of them: no run of their engine, "
+            "workload, ISA and number of threads is stored"
         )
     return "\n".join(lines)
 

@@ -3,6 +3,7 @@ against the latencies that are set. A file of sweeps/validations names the engin
 the bars. Every run is stored; tables and report are made from the store."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -17,9 +18,10 @@ from sweeps.execution.runner import Runner
 from sweeps.experiments.calibrate import Setting, calibrate
 from sweeps.experiments.facts import store_isas, store_machines
 from sweeps.experiments.plan import load_plan
+from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import load_locks
-from sweeps.model.machine import machine_names
+from sweeps.model.machine import HOST, machine_names
 from sweeps.support.paths import VALIDATIONS
 from sweeps.support.toml import load, names
 
@@ -93,6 +95,30 @@ def chosen_sets(definition: Definition, wanted: Sequence[str]) -> list[Set]:
     return [one for one in definition.set if one.name in (wanted or known)]
 
 
+def cells_of(one: Set, machine: str = "", seeds: int = 1) -> list[Cell]:
+    """The cells of a set, each with so many seeds. Where its reference is the host, those that the
+    host can run, on the machine that describes it: `machine`, or the latest that was measured on
+    it.
+
+    Raises LockcrossError when the plan is faulty, or no machine describes the host.
+    """
+    cells = [
+        replace(cell, seed=cell.seed + more)
+        for cell in load_plan(one.plan).cells
+        for more in range(seeds)
+    ]
+    can = load_engine(one.reference).capabilities()
+    if can.host_machines is None:
+        return cells
+    known = [name for name in can.host_machines if name != HOST]
+    if not known or machine not in ("", *known):
+        there = f"{', '.join(known)} does" if known else "./lockcross measure NAME makes one"
+        raise LockcrossError(f"machine {machine or HOST}: does not describe this host; {there}")
+    here = [replace(cell, machine=machine or known[0]) for cell in cells]
+    runnable = [cell for cell in here if not unsupported_reason(cell)]
+    return [c for c in runnable if c.isa in can.isas and c.threads <= can.max_cores]
+
+
 def latency_settings(definition: Definition, sets: Sequence[Set]) -> list[Setting]:
     """Every latency sweep: each mechanism of each reference of the sets, ISA and flavour."""
     found = []
@@ -135,16 +161,23 @@ def _machines(definition: Definition, sets: Sequence[Set]) -> list[tuple[str, st
 
 
 class Validation:
-    """Runs sets, latency sweeps and the comparison of regions, and stores what they show."""
+    """Runs sets, latency sweeps and the comparison of regions, and stores what they show.
 
-    def __init__(self, definition: Definition, store: Store, runner: Runner) -> None:
+    `machine`: that describes the host, where a reference is the host ("": see cells_of); `seeds`:
+    of each cell."""
+
+    def __init__(
+        self, definition: Definition, store: Store, runner: Runner, machine: str = "",
+        seeds: int = 1,
+    ) -> None:  # fmt: skip
         self._definition = definition
+        self._machine, self._seeds = machine, seeds
         self._store = store
         self._runner = runner
 
     def run(self, sets: Sequence[Set], mechanisms: bool) -> None:
         """Raises LockcrossError when an engine is missing, or a latency sweep fails."""
-        cells = {one.name: load_plan(one.plan).cells for one in sets}
+        cells = {one.name: cells_of(one, self._machine, self._seeds) for one in sets}
         everything = [cell for some in cells.values() for cell in some]
         self._runner.run(everything, "validate")
         for name, some in cells.items():

@@ -108,7 +108,7 @@ class Program:
     variant: str = ""
     scheduled: bool = False  # with the M:N runtime: threads may share cores
     events: bool = False  # tells an engine its lock events
-    native: bool = False  # for the host itself: bound threads, its counters, parking in the kernel
+    host: bool = False  # for the host itself: bound threads, its counters, parking in the kernel
 
     @classmethod
     def of(cls, cell: Cell, mechanisms: Mechanisms = Mechanisms()) -> "Program":
@@ -131,9 +131,9 @@ class Program:
             *self._variant_flags(),
             *(["-DLOCKCROSS_SCHEDULER=1"] if self.scheduled else []),
             *(["-DLOCKCROSS_EVENTS=1"] if self.events else []),
-            *(["-DLOCKCROSS_NATIVE=1"] if self.native else []),
+            *(["-DLOCKCROSS_NATIVE=1"] if self.host else []),
             *(["-DLOCKCROSS_EXTRAS=1"] if self._has_metrics() else []),
-            *(["-DLOCKCROSS_TEXT_KEYS=1"] if self._has_text_keys() or self.native else []),
+            *(["-DLOCKCROSS_TEXT_KEYS=1"] if self._has_text_keys() or self.host else []),
             *self.mechanisms.flags(),
             f"workloads/kernels/{self.workload}.c",
             "workloads/runtime/runtime.c",
@@ -256,7 +256,7 @@ class Builder:
         words = (
             program.workload, program.lock, program.variant, program.fence, program.flavour,
             "scheduled" if program.scheduled else "", "events" if program.events else "",
-            "native" if program.native else "",
+            "host" if program.host else "",
         )  # fmt: skip
         stem = "-".join(filter(None, words))
         path = self._folder / f"{stem}-{key[:16]}"

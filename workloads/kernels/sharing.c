@@ -126,7 +126,7 @@ static void round_of_unpark(lock_thread_t *self, uint32_t round) {
 
 /* A thread that finds its permit when it has told the kernel what it waits for. */
 static void do_not_sleep(void) {
-#ifdef LOCKCROSS_NATIVE
+#if defined(LOCKCROSS_NATIVE) && !defined(LOCKCROSS_SCHEDULER)
     static volatile uint32_t permit = 1;
     lock_sleep(&permit, 0);
 #else

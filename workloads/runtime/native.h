@@ -1,29 +1,59 @@
 /*
  * The host itself as the engine (-DLOCKCROSS_NATIVE=1). Part of runtime.c.
  *
- * Each thread runs on a CPU of its own, named by the key `cpus`. It reads the host's constant-rate
- * counter where its region begins and ends, at its phases, and around a chain of dependent
- * additions right before and right after the region: the chain takes one core cycle an addition, so
- * it says how many core cycles a tick is. Where the kernel gives a user-mode cycle counter, that is
- * read too. The result line has all of it as `host` (docs/interfaces.md, section 4).
+ * Each host thread runs on a CPU of its own, named by the key `cpus`. It reads the host's
+ * constant-rate counter where its region begins and ends, at its phases, and around a chain of
+ * dependent additions right before and right after the region: the chain takes one core cycle an
+ * addition, so it says how many core cycles a tick is. Where the kernel gives a user-mode cycle
+ * counter, that is read too. The result line has all of it as `host` (docs/interfaces.md, section
+ * 4).
  *
- * A thread that parks sleeps in the kernel (futex). Memory is touched before anything is timed.
+ * A thread that parks sleeps in the kernel (futex); where threads share cores it is switched out.
+ * Memory is touched before anything is timed.
  */
 #ifndef RUNTIME_NATIVE_H
 #define RUNTIME_NATIVE_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "lock.h"
+#include "monitor/park.h"
+#include "runtime/host.h"
+#include "runtime/marker.h"
+#include "runtime/runtime.h"
 
 #if defined(__x86_64__)
-enum { SYS_READ = 0, SYS_FUTEX = 202, SYS_SETAFFINITY = 203, SYS_PERF_EVENT_OPEN = 298 };
+enum {
+    SYS_READ = 0,
+    SYS_PRCTL = 157,
+    SYS_FUTEX = 202,
+    SYS_SETAFFINITY = 203,
+    SYS_PERF_EVENT_OPEN = 298
+};
 /* Not an immediate operand: some cores carry those out while they rename registers. */
 #define NATIVE_ADD "addq %[one], %[sum]\n\t"
 #elif defined(__powerpc64__)
-enum { SYS_READ = 3, SYS_FUTEX = 221, SYS_SETAFFINITY = 222, SYS_PERF_EVENT_OPEN = 319 };
+enum {
+    SYS_READ = 3,
+    SYS_PRCTL = 171,
+    SYS_FUTEX = 221,
+    SYS_SETAFFINITY = 222,
+    SYS_PERF_EVENT_OPEN = 319
+};
 #define NATIVE_ADD "add %[sum], %[sum], %[one]\n\t"
 #else
-enum { SYS_READ = 63, SYS_FUTEX = 98, SYS_SETAFFINITY = 122, SYS_PERF_EVENT_OPEN = 241 };
+enum {
+    SYS_READ = 63,
+    SYS_FUTEX = 98,
+    SYS_SETAFFINITY = 122,
+    SYS_PRCTL = 167,
+    SYS_PERF_EVENT_OPEN = 241
+};
 #define NATIVE_ADD "add %[sum], %[sum], %[one]\n\t"
 #endif
 
+enum { PRCTL_PARENT_DEATH = 1, SIGNAL_KILL = 9 };
 enum { FUTEX_WAIT_PRIVATE = 128, FUTEX_WAKE_PRIVATE = 129 };
 enum { NATIVE_CPUS = 1024, NATIVE_PHASES = 256, NATIVE_PAGE = 4096 };
 enum { NATIVE_CHAIN_TURNS = 4096, NATIVE_CHAIN = 16 * NATIVE_CHAIN_TURNS };
@@ -35,7 +65,7 @@ static struct {
     uint32_t phases;                    /* that were announced */
     struct {
         uint64_t number, ticks;
-    } phase[NATIVE_PHASES];
+    } phase[NATIVE_PHASES]; /* of the thread of this number */
 } __attribute__((aligned(LOCK_LINE))) native[LOCK_MAX_THREADS];
 static unsigned native_cpu[LOCK_MAX_THREADS];
 
@@ -44,15 +74,18 @@ static runtime_key_t native_keys[] = {
     RUNTIME_KEYS_END,
 };
 
-/* cpus=0,2,1: the CPU of each thread. */
+/* cpus=0,2,1: the CPU of each host thread. */
 static void native_setup(void) {
+    /* A lock that waits for ever must not outlive who started it. */
+    runtime_syscall(SYS_PRCTL, PRCTL_PARENT_DEATH, SIGNAL_KILL, 0, 0, 0);
     const char *s = (const char *)(uintptr_t)native_keys[0].value;
-    for (unsigned i = 0; i < runtime_threads; i++) {
+    for (unsigned i = 0; i < HOST_THREADS; i++) {
         unsigned cpu = 0, digits = 0;
         for (; s && *s >= '0' && *s <= '9' && digits < 4; s++, digits++)
             cpu = cpu * 10 + (unsigned)(*s - '0');
         if (digits == 0 || cpu >= NATIVE_CPUS)
-            bad_argument("cpus", "the number of a CPU for each thread is expected, as in 0,2");
+            bad_argument("cpus",
+                         "the number of a CPU for each thread or core is expected, as in 0,2");
         native_cpu[i] = cpu;
         s += *s == ',';
     }
@@ -71,18 +104,17 @@ static long native_counter(void) {
     return runtime_syscall(SYS_PERF_EVENT_OPEN, (long)&attributes, 0, -1, -1, 0);
 }
 
-static uint64_t native_counted(const lock_thread_t *self) {
+static uint64_t native_counted(unsigned index) {
     uint64_t count = 0;
-    long file = native[runtime_index(self)].counter;
+    long file = native[index].counter;
     if (file >= 0 && runtime_syscall(SYS_READ, file, (long)&count, sizeof count, 0, 0) < 0)
         lock_fatal("the counter of cycles cannot be read");
     return count;
 }
 
-/* A thread, before it does anything else. */
-static void native_begin(const lock_thread_t *self) {
+void native_begin(unsigned index) {
     static uint64_t masks[LOCK_MAX_THREADS][NATIVE_CPUS / 64];
-    unsigned index = runtime_index(self), cpu = native_cpu[index];
+    unsigned cpu = native_cpu[index];
     masks[index][cpu / 64] = (uint64_t)1 << cpu % 64;
     if (runtime_syscall(SYS_SETAFFINITY, 0, sizeof masks[index], (long)masks[index], 0, 0) < 0)
         lock_fatal("a thread could not be bound to its CPU");
@@ -103,24 +135,20 @@ static uint64_t native_chain(void) {
     return read_ticks() - start;
 }
 
-/* A thread is about to enter the region. */
-static void native_before(const lock_thread_t *self) {
-    unsigned index = runtime_index(self);
-    uint64_t counted = native_counted(self);
+void native_before(unsigned index) {
+    uint64_t counted = native_counted(index);
     native[index].before = native_chain();
-    native[index].chain_cycles = native_counted(self) - counted;
+    native[index].chain_cycles = native_counted(index) - counted;
 }
 
-static void native_enter(const lock_thread_t *self) {
-    unsigned index = runtime_index(self);
-    native[index].cycles = native_counted(self);
+void native_enter(unsigned index) {
+    native[index].cycles = native_counted(index);
     native[index].begin = read_ticks();
 }
 
-static void native_leave(const lock_thread_t *self) {
-    unsigned index = runtime_index(self);
+void native_leave(unsigned index) {
     native[index].end = read_ticks();
-    native[index].cycles = native_counted(self) - native[index].cycles;
+    native[index].cycles = native_counted(index) - native[index].cycles;
     native[index].after = native_chain();
 }
 
@@ -137,7 +165,7 @@ static void put_field(const char *name, uint64_t value) { put(name), put_number(
 
 static void put_native(void) {
     put_field(",\"host\":{\"chain\":", NATIVE_CHAIN), put(",\"threads\":[");
-    for (unsigned i = 0; i < runtime_threads; i++) {
+    for (unsigned i = 0; i < HOST_THREADS; i++) {
         put_field(i ? ",{\"begin\":" : "{\"begin\":", native[i].begin);
         put_field(",\"end\":", native[i].end), put_field(",\"before\":", native[i].before);
         put_field(",\"after\":", native[i].after);

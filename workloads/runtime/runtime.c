@@ -9,6 +9,7 @@
 #include "monitor/handshake.h"
 #include "monitor/processor.h"
 #include "registry.h"
+#include "runtime/host.h"
 #include "runtime/layout.h"
 #include "runtime/marker.h"
 #include "runtime/runtime.h"
@@ -80,8 +81,10 @@ static _Noreturn void leave(int code) {
 #ifdef LOCKCROSS_SCHEDULER
 static scheduler_settings_t scheduling;
 
+#define HOST_THREADS scheduling.cores
 static void put_cores(void) { put(",\"cores\":"), put_number(scheduling.cores); }
 #else
+#define HOST_THREADS runtime_threads
 static void put_cores(void) {}
 #endif
 
@@ -249,10 +252,6 @@ static void set_scheduling(void) {}
 #include "runtime/native.h"
 #else
 static inline void native_setup(void) {}
-static inline void native_begin(const lock_thread_t *self) { (void)self; }
-static inline void native_before(const lock_thread_t *self) { (void)self; }
-static inline void native_enter(const lock_thread_t *self) { (void)self; }
-static inline void native_leave(const lock_thread_t *self) { (void)self; }
 static inline void native_phase(const lock_thread_t *self, uint64_t phase) {
     (void)self, (void)phase;
 }
@@ -389,11 +388,10 @@ void runtime_scheduled_thread(lock_thread_t *self) {
     scheduler_stop(self);
 }
 
-#define CARRIERS scheduling.cores
-
 static void prepare_carriers(void) { scheduler_setup(&scheduling); }
 
 static void carry(unsigned core) {
+    native_begin(core);
     uint64_t passed = scheduler_carry(core);
     if (core == 0)
         ticks = passed;
@@ -415,22 +413,22 @@ static void meet(lock_thread_t *self) {
 /* The work of every thread. It ends SAFE: others may still cancel what is reserved for it. */
 static void participate(lock_thread_t *self) {
     handshake_leave_safe(self);
-    native_begin(self);
+    native_begin(runtime_index(self));
     signals_begin(self);
     workload.prepare(self);
     meet(self);
 #ifdef LOCKCROSS_NATIVE
-    native_before(self);
+    native_before(runtime_index(self));
     meet(self);
 #endif
     /* In a simulator the host's counter means nothing, and reading it may end the run. */
     bool timed = announce == SILENT && runtime_index(self) == 0;
     uint64_t start = timed ? read_ticks() : 0;
     runtime_region_begin(self);
-    native_enter(self);
+    native_enter(runtime_index(self));
     uint64_t pairs = workload.run(self);
     handshake_enter_safe(self);
-    native_leave(self);
+    native_leave(runtime_index(self));
     runtime_region_end(self);
     if (timed)
         ticks = read_ticks() - start;
@@ -440,8 +438,6 @@ static void participate(lock_thread_t *self) {
     signals_end(self);
     handshake_enter_safe(self);
 }
-
-#define CARRIERS runtime_threads
 
 static void prepare_carriers(void) {
     if (announce == SILENT)
@@ -466,11 +462,11 @@ _Noreturn void runtime_main(long *stack) {
         bad_argument("arguments", refused);
     for (unsigned i = 0; i < runtime_threads; i++)
         lock_thread_init(&lock_threads[i], i);
-    lock_processors_init(CARRIERS);
+    lock_processors_init(HOST_THREADS);
     prepare_carriers();
     /* The bound is not kept in a local variable: that would move the stack frames of thread 0,
      * which lie below this one, across a cache line. */
-    for (unsigned i = 1; i < CARRIERS; i++) {
+    for (unsigned i = 1; i < HOST_THREADS; i++) {
         if (runtime_clone(CLONE_FLAGS, runtime_stacks[i] + RUNTIME_STACK_SIZE, i) < 0)
             lock_fatal("a thread could not be created");
     }

@@ -7,6 +7,7 @@
 #include "monitor/handshake.h"
 #include "monitor/monitor.h"
 #include "monitor/processor.h"
+#include "runtime/host.h"
 #include "runtime/layout.h"
 #include "runtime/marker.h"
 #include "runtime/scheduler.h"
@@ -313,7 +314,9 @@ uint64_t scheduler_carry(unsigned number) {
     meet(core);
     if (number == 0)
         ready_all();
+    native_before(number);
     meet(core);
+    native_enter(number);
     uint64_t start = 0;
     if (settings.engine)
         runtime_syscall(SYS_MARKER, MARKER_BEGIN, number, settings.cores, (long)__executable_start,
@@ -321,6 +324,7 @@ uint64_t scheduler_carry(unsigned number) {
     else
         start = read_ticks();
     run_threads(core);
+    native_leave(number);
     uint64_t ticks = 0;
     if (settings.engine)
         runtime_syscall(SYS_MARKER, MARKER_END, number, 0, 0, 0);

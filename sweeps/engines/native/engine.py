@@ -51,7 +51,9 @@ class NativeEngine:
         """The host's ISA and its CPUs; no latency can be set."""
         isas = tuple(isa for isa in ISAS if isa == host_isa())
         machines = (*machines_of(host.processor()), HOST)
-        return Capabilities(isas, len(host.cpus()), latencies=(), host_machines=machines)
+        return Capabilities(
+            isas, len(host.cpus()), shared_cores=True, latencies=(), host_machines=machines
+        )
 
     def refuses(self, cell: Cell) -> str:
         """What the host cannot answer honestly."""
@@ -77,7 +79,7 @@ class NativeEngine:
 
     def program(self, cell: Cell) -> Program:
         """The program for the host."""
-        return replace(Program.of(cell), native=True)
+        return replace(Program.of(cell), host=True)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The sampler, which runs the program in one length or two."""
@@ -120,7 +122,7 @@ def make(label: str) -> NativeEngine:
 
 
 def _cpus(cell: Cell) -> str:
-    return ",".join(str(cpu.number) for cpu in host.cpus()[: cell.threads])
+    return ",".join(str(cpu.number) for cpu in host.cpus()[: cell.cores or cell.threads])
 
 
 def _lengths(cell: Cell) -> list[int]:

@@ -26,7 +26,11 @@ from sweeps.engines.guest import (
 from sweeps.engines.native.sample import SAMPLES, Line, Round, cycles_of, cycles_per_tick, estimate
 from sweeps.support.files import head
 
-_CHAIN_ISAS = ("x86_64", "aarch64")  # on which an addition takes one cycle
+CHAIN_ISAS = ("x86_64", "aarch64")  # on which an addition takes one cycle
+NO_CYCLES = (
+    "the kernel gives no counter of cycles here (perf_event_open), and how many cycles a dependent "
+    "addition takes differs among processors of {isa}"
+)
 _SIGNALLED = 128  # an exit code above it is that of a signal
 Tick = Annotated[int, Field(ge=0, le=2**64 - 1)]
 
@@ -86,11 +90,8 @@ def read(cell: Cell, end: ProcessResult, folder: Path) -> RunOutcome:
     except BadRunError as bad:
         return RunOutcome(str(bad))
     counted = found.repeats[0][0]["host"]["threads"][0].get("chain_cycles")
-    if not counted and cell.isa not in _CHAIN_ISAS:
-        return RunOutcome(
-            "the kernel gives no counter of cycles here (perf_event_open), and how many cycles a "
-            f"dependent addition takes differs among processors of {cell.isa}"
-        )
+    if not counted and cell.isa not in CHAIN_ISAS:
+        return RunOutcome(NO_CYCLES.format(isa=cell.isa))
     by = "kernel's counter of user-mode cycles" if counted else "time stamps and a chain of adds"
     return RunOutcome("", metrics, {"cycles_by": by})
 
@@ -128,7 +129,9 @@ def metrics_of(found: Round, tick_mhz: float) -> Metrics:
     the pairs and cycles between them."""
     cost = found.cycles_per_pair()
     lines = [lines[-1] for lines in found.repeats]
-    pairs = lines[0]["pairs"] - (found.repeats[0][0]["pairs"] if len(found.repeats[0]) > 1 else 0)
+    pairs = median(line["pairs"] for line in lines)
+    if len(found.repeats[0]) > 1:
+        pairs -= found.repeats[0][0]["pairs"]
     longest = [estimate([max(cycles_of(line)) for line in same]) for same in found.by_length()]
     cycles = longest[-1] if len(longest) == 1 else longest[1].minus(longest[0])
     clock = median(cycles_per_tick(one, one["host"]["threads"][0]) * tick_mhz for one in lines)
@@ -148,9 +151,16 @@ def metrics_of(found: Round, tick_mhz: float) -> Metrics:
 
 
 def _own(lines: Sequence[Line]) -> Metrics:
-    """What the workload itself reports: the median of the repeats."""
-    each = [own_metrics(NativeLine.model_validate(line)) for line in lines]
-    return {name: (median(one[name][0] for one in each), each[0][name][1]) for name in each[0]}
+    """What the workload itself reports, the median of the repeats. Its clock is the host's
+    counter, so what it calls cycles are ticks."""
+    found: dict[str, list[float]] = {}
+    units: dict[str, str] = {}
+    for line in lines:
+        for name, (value, unit) in own_metrics(NativeLine.model_validate(line)).items():
+            scale = cycles_per_tick(line, line["host"]["threads"][0]) if unit == "cycles" else 1.0
+            found.setdefault(name, []).append(value * scale)
+            units[name] = unit
+    return {name: (median(values), units[name]) for name, values in found.items()}
 
 
 def phase_metrics(lines: Sequence[Line]) -> Metrics:

@@ -121,11 +121,12 @@ class Round:
 
     def cycles_per_pair(self) -> Estimate:
         """Of all threads together; with two lengths from their difference."""
-        sums = [[sum(cycles_of(line)) for line in lines] for lines in self.by_length()]
-        pairs = [lines[0]["pairs"] for lines in self.by_length()]
-        if len(sums) == 1:
-            return estimate(sums[0]).over(pairs[0])
-        return estimate(sums[1]).minus(estimate(sums[0])).over(pairs[1] - pairs[0])
+        lengths = self.by_length()
+        if len(lengths) == 1:  # a workload may run for a time, and then its pairs differ, too
+            return estimate([sum(cycles_of(line)) / line["pairs"] for line in lengths[0]])
+        short, long = ([sum(cycles_of(line)) for line in lines] for lines in lengths)
+        pairs = lengths[1][0]["pairs"] - lengths[0][0]["pairs"]
+        return estimate(long).minus(estimate(short)).over(pairs)
 
     def trouble(self) -> str:
         """Why it says nothing, or nothing."""

@@ -68,7 +68,7 @@ def _parts(
     parts: dict[str, Part] = {
         title: partial(_with_memory, times, part) for title, part in alone.all_alone(levels).items()
     }
-    parts["switches of a thread library"] = partial(together.switching, programs)
+    parts["switches of a thread library"] = partial(together.switching, programs, found.cpus[0])
     if len(found.cpus) < 2:
         for name in together.NAMES:
             found.findings.left_out[name] = "it takes two CPUs, and this process may use one"

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pydantic import ValidationError
 
 from results.errors import LockcrossError
-from sweeps.engines.native.output import NativeLine
+from sweeps.engines.native.output import CHAIN_ISAS, NO_CYCLES, NativeLine
 from sweeps.engines.native.sample import (
     Estimate,
     Line,
@@ -36,46 +36,44 @@ class Programs:
         self._clock: list[tuple[float, int]] = []  # seconds, ticks
         self._scales: list[float] = []  # cycles of a tick
 
-    def build(self, workload: str, lock: str = "null", variant: str = "") -> str:
-        """The path of a program. Raises LockcrossError when it cannot be built."""
-        program = Program(workload, lock, "full", self.flavour, variant=variant, native=True)
-        return str(self._builder.build([program])[program].path)
+    def build(
+        self, workload: str, lock: str = "null", variant: str = "", scheduled: bool = False
+    ) -> str:
+        """The path of a program; with `scheduled` its threads may share cores.
 
-    def scheduled(self, workload: str) -> str:
-        """The path of a program whose threads share a core."""
-        program = Program(workload, "null", "full", self.flavour, scheduled=True)
+        Raises LockcrossError when it cannot be built.
+        """
+        program = Program(
+            workload, lock, "full", self.flavour, variant=variant, scheduled=scheduled, host=True
+        )
         return str(self._builder.build([program])[program].path)
 
     def run(self, binary: str, arguments: Arguments, cpus: Sequence[int]) -> Line:
-        """One run, with threads on these CPUs; again when the clock changed.
+        """One run on these CPUs, with a thread on each unless the arguments say `threads`; again
+        when the clock changed.
 
-        Raises LockcrossError (exit code 1) when the program fails.
+        Raises LockcrossError (exit code 1) when the program fails, or cycles cannot be told.
         """
-        given = {**arguments, "threads": len(cpus), "cpus": ",".join(map(str, cpus))}
+        given = {"threads": len(cpus), **arguments, "cpus": ",".join(map(str, cpus))}
         for _ in range(_TRIES):
             began = time.monotonic()
             line: Line = _line(binary, given)
             _checked(binary, line)
             if steady(line):
                 break
-        threads = line["host"]["threads"]
-        self._clock.append((began, threads[0]["begin"]))
-        self._scales.append(cycles_per_tick(line, threads[0]))
+        first = line["host"]["threads"][0]
+        if not first.get("chain_cycles") and host_isa() not in CHAIN_ISAS:
+            why = NO_CYCLES.format(isa=host_isa())
+            raise LockcrossError(f"this host cannot be measured: {why}", exit_code=1)
+        self._clock.append((began, first["begin"]))
+        self._scales.append(cycles_per_tick(line, first))
         return line
-
-    def ticks(self, binary: str, arguments: Arguments) -> int:
-        """Ticks of the region of a program that knows no cycles."""
-        return int(_line(binary, arguments)["ticks"])
-
-    def scale(self) -> Estimate:
-        """Cycles of a tick, over all runs so far."""
-        return estimate(self._scales)
 
     def clock_mhz(self) -> Estimate:
         """Core cycles of a microsecond, over all runs so far: at least two."""
         (first, tick), (last, end) = self._clock[0], self._clock[-1]
         mhz = (end - tick) / (last - first) / 1e6
-        scale = self.scale()
+        scale = estimate(self._scales)
         middle = scale.median
         return Estimate(middle * mhz, scale.least * mhz, middle * mhz, scale.iqr * mhz)
 
