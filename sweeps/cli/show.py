@@ -80,6 +80,11 @@ def machines(
         assumed = Text.assemble(("assumed:", "italic"), f" {figure.why}")
         table.add_row(key, str(figure.number), figure.source or assumed)
     console().print(f"{machine.name}: {machine.title}", table)
+    if machine.measured:
+        more = Table("also measured", "value", "spread", "unit", "meaning", box=None)
+        for key, found in machine.measured.items():
+            more.add_row(key, f"{found.value:g}", f"{found.spread:g}", found.unit, found.meaning)
+        console().print(more)
 
 
 def locks(

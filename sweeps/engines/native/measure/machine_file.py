@@ -143,12 +143,13 @@ def _cache(make: _Figures, cache: host.Cache, prefix: str) -> dict[str, Figure]:
 
 
 def _memory(make: _Figures, caches: Sequence[host.Cache]) -> dict[str, Figure]:
-    nearest = make.value("load_l1") or 0
     own: dict[str, Figure] = {"lat_l1": make.measured("lat_l1", "load_l1")}
+    nearest = make.value("load_l1") or own["lat_l1"].number
     added = f"less the {nearest:.3g} of the level 1 cache, which engines add"
     for cache, prefix in zip(caches[:2], ("l1", "l2"), strict=False):
-        own |= _cache(make, cache, prefix)
-    if caches:
+        if cache.ways and cache.line:  # some systems say 0 for what they do not know
+            own |= _cache(make, cache, prefix)
+    if caches and caches[0].line:
         own["line"] = make.system(caches[0].line, "line of the level 1 cache")
     if len(caches) > 1:
         level = f"load_l{caches[1].level}"
@@ -173,7 +174,7 @@ def _transfers(make: _Figures, nearest: float) -> dict[str, Figure]:
     load of the line (lat_l1 and lat_dirty), the end of a loop (mispredict) and a store to a line
     that both have (lat_upgrade and lat_invalidate)."""
     after = max(0.0, make.value("upgrade_after_dirty") or 0.0)
-    ends = make.value("mispredict") or 0.0
+    ends = make.value("mispredict") or make.measured("mispredict", "mispredict").number
     less = nearest + ends + after
     dirty = (
         f"a hand-over of workload transfer, less {nearest:.3g} (lat_l1), {ends:.3g} (mispredict) "
@@ -185,10 +186,13 @@ def _transfers(make: _Figures, nearest: float) -> dict[str, Figure]:
         "line, as in a hand-over; measured.upgrade is that of a line which both only read"
     )
     why = "contained in lat_upgrade: a hand-over shows only the sum"
+    invalidate = Figure(assumption=0, why=why)
+    if make.finding(together.TRANSFER) is None:
+        invalidate = make.measured("lat_invalidate", together.TRANSFER)
     return {
         "lat_dirty": make.measured("lat_dirty", together.TRANSFER, less, dirty),
         "lat_upgrade": make.measured("lat_upgrade", "upgrade_after_dirty", 0, upgrade),
-        "lat_invalidate": Figure(assumption=0, why=why),
+        "lat_invalidate": invalidate,
     }
 
 
@@ -203,13 +207,13 @@ def _latency(make: _Figures) -> dict[str, Figure]:
 
 def _charges(make: _Figures) -> dict[str, Figure]:
     stops = [
-        f"{value:.0f} by {how}"
-        for how in ("handshake", "signal")
-        if (value := make.value(f"stop_by_{how}")) is not None
+        f"measured.{name} is {value:.0f}"
+        for name in ("stop_by_handshake", "stop_by_signal")
+        if (value := make.value(name)) is not None
     ]
     why = (
         "the default cancellation is a handshake, whose loads and stores engines time themselves; "
-        f"measured: {' and '.join(stops) or 'neither by handshake nor by signal'}"
+        f"{' and '.join(stops) or 'neither it nor a stop by signal was measured'}"
     )
     own = {"stop": Figure(assumption=0, why=why)}
     return own | {

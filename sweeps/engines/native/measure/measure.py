@@ -14,6 +14,14 @@ from sweeps.engines.native.measure.programs import Programs
 from sweeps.engines.native.sample import ROUNDS, Estimate
 
 _MEMINFO = Path("/proc/meminfo")
+# What a container may use, and what it uses: in bytes, by the two versions of control groups.
+_LIMITS = (
+    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
+    (
+        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+        Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ),
+)
 _SHARE = 4  # of the free memory, at most one in so many bytes is chased through
 CLOCK = "clock_mhz"
 Matrix = dict[tuple[int, int], list[float]]
@@ -44,7 +52,7 @@ def measure(say: Callable[[str], None]) -> Measurement:
     found = Measurement(host.processor(), host.caches(), cpus)
     found.notes += _cpu_notes(cpus, os.cpu_count() or len(cpus))
     programs = Programs()
-    levels = alone.levels(found.caches, free_kib(_MEMINFO) // _SHARE)
+    levels = alone.levels(found.caches, free_kib(_MEMINFO, _LIMITS) // _SHARE)
     if not any(level.name == alone.MEMORY for level in levels):
         found.findings.left_out[alone.MEMORY] = (
             "a chase through twice the last cache takes more memory than the quarter of what is "
@@ -99,9 +107,11 @@ def _matrix(programs: Programs, found: Measurement) -> Iterator[tuple[str, Findi
 
 
 def _steadily(part: Part, findings: Findings) -> None:
-    """Runs a part again while something in it is too noisy, as often as the sampler does."""
+    """Runs a part again while something in it is too noisy, as often as the sampler does. What was
+    good enough stays."""
     for _ in range(ROUNDS):
-        kept = [findings.add(name, finding) for name, finding in part()]
+        again = [(name, one) for name, one in part() if findings.get(name) is None]
+        kept = [findings.add(name, one) for name, one in again]
         if all(kept):
             return
 
@@ -126,10 +136,18 @@ def _cpu_notes(cpus: Sequence[int], all_cpus: int) -> list[str]:
     return found
 
 
-def free_kib(meminfo: Path) -> int:
-    """KiB of memory that the system can give; 0 where it does not say."""
+def free_kib(meminfo: Path, limits: Sequence[tuple[Path, Path]] = ()) -> int:
+    """KiB of memory that the system, or the container, can give; 0 where the system does not say.
+    `limits`: files of a limit and of what is used of it."""
     try:
         known = host.parse_cpuinfo(meminfo.read_text(encoding="utf-8", errors="replace"))
-        return int(known["MemAvailable"].split()[0])
+        free = int(known["MemAvailable"].split()[0])
     except (OSError, KeyError, ValueError, IndexError):
         return 0
+    for limit, used in limits:
+        try:
+            left = int(limit.read_text(encoding="utf-8")) - int(used.read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # there is no such file, or no limit
+            continue
+        free = min(free, max(0, left) // 1024)
+    return free
