@@ -61,6 +61,22 @@ def test_phases_are_told_apart_by_their_number() -> None:
     assert programs.measured_phases(line(1, thread(0, 99, phases))) == ([20, 40], [40, 60])
 
 
+def test_a_recorded_run() -> None:
+    """Of kernel sharing, op=upgrade, times=200: a line that another CPU has read costs more."""
+    phases = [
+        (1, 12143972114453), (2, 12143972117075), (3, 12143972143869), (4, 12143972178057),
+        (5, 12143972178797), (6, 12143972181311), (7, 12143972223015), (8, 12143972260509),
+    ]  # fmt: skip
+    own = {
+        "begin": 12143972112987, "end": 12143972261087, "before": 46160, "after": 46176,
+        "phases": phases,
+    }  # fmt: skip
+    recorded = {"pairs": 400, "host": {"chain": 65536, "threads": [own]}}
+    first, second = programs.measured_phases(recorded)
+    assert [cycles / 200 for cycles in first] == pytest.approx([18.61, 17.84], abs=0.01)
+    assert [cycles / 200 for cycles in second] == pytest.approx([242.65, 266.11], abs=0.01)
+
+
 def test_a_wake_is_measured_on_both_threads() -> None:
     waker = thread(0, 99, [(1, 10), (2, 30), (5, 50), (6, 60)])
     woken = thread(0, 99, [(3, 45), (7, 55)])

@@ -84,6 +84,8 @@ def memory(times: Times, level: Level) -> Iterator[tuple[str, Finding]]:
     """The load-use latency of a level, by pointer chase."""
     each = times(Loop("chase", kib=level.kib)).over(_CHAIN)
     text = f"load to use from {level.title}: {_LATENCY} of loads over {level.kib} KiB"
+    if level.kib > _LONG_KIB:
+        text += ", in huge pages if the system gives them, with what it takes to find a page"
     # Where the memory lies differs from run to run: the median stands for all.
     value = each.value if level.kib <= _LONG_KIB else each.median
     yield level.name, Finding(value, each.iqr, text)
@@ -124,8 +126,11 @@ def front_end(times: Times) -> Iterator[tuple[str, Finding]]:
         text = f"no-ops in a cycle, of {_NO_OPS} in a row: throughput"
         yield "width", Finding(width, spread, text, "instructions/cycle")
     branch = times(Loop("branch_random")).minus(times(Loop("branch_steady"))).over(0.5)
-    text = "a branch predicted wrongly: twice the difference of one on a random bit, mispredicted "
-    yield "mispredict", of_alone(branch, f"{text}half of the time, and one that is never taken")
+    text = (
+        "a branch predicted wrongly, until what follows is under way again: twice the difference "
+        "of one on a random bit, wrong half of the time, and one that is never taken"
+    )
+    yield "mispredict", of_alone(branch, text)
     text = "a turn of a spinning thread's wait, in a loop: throughput"
     yield "pause", of_alone(times(Loop("pause")), text)
 

@@ -56,9 +56,10 @@ def transfers(programs: Programs, cpus: Sequence[int]) -> dict[tuple[int, int], 
 def of_transfers(found: dict[tuple[int, int], list[float]]) -> Finding:
     """The median over all pairs. The spread is that of one pair's runs, not that of the matrix."""
     each = [of_both(values, "") for values in found.values()]
+    over = f"the median of {len(each)} pairs of CPUs" if len(each) > 1 else "of the only pair"
     text = (
         "a line handed to another CPU, which waits for it in a loop and hands it back by a store: "
-        f"the median of {len(each)} pairs of CPUs"
+        f"{over}, half of a round trip"
     )
     return Finding(
         median(one.value for one in each), median(one.spread for one in each), text, alone=False
