@@ -19,5 +19,5 @@ def store_machines(store: Store, names: Iterable[str]) -> None:
     """Keeps machines as they are described now."""
     for name in sorted(set(names) - {HOST}):
         machine = load_machine(name)
-        description = machine.model_dump(exclude_none=True)
+        description = machine.model_dump(mode="json", exclude_none=True)
         store.set_machine(MachineRecord(name, machine.title, description))
