@@ -90,7 +90,8 @@ class Core(Document):
 
 
 class Memory(Document):
-    """Caches: sizes in bytes, latencies in cycles, the store buffer in entries."""
+    """Caches: sizes in bytes, latencies in cycles, the store buffer in entries. `warm`: 1, lines
+    are in the caches when the region of interest begins; left out, they are not."""
 
     line: Annotated[PowerOfTwo, _within(16, 1024)]
     l1_size: Annotated[Figure, _within(64, 2**26)]
@@ -104,6 +105,7 @@ class Memory(Document):
     lat_upgrade: Latency
     lat_invalidate: Latency
     store_buffer: Annotated[Figure, _within(0, 1024)]
+    warm: Switch | None = None
 
 
 class Charges(Document):
@@ -175,7 +177,8 @@ class Machine(Document):
         """Every figure that bears on runs of `isa`, by its engine option's name (interfaces, 6)."""
         found: dict[str, Figure] = {}
         for table in (self.core, self.memory):
-            found |= {name: getattr(table, name) for name in type(table).model_fields}
+            figures = {name: getattr(table, name) for name in type(table).model_fields}
+            found |= {name: figure for name, figure in figures.items() if figure is not None}
         found |= self.latency[isa]
         found |= {f"charge_{name}": getattr(self.charges, name) for name in Charges.model_fields}
         return found

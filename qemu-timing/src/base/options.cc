@@ -132,6 +132,8 @@ const std::vector<OptionSpec> &option_specs() {
          "cycles added when other copies must be invalidated"},
         {"store_buffer", &O::store_buffer, 8, 0, 1024,
          "entries of the store buffer; 0: a store holds the core until done"},
+        {"warm", &O::warm, 0, 0, 1,
+         "1: the first access to a line finds it in the L1, as if it had been used before"},
         // Atomics: added to the access of a line that the core owns; with load-linked and
         // store-conditional, to the latter.
         {"cas_success", &O::cas_success, 20, 0, kMaxLatency, "cycles added to a CAS that won"},

@@ -14,7 +14,7 @@ struct Options {
     uint32_t width, lat_alu, lat_mul, lat_div, taken_branch, mispredict, predictor_entries,
         blocking, fetch_bytes, pipeline, micro_operations;
     uint32_t line, l1_size, l1_ways, lat_l1, l2_size, l2_ways, lat_l2, lat_memory;
-    uint32_t lat_dirty, lat_upgrade, lat_invalidate, store_buffer;
+    uint32_t lat_dirty, lat_upgrade, lat_invalidate, store_buffer, warm;
     uint32_t cas_success, cas_failure, rmw;
     uint32_t fence_mfence, fence_lfence, fence_sfence, fence_hwsync, fence_lwsync, fence_isync;
     uint32_t fence_dmb, fence_dmb_ld, fence_dmb_st, fence_dsb, fence_isb;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace lockcross {
 
@@ -94,7 +95,10 @@ void CacheHierarchy::write_in_flight_until(uint32_t core, LineId id, Cycle until
 
 AccessDelay CacheHierarchy::fill_from_below(Line &line, LineId id) {
     bool hit = line.in_l2;
+    bool first = !std::exchange(line.used, true);
     insert_in_l2(id);
+    if (first && options_.warm)
+        return {};
     if (hit)
         return {0, options_.lat_l2, Stall::L2};
     return {0, options_.lat_memory, Stall::Memory};

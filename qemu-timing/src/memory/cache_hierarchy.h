@@ -39,7 +39,7 @@ class CacheHierarchy final : public Memory {
     struct Line {
         uint64_t sharers = 0; // bit per core
         Mesi state = Mesi::I; // of all sharers
-        bool in_l2 = false;
+        bool in_l2 = false, used = false; // used: since the begin of the region
         uint8_t writer = 0, reader = 0; // of the accesses in flight
         Stall fill_cause = Stall::Hit;
         Cycle write_until = 0, read_until = 0;

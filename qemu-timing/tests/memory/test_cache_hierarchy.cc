@@ -162,3 +162,14 @@ TEST_CASE("caches: random accesses keep a single writer and count every access o
     }
     CHECK(counted == accesses);
 }
+
+TEST_CASE("in a warm system only the first access to a line is free") {
+    Options options;
+    options.warm = 1;
+    System system(2, 64, options);
+    CHECK(system.read(0, 3, 0) == 0);
+    CHECK(system.write(1, 4, 0) == 0);
+    // From then on lines move as ever.
+    CHECK(system.write(1, 3, kApart) == options.lat_dirty);
+    CHECK(system.read(0, 4, kApart) == options.lat_dirty);
+}
