@@ -82,6 +82,13 @@ def test_an_identity_tells_what_can_change_the_answer(tmp_path: Path) -> None:
         assert identity(replace(CELL, cas=18)) == identity(CELL)
 
 
+def test_cells_that_are_one_run_are_stored_as_the_first(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.db") as store:
+        first, second = Runner(store).run([CELL, replace(CELL, cas=18)], "test")
+        assert first.id == second.id
+        assert store.connection.execute("SELECT cas FROM runs").fetchall() == [(None,)]
+
+
 def test_refused_cells_are_stored_with_the_reason(tmp_path: Path) -> None:
     cells = [replace(CELL, lock="tasuki", fence="rmw", isa="ppc64le", flavour="larx"), CELL]
     with Store(tmp_path / "a.db") as store:

@@ -137,7 +137,7 @@ class Runner:
     def look_up(self, cells: Sequence[Cell]) -> Known:
         """What a run of these cells would find and what it would have to do."""
         prepared = self.prepare(cells)
-        distinct = {item.identity: item for item in prepared}
+        distinct = _distinct(prepared)
         found = self._store.find(distinct)
         return Known(
             cells=len(cells),
@@ -164,7 +164,7 @@ class Runner:
 
     def _missing(self, prepared: Sequence[Prepared]) -> list[Prepared]:
         """Those to be run, each identity once."""
-        distinct = {item.identity: item for item in prepared}
+        distinct = _distinct(prepared)
         known = {
             identity
             for identity, run in self._store.find(distinct).items()
@@ -237,6 +237,15 @@ class Runner:
             resolved=outcome.resolved,
             metrics=outcome.metrics,
         )
+
+
+def _distinct(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
+    """Each identity once. Two variants of a lock may be one program; the run is the first's, as the
+    default variant comes before the others."""
+    found: dict[str, Prepared] = {}
+    for item in prepared:
+        found.setdefault(item.identity, item)
+    return found
 
 
 def alone(cell: Cell) -> bool:

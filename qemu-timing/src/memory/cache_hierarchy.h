@@ -37,10 +37,10 @@ class CacheHierarchy final : public Memory {
   private:
     // A line's directory entry, and its accesses in flight.
     struct Line {
-        uint64_t sharers = 0; // bit per core
-        Mesi state = Mesi::I; // of all sharers
+        uint64_t sharers = 0;             // bit per core
+        Mesi state = Mesi::I;             // of all sharers
         bool in_l2 = false, used = false; // used: since the begin of the region
-        uint8_t writer = 0, reader = 0; // of the accesses in flight
+        uint8_t writer = 0, reader = 0;   // of the accesses in flight
         Stall fill_cause = Stall::Hit;
         Cycle write_until = 0, read_until = 0;
         Cycle fill_until = 0; // when its owner's copy holds the data

@@ -158,8 +158,8 @@ def _memory(make: _Figures, caches: Sequence[host.Cache]) -> dict[str, Figure]:
         "lat_memory", alone.MEMORY, nearest, _how(make, alone.MEMORY, added)
     )
     own |= _transfers(make, nearest)
-    why = "not a property of the machine: figures on the host are taken after a warm-up, and so are these"
-    own["warm"] = Figure(assumption=1, why=why)
+    warm = "not a property of the machine: figures on the host are taken after a warm-up, and so "
+    own["warm"] = Figure(assumption=1, why=f"{warm}are these")
     return {
         name: own.get(name) or make.neutral(name, "not measured")
         for name in Memory.model_fields
