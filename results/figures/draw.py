@@ -169,7 +169,8 @@ def drawings(
 
 def validation_figure(source: Source, place: int) -> str:
     """The name of the figure of a validation, the first at place 0."""
-    return f"{VALIDATION}_{Path(source.name).stem}" if place else VALIDATION
+    stem = Path(source.name).stem
+    return f"{VALIDATION}_{stem if stem != VALIDATION else 'reference'}" if place else VALIDATION
 
 
 def reproduction_figure(name: str) -> str:

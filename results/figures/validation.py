@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from results.analysis.study import NoDataError, isa_title
 from results.analysis.validation import Compared, SetSummary, compare, summarize
 from results.figures.parts import HALO
-from results.figures.style import FLAVOUR_LOOKS, look
+from results.figures.style import FLAVOUR_LOOKS, LOOKS, look
 from results.model import engines
 from results.model.flavours import isa_words
 from results.model.label import LockLabel
@@ -23,9 +23,13 @@ _REACH = 1.25  # the least that a panel shows on either side: this factor
 _TICKS = {  # up to a reach: errors that stand on the axis
     1.5: (-0.3, -0.2, -0.1, -0.05, 0, 0.05, 0.1, 0.2, 0.3, 0.4),
     2.2: (-0.5, -0.4, -0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3, 0.5, 1),
-    float("inf"): (-0.9, -0.8, -0.5, -0.3, 0, 0.5, 1, 2, 4, 8, 16),
+    9.0: (-0.8, -0.5, -0.3, 0, 0.5, 1, 2, 4),
+    float("inf"): (-0.99, -0.97, -0.9, -0.7, 0, 2, 9, 29, 99),
 }
-_COST_TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
+_COST_TICKS = {  # up to so many times the least cost: costs that stand on the axis
+    200: (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000),
+    float("inf"): (1, 10, 100, 1000, 10_000, 100_000),
+}
 
 
 def draw_validation(connection: sqlite3.Connection) -> Figure:
@@ -68,7 +72,11 @@ def _draw_panel(ax: Axes, cells: Sequence[Compared], summaries: Sequence[SetSumm
     ticks = next(ticks for upto, ticks in _TICKS.items() if reach <= upto)
     ax.yaxis.set_major_locator(FixedLocator([1 + tick for tick in ticks]))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _percent(value - 1)))
-    ax.xaxis.set_major_locator(FixedLocator(_COST_TICKS))
+    costs = [cell.reference for cell in cells]
+    wide = max(costs) / min(costs)
+    ax.xaxis.set_major_locator(
+        FixedLocator(next(ticks for upto, ticks in _COST_TICKS.items() if wide <= upto))
+    )
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_minor_locator(NullLocator())
@@ -111,13 +119,16 @@ def _colour(cell: Compared) -> str:
 
 def _key(connection: sqlite3.Connection, cells: Sequence[Compared]) -> list[Line2D]:
     flavours = {cell.cell.flavour: cell.cell.isa for cell in cells}
-    locks = {LockLabel(cell.cell.lock) for cell in cells}
+    every = {LockLabel(cell.cell.lock) for cell in cells}
+    locks = {lock for lock in every if lock.lock in LOOKS}
+    others = sorted(every - locks)[:1]  # they all have one marker
     handles = [
         Line2D([], [], linestyle="", marker="o", color=FLAVOUR_LOOKS[flavour][0],
                label=isa_words(isa_title(connection, flavours[flavour]), flavour))
         for flavour in FLAVOUR_LOOKS if flavour in flavours
     ]  # fmt: skip
     return handles + [
-        Line2D([], [], linestyle="", marker=look(lock).marker, color="#333333", label=lock.words())
-        for lock in sorted(locks)
-    ]
+        Line2D([], [], linestyle="", marker=look(lock).marker, color="#333333",
+               label=lock.words() if lock in locks else "other locks")
+        for lock in [*sorted(locks), *others]
+    ]  # fmt: skip
