@@ -185,11 +185,17 @@ def _validations(others: References, paths: Mapping[str, Path]) -> list[dict[str
         isas = {one.isa: isa_title(source.connection, one.isa) for one in sets} | {
             ALL_ISAS: ALL_ISAS
         }
+        machines = source.connection.execute(
+            "SELECT DISTINCT machines.title FROM series JOIN runs ON runs.id = series.run_id "
+            "JOIN machines ON machines.name = runs.machine WHERE series.name GLOB 'validation/*' "
+            "ORDER BY machines.name"
+        ).fetchall()
         against = dict.fromkeys(engines.entry(one.reference).title for one in sets)
         path = paths.get(validation_figure(source, place))
         found.append({
             "sets": sets, "speeds": speeds(source.connection), "isas": isas, "note": source.note,
-            "against": ", ".join(against), "uri": _uri(path) if path else "",
+            "machines": [title for (title,) in machines], "against": ", ".join(against),
+            "uri": _uri(path) if path else "",
         })  # fmt: skip
     return found
 
