@@ -1,7 +1,7 @@
 """`./lockcross measure`: the arithmetic on samples, and the machine that comes of them."""
 
 from collections.abc import Iterator, Sequence
-from datetime import date
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ CHAIN = 100
 K = 1024
 CACHES = [host.Cache(1, 48 * K, 12, 64), host.Cache(2, 2048 * K, 16, 64),
           host.Cache(3, 32768 * K, 16, 64)]  # fmt: skip
-ORIGIN = Origin("test", "A test", date(2026, 1, 2))
+ORIGIN = Origin("test", "A test", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
 
 
 def thread(begin: int, end: int, phases: Sequence[tuple[int, int]] = ()) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def test_a_measurement_is_a_machine_on_every_isa(isa: str, monkeypatch: pytest.M
     found = a_measurement()
     machine = parse(Machine, document(found, ORIGIN))
     assert (machine.name, machine.processor) == ("test", found.processor)
-    assert (machine.measured_on, machine.clock_mhz.number) == (ORIGIN.day, 3210)
+    assert (machine.measured_on, machine.clock_mhz.number) == (ORIGIN.when, 3210)
     figures = machine.figures(isa)
     numbers = {name: figure.number for name, figure in figures.items()}
     assert (numbers["lat_l1"], numbers["lat_l2"], numbers["lat_memory"]) == (5, 12, 395)

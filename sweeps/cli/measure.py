@@ -44,9 +44,8 @@ def measure(
     part = _measurer()
     began = time.monotonic()
     found = part.measure(lambda what: print(f"measuring: {what}", file=sys.stderr, flush=True))
-    day = datetime.now(tz=UTC).date()
     try:
-        text = part.document(found, part.Origin(name, title or part.model(), day))
+        text = part.document(found, part.Origin(name, title or part.model(), datetime.now(tz=UTC)))
     except ValueError as error:
         raise LockcrossError(
             f"the figures contradict one another, so nothing was written: {error}; stop what else "

@@ -45,6 +45,7 @@ def validate(
         Validation,
         cells_of,
         chosen_sets,
+        host_machine,
         load_validation,
         validation_names,
     )
@@ -54,6 +55,8 @@ def validate(
     for one in chosen:  # reports a missing engine before it creates a database
         for cell in cells_of(one, machine, seeds):
             load_engine(cell.engine).version(cell.isa)
+    if described := host_machine(chosen, machine):
+        print(f"machine {described} describes this host")
     with Store(db) as store:
         with Bar() as progress:
             runner = Runner(store, jobs, progress, retry_failed=True)

@@ -95,26 +95,39 @@ def chosen_sets(definition: Definition, wanted: Sequence[str]) -> list[Set]:
     return [one for one in definition.set if one.name in (wanted or known)]
 
 
+def host_machine(sets: Sequence[Set], machine: str = "") -> str:
+    """The machine that describes the host, where it is a reference of these sets: `machine`, or the
+    latest that was measured on it; else nothing.
+
+    Raises LockcrossError when none does, or not `machine`.
+    """
+    machines = (load_engine(one.reference).capabilities().host_machines for one in sets)
+    on_host = next((some for some in machines if some is not None), None)
+    if on_host is None:
+        return ""
+    known = [name for name in on_host if name != HOST]
+    if not known or machine not in ("", *known):
+        there = f"known are {', '.join(known)}" if known else "./lockcross measure NAME makes one"
+        raise LockcrossError(f"machine {machine or HOST}: does not describe this host; {there}")
+    return machine or known[0]
+
+
 def cells_of(one: Set, machine: str = "", seeds: int = 1) -> list[Cell]:
     """The cells of a set, each with so many seeds. Where its reference is the host, those that the
-    host can run, on the machine that describes it: `machine`, or the latest that was measured on
-    it.
+    host can run, on the machine that describes it.
 
-    Raises LockcrossError when the plan is faulty, or no machine describes the host.
+    Raises LockcrossError when the plan is faulty, and as host_machine does.
     """
     cells = [
         replace(cell, seed=cell.seed + more)
         for cell in load_plan(one.plan).cells
         for more in range(seeds)
     ]
-    can = load_engine(one.reference).capabilities()
-    if can.host_machines is None:
+    described = host_machine([one], machine)
+    if not described:
         return cells
-    known = [name for name in can.host_machines if name != HOST]
-    if not known or machine not in ("", *known):
-        there = f"{', '.join(known)} does" if known else "./lockcross measure NAME makes one"
-        raise LockcrossError(f"machine {machine or HOST}: does not describe this host; {there}")
-    here = [replace(cell, machine=machine or known[0]) for cell in cells]
+    can = load_engine(one.reference).capabilities()
+    here = [replace(cell, machine=described) for cell in cells]
     runnable = [cell for cell in here if not unsupported_reason(cell)]
     return [c for c in runnable if c.isa in can.isas and c.threads <= can.max_cores]
 

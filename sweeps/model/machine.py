@@ -1,6 +1,6 @@
 """Machine descriptions: sweeps/machines/*.toml, each figure with a source or marked as assumed."""
 
-from datetime import date
+from datetime import datetime
 from functools import cache
 from typing import Annotated, Self
 
@@ -130,7 +130,7 @@ class Measured(Document):
 
 class Machine(Document):
     """One machine. `latency` maps an ISA to its atomics and fences, in cycles. `processor`: the
-    kind on which it was measured, as the kernel names it, `measured_on` the day; `measured`: what
+    kind on which it was measured, as the kernel names it, `measured_on` when; `measured`: what
     else was measured there."""
 
     name: str = Field(min_length=1)
@@ -142,7 +142,7 @@ class Machine(Document):
     latency: dict[str, dict[str, Latency]]
     charges: Charges
     processor: str | None = Field(None, min_length=1)
-    measured_on: date | None = None
+    measured_on: datetime | None = None
     measured: dict[str, Measured] = {}
 
     @model_validator(mode="after")
@@ -192,7 +192,7 @@ def machine_names() -> list[str]:
 def machines_of(processor: str) -> list[str]:
     """The names of the machines that were measured on a kind of processor, the latest first."""
     found = [one for one in map(load_machine, machine_names()) if one.processor == processor]
-    found.sort(key=lambda one: one.measured_on or date.min, reverse=True)
+    found.sort(key=lambda one: str(one.measured_on or ""), reverse=True)
     return [one.name for one in found]
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import datetime
 
 from sweeps.engines.native import host
 from sweeps.engines.native.measure import alone, together
@@ -25,7 +25,7 @@ class Origin:
 
     name: str
     title: str
-    day: date
+    when: datetime
 
     @property
     def command(self) -> str:
@@ -52,8 +52,8 @@ class _Figures:
     def source(self, finding: Finding, how: str = "") -> str:
         """Where a figure is from: the command, the day, the processor, the spread, its meaning."""
         return (
-            f"measured: {self._origin.command}, {self._origin.day}, {self._found.processor}; "
-            f"spread {finding.spread:.3g}; {how or finding.meaning}"
+            f"measured: {self._origin.command}, {self._origin.when:%Y-%m-%d}, "
+            f"{self._found.processor}; spread {finding.spread:.3g}; {how or finding.meaning}"
         )
 
     def measured(self, key: str, name: str, less: float = 0, how: str = "") -> Figure:
@@ -76,7 +76,7 @@ class _Figures:
 
     def system(self, number: int, what: str) -> Figure:
         """What the system says of a cache."""
-        source = f"{what}, by the system; {self._origin.command}, {self._origin.day}"
+        source = f"{what}, by the system; {self._origin.command}, {self._origin.when:%Y-%m-%d}"
         return Figure(value=number, source=f"{source}, {self._found.processor}")
 
 
@@ -241,7 +241,7 @@ def _text(found: Measurement, origin: Origin, clock: Figure, tables: Tables) -> 
         f"title = {_string(origin.title)}",
         f"isas = [{_string(host_isa())}]",
         f"processor = {_string(found.processor)}",
-        f"measured_on = {origin.day}",
+        f"measured_on = {origin.when:%Y-%m-%dT%H:%M:%SZ}",
         f"clock_mhz = {_inline(clock)}",
     ]
     for table, figures in tables.items():
