@@ -15,6 +15,7 @@ from sweeps.support.text import shown
 from sweeps.support.toml import load, names
 
 HOST = "host"  # the machine of runs on a host that no description has
+_WIDEST_IN_ORDER = 2
 ATOMICS = ("cas_success", "cas_failure", "rmw")
 
 
@@ -75,7 +76,7 @@ class Core(Document):
     """The core: width in instructions, fetch in bytes, the rest in cycles and entries. Bounds are
     those of the plugin (qemu-timing/src/base/options.cc), here and below."""
 
-    width: Annotated[Figure, _within(1, 2)]
+    width: Annotated[Figure, _within(1, 16)]
     lat_alu: Annotated[Figure, _within(1, 100)]
     lat_mul: Annotated[Figure, _within(1, 1000)]
     lat_div: Annotated[Figure, _within(1, 1000)]
@@ -87,6 +88,27 @@ class Core(Document):
     pipeline: Switch
     micro_operations: Switch
     offset_max: Latency
+
+
+class OutOfOrder(Document):
+    """The instruction window of a core that has one: widths in instructions a cycle, entries,
+    latencies in cycles; what each means: the plugin's table of options."""
+
+    fetch_width: Annotated[Figure, _within(1, 64)]
+    front_end: Annotated[Figure, _within(0, 100)]
+    rob: Annotated[Figure, _within(1, 4096)]
+    scheduler: Annotated[Figure, _within(1, 4096)]
+    retire_width: Annotated[Figure, _within(1, 64)]
+    alu_ports: Annotated[Figure, _within(1, 16)]
+    load_ports: Annotated[Figure, _within(1, 16)]
+    store_ports: Annotated[Figure, _within(1, 16)]
+    lat_forward: Short
+    lat_forward_part: Short
+    forward_fail: Short
+    lat_drain: Short
+    atomic_start: Annotated[Figure, _within(0, 2)]
+    atomic_loads_pass: Switch
+    fence_serializes: Switch
 
 
 class Memory(Document):
@@ -129,15 +151,16 @@ class Measured(Document):
 
 
 class Machine(Document):
-    """One machine. `latency` maps an ISA to its atomics and fences, in cycles. `processor`: the
-    kind on which it was measured, as the kernel names it, `measured_on` when; `measured`: what
-    else was measured there."""
+    """One machine. `out_of_order`: of a core that is; others are in order. `latency` maps an ISA to
+    its atomics and fences, in cycles. `processor`: the kind on which it was measured, as the kernel
+    names it, `measured_on` when; `measured`: what else was measured there."""
 
     name: str = Field(min_length=1)
     title: str = Field(min_length=1)
     isas: list[str] = Field(min_length=1)
     clock_mhz: Annotated[Figure, _within(1, 100_000)]
     core: Core
+    out_of_order: OutOfOrder | None = None
     memory: Memory
     latency: dict[str, dict[str, Latency]]
     charges: Charges
@@ -173,12 +196,24 @@ class Machine(Document):
                     )
         return self
 
+    @model_validator(mode="after")
+    def _narrow_in_order(self) -> Self:
+        if self.core.width.number > _WIDEST_IN_ORDER and self.out_of_order is None:
+            raise ValueError(
+                f"core.width: {self.core.width.number}: a core without a table out_of_order has "
+                f"{_WIDEST_IN_ORDER} at most"
+            )
+        return self
+
     def figures(self, isa: str) -> dict[str, Figure]:
         """Every figure that bears on runs of `isa`, by its engine option's name (interfaces, 6)."""
         found: dict[str, Figure] = {}
         for table in (self.core, self.memory):
             figures = {name: getattr(table, name) for name in type(table).model_fields}
             found |= {name: figure for name, figure in figures.items() if figure is not None}
+        if self.out_of_order is not None:
+            found["out_of_order"] = Figure(assumption=1, why="the machine has such a table")
+            found |= {name: getattr(self.out_of_order, name) for name in OutOfOrder.model_fields}
         found |= self.latency[isa]
         found |= {f"charge_{name}": getattr(self.charges, name) for name in Charges.model_fields}
         return found

@@ -51,6 +51,10 @@ void check_together(const Options &o) {
         require_power_of_two("fetch_bytes", o.fetch_bytes);
     if (o.pipeline && (o.blocking || o.fetch_bytes || !o.store_buffer))
         refuse("pipeline", ": needs blocking=0, fetch_bytes=0 and a store buffer");
+    if (o.width > 2 && !o.out_of_order)
+        refuse("width", ": above 2 needs out_of_order=1");
+    if (o.out_of_order && (o.pipeline || o.blocking || o.fetch_bytes || !o.store_buffer))
+        refuse("out_of_order", ": needs pipeline=0, blocking=0, fetch_bytes=0 and a store buffer");
     if (o.micro_operations && !o.pipeline)
         refuse("micro_operations", ": needs pipeline=1");
     require_cache("l1_size", o.l1_size, o.l1_ways, o.line);
@@ -96,7 +100,8 @@ const std::vector<OptionSpec> &option_specs() {
     // Name, field, default, lowest, highest, meaning.
     static const std::vector<OptionSpec> specs = {
         // The core.
-        {"width", &O::width, 1, 1, 2, "instructions issued a cycle"},
+        {"width", &O::width, 1, 1, 16,
+         "instructions issued a cycle; above 2 out of order only: that enter the window"},
         {"lat_alu", &O::lat_alu, 1, 1, 100, "cycles to the result of a simple operation"},
         {"lat_mul", &O::lat_mul, 3, 1, 1000, "cycles to the result of a multiplication"},
         {"lat_div", &O::lat_div, 20, 1, 1000, "cycles to the result of a division"},
@@ -116,6 +121,32 @@ const std::vector<OptionSpec> &option_specs() {
         // No x86 branch is predicted then: gem5 marks only its last micro-operation as a branch.
         {"micro_operations", &O::micro_operations, 0, 0, 1,
          "1: with pipeline=1, x86 and AArch64 instructions are cracked as gem5 does"},
+        // Out of order: everything here is used with out_of_order=1 alone. There mispredict counts
+        // from the branch's execution to the fetch of the right path.
+        {"out_of_order", &O::out_of_order, 0, 0, 1, "1: an instruction window; 0: in order"},
+        {"fetch_width", &O::fetch_width, 8, 1, 64, "micro-operations fetched a cycle"},
+        {"front_end", &O::front_end, 5, 0, 100, "cycles from fetch to the window"},
+        {"rob", &O::rob, 224, 1, 4096, "entries of the reorder buffer"},
+        {"scheduler", &O::scheduler, 97, 1, 4096, "entries for what waits for operands"},
+        {"retire_width", &O::retire_width, 4, 1, 64, "micro-operations retired a cycle"},
+        {"alu_ports", &O::alu_ports, 4, 1, 16, "simple operations a cycle"},
+        {"load_ports", &O::load_ports, 2, 1, 16, "loads a cycle"},
+        {"store_ports", &O::store_ports, 1, 1, 16, "stores executed a cycle"},
+        {"lat_forward", &O::lat_forward, 5, 0, 1000,
+         "cycles of a load of just what an older store wrote; 0: the core renames memory"},
+        {"lat_forward_part", &O::lat_forward_part, 5, 0, 1000,
+         "cycles of a load of a part of what an older store wrote"},
+        {"forward_fail", &O::forward_fail, 10, 0, 1000,
+         "cycles added to a load that an older store covers in part, and to an atomic on what an "
+         "older store wrote, after that has drained"},
+        {"lat_drain", &O::lat_drain, 1, 0, 1000,
+         "cycles of a store from its access to a line that the core owns until all see it"},
+        {"atomic_start", &O::atomic_start, 2, 0, 2,
+         "0: an atomic starts at once; 1: when it is the oldest; 2: and all stores have drained"},
+        {"atomic_loads_pass", &O::atomic_loads_pass, 0, 0, 1,
+         "1: loads behind an atomic may execute before its end"},
+        {"fence_serializes", &O::fence_serializes, 0, 0, 1,
+         "1: nothing behind a full fence executes before its end"},
         // Caches and coherence. Fills and transfers are added to lat_l1.
         {"line", &O::line, 64, 16, 1024, "bytes of a cache line; a power of two"},
         {"l1_size", &O::l1_size, 32768, 64, 1 << 26, "bytes of a private L1 data cache"},

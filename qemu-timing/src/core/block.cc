@@ -12,7 +12,7 @@ BlockBuilder::BlockBuilder(const Options &options, uint64_t pc)
 TimedInsn *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) {
     uint32_t cycle = scheduler_.place(insn, address, size);
     size_t first_op = block_->ops.size();
-    if (options_.pipeline)
+    if (options_.pipeline || options_.out_of_order)
         append_micro_ops(insn, address, size, options_.micro_operations, block_->ops);
     block_->instructions++;
     block_->fallthrough = address + size;

@@ -31,8 +31,8 @@ TEST_CASE("options: what is refused is named") {
     CHECK(error_of({"width=three"}) == "option width: 'three' is not a whole number");
     CHECK(error_of({"width=-1"}) == "option width: '-1' is not a whole number");
     CHECK(error_of({"width="}) == "option width: '' is not a whole number");
-    CHECK(error_of({"width=3"}) ==
-          "option width: 3 is not between 1 and 2 (instructions issued a cycle)");
+    CHECK(error_of({"width=17"}) == "option width: 17 is not between 1 and 16 (instructions issued "
+                                    "a cycle; above 2 out of order only: that enter the window)");
     CHECK(error_of({"line=48"}) == "option line: 48 is not a power of two");
     CHECK(error_of({"l1_size=3000"}).find("option l1_size") == 0);
     CHECK(error_of({"l2_size=16384", "l2_ways=16"}).find("option l2_size") == 0);

@@ -36,9 +36,12 @@ class FlatMemory final : public Memory {
 } // namespace
 
 TEST_CASE("core models: every one runs on any memory system") {
-    for (uint32_t pipeline : {0, 1}) {
+    for (uint32_t Options::*model :
+         {&Options::blocking, &Options::pipeline, &Options::out_of_order}) {
         Options options;
-        options.pipeline = pipeline;
+        options.*model = 1;
+        if (model == &Options::blocking) // a scheduled core, which is none of these
+            options.blocking = 0;
         FlatMemory memory;
         Counts counts;
         auto core = make_core(options, 0, memory, counts);
@@ -53,7 +56,6 @@ TEST_CASE("core models: every one runs on any memory system") {
         core->before_access(*load);
         core->load(*load, 0, 8);
         core->end_block();
-        CAPTURE(pipeline);
         CHECK(counts.stalls[size_t(Stall::Memory)] == FlatMemory::kLatency);
         CHECK(core->cycles() == core->stall_sum());
     }

@@ -1,0 +1,278 @@
+#include "core_models/out_of_order/out_of_order_core.h"
+
+#include "core/branch_predictor.h"
+#include "isa/insn.h"
+
+#include <algorithm>
+
+namespace lockcross {
+
+namespace {
+
+enum AtomicStart : uint32_t { kAtOnce, kOldest, kDrained };
+
+bool is_full_fence(Fence kind) {
+    return kind == Fence::Mfence || kind == Fence::Hwsync || kind == Fence::Dmb ||
+           kind == Fence::Dsb;
+}
+
+// Behind these nothing executes before they are done.
+bool serializes(Fence kind) {
+    return kind == Fence::Isync || kind == Fence::Isb || kind == Fence::Dsb ||
+           kind == Fence::Lfence;
+}
+
+bool orders_loads(Fence kind) {
+    return is_full_fence(kind) || kind == Fence::Lwsync || kind == Fence::DmbLd;
+}
+
+} // namespace
+
+OutOfOrderCore::OutOfOrderCore(const Options &options, uint32_t id, Memory &memory, Counts &counts)
+    : Core(options, id, memory, counts), window_(options), stores_(options.store_buffer) {}
+
+void OutOfOrderCore::start_at(Cycle cycle) {
+    start_ = clock_ = cycle;
+    window_.start_at(cycle);
+}
+
+void OutOfOrderCore::begin_block(const Block &next) {
+    if (block_) {
+        const Block &last = *block_;
+        end_block();
+        resolve_branch(last, next);
+    }
+    block_ = &next;
+    next_op_ = 0;
+    counts_.instructions += next.instructions;
+}
+
+void OutOfOrderCore::end_block() {
+    run_to(block_->ops.size());
+    block_ = nullptr;
+}
+
+void OutOfOrderCore::resolve_branch(const Block &last, const Block &next) {
+    if (last.branch == Branch::None)
+        return;
+    bool taken = next.pc != last.fallthrough;
+    if (!predictor_.predicted(last.branch, last.branch_pc, last.fallthrough, next.pc)) {
+        window_.refetch(done_);
+        front_wait_ = Stall::Mispredict;
+    } else if (taken) {
+        window_.redirect();
+    }
+}
+
+void OutOfOrderCore::run_to(size_t end) {
+    while (next_op_ < end) {
+        const MicroOp &op = current();
+        Cycle ready = accessing_ ? access_at_ : enter();
+        accessing_ = false;
+        switch (op.unit) {
+        case Unit::Simple:
+            finish(window_.issue(Port::Simple, ready) + options_.lat_alu);
+            break;
+        case Unit::Multiply:
+            finish(window_.issue(Port::Multiply, ready) + options_.lat_mul);
+            break;
+        case Unit::Divide:
+            finish(window_.issue(Port::Multiply, ready) + options_.lat_div);
+            break;
+        case Unit::Memory: // QEMU reported no access for it
+            finish(window_.issue(Port::Load, ready) + options_.lat_l1);
+            break;
+        case Unit::None:
+            finish(ready);
+            break;
+        }
+    }
+}
+
+Cycle OutOfOrderCore::enter(Cycle earliest) {
+    return std::max(window_.enter(current(), earliest), execute_after_);
+}
+
+void OutOfOrderCore::finish(Cycle done) {
+    done_ = done;
+    Cycle entered = window_.entered();
+    Cycle retired = window_.finish(current(), done);
+    if (retired >= clock_) {
+        Cycle gap = retired - clock_;
+        Cycle late = std::min(gap, entered > clock_ ? entered - clock_ : 0);
+        count(front_wait_, late);
+        gap -= late;
+        for (const Wait &known : known_waits_) {
+            Cycle part = std::min(gap, known.cycles);
+            count(known.cause, part);
+            gap -= part;
+        }
+        count(Stall::Dependence, gap);
+        count(Stall::Issue, 1);
+        clock_ = retired + 1;
+    }
+    known_waits_.clear();
+    front_wait_ = Stall::Fetch;
+    next_op_++;
+}
+
+// What an access waits for before it competes for its line. An atomic competes when it starts.
+void OutOfOrderCore::before_access(const TimedInsn &insn) {
+    if (accessing_)
+        return;
+    size_t op = next_op_;
+    while (op < insn.end_op && block_->ops[op].unit != Unit::Memory)
+        op++;
+    if (op == insn.end_op)
+        return; // part of the access before
+    run_to(op);
+    Cycle ready = std::max(enter(), loads_after_);
+    if (insn.is_atomic()) {
+        ready = std::max(ready, last_atomic_);
+        if (options_.atomic_start >= kOldest)
+            ready = std::max(ready, window_.oldest());
+        atomic_ready_ = ready;
+        Cycle free =
+            options_.atomic_start == kDrained || insn.release ? stores_.drained_at(ready) : ready;
+        note_wait(Stall::Drain, free - ready);
+        ready = free;
+    } else if (insn.acquire) {
+        ready = stores_.releases_drained_at(ready);
+    }
+    access_at_ = ready;
+    accessing_ = true;
+}
+
+Cycle OutOfOrderCore::latency_behind_load(const TimedInsn &insn) const {
+    if (!insn.load_op)
+        return 0;
+    return insn.latency == Latency::Mul   ? options_.lat_mul
+           : insn.latency == Latency::Div ? options_.lat_div
+                                          : options_.lat_alu;
+}
+
+Cycle OutOfOrderCore::read(LineId first, LineId last, Cycle from) {
+    Cycle latest = from;
+    for (LineId line = first; line <= last; line++) {
+        AccessDelay delay = memory_.read(id_, line, from);
+        note_wait(delay);
+        latest = std::max(latest, from + delay.total());
+    }
+    return latest + options_.lat_l1;
+}
+
+void OutOfOrderCore::load(const TimedInsn &insn, uint64_t address, uint32_t size) {
+    LineId first = line_of(address), last = line_of(address + size - 1);
+    before_access(insn);
+    if (!accessing_) {
+        memory_.read(id_, first, access_at_);
+        return;
+    }
+    Cycle start = window_.issue(Port::Load, access_at_);
+    const StoreQueue::Store *older = stores_.find(address, size, start);
+    Cycle data;
+    if (!older) {
+        data = read(first, last, start);
+    } else if (older->address <= address && address + size <= older->address + older->size) {
+        bool exact = older->address == address && older->size == size;
+        data = std::max(start, older->data) +
+               (exact ? options_.lat_forward : options_.lat_forward_part);
+    } else {
+        Cycle from = std::max(start, older->drained) + options_.forward_fail;
+        note_wait(Stall::Forward, from - start);
+        data = read(first, last, from);
+    }
+    if (insn.acquire)
+        loads_after_ = std::max(loads_after_, data);
+    accessing_ = false;
+    finish(data + latency_behind_load(insn));
+}
+
+void OutOfOrderCore::store(const TimedInsn &insn, uint64_t address, uint32_t size) {
+    before_access(insn);
+    if (accessing_) {
+        Cycle data = window_.issue(Port::Store, access_at_);
+        Cycle free = stores_.free_at();
+        note_wait(Stall::StoreBuffer, free > data ? free - data : 0);
+        accessing_ = false;
+        finish(std::max(data, free));
+    }
+    put_into_queue(insn, address, size, done_);
+}
+
+void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uint32_t size,
+                                    Cycle data) {
+    LineId first = line_of(address), last = line_of(address + size - 1);
+    for (LineId line = first; line <= last; line++) {
+        bool owned = memory_.is_exclusive(id_, line);
+        Cycle start = stores_.drain_start(window_.oldest(), owned);
+        AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Store);
+        Cycle latency = delay.total() + options_.lat_drain;
+        Cycle drained = stores_.push({address, size, data, 0, insn.release}, start, latency);
+        memory_.write_in_flight_until(id_, line, drained);
+    }
+}
+
+void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
+                            uint32_t latency) {
+    before_access(insn);
+    Cycle start = window_.issue(Port::Load, access_at_);
+    if (const StoreQueue::Store *older = stores_.find(address, size, atomic_ready_)) {
+        Cycle from = std::max(start, older->drained + options_.forward_fail);
+        note_wait(Stall::Drain, from - start);
+        start = from;
+    }
+    LineId line = line_of(address);
+    AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Atomic);
+    note_wait(delay);
+    note_wait(Stall::Atomic, latency + options_.lat_l1);
+    Cycle done = start + delay.total() + options_.lat_l1 + latency;
+    memory_.write_in_flight_until(id_, line, done);
+    last_atomic_ = done;
+    stores_.order_after(done);
+    if (!options_.atomic_loads_pass)
+        loads_after_ = std::max(loads_after_, done);
+    accessing_ = false;
+    finish(done);
+}
+
+void OutOfOrderCore::fail_conditional(const TimedInsn &insn) {
+    before_access(insn);
+    note_wait(Stall::Atomic, options_.cas_failure);
+    accessing_ = false;
+    finish(std::max(access_at_, window_.oldest()) + options_.cas_failure);
+}
+
+Cycle OutOfOrderCore::run_alone(const TimedInsn &insn, Cycle earliest, Stall cause, Cycle cycles) {
+    run_to(insn.first_op);
+    Cycle ready = std::max(enter(), window_.oldest());
+    Cycle start = std::max(ready, earliest);
+    note_wait(Stall::Drain, start - ready);
+    note_wait(cause, cycles);
+    finish(start + cycles);
+    return done_;
+}
+
+void OutOfOrderCore::wait_for_fence(const TimedInsn &insn, Cycle latency) {
+    run_to(insn.first_op);
+    Fence kind = insn.fence;
+    if (!is_full_fence(kind) && !serializes(kind)) { // they only order
+        Cycle done = enter() + latency;
+        if (orders_loads(kind))
+            loads_after_ = std::max(loads_after_, window_.oldest());
+        note_wait(Stall::Fence, latency);
+        finish(done);
+        return;
+    }
+    Cycle drained = is_full_fence(kind) ? stores_.drained_at(window_.oldest()) : 0;
+    Cycle done = run_alone(insn, drained, Stall::Fence, latency);
+    loads_after_ = std::max(loads_after_, done);
+    if (serializes(kind) || options_.fence_serializes)
+        execute_after_ = std::max(execute_after_, done);
+}
+
+void OutOfOrderCore::wait_for_charge(const TimedInsn &insn, Cycle cycles) {
+    execute_after_ = std::max(execute_after_, run_alone(insn, 0, Stall::Charge, cycles));
+}
+
+} // namespace lockcross

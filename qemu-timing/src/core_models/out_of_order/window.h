@@ -1,0 +1,81 @@
+// The instruction window of an out-of-order core: micro-operations enter it in order, execute when
+// their operands and a port are there, and retire in order.
+//
+// Clock: as in the other core models, micro-operations come one after another, and the cycles of
+// each follow from those of the ones before; nothing is simulated cycle by cycle. An older
+// micro-operation takes its port first, so where two want one, the older one has it.
+#pragma once
+
+#include "base/counts.h"
+#include "base/options.h"
+#include "isa/micro_ops.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lockcross {
+
+// What executes micro-operations: so many a cycle of each kind.
+enum class Port : uint8_t { Simple, Multiply, Load, Store, Count };
+
+class Window {
+  public:
+    explicit Window(const Options &options);
+
+    void start_at(Cycle cycle);
+
+    // The next micro-operation is fetched and enters the window, not before `earliest`. Returns the
+    // first cycle in which it can execute as far as its operands go.
+    Cycle enter(const MicroOp &op, Cycle earliest);
+    // Takes the first free port of that kind from `earliest` on; returns its cycle.
+    Cycle issue(Port port, Cycle earliest);
+    // The micro-operation that entered last has its result at `done`. Returns when it retires.
+    Cycle finish(const MicroOp &op, Cycle done);
+
+    // Fetch goes on elsewhere: after a predicted taken branch; after one that was mispredicted and
+    // executed at `resolved`.
+    void redirect();
+    void refetch(Cycle resolved);
+
+    // When the micro-operation that entered last is the oldest one.
+    Cycle oldest() const { return retired_at_; }
+    // When it entered.
+    Cycle entered() const { return entered_.cycle(); }
+
+  private:
+    static constexpr size_t kRegisters = 64;
+    static constexpr size_t kPortCycles = 4096; // for which ports are booked
+    // Slots of a stage: so many a cycle, taken in order.
+    class InOrder {
+      public:
+        Cycle take(Cycle earliest, uint32_t width);
+        void close() { used_ = UINT32_MAX; } // no more in this cycle
+        Cycle cycle() const { return cycle_; }
+        void start_at(Cycle cycle) { cycle_ = cycle, used_ = 0; }
+
+      private:
+        Cycle cycle_ = 0;
+        uint32_t used_ = 0;
+    };
+    struct Booking {
+        Cycle cycle = 0;
+        std::array<uint8_t, size_t(Port::Count)> used{};
+    };
+
+    uint32_t ports(Port port) const;
+    Cycle &slot(std::vector<Cycle> &ring) { return ring[number_ % ring.size()]; }
+
+    const Options &options_;
+    InOrder fetched_, entered_, retired_;
+    Cycle fetch_from_ = 0;         // no fetch before
+    Cycle retired_at_ = 0;         // when the last one that finished retired
+    uint64_t number_ = 0;          // of micro-operations that entered before the last one
+    std::vector<Cycle> rob_;       // when the last entries retired: then theirs are free
+    std::vector<Cycle> scheduler_; // when they had their operands
+    std::vector<Booking> bookings_;
+    std::array<Cycle, kRegisters> ready_{}; // of each register: when its value is there
+};
+
+} // namespace lockcross

@@ -1,0 +1,249 @@
+#include "base/counts.h"
+#include "base/options.h"
+#include "base/registers.h"
+#include "core/block.h"
+#include "core_models/out_of_order/out_of_order_core.h"
+#include "isa/insn.h"
+#include "memory/cache_hierarchy.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <doctest/doctest.h>
+#include <memory>
+#include <utility>
+#include <vector>
+
+using namespace lockcross;
+
+namespace {
+
+// Wide enough that only what a test is about takes time.
+Options wide() {
+    Options options;
+    options.out_of_order = options.warm = 1;
+    options.width = options.fetch_width = options.retire_width = 8;
+    options.alu_ports = options.load_ports = options.store_ports = 8;
+    options.front_end = 4;
+    options.lat_l1 = 5;
+    options.lat_forward = 4;
+    options.lat_forward_part = 6;
+    options.forward_fail = 11;
+    options.lat_drain = 2;
+    options.cas_success = 15;
+    options.fence_mfence = 30;
+    options.taken_branch = 1;
+    options.mispredict = 7;
+    return options;
+}
+
+// One core that runs one instruction after another; each block is one instruction.
+struct Bench {
+    Options options;
+    std::vector<Counts> counts{1};
+    CacheHierarchy memory;
+    OutOfOrderCore core;
+    std::deque<std::unique_ptr<Block>> blocks;
+    uint64_t pc = 0x1000;
+
+    explicit Bench(Options o = wide())
+        : options(o), memory(options, 64, counts), core(options, 0, memory, counts[0]) {
+        core.start_at(100);
+    }
+
+    const TimedInsn *begin(const Insn &insn) {
+        BlockBuilder builder(options, pc);
+        const TimedInsn *timed = builder.add(insn, pc, 4);
+        pc += 4;
+        blocks.push_back(builder.finish());
+        core.begin_block(*blocks.back());
+        return timed;
+    }
+    void load(uint64_t address, uint32_t size, Insn insn) {
+        const TimedInsn *timed = begin(insn);
+        core.before_access(*timed);
+        core.load(*timed, address, size);
+    }
+    void store(uint64_t address, uint32_t size, Insn insn) {
+        const TimedInsn *timed = begin(insn);
+        core.before_access(*timed);
+        core.store(*timed, address, size);
+    }
+    void cas(uint64_t address, Insn insn) {
+        const TimedInsn *timed = begin(insn);
+        core.before_access(*timed);
+        core.cas(*timed, address, 4, true);
+    }
+    void fence(Fence kind) {
+        Insn insn = with(Effect::Fence);
+        insn.fence = kind;
+        core.fence(*begin(insn));
+    }
+    // An addition to a register, which waits for the one before.
+    void add(unsigned reg) {
+        Insn insn;
+        insn.reads = insn.writes = register_bit(reg);
+        begin(insn);
+    }
+    static Insn with(Effect effect, int reads = -1, int writes = -1) {
+        Insn insn;
+        insn.effect = effect;
+        if (effect == Effect::Memory)
+            insn.latency = Latency::Load;
+        if (reads >= 0)
+            insn.reads = register_bit(unsigned(reads));
+        if (writes >= 0)
+            insn.writes = register_bit(unsigned(writes));
+        return insn;
+    }
+    Cycle cycles() {
+        core.end_block();
+        CHECK(core.cycles() == core.stall_sum());
+        return core.cycles();
+    }
+    uint64_t stalled(Stall cause) const { return counts[0].stalls[size_t(cause)]; }
+};
+
+Insn memory(int reads = -1, int writes = -1) { return Bench::with(Effect::Memory, reads, writes); }
+
+// The cycles of so many more of something, once the window is full of it.
+template <typename Work> Cycle cost_of(Options options, int count, Work work) {
+    Bench few(options), many(options);
+    for (int i = 0; i < 2000; i++)
+        work(few, i);
+    for (int i = 0; i < 2000 + count; i++)
+        work(many, i);
+    return many.cycles() - few.cycles();
+}
+
+} // namespace
+
+TEST_CASE("out of order: independent work goes as wide as the core, dependent work one by one") {
+    CHECK(cost_of(wide(), 800, [](Bench &b, int i) { b.add(unsigned(i % 16)); }) == 100);
+    CHECK(cost_of(wide(), 800, [](Bench &b, int) { b.add(3); }) == 800);
+    Options narrow = wide();
+    narrow.alu_ports = 2;
+    CHECK(cost_of(narrow, 800, [](Bench &b, int i) { b.add(unsigned(i % 16)); }) == 400);
+}
+
+TEST_CASE("out of order: a chain of loads waits for each, others overlap") {
+    auto chained = [](Bench &b, int) { b.load(0, 8, memory(3, 3)); };
+    auto apart = [](Bench &b, int) { b.load(0, 8, memory(-1, 3)); };
+    CHECK(cost_of(wide(), 100, chained) == 500);
+    CHECK(cost_of(wide(), 800, apart) == 100);
+}
+
+TEST_CASE("out of order: a load takes its value from an older store, by fit") {
+    auto through = [](uint64_t address, uint32_t stored, uint32_t loaded) {
+        return [=](Bench &b, int) {
+            b.store(address, stored, memory(3));
+            b.load(0, loaded, memory(-1, 3));
+        };
+    };
+    // A store executes when its data are there, and the load behind it takes its own time.
+    CHECK(cost_of(wide(), 100, through(0, 8, 8)) == 400);
+    CHECK(cost_of(wide(), 100, through(0, 8, 4)) == 600);
+    // Retirement, drain (one cycle to begin, two to be seen), penalty, the load itself.
+    CHECK(cost_of(wide(), 100, through(0, 4, 8)) == 100 * (1 + 2 + 11 + 5));
+}
+
+TEST_CASE("out of order: atomics follow each other, and hide what may pass them") {
+    auto cas = [](Bench &b, int) { b.cas(0, Bench::with(Effect::Cas)); };
+    auto beside = [&](Bench &b, int i) {
+        cas(b, i);
+        for (unsigned reg = 0; reg < 4; reg++)
+            b.load(8, 8, memory(-1, int(reg)));
+        b.load(8, 8, memory(3, 3));
+    };
+    Options options = wide();
+    Cycle alone = cost_of(options, 100, cas);
+    CHECK(alone >= 2000);
+    CHECK(cost_of(options, 100, beside) > alone + 500);
+    options.atomic_loads_pass = 1;
+    CHECK(cost_of(options, 100, beside) == alone);
+}
+
+TEST_CASE("out of order: an atomic on what was just stored waits for the store, and a penalty") {
+    auto release = [](uint64_t address) {
+        return [=](Bench &b, int) {
+            b.cas(0, Bench::with(Effect::Cas));
+            b.store(address, 4, memory());
+        };
+    };
+    Cycle elsewhere = cost_of(wide(), 100, release(8));
+    CHECK(cost_of(wide(), 100, release(0)) == elsewhere + 100 * wide().forward_fail);
+}
+
+TEST_CASE("out of order: a full fence waits for the drain, and may hold up all that follows") {
+    auto fenced = [](Bench &b, int) {
+        b.fence(Fence::Mfence);
+        for (int i = 0; i < 20; i++)
+            b.add(3);
+    };
+    Options options = wide();
+    Cycle passing = cost_of(options, 50, fenced);
+    options.fence_serializes = 1;
+    CHECK(cost_of(options, 50, fenced) >= passing + 50 * 15);
+    auto stored = [](Bench &b, int) {
+        b.store(0, 8, memory());
+        b.fence(Fence::Mfence);
+    };
+    auto bare = [](Bench &b, int) { b.fence(Fence::Mfence); };
+    CHECK(cost_of(wide(), 50, stored) > cost_of(wide(), 50, bare));
+}
+
+TEST_CASE("out of order: the reorder buffer bounds what a miss hides") {
+    auto miss = [](Bench &b, int i) {
+        b.load(uint64_t(i % 2) * 64, 8, memory(3, 3)); // a chain of loads
+        for (int n = 0; n < 15; n++)
+            b.add(unsigned(8 + n % 8));
+    };
+    Options small = wide();
+    small.rob = 8;
+    CHECK(cost_of(small, 100, miss) > cost_of(wide(), 100, miss));
+}
+
+TEST_CASE("out of order: a misprediction is paid when the branch has executed") {
+    Options options = wide();
+    auto run = [&](bool late) {
+        Bench bench(options);
+        for (int i = 0; i < 200; i++) {
+            bench.add(1);
+            if (late) {
+                for (int n = 0; n < 10; n++)
+                    bench.add(2);
+            }
+            Insn branch;
+            branch.branch = Branch::Indirect;
+            branch.reads = register_bit(late ? 2 : 1);
+            bench.begin(branch);
+            bench.pc = 0x8000 + uint64_t(i) * 0x100; // never where it went before
+        }
+        bench.cycles();
+        CHECK(bench.stalled(Stall::Mispredict) > 0);
+        return bench.core.cycles();
+    };
+    // Fetch of the right path, and its way to the window, for each.
+    CHECK(run(false) >= 200 * (options.mispredict + options.front_end));
+    CHECK(run(true) >= run(false) + 200 * 9);
+}
+
+TEST_CASE("out of order: causes add up to the cycles whatever runs") {
+    Bench bench;
+    for (int i = 0; i < 300; i++) {
+        bench.store(uint64_t(i % 3) * 4, 4, memory(2));
+        bench.load(uint64_t(i % 2) * 64, 8, memory(2, 2));
+        if (i % 5 == 0)
+            bench.cas(0, Bench::with(Effect::Cas));
+        if (i % 7 == 0)
+            bench.fence(i % 2 ? Fence::Mfence : Fence::Lfence);
+        Insn charge = Bench::with(Effect::Charge);
+        charge.charge = Charge::Park;
+        if (i % 50 == 0)
+            bench.core.charge(*bench.begin(charge));
+    }
+    bench.cycles();
+    CHECK(bench.stalled(Stall::Fence) > 0);
+    CHECK(bench.stalled(Stall::Atomic) > 0);
+    CHECK(bench.stalled(Stall::Charge) > 0);
+}
