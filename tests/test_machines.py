@@ -82,18 +82,29 @@ def test_an_atomic_costs_its_access_at_least() -> None:
     assert "latency.x86_64.cas_failure: 1 is less than memory.lat_l1, 3" in said
 
 
-def test_a_machine_has_the_bounds_of_the_engine() -> None:
+def test_only_a_core_out_of_order_is_wide() -> None:
+    line = next(text for text in description().splitlines() if text.startswith("width"))
+    said = complaint(line, 'width = { value = 3, source = "x" }')
+    assert "core.width: 3: a core without a table out_of_order has 2 at most" in said
+    assert load_machine("redwood_cove").figures("x86_64")["out_of_order"].number == 1
+    assert "out_of_order" not in load_machine("generic").figures("x86_64")
+
+
+@pytest.mark.parametrize("name", ["generic", "redwood_cove"])
+def test_a_machine_has_the_bounds_of_the_engine(name: str) -> None:
     source = (ENGINE_SOURCES / "base" / "options.cc").read_text()
     specs = re.findall(r'\{"(\w+)", &O::\w+, \d+, (\d+), (\w+(?: << \d+)?),\s+"', source)
     names = {"kMaxLatency": MAX_LATENCY, "UINT32_MAX": 2**32 - 1}
     bounds = {name: (int(low), names.get(high) or eval(high)) for name, low, high in specs}
-    tables = tomllib.loads(description("generic"))
+    tables = tomllib.loads(description(name))
     isa, charges = tables["latency"]["x86_64"], tables["charges"]
     options = {
-        name: (tables[table], name) for table in ("core", "memory") for name in tables[table]
+        key: (tables[table], key)
+        for table in ("core", "memory", "out_of_order")
+        for key in tables.get(table, {})
     }
-    options |= {name: (isa, name) for name in isa}
-    options |= {f"charge_{name}": (charges, name) for name in charges}
+    options |= {key: (isa, key) for key in isa}
+    options |= {f"charge_{key}": (charges, key) for key in charges}
     assert options.keys() <= bounds.keys()
     for option, (table, key) in options.items():
         before = table[key]
@@ -102,7 +113,7 @@ def test_a_machine_has_the_bounds_of_the_engine() -> None:
             with pytest.raises(ValidationError, match=rf"\b{key}\n|\b{key}\.assumption"):
                 Machine.model_validate(tables)
         table[key] = before
-    assert Machine.model_validate(tables) == load_machine("generic")
+    assert Machine.model_validate(tables) == load_machine(name)
 
 
 def test_an_unknown_machine_lists_the_known_ones() -> None:

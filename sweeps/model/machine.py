@@ -107,8 +107,10 @@ class OutOfOrder(Document):
     forward_fail: Short
     lat_drain: Short
     atomic_start: Annotated[Figure, _within(0, 2)]
+    atomic_tail: Short
     atomic_loads_pass: Switch
     fence_serializes: Switch
+    lat_pause: Short
 
 
 class Memory(Document):

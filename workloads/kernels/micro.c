@@ -17,6 +17,7 @@
  *   adds, loads        chains through the whole loop, of 24 additions or 5 loads a turn; cas_adds,
  *                      cas_loads, fence_adds and fence_loads the same behind a CAS or the full
  *                      fence, cas_once the CAS without them: so it shows what passes it
+ *   cas_store, cas_reload    a CAS, and behind it a store to another line, or a load of its word
  *   pause              what a thread does that spins
  * More than 1024 KiB are there in programs for the host only. */
 #define WORKLOAD_micro
@@ -268,6 +269,12 @@ static void run_overlap(lock_thread_t *self, uint32_t iterations) {
         break;
     case WORD_cas_loads:
         LOOP(DO_CAS; DO_LOADS);
+        break;
+    case WORD_cas_store:
+        LOOP(DO_CAS; store_rlx_u32(&apart[0].value, i));
+        break;
+    case WORD_cas_reload:
+        LOOP(DO_CAS; (void)load_rlx_u32(&word.value));
         break;
     case WORD_fence_adds:
         LOOP(ORDER(FENCE_0); DO_ADDS);

@@ -137,12 +137,17 @@ const std::vector<OptionSpec> &option_specs() {
         {"lat_forward_part", &O::lat_forward_part, 5, 0, 1000,
          "cycles of a load of a part of what an older store wrote"},
         {"forward_fail", &O::forward_fail, 10, 0, 1000,
-         "cycles added to a load that an older store covers in part, and to an atomic on what an "
-         "older store wrote, after that has drained"},
+         "cycles added to a load that an older store covers in part, after that has drained"},
         {"lat_drain", &O::lat_drain, 1, 0, 1000,
          "cycles of a store from its access to a line that the core owns until all see it"},
+        {"lat_pause", &O::lat_pause, 0, 0, 1000,
+         "cycles that x86's pause holds up all that follows; 0: it does nothing"},
         {"atomic_start", &O::atomic_start, 2, 0, 2,
          "0: an atomic starts at once; 1: when it is the oldest; 2: and all stores have drained"},
+        {"atomic_tail", &O::atomic_tail, 0, 0, 1000,
+         "cycles from an atomic's end until a store behind it, or a load of what it wrote, can "
+         "have "
+         "the cache; another atomic need not wait for them"},
         {"atomic_loads_pass", &O::atomic_loads_pass, 0, 0, 1,
          "1: loads behind an atomic may execute before its end"},
         {"fence_serializes", &O::fence_serializes, 0, 0, 1,

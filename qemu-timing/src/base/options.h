@@ -15,8 +15,8 @@ struct Options {
         blocking, fetch_bytes, pipeline, micro_operations;
     uint32_t out_of_order, fetch_width, front_end, rob, scheduler, retire_width;
     uint32_t alu_ports, load_ports, store_ports, lat_forward, lat_forward_part, forward_fail,
-        lat_drain;
-    uint32_t atomic_start, atomic_loads_pass, fence_serializes;
+        lat_drain, lat_pause;
+    uint32_t atomic_start, atomic_tail, atomic_loads_pass, fence_serializes;
     uint32_t line, l1_size, l1_ways, lat_l1, l2_size, l2_ways, lat_l2, lat_memory;
     uint32_t lat_dirty, lat_upgrade, lat_invalidate, store_buffer, warm;
     uint32_t cas_success, cas_failure, rmw;

@@ -27,6 +27,7 @@ MicroOp whole(const Insn &insn) {
     op.writes = insn.writes | insn.address_writes;
     op.unit = unit_of(insn);
     op.fence = insn.effect == Effect::Fence;
+    op.pause = insn.pause;
     return op;
 }
 

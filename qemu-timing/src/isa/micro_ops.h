@@ -18,6 +18,7 @@ struct MicroOp {
     bool first = false;   // of its instruction
     uint64_t address = 0; // of its instruction
     uint32_t size = 0;    // of its instruction, bytes
+    bool pause = false;   // x86's hint in a spin loop
     bool fence = false; // a fence instruction, or one of the two fences of a locked x86 instruction
 };
 

@@ -71,6 +71,11 @@ void OutOfOrderCore::run_to(size_t end) {
         accessing_ = false;
         switch (op.unit) {
         case Unit::Simple:
+            if (op.pause && options_.lat_pause) {
+                execute_after_ = std::max(ready, window_.oldest()) + options_.lat_pause;
+                finish(execute_after_);
+                break;
+            }
             finish(window_.issue(Port::Simple, ready) + options_.lat_alu);
             break;
         case Unit::Multiply:
@@ -131,7 +136,6 @@ void OutOfOrderCore::before_access(const TimedInsn &insn) {
         ready = std::max(ready, last_atomic_);
         if (options_.atomic_start >= kOldest)
             ready = std::max(ready, window_.oldest());
-        atomic_ready_ = ready;
         Cycle free =
             options_.atomic_start == kDrained || insn.release ? stores_.drained_at(ready) : ready;
         note_wait(Stall::Drain, free - ready);
@@ -169,11 +173,15 @@ void OutOfOrderCore::load(const TimedInsn &insn, uint64_t address, uint32_t size
         return;
     }
     Cycle start = window_.issue(Port::Load, access_at_);
+    if (start < written_.drained && written_.overlaps(address, size)) {
+        note_wait(Stall::Atomic, written_.drained - start);
+        start = written_.drained;
+    }
     const StoreQueue::Store *older = stores_.find(address, size, start);
     Cycle data;
     if (!older) {
         data = read(first, last, start);
-    } else if (older->address <= address && address + size <= older->address + older->size) {
+    } else if (older->covers(address, size)) {
         bool exact = older->address == address && older->size == size;
         data = std::max(start, older->data) +
                (exact ? options_.lat_forward : options_.lat_forward_part);
@@ -217,10 +225,9 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
                             uint32_t latency) {
     before_access(insn);
     Cycle start = window_.issue(Port::Load, access_at_);
-    if (const StoreQueue::Store *older = stores_.find(address, size, atomic_ready_)) {
-        Cycle from = std::max(start, older->drained + options_.forward_fail);
-        note_wait(Stall::Drain, from - start);
-        start = from;
+    if (const StoreQueue::Store *older = stores_.find(address, size, start)) {
+        note_wait(Stall::Drain, older->drained - start);
+        start = older->drained;
     }
     LineId line = line_of(address);
     AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Atomic);
@@ -229,7 +236,8 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
     Cycle done = start + delay.total() + options_.lat_l1 + latency;
     memory_.write_in_flight_until(id_, line, done);
     last_atomic_ = done;
-    stores_.order_after(done);
+    written_ = {address, size, done, done + options_.atomic_tail, false};
+    stores_.order_after(written_.drained);
     if (!options_.atomic_loads_pass)
         loads_after_ = std::max(loads_after_, done);
     accessing_ = false;

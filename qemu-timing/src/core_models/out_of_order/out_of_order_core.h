@@ -2,7 +2,8 @@
 // - A load executes when its address is there, whatever older stores wait for; one that overlaps an
 //   older store takes its value from it: after `lat_forward` if it loads just what was stored,
 //   after `lat_forward_part` if it loads a part of that; else it waits until the store has drained
-//   and `forward_fail` cycles more, as an atomic does in each of these cases.
+//   and `forward_fail` cycles more. A load of what an atomic wrote waits for its end and
+//   `atomic_tail`, and so do stores behind it, but not another atomic.
 // - Stores retire in order, and then drain in order.
 // - An atomic starts as `atomic_start` says; loads behind it wait for its end unless
 //   `atomic_loads_pass`. Two atomics never overlap, and stores behind one drain after it.
@@ -78,14 +79,14 @@ class OutOfOrderCore final : public Core {
 
     Window window_;
     StoreQueue stores_;
-    size_t next_op_ = 0;      // of the block
-    bool accessing_ = false;  // that is an access that has entered the window
-    Cycle access_at_ = 0;     // when it competes for its line
-    Cycle loads_after_ = 0;   // no load before: an atomic, an acquire or a fence
-    Cycle execute_after_ = 0; // nothing at all before
-    Cycle atomic_ready_ = 0;  // when the current atomic would start but for the drain
-    Cycle last_atomic_ = 0;   // when it was done
-    Cycle done_ = 0;          // when the last micro-operation had its result
+    size_t next_op_ = 0;          // of the block
+    bool accessing_ = false;      // that is an access that has entered the window
+    Cycle access_at_ = 0;         // when it competes for its line
+    Cycle loads_after_ = 0;       // no load before: an atomic, an acquire or a fence
+    Cycle execute_after_ = 0;     // nothing at all before
+    StoreQueue::Store written_{}; // by the last atomic
+    Cycle last_atomic_ = 0;       // when it was done
+    Cycle done_ = 0;              // when the last micro-operation had its result
     struct Wait {
         Stall cause;
         Cycle cycles;

@@ -21,6 +21,13 @@ class StoreQueue {
         Cycle data;    // when its value is there
         Cycle drained; // when the cache holds it
         bool release;  // a later acquire load must not pass it
+
+        bool overlaps(uint64_t other, uint32_t bytes) const {
+            return address < other + bytes && other < address + size;
+        }
+        bool covers(uint64_t other, uint32_t bytes) const {
+            return address <= other && other + bytes <= address + size;
+        }
     };
 
     // When the next store has an entry.
@@ -45,7 +52,7 @@ class StoreQueue {
         return last_drained_;
     }
 
-    // No store after this one drains before then.
+    // No store after this one begins to drain before then.
     void order_after(Cycle cycle) { ordered_ = std::max(ordered_, cycle); }
 
     // The youngest store that overlaps and has not drained at `now`; null if there is none.
@@ -53,7 +60,7 @@ class StoreQueue {
         for (auto store = stores_.rbegin(); store != stores_.rend(); ++store) {
             if (store->drained <= now)
                 return nullptr; // they drain in order
-            if (store->address < address + size && address < store->address + store->size)
+            if (store->overlaps(address, size))
                 return &*store;
         }
         return nullptr;

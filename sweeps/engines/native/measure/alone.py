@@ -157,6 +157,17 @@ def hidden_share(alone: Estimate, work: Estimate, both: Estimate) -> tuple[float
     return min(1.0, max(0.0, share)), (alone.iqr + work.iqr + both.iqr) / shorter
 
 
+def behind_atomics(times: Times) -> Iterator[tuple[str, Finding]]:
+    """What a store, or a load of its word, behind a CAS adds to the next CAS."""
+    once = times(Loop("cas_once"))
+    for op, name, what in (
+        ("cas_store", "cas_before_store", "a store to another line"),
+        ("cas_reload", "cas_before_load", "a load of its word"),
+    ):
+        text = f"what {what} behind a CAS adds to a turn of CAS and {what}: throughput"
+        yield name, of_alone(times(Loop(op)).minus(once), text)
+
+
 def passing(times: Times) -> Iterator[tuple[str, Finding]]:
     """How much independent work hides behind a CAS and behind the full fence."""
     fence = ISAS[host_isa()].full_fence.removeprefix("fence_")
@@ -182,4 +193,5 @@ def all_alone(
         "width and branches": front_end,
         "fences": fences,
         "what passes a CAS or a fence": passing,
+        "what follows a CAS": behind_atomics,
     }
