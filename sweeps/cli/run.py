@@ -174,16 +174,11 @@ def run(
 ) -> None:
     """Run one cell and print its metrics. A run with --db is not repeated if it is stored."""
     from results.model.cell import Cell
-    from sweeps.engines import load_engine
-    from sweeps.model.isa import ISAS, host_isa
-    from sweeps.model.machine import isas_of
+    from sweeps.model.isa import ISAS
 
     if events is not None:
         engine = _engine_with_events(engine, db, events)
-    on_host = load_engine(engine).capabilities().host_machines
-    machine = machine or (on_host[0] if on_host else "generic")
-    isa = isa or (host_isa() if on_host else "x86_64")
-    isas_of(machine)  # reports an unknown name before anything else
+    machine, isa = _target(engine, machine, isa)
     cell = Cell(
         engine=engine, machine=machine, isa=isa,
         flavour=flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock=lock,
@@ -196,6 +191,18 @@ def run(
     if events is not None and seeds > 1:
         raise LockcrossError("--events records one run; leave --seeds out")
     _run_cells(cells, db, limits(time_limit, instruction_limit), keep, events)
+
+
+def _target(engine: str, machine: str, isa: str) -> tuple[str, str]:
+    """Machine and ISA, the engine's own where none is given."""
+    from sweeps.engines import load_engine
+    from sweeps.model.isa import host_isa
+    from sweeps.model.machine import isas_of
+
+    on_host = load_engine(engine).capabilities().host_machines
+    machine = machine or (on_host[0] if on_host else "generic")
+    isas_of(machine)  # reports an unknown name before anything else
+    return machine, isa or (host_isa() if on_host else "x86_64")
 
 
 def _run_cells(

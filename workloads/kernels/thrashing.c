@@ -5,7 +5,10 @@
  * deflates when it is not does both `iterations` times.
  *
  * No lock tells whether a thread waits for it, so `hold` has to be long enough for the other thread
- * to give up spinning and wait. The source does not say how it forces contention. */
+ * to give up spinning and wait. The source does not say how it forces contention.
+ *
+ * An iteration begins only after both threads have left the one before: the release of a tasuki
+ * lock enters the object's monitor to wake a contender, and that one may hold it by then. */
 #define WORKLOAD_thrashing
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,27 +22,31 @@
 
 #include "kernels/one_object.h"
 
-/* In iteration i, from 0: 2 i, and 2 i + 1 once the first thread has the lock. */
+/* In iteration i, from 0: 3 i, 3 i + 1 once the first thread has the lock, 3 i + 2 once the second
+ * has released it. */
 static turn_t turn;
 /* Iterations in which the second thread has come to acquire. */
 static turn_t attempts;
 
 static lock_result_t iterate_first(lock_thread_t *self, uint32_t i) {
-    turn_await(&turn, self, 2 * i);
+    turn_await(&turn, self, 3 * i);
     lock_result_t result = lock_acquire(&object.lock, self);
-    turn_pass(&turn, 2 * i + 1);
+    turn_pass(&turn, 3 * i + 1);
     turn_await(&attempts, self, i + 1);
     for (uint64_t k = KEY(hold); k != 0; k--)
         lock_safepoint(self);
     guarded_section(&object, self, 0);
-    return result | lock_release(&object.lock, self);
+    result |= lock_release(&object.lock, self);
+    turn_await(&turn, self, 3 * i + 2);
+    turn_pass(&turn, 3 * i + 3);
+    return result;
 }
 
 static lock_result_t iterate_second(lock_thread_t *self, uint32_t i) {
-    turn_await(&turn, self, 2 * i + 1);
+    turn_await(&turn, self, 3 * i + 1);
     turn_pass(&attempts, i + 1);
     lock_result_t result = guarded_sync(&object, self, 0);
-    turn_pass(&turn, 2 * i + 2);
+    turn_pass(&turn, 3 * i + 2);
     return result;
 }
 

@@ -29,32 +29,14 @@ bool orders_loads(Fence kind) {
 } // namespace
 
 OutOfOrderCore::OutOfOrderCore(const Options &options, uint32_t id, Memory &memory, Counts &counts)
-    : Core(options, id, memory, counts), window_(options), stores_(options.store_buffer) {}
+    : MicroOpCore(options, id, memory, counts), window_(options), stores_(options.store_buffer) {}
 
 void OutOfOrderCore::start_at(Cycle cycle) {
     start_ = clock_ = cycle;
     window_.start_at(cycle);
 }
 
-void OutOfOrderCore::begin_block(const Block &next) {
-    if (block_) {
-        const Block &last = *block_;
-        end_block();
-        resolve_branch(last, next);
-    }
-    block_ = &next;
-    next_op_ = 0;
-    counts_.instructions += next.instructions;
-}
-
-void OutOfOrderCore::end_block() {
-    run_to(block_->ops.size());
-    block_ = nullptr;
-}
-
 void OutOfOrderCore::resolve_branch(const Block &last, const Block &next) {
-    if (last.branch == Branch::None)
-        return;
     bool taken = next.pc != last.fallthrough;
     if (!predictor_.predicted(last.branch, last.branch_pc, last.fallthrough, next.pc)) {
         window_.refetch(done_);
@@ -94,29 +76,14 @@ void OutOfOrderCore::run_to(size_t end) {
     }
 }
 
-Cycle OutOfOrderCore::enter(Cycle earliest) {
-    return std::max(window_.enter(current(), earliest), execute_after_);
-}
+Cycle OutOfOrderCore::enter() { return std::max(window_.enter(current()), execute_after_); }
 
 void OutOfOrderCore::finish(Cycle done) {
     done_ = done;
     Cycle entered = window_.entered();
     Cycle retired = window_.finish(current(), done);
-    if (retired >= clock_) {
-        Cycle gap = retired - clock_;
-        Cycle late = std::min(gap, entered > clock_ ? entered - clock_ : 0);
-        count(front_wait_, late);
-        gap -= late;
-        for (const Wait &known : known_waits_) {
-            Cycle part = std::min(gap, known.cycles);
-            count(known.cause, part);
-            gap -= part;
-        }
-        count(Stall::Dependence, gap);
-        count(Stall::Issue, 1);
-        clock_ = retired + 1;
-    }
-    known_waits_.clear();
+    Cycle late = entered > clock_ ? entered - clock_ : 0;
+    retire(retired, Stall::Dependence, front_wait_, late);
     front_wait_ = Stall::Fetch;
     next_op_++;
 }
@@ -125,12 +92,8 @@ void OutOfOrderCore::finish(Cycle done) {
 void OutOfOrderCore::before_access(const TimedInsn &insn) {
     if (accessing_)
         return;
-    size_t op = next_op_;
-    while (op < insn.end_op && block_->ops[op].unit != Unit::Memory)
-        op++;
-    if (op == insn.end_op)
-        return; // part of the access before
-    run_to(op);
+    if (!run_to_access(insn))
+        return;
     Cycle ready = std::max(enter(), loads_after_);
     if (insn.is_atomic()) {
         ready = std::max(ready, last_atomic_);

@@ -13,14 +13,14 @@
 // - A load that another core's store overtakes is timed with the value that QEMU gave it: the hold
 //   rule (memory/memory.h) lets it wait for that store, as a replay would.
 //
-// Invariant: clock_ is the core's start plus the sum of its stall counters. A cycle in which
+// A cycle in which
 // nothing retires belongs to what kept the oldest micro-operation from retiring.
 #pragma once
 
 #include "base/counts.h"
 #include "base/options.h"
 #include "core/block.h"
-#include "core/core.h"
+#include "core/micro_op_core.h"
 #include "core_models/out_of_order/store_queue.h"
 #include "core_models/out_of_order/window.h"
 #include "isa/micro_ops.h"
@@ -29,18 +29,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace lockcross {
 
-class OutOfOrderCore final : public Core {
+class OutOfOrderCore final : public MicroOpCore {
   public:
     OutOfOrderCore(const Options &options, uint32_t id, Memory &memory, Counts &counts);
 
     void start_at(Cycle cycle) override;
-    void begin_block(const Block &next) override;
-    void end_block() override;
-    Cycle block_end() const override { return clock_; }
     void before_access(const TimedInsn &insn) override;
     Cycle access_cycle(const TimedInsn &) const override { return access_at_; }
     void load(const TimedInsn &insn, uint64_t address, uint32_t size) override;
@@ -52,11 +48,10 @@ class OutOfOrderCore final : public Core {
     void wait_for_fence(const TimedInsn &insn, Cycle latency) override;
     void wait_for_charge(const TimedInsn &insn, Cycle cycles) override;
 
-    const MicroOp &current() const { return block_->ops[next_op_]; }
-    // Runs the block up to its micro-operation number `end`.
-    void run_to(size_t end);
+    void run_to(size_t end) override;
+    void resolve_branch(const Block &last, const Block &next) override;
     // Brings the current micro-operation into the window; returns when it can execute.
-    Cycle enter(Cycle earliest = 0);
+    Cycle enter();
     // The current micro-operation has its result at `done`.
     void finish(Cycle done);
     // Runs a fence or a charge: it begins when it is the oldest, not before `earliest`, and takes
@@ -66,34 +61,17 @@ class OutOfOrderCore final : public Core {
     Cycle latency_behind_load(const TimedInsn &insn) const;
     void put_into_queue(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle data);
     Cycle read(LineId first, LineId last, Cycle from);
-    void resolve_branch(const Block &last, const Block &next);
-
-    void note_wait(Stall cause, Cycle cycles) {
-        if (cycles)
-            known_waits_.push_back({cause, cycles});
-    }
-    void note_wait(const AccessDelay &delay) {
-        note_wait(Stall::Hold, delay.hold);
-        note_wait(delay.cause, delay.latency);
-    }
 
     Window window_;
     StoreQueue stores_;
-    size_t next_op_ = 0;          // of the block
-    bool accessing_ = false;      // that is an access that has entered the window
-    Cycle access_at_ = 0;         // when it competes for its line
-    Cycle loads_after_ = 0;       // no load before: an atomic, an acquire or a fence
-    Cycle execute_after_ = 0;     // nothing at all before
-    StoreQueue::Store written_{}; // by the last atomic
-    Cycle last_atomic_ = 0;       // when it was done
-    Cycle done_ = 0;              // when the last micro-operation had its result
-    struct Wait {
-        Stall cause;
-        Cycle cycles;
-    };
-    std::vector<Wait> known_waits_;   // of the current micro-operation
+    bool accessing_ = false;          // that is an access that has entered the window
+    Cycle access_at_ = 0;             // when it competes for its line
+    Cycle loads_after_ = 0;           // no load before: an atomic, an acquire or a fence
+    Cycle execute_after_ = 0;         // nothing at all before
+    StoreQueue::Store written_{};     // by the last atomic
+    Cycle last_atomic_ = 0;           // when it was done
+    Cycle done_ = 0;                  // when the last micro-operation had its result
     Stall front_wait_ = Stall::Fetch; // why it entered the window so late
-    Cycle clock_ = 0;                 // the cycle after the last retirement
 };
 
 } // namespace lockcross

@@ -1,18 +1,10 @@
 #include "core_models/out_of_order/window.h"
 
+#include "base/registers.h"
+
 #include <algorithm>
-#include <bit>
 
 namespace lockcross {
-
-Cycle Window::InOrder::take(Cycle earliest, uint32_t width) {
-    if (earliest > cycle_ || used_ >= width) {
-        cycle_ = std::max(earliest, cycle_ + 1);
-        used_ = 0;
-    }
-    used_++;
-    return cycle_;
-}
 
 Window::Window(const Options &options)
     : options_(options), rob_(options.rob), scheduler_(options.scheduler), bookings_(kPortCycles) {}
@@ -24,14 +16,12 @@ void Window::start_at(Cycle cycle) {
     retired_.start_at(cycle);
 }
 
-Cycle Window::enter(const MicroOp &op, Cycle earliest) {
+Cycle Window::enter(const MicroOp &op) {
     Cycle fetched = fetched_.take(fetch_from_, options_.fetch_width);
     Cycle room = std::max(slot(rob_), slot(scheduler_));
-    Cycle entered =
-        entered_.take(std::max({fetched + options_.front_end, room, earliest}), options_.width);
+    Cycle entered = entered_.take(std::max(fetched + options_.front_end, room), options_.width);
     Cycle ready = entered + 1;
-    for (RegisterSet left = op.reads; left; left &= left - 1)
-        ready = std::max(ready, ready_[size_t(std::countr_zero(left))]);
+    for_each_register(op.reads, [&](int reg) { ready = std::max(ready, ready_[size_t(reg)]); });
     slot(scheduler_) = ready;
     return ready;
 }
@@ -64,8 +54,7 @@ Cycle Window::issue(Port port, Cycle earliest) {
 }
 
 Cycle Window::finish(const MicroOp &op, Cycle done) {
-    for (RegisterSet left = op.writes; left; left &= left - 1)
-        ready_[size_t(std::countr_zero(left))] = done;
+    for_each_register(op.writes, [&](int reg) { ready_[size_t(reg)] = done; });
     retired_at_ = retired_.take(done, options_.retire_width);
     slot(rob_) = retired_at_;
     number_++;

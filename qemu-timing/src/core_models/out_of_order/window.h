@@ -8,6 +8,7 @@
 
 #include "base/counts.h"
 #include "base/options.h"
+#include "core/slots.h"
 #include "isa/micro_ops.h"
 
 #include <array>
@@ -26,9 +27,9 @@ class Window {
 
     void start_at(Cycle cycle);
 
-    // The next micro-operation is fetched and enters the window, not before `earliest`. Returns the
-    // first cycle in which it can execute as far as its operands go.
-    Cycle enter(const MicroOp &op, Cycle earliest);
+    // The next micro-operation is fetched and enters the window. Returns the first cycle in which
+    // it can execute as far as its operands go.
+    Cycle enter(const MicroOp &op);
     // Takes the first free port of that kind from `earliest` on; returns its cycle.
     Cycle issue(Port port, Cycle earliest);
     // The micro-operation that entered last has its result at `done`. Returns when it retires.
@@ -47,18 +48,6 @@ class Window {
   private:
     static constexpr size_t kRegisters = 64;
     static constexpr size_t kPortCycles = 4096; // for which ports are booked
-    // Slots of a stage: so many a cycle, taken in order.
-    class InOrder {
-      public:
-        Cycle take(Cycle earliest, uint32_t width);
-        void close() { used_ = UINT32_MAX; } // no more in this cycle
-        Cycle cycle() const { return cycle_; }
-        void start_at(Cycle cycle) { cycle_ = cycle, used_ = 0; }
-
-      private:
-        Cycle cycle_ = 0;
-        uint32_t used_ = 0;
-    };
     struct Booking {
         Cycle cycle = 0;
         std::array<uint8_t, size_t(Port::Count)> used{};
@@ -68,7 +57,7 @@ class Window {
     Cycle &slot(std::vector<Cycle> &ring) { return ring[number_ % ring.size()]; }
 
     const Options &options_;
-    InOrder fetched_, entered_, retired_;
+    Slots fetched_, entered_, retired_;
     Cycle fetch_from_ = 0;         // no fetch before
     Cycle retired_at_ = 0;         // when the last one that finished retired
     uint64_t number_ = 0;          // of micro-operations that entered before the last one

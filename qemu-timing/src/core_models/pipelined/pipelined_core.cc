@@ -28,32 +28,14 @@ bool waits_for_drain(const Insn &insn) {
 } // namespace
 
 PipelinedCore::PipelinedCore(const Options &options, uint32_t id, Memory &memory, Counts &counts)
-    : Core(options, id, memory, counts), pipeline_(options) {}
+    : MicroOpCore(options, id, memory, counts), pipeline_(options) {}
 
 void PipelinedCore::start_at(Cycle cycle) {
     start_ = clock_ = cycle;
     pipeline_.start_at(cycle);
 }
 
-void PipelinedCore::begin_block(const Block &next) {
-    if (block_) {
-        const Block &last = *block_;
-        end_block();
-        resolve_branch(last, next);
-    }
-    block_ = &next;
-    next_op_ = 0;
-    counts_.instructions += next.instructions;
-}
-
-void PipelinedCore::end_block() {
-    run_to(block_->ops.size());
-    block_ = nullptr;
-}
-
 void PipelinedCore::resolve_branch(const Block &last, const Block &next) {
-    if (last.branch == Branch::None)
-        return;
     if (pipeline_.refetched())
         predictor_.squashed(last.branch, last.branch_pc);
     bool taken = next.pc != last.fallthrough;
@@ -94,30 +76,15 @@ void PipelinedCore::commit_current(Cycle earliest) {
     const MicroOp *next = next_op_ + 1 < block_->ops.size() ? &current() + 1 : nullptr;
     if (current().unit != Unit::Memory && !(next && next->reads & current().writes))
         last_commit_.seen = cycle + 1;
-    if (cycle >= clock_) {
-        Cycle gap = cycle - clock_;
-        for (const Wait &known : known_waits_) {
-            Cycle part = std::min(gap, known.cycles);
-            count(known.cause, part);
-            gap -= part;
-        }
-        count(other_wait_, gap);
-        count(Stall::Issue, 1);
-        clock_ = cycle + 1;
-    }
+    retire(cycle, other_wait_);
     other_wait_ = Stall::Dependence;
-    known_waits_.clear();
 }
 
 bool PipelinedCore::request(const TimedInsn &insn) {
     if (requested_)
         return true;
-    size_t op = next_op_;
-    while (op < insn.end_op && block_->ops[op].unit != Unit::Memory)
-        op++;
-    if (op == insn.end_op)
+    if (!run_to_access(insn))
         return false;
-    run_to(op);
     Cycle end = pipeline_.issue(current());
     Cycle free = std::max(end, queue_free_);
     note_wait(Stall::Drain, fenced_until_ > free ? fenced_until_ - free : 0);

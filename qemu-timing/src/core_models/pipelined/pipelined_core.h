@@ -7,14 +7,12 @@
 //   until they are the oldest; the last two also wait until the store buffer has drained.
 // - A full fence commits at once; accesses after it wait until every earlier store has drained.
 //   What acquires or releases counts as a full fence, too.
-//
-// Invariant: clock_ is the core's start plus the sum of its stall counters.
 #pragma once
 
 #include "base/counts.h"
 #include "base/options.h"
 #include "core/block.h"
-#include "core/core.h"
+#include "core/micro_op_core.h"
 #include "core_models/pipelined/pipeline.h"
 #include "isa/micro_ops.h"
 #include "memory/line_id.h"
@@ -28,14 +26,11 @@
 
 namespace lockcross {
 
-class PipelinedCore final : public Core {
+class PipelinedCore final : public MicroOpCore {
   public:
     PipelinedCore(const Options &options, uint32_t id, Memory &memory, Counts &counts);
 
     void start_at(Cycle cycle) override;
-    void begin_block(const Block &next) override;
-    void end_block() override;
-    Cycle block_end() const override { return clock_; }
     void before_access(const TimedInsn &insn) override { request(insn); }
     Cycle access_cycle(const TimedInsn &) const override { return requested_at_; }
     void load(const TimedInsn &insn, uint64_t address, uint32_t size) override;
@@ -52,9 +47,8 @@ class PipelinedCore final : public Core {
     void wait_for_fence(const TimedInsn &insn, Cycle latency) override;
     void wait_for_charge(const TimedInsn &insn, Cycle cycles) override;
 
-    // Runs the block up to its micro-operation number `end`.
-    void run_to(size_t end);
-    const MicroOp &current() const { return block_->ops[next_op_]; }
+    void run_to(size_t end) override;
+    void resolve_branch(const Block &last, const Block &next) override;
     void commit_current(Cycle earliest);
     void commit_after(const TimedInsn &insn, Stall cause, Cycle latency);
 
@@ -76,21 +70,10 @@ class PipelinedCore final : public Core {
     void finish_access(const TimedInsn &insn, Cycle done);
     // Accesses after a fence that committed in that cycle wait for the drain.
     void fence_from(Cycle committed);
-    void resolve_branch(const Block &last, const Block &next);
-
-    // Notes the cause of cycles before the next commit.
-    void note_wait(Stall cause, Cycle cycles) {
-        if (cycles)
-            known_waits_.push_back({cause, cycles});
-    }
-    void note_wait(const AccessDelay &delay) {
-        note_wait(Stall::Hold, delay.hold);
-        note_wait(delay.cause, delay.latency);
-    }
 
     Pipeline pipeline_;
-    size_t next_op_ = 0;     // of the block
-    bool requested_ = false; // that is an access, requested but not committed
+    bool requested_ =
+        false; // the current micro-operation is an access, requested but not committed
     Cycle requested_at_ = 0;
     Cycle fenced_until_ = 0;               // no request before
     Cycle queue_free_ = 0;                 // when the last access made room for the next request
@@ -105,13 +88,7 @@ class PipelinedCore final : public Core {
     // When the last accesses were the oldest and waited for memory: no request meanwhile.
     std::array<Span, 4> oldest_waited_{};
 
-    struct Wait {
-        Stall cause;
-        Cycle cycles;
-    };
-    std::vector<Wait> known_waits_;
     Stall other_wait_ = Stall::Dependence; // the cause of all other cycles before the next commit
-    Cycle clock_ = 0;                      // the cycle after the last commit
 };
 
 } // namespace lockcross
