@@ -95,22 +95,87 @@ class OutOfOrder(Document):
     latencies in cycles; what each means: the plugin's table of options."""
 
     fetch_width: Annotated[Figure, _within(1, 64)]
+    fetch_line: Short
     front_end: Annotated[Figure, _within(0, 100)]
+    predictor_history: Annotated[Figure, _within(0, 32)]
+    fuse_branches: Switch
     rob: Annotated[Figure, _within(1, 4096)]
     scheduler: Annotated[Figure, _within(1, 4096)]
+    load_queue: Annotated[Figure, _within(1, 4096)]
+    miss_buffers: Annotated[Figure, _within(1, 4096)]
+    retire_delay: Annotated[Figure, _within(0, 100)]
     retire_width: Annotated[Figure, _within(1, 64)]
+    squash_width: Annotated[Figure, _within(0, 64)]
     alu_ports: Annotated[Figure, _within(1, 16)]
     load_ports: Annotated[Figure, _within(1, 16)]
     store_ports: Annotated[Figure, _within(1, 16)]
+    lat_issue: Annotated[Figure, _within(0, 100)]
     lat_forward: Short
     lat_forward_part: Short
     forward_fail: Short
     lat_drain: Short
-    atomic_start: Annotated[Figure, _within(0, 2)]
-    atomic_tail: Short
-    atomic_loads_pass: Switch
-    fence_serializes: Switch
     lat_pause: Short
+    alias_bytes: Annotated[PowerOfTwo, _within(1, 4096)]
+    unpredicted_stores: Switch
+    atomic_micro_ops: Annotated[Figure, _within(1, 64)]
+    atomic_tail: Short
+    lat_oldest: Annotated[Figure, _within(0, 100)]
+
+
+# What an out-of-order core lets pass what, and the names of each behaviour as the plugin numbers
+# them, from 0 (qemu-timing/src/base/options.cc).
+BEHAVIOURS = {
+    "atomic_start": ("at_once", "when_oldest", "when_drained"),
+    "atomic_loads": ("wait", "pass"),
+    "full_fence": ("barrier", "serializing"),
+    "store_order": ("any", "in_order", "one_by_one"),
+    "acquire_load": ("waits", "does_not_wait"),
+}
+
+
+class Behaviour(Document):
+    """How a core orders memory, by name: known (`value`, `source`), or assumed (`assumption`,
+    `why`)."""
+
+    value: str | None = None
+    source: str | None = Field(None, min_length=1)
+    assumption: str | None = None
+    why: str | None = Field(None, min_length=1)
+
+    def as_figure(self, allowed: tuple[str, ...]) -> Figure:
+        """Its number among those allowed. Raises ValueError if it is none of them."""
+        name = self.value if self.value is not None else self.assumption
+        if name not in allowed:
+            raise ValueError(f"{shown(name)} is unknown; allowed are {', '.join(allowed)}")
+        number = allowed.index(name)
+        if self.value is not None:
+            return Figure(value=number, source=self.source and f"{name}: {self.source}")
+        return Figure(assumption=number, why=self.why and f"{name}: {self.why}")
+
+
+def _known(name: str) -> AfterValidator:
+    def check(behaviour: Behaviour) -> Behaviour:
+        behaviour.as_figure(BEHAVIOURS[name])
+        return behaviour
+
+    return AfterValidator(check)
+
+
+class Ordering(Document):
+    """What an out-of-order core lets pass what, on one ISA.
+
+    atomic_start: when an atomic starts; when_drained: as the oldest and after all stores.
+    atomic_loads: whether loads behind an atomic wait for its end.
+    full_fence: a barrier holds up loads and stores, a serializing one everything behind it.
+    store_order: in which stores drain; one_by_one: each begins when the one before it has ended.
+    acquire_load: whether it waits for older release stores.
+    """
+
+    atomic_start: Annotated[Behaviour, _known("atomic_start")]
+    atomic_loads: Annotated[Behaviour, _known("atomic_loads")]
+    full_fence: Annotated[Behaviour, _known("full_fence")]
+    store_order: Annotated[Behaviour, _known("store_order")]
+    acquire_load: Annotated[Behaviour, _known("acquire_load")]
 
 
 class Memory(Document):
@@ -153,8 +218,8 @@ class Measured(Document):
 
 
 class Machine(Document):
-    """One machine. `out_of_order`: of a core that is; others are in order. `latency` maps an ISA to
-    its atomics and fences, in cycles. `processor`: the kind on which it was measured, as the kernel
+    """One machine. `out_of_order`: of a core that is; others are in order. `ordering` maps an ISA to
+    what such a core lets pass what, `latency` to its atomics and fences, in cycles. `processor`: the kind on which it was measured, as the kernel
     names it, `measured_on` when; `measured`: what else was measured there."""
 
     name: str = Field(min_length=1)
@@ -163,6 +228,7 @@ class Machine(Document):
     clock_mhz: Annotated[Figure, _within(1, 100_000)]
     core: Core
     out_of_order: OutOfOrder | None = None
+    ordering: dict[str, Ordering] = {}
     memory: Memory
     latency: dict[str, dict[str, Latency]]
     charges: Charges
@@ -199,6 +265,17 @@ class Machine(Document):
         return self
 
     @model_validator(mode="after")
+    def _ordering_of_each_isa(self) -> Self:
+        wanted = self.isas if self.out_of_order is not None else []
+        if set(self.ordering) != set(wanted):
+            raise ValueError(
+                f"ordering: {'one table for each of isas' if wanted else 'no table'} "
+                f"({', '.join(wanted) or 'the core is in order'}) is expected, "
+                f"not {', '.join(self.ordering) or 'none'}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _narrow_in_order(self) -> Self:
         if self.core.width.number > _WIDEST_IN_ORDER and self.out_of_order is None:
             raise ValueError(
@@ -216,6 +293,10 @@ class Machine(Document):
         if self.out_of_order is not None:
             found["out_of_order"] = Figure(assumption=1, why="the machine has such a table")
             found |= {name: getattr(self.out_of_order, name) for name in OutOfOrder.model_fields}
+            found |= {
+                name: getattr(self.ordering[isa], name).as_figure(allowed)
+                for name, allowed in BEHAVIOURS.items()
+            }
         found |= self.latency[isa]
         found |= {f"charge_{name}": getattr(self.charges, name) for name in Charges.model_fields}
         return found

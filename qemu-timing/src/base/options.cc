@@ -47,6 +47,7 @@ void require_cache(const char *name, uint32_t size, uint32_t ways, uint32_t line
 void check_together(const Options &o) {
     require_power_of_two("line", o.line);
     require_power_of_two("predictor_entries", o.predictor_entries);
+    require_power_of_two("alias_bytes", o.alias_bytes);
     if (o.fetch_bytes != 0)
         require_power_of_two("fetch_bytes", o.fetch_bytes);
     if (o.pipeline && (o.blocking || o.fetch_bytes || !o.store_buffer))
@@ -55,8 +56,8 @@ void check_together(const Options &o) {
         refuse("width", ": above 2 needs out_of_order=1");
     if (o.out_of_order && (o.pipeline || o.blocking || o.fetch_bytes || !o.store_buffer))
         refuse("out_of_order", ": needs pipeline=0, blocking=0, fetch_bytes=0 and a store buffer");
-    if (o.micro_operations && !o.pipeline)
-        refuse("micro_operations", ": needs pipeline=1");
+    if (o.micro_operations && !o.pipeline && !o.out_of_order)
+        refuse("micro_operations", ": needs pipeline=1 or out_of_order=1");
     require_cache("l1_size", o.l1_size, o.l1_ways, o.line);
     require_cache("l2_size", o.l2_size, o.l2_ways, o.line);
     if (o.l2_size < o.l1_size) {
@@ -120,18 +121,33 @@ const std::vector<OptionSpec> &option_specs() {
          "1: stages, queues and units of gem5's MinorCPU; 0: a static schedule"},
         // No x86 branch is predicted then: gem5 marks only its last micro-operation as a branch.
         {"micro_operations", &O::micro_operations, 0, 0, 1,
-         "1: with pipeline=1, x86 and AArch64 instructions are cracked as gem5 does"},
+         "1: x86 and AArch64 instructions are cracked as gem5 does; not with a static schedule"},
         // Out of order: everything here is used with out_of_order=1 alone. There mispredict counts
         // from the branch's execution to the fetch of the right path.
         {"out_of_order", &O::out_of_order, 0, 0, 1, "1: an instruction window; 0: in order"},
         {"fetch_width", &O::fetch_width, 8, 1, 64, "micro-operations fetched a cycle"},
+        {"fetch_line", &O::fetch_line, 0, 0, 1000,
+         "cycles from fetching in one line of code until fetching in the next; 0: it goes on at "
+         "once"},
         {"front_end", &O::front_end, 5, 0, 100, "cycles from fetch to the window"},
+        {"predictor_history", &O::predictor_history, 0, 0, 32,
+         "branches of history that a second table of counters uses; 0: there is none"},
+        {"fuse_branches", &O::fuse_branches, 0, 0, 1,
+         "1: a conditional branch behind a comparison is one micro-operation with it"},
         {"rob", &O::rob, 224, 1, 4096, "entries of the reorder buffer"},
         {"scheduler", &O::scheduler, 97, 1, 4096, "entries for what waits for operands"},
+        {"load_queue", &O::load_queue, 72, 1, 4096, "entries for loads until they retire"},
+        {"miss_buffers", &O::miss_buffers, 10, 1, 4096, "L1 misses at a time"},
+        {"retire_delay", &O::retire_delay, 0, 0, 100, "cycles from a result to retirement"},
         {"retire_width", &O::retire_width, 4, 1, 64, "micro-operations retired a cycle"},
+        {"squash_width", &O::squash_width, 0, 0, 64,
+         "micro-operations a cycle that leave the window when a branch was mispredicted, before "
+         "others enter; 0: all at once"},
         {"alu_ports", &O::alu_ports, 4, 1, 16, "simple operations a cycle"},
         {"load_ports", &O::load_ports, 2, 1, 16, "loads a cycle"},
         {"store_ports", &O::store_ports, 1, 1, 16, "stores executed a cycle"},
+        {"lat_issue", &O::lat_issue, 0, 0, 100,
+         "cycles from issue of an access until it reaches the L1, beside lat_l1"},
         {"lat_forward", &O::lat_forward, 5, 0, 1000,
          "cycles of a load of just what an older store wrote; 0: the core renames memory"},
         {"lat_forward_part", &O::lat_forward_part, 5, 0, 1000,
@@ -142,16 +158,30 @@ const std::vector<OptionSpec> &option_specs() {
          "cycles of a store from its access to a line that the core owns until all see it"},
         {"lat_pause", &O::lat_pause, 0, 0, 1000,
          "cycles that x86's pause holds up all that follows; 0: it does nothing"},
-        {"atomic_start", &O::atomic_start, 2, 0, 2,
-         "0: an atomic starts at once; 1: when it is the oldest; 2: and all stores have drained"},
+        {"alias_bytes", &O::alias_bytes, 1, 1, 4096,
+         "a load waits for an older store to the same aligned block of so many bytes to execute, "
+         "and that for the one before; a power of two; 1: for one that overlaps"},
+        {"unpredicted_stores", &O::unpredicted_stores, 0, 0, 1,
+         "1: a load that enters behind an unfinished fence or atomic does not wait for older "
+         "stores "
+         "to execute; if one aliases, the load is squashed and fetched again"},
+        {"atomic_micro_ops", &O::atomic_micro_ops, 1, 1, 64,
+         "places in fetch, window and retirement that an atomic takes"},
         {"atomic_tail", &O::atomic_tail, 0, 0, 1000,
          "cycles from an atomic's end until a store behind it, or a load of what it wrote, can "
-         "have "
-         "the cache; another atomic need not wait for them"},
-        {"atomic_loads_pass", &O::atomic_loads_pass, 0, 0, 1,
-         "1: loads behind an atomic may execute before its end"},
-        {"fence_serializes", &O::fence_serializes, 0, 0, 1,
-         "1: nothing behind a full fence executes before its end"},
+         "have the cache; another atomic need not wait for them"},
+        {"lat_oldest", &O::lat_oldest, 0, 0, 100,
+         "cycles until that starts which waits until it is the oldest"},
+        {"atomic_start", &O::atomic_start, 2, 0, 2,
+         "0: an atomic starts at once; 1: when it is the oldest; 2: and all stores have drained"},
+        {"atomic_loads", &O::atomic_loads, 0, 0, 1,
+         "loads behind an atomic: 0: wait for its end; 1: may pass it"},
+        {"full_fence", &O::full_fence, 0, 0, 1,
+         "behind a full fence 0: loads and stores, 1: everything waits for its end"},
+        {"store_order", &O::store_order, 1, 0, 2,
+         "stores drain 0: in any order; 1: in order; 2: one after another"},
+        {"acquire_load", &O::acquire_load, 0, 0, 1,
+         "an acquire load 0: waits for older release stores; 1: does not"},
         // Caches and coherence. Fills and transfers are added to lat_l1.
         {"line", &O::line, 64, 16, 1024, "bytes of a cache line; a power of two"},
         {"l1_size", &O::l1_size, 32768, 64, 1 << 26, "bytes of a private L1 data cache"},

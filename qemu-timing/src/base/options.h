@@ -13,10 +13,12 @@ namespace lockcross {
 struct Options {
     uint32_t width, lat_alu, lat_mul, lat_div, taken_branch, mispredict, predictor_entries,
         blocking, fetch_bytes, pipeline, micro_operations;
-    uint32_t out_of_order, fetch_width, front_end, rob, scheduler, retire_width;
-    uint32_t alu_ports, load_ports, store_ports, lat_forward, lat_forward_part, forward_fail,
-        lat_drain, lat_pause;
-    uint32_t atomic_start, atomic_tail, atomic_loads_pass, fence_serializes;
+    uint32_t out_of_order, fetch_width, fetch_line, front_end, predictor_history, fuse_branches;
+    uint32_t rob, scheduler, load_queue, miss_buffers, retire_delay, retire_width, squash_width;
+    uint32_t alu_ports, load_ports, store_ports, lat_issue, lat_forward, lat_forward_part,
+        forward_fail, lat_drain, lat_pause, alias_bytes, unpredicted_stores;
+    uint32_t atomic_micro_ops, atomic_tail, lat_oldest;
+    uint32_t atomic_start, atomic_loads, full_fence, store_order, acquire_load;
     uint32_t line, l1_size, l1_ways, lat_l1, l2_size, l2_ways, lat_l2, lat_memory;
     uint32_t lat_dirty, lat_upgrade, lat_invalidate, store_buffer, warm;
     uint32_t cas_success, cas_failure, rmw;

@@ -13,7 +13,7 @@ TimedInsn *BlockBuilder::add(const Insn &insn, uint64_t address, uint32_t size) 
     uint32_t cycle = scheduler_.place(insn, address, size);
     size_t first_op = block_->ops.size();
     if (options_.pipeline || options_.out_of_order)
-        append_micro_ops(insn, address, size, options_.micro_operations, block_->ops);
+        append_micro_ops(insn, address, size, options_, block_->ops);
     block_->instructions++;
     block_->fallthrough = address + size;
     block_->branch = insn.branch;
@@ -36,8 +36,7 @@ void BlockBuilder::add_wrong_path(Decoder &decoder, const uint8_t *code, size_t 
         Insn insn = decoder.decode(code + used, size - used, address + used);
         if (insn.size == 0)
             return;
-        append_micro_ops(insn, address + used, insn.size, options_.micro_operations,
-                         block_->wrong_path);
+        append_micro_ops(insn, address + used, insn.size, options_, block_->wrong_path);
         used += insn.size;
     }
 }

@@ -1,5 +1,7 @@
-// A small branch predictor: two-bit counters for conditional branches, the last target for indirect
-// ones, a stack for returns.
+// A branch predictor: two-bit counters for conditional branches, the last target for indirect ones,
+// a stack for returns. With a history a second table of counters is indexed by the branch and the
+// last branches' outcomes, and a third learns which of the two is right (McFarling, Combining
+// Branch Predictors, 1993: bimodal and gshare).
 #pragma once
 
 #include "isa/insn.h"
@@ -13,9 +15,10 @@ namespace lockcross {
 
 class BranchPredictor {
   public:
-    // entries: a power of two.
-    explicit BranchPredictor(uint32_t entries)
-        : mask_(entries - 1), counters_(entries, 1), targets_(entries) {}
+    // entries: of each table, a power of two. history: branches, at most 32; 0: none.
+    explicit BranchPredictor(uint32_t entries, uint32_t history = 0)
+        : mask_(entries - 1), history_mask_((uint64_t(1) << history) - 1), counters_(entries, 1),
+          targets_(entries), shared_(history ? entries : 0, 1), choice_(history ? entries : 0, 1) {}
 
     // Whether the branch at pc was predicted to go to target; learns that it does. fallthrough: the
     // address after the branch.
@@ -54,13 +57,25 @@ class BranchPredictor {
   private:
     size_t index(uint64_t pc) const { return (pc ^ (pc >> 2) ^ (pc >> 12)) & mask_; }
 
-    bool conditional(size_t i, bool taken) {
-        uint8_t &counter = counters_[i];
+    // Whether a counter says so; it learns.
+    static bool counted(uint8_t &counter, bool taken) {
         bool right = (counter >= 2) == taken;
         if (taken && counter < 3)
             counter++;
         if (!taken && counter > 0)
             counter--;
+        return right;
+    }
+
+    bool conditional(size_t i, bool taken) {
+        bool own = counted(counters_[i], taken);
+        if (!history_mask_)
+            return own;
+        bool shared = counted(shared_[(i ^ history_) & mask_], taken);
+        history_ = (history_ << 1 | uint64_t(taken)) & history_mask_;
+        bool right = choice_[i] >= 2 ? shared : own;
+        if (own != shared)
+            counted(choice_[i], shared);
         return right;
     }
 
@@ -73,9 +88,11 @@ class BranchPredictor {
     void push(uint64_t address) { returns_[depth_++ % returns_.size()] = address; }
     uint64_t pop() { return depth_ ? returns_[--depth_ % returns_.size()] : 0; }
 
-    uint64_t mask_;
+    uint64_t mask_, history_mask_;
+    uint64_t history_ = 0; // the last branches, a bit each: taken
     std::vector<uint8_t> counters_;
     std::vector<uint64_t> targets_;
+    std::vector<uint8_t> shared_, choice_; // with a history
     std::array<uint64_t, 16> returns_{};
     uint64_t depth_ = 0;
 };

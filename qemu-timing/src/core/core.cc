@@ -24,7 +24,8 @@ uint32_t charge_cycles(const Options &o, Charge kind) {
 
 Core::Core(const Options &options, uint32_t id, Memory &memory, Counts &counts)
     : options_(options), id_(id), memory_(memory), counts_(counts),
-      store_buffer_(options.store_buffer), predictor_(options.predictor_entries) {}
+      store_buffer_(options.store_buffer),
+      predictor_(options.predictor_entries, options.predictor_history) {}
 
 Cycle Core::stall_sum() const {
     return std::accumulate(counts_.stalls.begin(), counts_.stalls.end(), Cycle(0));

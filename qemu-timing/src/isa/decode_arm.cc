@@ -85,6 +85,7 @@ bool decode_system(uint32_t w, Insn &insn) {
     }
     if ((w & 0xfffff01f) != 0xd503201f)
         return false;
+    insn.nop = true;
     uint32_t hint = (w >> 5) & 127;
     if (hint >= kFirstCharge && hint < kFirstCharge + uint32_t(Charge::Count)) {
         insn.effect = Effect::Charge;

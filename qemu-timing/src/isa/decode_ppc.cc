@@ -242,8 +242,10 @@ void decode_immediate(Insn &insn, const Fields &f) {
 void decode_rotate(Insn &insn, const Fields &f) {
     unsigned opcode = f.opcode();
     bool immediate_logic = opcode >= 24 && opcode <= 29;
-    if (immediate_logic && f.rt() == f.ra() && (f.word & 0xffff) == 0 && opcode < 28)
-        return; // nop
+    if (immediate_logic && f.rt() == f.ra() && (f.word & 0xffff) == 0 && opcode < 28) {
+        insn.nop = true;
+        return;
+    }
     RegisterSet reads = bit(f.rt());
     bool inserts = opcode == 20 || (opcode == 30 && (f.word >> 2 & 7) == 3); // rlwimi, rldimi
     if (inserts)

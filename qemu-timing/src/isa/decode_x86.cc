@@ -150,6 +150,7 @@ class X86Decoder : public Decoder {
         capstone_.add_registers(c, insn.reads, insn.writes, bit_of);
         insn.branch = branch_of(c);
         insn.pause = c->id == X86_INS_PAUSE;
+        insn.nop = c->id == X86_INS_NOP;
         insn.fence = fence_of(c->id);
         if (insn.fence != Fence::Count) {
             insn.effect = Effect::Fence;

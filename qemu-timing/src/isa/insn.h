@@ -61,6 +61,7 @@ struct Insn {
     RegisterSet address_reads = 0; // of `reads`, what the micro-operations that load need
     bool plain_access = false;     // a load-linked or store-conditional that counts as plain there
     bool pause = false;            // x86's hint in a spin loop
+    bool nop = false;              // it needs no unit
     uint8_t size = 0;              // bytes; only where instructions differ in size
 
     bool is_atomic() const {

@@ -21,14 +21,23 @@ Unit unit_of(const Insn &insn) {
     }
 }
 
-MicroOp whole(const Insn &insn) {
+MicroOp whole(const Insn &insn, bool out_of_order) {
     MicroOp op;
     op.reads = insn.reads;
     op.writes = insn.writes | insn.address_writes;
     op.unit = unit_of(insn);
     op.fence = insn.effect == Effect::Fence;
     op.pause = insn.pause;
+    if (insn.nop && out_of_order)
+        op.unit = Unit::None;
+    op.loads = op.unit == Unit::Memory && insn.latency == Latency::Load;
     return op;
+}
+
+// Whether a branch fuses with the micro-operation before it: a simple one that sets what it reads.
+bool fuses(const Insn &insn, const std::vector<MicroOp> &ops) {
+    return insn.branch == Branch::Conditional && insn.reads && !ops.empty() &&
+           ops.back().unit == Unit::Simple && (ops.back().writes & insn.reads) == insn.reads;
 }
 
 // kind: see MicroOpKinds.
@@ -44,6 +53,7 @@ MicroOp part(const Insn &insn, char kind) {
     case 'l':
         op.unit = Unit::Memory;
         op.reads = insn.address_reads | kConstant;
+        op.loads = true;
         break;
     case 's':
         op.unit = Unit::Memory;
@@ -69,9 +79,29 @@ MicroOp part(const Insn &insn, char kind) {
     return op;
 }
 
+// Out of order a part waits for no part of an older instruction, only the last one with a result
+// writes the instruction's registers, and the two halves of a product do not wait for each other.
+// In order that makes no difference.
+void separate(const Insn &insn, std::vector<MicroOp> &ops, size_t first) {
+    constexpr RegisterSet kPassed = kConstant | kResult;
+    RegisterSet passed = 0;
+    size_t last = first;
+    for (size_t i = first; i < ops.size(); i++) {
+        MicroOp &op = ops[i];
+        op.reads &= ~kPassed | passed;
+        if (op.writes & ~kPassed)
+            last = i;
+        if (insn.latency == Latency::Mul && op.unit == Unit::Simple)
+            op.writes &= ~kResult;
+        passed |= op.writes & kPassed;
+    }
+    for (size_t i = first; i < last; i++)
+        ops[i].writes &= kPassed;
+}
+
 } // namespace
 
-void append_micro_ops(const Insn &insn, uint64_t address, uint32_t size, bool cracked,
+void append_micro_ops(const Insn &insn, uint64_t address, uint32_t size, const Options &options,
                       std::vector<MicroOp> &ops) {
     auto append = [&, first = true](MicroOp op) mutable {
         op.first = first;
@@ -81,12 +111,21 @@ void append_micro_ops(const Insn &insn, uint64_t address, uint32_t size, bool cr
         first = false;
     };
     // A charge is one micro-operation, however gem5 cracks the no-op that encodes it.
-    if (!cracked || !insn.micro_ops[0] || insn.effect == Effect::Charge)
-        return append(whole(insn));
+    if (!options.micro_operations || !insn.micro_ops[0] || insn.effect == Effect::Charge) {
+        MicroOp op = whole(insn, options.out_of_order);
+        if (insn.is_atomic())
+            op.slots = uint8_t(options.atomic_micro_ops);
+        else if (options.fuse_branches && fuses(insn, ops))
+            op.slots = 0;
+        return append(op);
+    }
+    size_t first = ops.size();
     for (char kind : insn.micro_ops) {
         if (kind)
             append(part(insn, kind));
     }
+    if (options.out_of_order)
+        separate(insn, ops, first);
 }
 
 } // namespace lockcross

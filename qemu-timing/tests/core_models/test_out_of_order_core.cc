@@ -159,7 +159,7 @@ TEST_CASE("out of order: atomics follow each other, and hide what may pass them"
     Cycle alone = cost_of(options, 100, cas);
     CHECK(alone >= 2000);
     CHECK(cost_of(options, 100, beside) > alone + 500);
-    options.atomic_loads_pass = 1;
+    options.atomic_loads = 1;
     CHECK(cost_of(options, 100, beside) == alone);
 }
 
@@ -175,7 +175,7 @@ TEST_CASE(
         b.load(0, 4, memory(-1, 3));
     };
     Options options = wide();
-    options.atomic_loads_pass = 1;
+    options.atomic_loads = 1;
     Cycle alone = cost_of(options, 100, cas), store = cost_of(options, 100, stored),
           reload = cost_of(options, 100, reloaded);
     options.atomic_tail = 9;
@@ -193,7 +193,7 @@ TEST_CASE("out of order: a full fence waits for the drain, and may hold up all t
     };
     Options options = wide();
     Cycle passing = cost_of(options, 50, fenced);
-    options.fence_serializes = 1;
+    options.full_fence = 1;
     CHECK(cost_of(options, 50, fenced) >= passing + 50 * 15);
     auto stored = [](Bench &b, int) {
         b.store(0, 8, memory());

@@ -69,11 +69,13 @@ TEST_CASE("micro-operations: AArch64 adds up the address of a pair, and writes b
 TEST_CASE("micro-operations: an instruction that is not cracked is one") {
     std::vector<MicroOp> ops;
     Insn store = arm(0xa9be7bfd);
-    append_micro_ops(store, 0x1000, 4, false, ops);
+    Options options;
+    append_micro_ops(store, 0x1000, 4, options, ops);
     REQUIRE(ops.size() == 1);
     CHECK(ops[0].unit == Unit::Memory);
     CHECK((ops[0].writes & store.address_writes) != 0);
-    append_micro_ops(store, 0x1004, 4, true, ops);
+    options.micro_operations = 1;
+    append_micro_ops(store, 0x1004, 4, options, ops);
     REQUIRE(ops.size() == 5);
     CHECK(ops[1].first);
     CHECK(ops[4].address == 0x1004);

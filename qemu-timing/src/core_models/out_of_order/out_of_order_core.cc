@@ -10,6 +10,9 @@ namespace lockcross {
 namespace {
 
 enum AtomicStart : uint32_t { kAtOnce, kOldest, kDrained };
+enum AtomicLoads : uint32_t { kWait, kPass };
+enum FullFence : uint32_t { kBarrier, kSerializing };
+enum AcquireLoad : uint32_t { kWaitsForReleases, kDoesNotWait };
 
 bool is_full_fence(Fence kind) {
     return kind == Fence::Mfence || kind == Fence::Hwsync || kind == Fence::Dmb ||
@@ -22,14 +25,17 @@ bool serializes(Fence kind) {
            kind == Fence::Lfence;
 }
 
-bool orders_loads(Fence kind) {
-    return is_full_fence(kind) || kind == Fence::Lwsync || kind == Fence::DmbLd;
+bool orders_loads(Fence kind) { return kind == Fence::Lwsync || kind == Fence::DmbLd; }
+
+bool orders_stores(Fence kind) {
+    return kind == Fence::Lwsync || kind == Fence::DmbSt || kind == Fence::Sfence;
 }
 
 } // namespace
 
 OutOfOrderCore::OutOfOrderCore(const Options &options, uint32_t id, Memory &memory, Counts &counts)
-    : MicroOpCore(options, id, memory, counts), window_(options), stores_(options.store_buffer) {}
+    : MicroOpCore(options, id, memory, counts), window_(options),
+      stores_(options.store_buffer, StoreOrder(options.store_order)) {}
 
 void OutOfOrderCore::start_at(Cycle cycle) {
     start_ = clock_ = cycle;
@@ -53,6 +59,10 @@ void OutOfOrderCore::run_to(size_t end) {
         accessing_ = false;
         switch (op.unit) {
         case Unit::Simple:
+            if (op.fence) {
+                full_fence(ready, 0);
+                break;
+            }
             if (op.pause && options_.lat_pause) {
                 execute_after_ = std::max(ready, window_.oldest()) + options_.lat_pause;
                 finish(execute_after_);
@@ -67,7 +77,7 @@ void OutOfOrderCore::run_to(size_t end) {
             finish(window_.issue(Port::Multiply, ready) + options_.lat_div);
             break;
         case Unit::Memory: // QEMU reported no access for it
-            finish(window_.issue(Port::Load, ready) + options_.lat_l1);
+            finish(window_.issue(Port::Load, ready) + options_.lat_issue + options_.lat_l1);
             break;
         case Unit::None:
             finish(ready);
@@ -99,12 +109,14 @@ void OutOfOrderCore::before_access(const TimedInsn &insn) {
         ready = std::max(ready, last_atomic_);
         if (options_.atomic_start >= kOldest)
             ready = std::max(ready, window_.oldest());
-        Cycle free =
-            options_.atomic_start == kDrained || insn.release ? stores_.drained_at(ready) : ready;
+        bool drains = options_.atomic_start == kDrained || insn.release;
+        Cycle free = drains ? stores_.drained_at(ready) : ready;
+        note_wait(Stall::Drain, free - ready);
+        ready = options_.atomic_start >= kOldest ? free + options_.lat_oldest : free;
+    } else if (insn.acquire && options_.acquire_load == kWaitsForReleases) {
+        Cycle free = stores_.releases_drained_at(ready);
         note_wait(Stall::Drain, free - ready);
         ready = free;
-    } else if (insn.acquire) {
-        ready = stores_.releases_drained_at(ready);
     }
     access_at_ = ready;
     accessing_ = true;
@@ -122,10 +134,25 @@ Cycle OutOfOrderCore::read(LineId first, LineId last, Cycle from) {
     Cycle latest = from;
     for (LineId line = first; line <= last; line++) {
         AccessDelay delay = memory_.read(id_, line, from);
+        Cycle miss = delay.latency ? window_.miss(from, delay.latency) : 0;
         note_wait(delay);
-        latest = std::max(latest, from + delay.total());
+        note_wait(delay.cause, miss);
+        latest = std::max(latest, from + delay.total() + miss);
     }
     return latest + options_.lat_l1;
+}
+
+void OutOfOrderCore::wait_for_aliases(uint64_t address, uint32_t size) {
+    const auto *store = stores_.unexecuted(address, size, options_.alias_bytes, access_at_);
+    if (!store)
+        return;
+    bool predicted = !options_.unpredicted_stores || window_.entered() >= loads_after_;
+    if (!predicted) {
+        note_wait(Stall::Mispredict, store->data - access_at_);
+        window_.refetch(store->data);
+        access_at_ = enter();
+    }
+    access_at_ = std::max(access_at_, store->data);
 }
 
 void OutOfOrderCore::load(const TimedInsn &insn, uint64_t address, uint32_t size) {
@@ -135,7 +162,9 @@ void OutOfOrderCore::load(const TimedInsn &insn, uint64_t address, uint32_t size
         memory_.read(id_, first, access_at_);
         return;
     }
-    Cycle start = window_.issue(Port::Load, access_at_);
+    if (options_.alias_bytes > 1)
+        wait_for_aliases(address, size);
+    Cycle start = window_.issue(Port::Load, access_at_) + options_.lat_issue;
     if (start < written_.drained && written_.overlaps(address, size)) {
         note_wait(Stall::Atomic, written_.drained - start);
         start = written_.drained;
@@ -162,7 +191,12 @@ void OutOfOrderCore::load(const TimedInsn &insn, uint64_t address, uint32_t size
 void OutOfOrderCore::store(const TimedInsn &insn, uint64_t address, uint32_t size) {
     before_access(insn);
     if (accessing_) {
-        Cycle data = window_.issue(Port::Store, access_at_);
+        if (options_.alias_bytes > 1) {
+            if (const auto *older =
+                    stores_.unexecuted(address, size, options_.alias_bytes, access_at_))
+                access_at_ = older->data;
+        }
+        Cycle data = window_.issue(Port::Store, access_at_) + options_.lat_issue;
         Cycle free = stores_.free_at();
         note_wait(Stall::StoreBuffer, free > data ? free - data : 0);
         accessing_ = false;
@@ -176,10 +210,11 @@ void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uin
     LineId first = line_of(address), last = line_of(address + size - 1);
     for (LineId line = first; line <= last; line++) {
         bool owned = memory_.is_exclusive(id_, line);
-        Cycle start = stores_.drain_start(window_.oldest(), owned);
+        Cycle start = stores_.drain_start(window_.oldest(), owned, insn.release);
         AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Store);
         Cycle latency = delay.total() + options_.lat_drain;
-        Cycle drained = stores_.push({address, size, data, 0, insn.release}, start, latency);
+        const auto *older = stores_.find(uint64_t(line) * options_.line, options_.line, start);
+        Cycle drained = stores_.push({address, size, data, 0, insn.release}, start, latency, older);
         memory_.write_in_flight_until(id_, line, drained);
     }
 }
@@ -187,7 +222,7 @@ void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uin
 void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
                             uint32_t latency) {
     before_access(insn);
-    Cycle start = window_.issue(Port::Load, access_at_);
+    Cycle start = window_.issue(Port::Load, access_at_) + options_.lat_issue;
     if (const StoreQueue::Store *older = stores_.find(address, size, start)) {
         note_wait(Stall::Drain, older->drained - start);
         start = older->drained;
@@ -199,9 +234,18 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
     Cycle done = start + delay.total() + options_.lat_l1 + latency;
     memory_.write_in_flight_until(id_, line, done);
     last_atomic_ = done;
+    if (insn.end_op - insn.first_op > 1) { // a load, a store and what orders them
+        accessing_ = false;
+        finish(done);
+        run_to_access(insn);
+        access_at_ = enter();
+        accessing_ = true;
+        store(insn, address, size);
+        return;
+    }
     written_ = {address, size, done, done + options_.atomic_tail, false};
     stores_.order_after(written_.drained);
-    if (!options_.atomic_loads_pass)
+    if (options_.atomic_loads == kWait)
         loads_after_ = std::max(loads_after_, done);
     accessing_ = false;
     finish(done);
@@ -214,36 +258,44 @@ void OutOfOrderCore::fail_conditional(const TimedInsn &insn) {
     finish(std::max(access_at_, window_.oldest()) + options_.cas_failure);
 }
 
-Cycle OutOfOrderCore::run_alone(const TimedInsn &insn, Cycle earliest, Stall cause, Cycle cycles) {
-    run_to(insn.first_op);
-    Cycle ready = std::max(enter(), window_.oldest());
-    Cycle start = std::max(ready, earliest);
+Cycle OutOfOrderCore::run_alone(Cycle ready, bool drained, Stall cause, Cycle cycles) {
+    ready = std::max(ready, window_.oldest());
+    Cycle start = drained ? stores_.drained_at(ready) : ready;
     note_wait(Stall::Drain, start - ready);
-    note_wait(cause, cycles);
-    finish(start + cycles);
+    note_wait(cause, options_.lat_oldest + cycles);
+    finish(start + options_.lat_oldest + cycles);
     return done_;
+}
+
+void OutOfOrderCore::full_fence(Cycle ready, Cycle latency) {
+    Cycle done = run_alone(ready, true, Stall::Fence, latency);
+    loads_after_ = std::max(loads_after_, done);
+    if (options_.full_fence == kSerializing)
+        execute_after_ = std::max(execute_after_, done);
 }
 
 void OutOfOrderCore::wait_for_fence(const TimedInsn &insn, Cycle latency) {
     run_to(insn.first_op);
     Fence kind = insn.fence;
-    if (!is_full_fence(kind) && !serializes(kind)) { // they only order
-        Cycle done = enter() + latency;
+    Cycle ready = enter();
+    if (is_full_fence(kind))
+        full_fence(ready, latency);
+    if (serializes(kind)) {
+        Cycle done = is_full_fence(kind) ? done_ : run_alone(ready, false, Stall::Fence, latency);
+        execute_after_ = std::max(execute_after_, done);
+    } else if (!is_full_fence(kind)) { // it only orders
         if (orders_loads(kind))
             loads_after_ = std::max(loads_after_, window_.oldest());
+        if (orders_stores(kind))
+            stores_.order_after(stores_.drained_at(0));
         note_wait(Stall::Fence, latency);
-        finish(done);
-        return;
+        finish(ready + latency);
     }
-    Cycle drained = is_full_fence(kind) ? stores_.drained_at(window_.oldest()) : 0;
-    Cycle done = run_alone(insn, drained, Stall::Fence, latency);
-    loads_after_ = std::max(loads_after_, done);
-    if (serializes(kind) || options_.fence_serializes)
-        execute_after_ = std::max(execute_after_, done);
 }
 
 void OutOfOrderCore::wait_for_charge(const TimedInsn &insn, Cycle cycles) {
-    execute_after_ = std::max(execute_after_, run_alone(insn, 0, Stall::Charge, cycles));
+    run_to(insn.first_op);
+    execute_after_ = std::max(execute_after_, run_alone(enter(), false, Stall::Charge, cycles));
 }
 
 } // namespace lockcross

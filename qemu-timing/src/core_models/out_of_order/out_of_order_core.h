@@ -54,11 +54,14 @@ class OutOfOrderCore final : public MicroOpCore {
     Cycle enter();
     // The current micro-operation has its result at `done`.
     void finish(Cycle done);
-    // Runs a fence or a charge: it begins when it is the oldest, not before `earliest`, and takes
-    // so long.
-    Cycle run_alone(const TimedInsn &insn, Cycle earliest, Stall cause, Cycle cycles);
+    // Runs a fence or a charge, whose operands are there at `ready`: it begins when it is the
+    // oldest, and all stores have drained if it waits for that, and takes so long.
+    Cycle run_alone(Cycle ready, bool drained, Stall cause, Cycle cycles);
+    void full_fence(Cycle ready, Cycle latency);
     // Of the operation that an instruction makes with its operand from memory.
     Cycle latency_behind_load(const TimedInsn &insn) const;
+    // Holds up a load until older stores that alias have executed, or squashes it (alias_bytes).
+    void wait_for_aliases(uint64_t address, uint32_t size);
     void put_into_queue(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle data);
     Cycle read(LineId first, LineId last, Cycle from);
 

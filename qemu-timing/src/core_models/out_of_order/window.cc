@@ -7,7 +7,9 @@
 namespace lockcross {
 
 Window::Window(const Options &options)
-    : options_(options), rob_(options.rob), scheduler_(options.scheduler), bookings_(kPortCycles) {}
+    : options_(options), rob_(options.rob), scheduler_(options.scheduler),
+      load_queue_(options.load_queue), miss_buffers_(options.miss_buffers), bookings_(kPortCycles) {
+}
 
 void Window::start_at(Cycle cycle) {
     fetch_from_ = retired_at_ = cycle;
@@ -17,13 +19,37 @@ void Window::start_at(Cycle cycle) {
 }
 
 Cycle Window::enter(const MicroOp &op) {
-    Cycle fetched = fetched_.take(fetch_from_, options_.fetch_width);
-    Cycle room = std::max(slot(rob_), slot(scheduler_));
-    Cycle entered = entered_.take(std::max(fetched + options_.front_end, room), options_.width);
-    Cycle ready = entered + 1;
+    if (options_.fetch_line)
+        fetch_line(op);
+    Cycle room = enter_from_;
+    if (op.loads)
+        room = std::max(room, slot(load_queue_, loads_));
+    for (unsigned i = 0; i < op.slots; i++) {
+        room = std::max({room, slot(rob_, number_ + i), slot(scheduler_, number_ + i)});
+        Cycle fetched = fetched_.take(fetch_from_, options_.fetch_width);
+        entered_.take(std::max(fetched + options_.front_end, room), options_.width);
+    }
+    Cycle ready = entered_.cycle() + 1;
     for_each_register(op.reads, [&](int reg) { ready = std::max(ready, ready_[size_t(reg)]); });
-    slot(scheduler_) = ready;
+    for (unsigned i = 0; i < op.slots; i++)
+        slot(scheduler_, number_ + i) = ready;
     return ready;
+}
+
+void Window::fetch_line(const MicroOp &op) {
+    uint64_t line = (op.address + op.size - 1) / options_.line;
+    if (line != fetched_line_) {
+        fetched_.close();
+        fetch_from_ = std::max(fetch_from_, fetched_.cycle() + options_.fetch_line);
+    }
+    fetched_line_ = line;
+}
+
+Cycle Window::miss(Cycle start, Cycle latency) {
+    Cycle &buffer = slot(miss_buffers_, misses_++);
+    Cycle delay = buffer > start ? buffer - start : 0;
+    buffer = start + delay + latency;
+    return delay;
 }
 
 uint32_t Window::ports(Port port) const {
@@ -55,9 +81,13 @@ Cycle Window::issue(Port port, Cycle earliest) {
 
 Cycle Window::finish(const MicroOp &op, Cycle done) {
     for_each_register(op.writes, [&](int reg) { ready_[size_t(reg)] = done; });
-    retired_at_ = retired_.take(done, options_.retire_width);
-    slot(rob_) = retired_at_;
-    number_++;
+    retired_at_ = std::max(retired_at_, done + options_.retire_delay);
+    for (unsigned i = 0; i < op.slots; i++)
+        retired_at_ = retired_.take(retired_at_, options_.retire_width);
+    for (unsigned i = 0; i < op.slots; i++)
+        slot(rob_, number_++) = retired_at_;
+    if (op.loads)
+        slot(load_queue_, loads_++) = retired_at_;
     return retired_at_;
 }
 
@@ -68,6 +98,11 @@ void Window::redirect() {
 
 void Window::refetch(Cycle resolved) {
     fetch_from_ = std::max(fetch_from_, resolved + options_.mispredict);
+    if (!options_.squash_width)
+        return;
+    // What was fetched meanwhile is not known; as much as could enter.
+    Cycle squashed = std::min<Cycle>(options_.rob, (resolved - entered_.cycle()) * options_.width);
+    enter_from_ = resolved + options_.retire_delay + squashed / options_.squash_width;
 }
 
 } // namespace lockcross

@@ -45,6 +45,10 @@ class Window {
     // When it entered.
     Cycle entered() const { return entered_.cycle(); }
 
+    // A miss of the L1 that begins at `start` and takes so long. Returns by how much it is delayed
+    // because all miss buffers are in use.
+    Cycle miss(Cycle start, Cycle latency);
+
   private:
     static constexpr size_t kRegisters = 64;
     static constexpr size_t kPortCycles = 4096; // for which ports are booked
@@ -54,15 +58,24 @@ class Window {
     };
 
     uint32_t ports(Port port) const;
-    Cycle &slot(std::vector<Cycle> &ring) { return ring[number_ % ring.size()]; }
+    // Fetch goes to another line of code.
+    void fetch_line(const MicroOp &op);
+    static Cycle &slot(std::vector<Cycle> &ring, uint64_t number) {
+        return ring[number % ring.size()];
+    }
 
     const Options &options_;
     Slots fetched_, entered_, retired_;
-    Cycle fetch_from_ = 0;         // no fetch before
-    Cycle retired_at_ = 0;         // when the last one that finished retired
-    uint64_t number_ = 0;          // of micro-operations that entered before the last one
+    Cycle fetch_from_ = 0; // no fetch before
+    Cycle enter_from_ = 0; // nothing enters before
+    Cycle retired_at_ = 0; // when the last one that finished retired
+    uint64_t fetched_line_ = 0;
+    uint64_t number_ = 0; // of micro-operations that entered before the last one
+    uint64_t loads_ = 0;  // of those, of loads
+    uint64_t misses_ = 0;
     std::vector<Cycle> rob_;       // when the last entries retired: then theirs are free
     std::vector<Cycle> scheduler_; // when they had their operands
+    std::vector<Cycle> load_queue_, miss_buffers_; // when they were free again
     std::vector<Booking> bookings_;
     std::array<Cycle, kRegisters> ready_{}; // of each register: when its value is there
 };
