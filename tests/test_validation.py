@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from results.analysis.validation import SetSummary, speeds, summarize
-from results.report.validation_table import print_validation
+from results.report.validation_table import print_validation, why_missed
 from results.store.queries import as_records, ask
 from results.store.store import Store
 from tests.synthetic_gem5 import Gem5Data
@@ -187,6 +187,23 @@ def test_bars_apply_to_all_isas_of_a_set_together(data: Gem5Data) -> None:
     assert found["both", "all"].mean_error == pytest.approx(0.05)
     data.store.set_fact("validation_bars", {"both": {"mean": 0.04, "title": "Both"}})
     assert _summaries(data)["both", "all"].met is False
+
+
+def test_bars_may_apply_to_each_isa_by_itself_and_a_missed_one_says_why(data: Gem5Data) -> None:
+    runs = [
+        data.run(engine, "thin", cost, isa=isa, flavour=flavour)
+        for isa, flavour, costs in (
+            ("x86_64", "lock", (100.0, 110.0)), ("aarch64", "lse", (100.0, 100.0)),
+        )
+        for engine, cost in zip(("gem5/timing", "qemu"), costs, strict=True)
+    ]  # fmt: skip
+    data.store.set_series("validation/both", runs)
+    bars = {"mean": 0.06, "each_isa": True, "missed": "a reason"}
+    data.store.set_fact("validation_bars", {"both": bars})
+    found = _summaries(data)
+    assert [found["both", isa].met for isa in ("x86_64", "aarch64", "all")] == [False, True, None]
+    assert why_missed(found["both", "x86_64"]) == "a reason"
+    assert why_missed(found["both", "aarch64"]) == ""
 
 
 def test_a_failed_run_meets_no_bar(data: Gem5Data) -> None:

@@ -139,6 +139,7 @@ class SetSummary:
     bar_worst: float | None
     bar_order: float | None
     met: bool | None
+    missed: str  # why a bar is missed; empty: nobody has said
 
 
 @dataclass(frozen=True)
@@ -218,8 +219,8 @@ def _subject(run: Run) -> tuple[str, Cell, LockLabel]:
 
 
 def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
-    """Every set by reference and ISA, and behind several ISAs the whole set, to which the bars
-    apply; empty for a database without validation."""
+    """Every set by reference and ISA, and behind several ISAs the whole set. The bars apply to
+    that, or to each ISA where the set says so. Empty for a database without validation."""
     runs = load(connection)
     judged = candidates(connection)
     facts = optional_fact(connection, "validation_bars") or {}
@@ -239,14 +240,16 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
     found = []
     for (title, engine), some in itertools.groupby(ordered, key=lambda g: g[:2]):
         fact = facts.get(title, {})
+        unjudged = {"title": fact.get("title", title)}
         pair = (judged.get(title, engines.DEFAULT), engine)
         here = [c for c in cells if (c.set, c.cell.engine) == (title, engine)]
         own = [r for r in runs if r.set == title and r.cell.engine in pair]
         isas = [isa for _, _, isa in some]
+        by_isa = len(isas) == 1 or fact.get("each_isa", False)
         found += [
             _summary(
                 (title, *pair, isa),
-                fact if len(isas) == 1 else {"title": fact.get("title", title)},
+                fact if by_isa else unjudged,
                 [c for c in here if c.cell.isa == isa],
                 [r for r in own if r.cell.isa == isa],
                 java,
@@ -254,7 +257,8 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
             for isa in isas
         ]
         if len(isas) > 1:  # what is found in it stands with the ISAs
-            whole = _summary((title, *pair, ALL_ISAS), fact, here, own, java)
+            bars = unjudged if by_isa else fact
+            whole = _summary((title, *pair, ALL_ISAS), bars, here, own, java)
             found.append(replace(whole, worst_cell="", contests=0, winner_changes=(), left_out=()))
     return found
 
@@ -282,7 +286,7 @@ def _summary(
         winner_changes=tuple(change for c in contests if (change := _change(c))),
         left_out=tuple(_left_out((reference, candidate), runs)),
         bar_mean=bars.mean, bar_worst=bars.worst, bar_order=bars.order,
-        met=_met(bars, mean, highest, share, failed),
+        met=_met(bars, mean, highest, share, failed), missed=facts.get("missed", ""),
     )  # fmt: skip
 
 

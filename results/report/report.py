@@ -31,7 +31,7 @@ from results.published import overtake
 from results.published.reproduction import cells, table_rows
 from results.published.reproduction import load as load_reproductions
 from results.report.answer import axis_tables, cost_table
-from results.report.validation_table import percent, reasons, signed, verdict
+from results.report.validation_table import percent, reasons, signed, verdict, why_missed
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SHOWN_FAILURES = 100
@@ -82,6 +82,7 @@ def render(
         "drawing": drawing,
         "name": _words, "engine_name": engines.title, "isa_words": isa_words, "ops": latency.OPS,
         "percent": percent, "signed": signed, "verdict": verdict, "reasons": reasons,
+        "why_missed": why_missed,
         "colour": lambda label: look(label).colour, "axes": summary.AXES,
         "overtake_axes": overtake.AXES, "fences": FENCE_KINDS, "clear": CLEAR,
     }  # fmt: skip

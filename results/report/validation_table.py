@@ -30,6 +30,11 @@ def verdict(one: SetSummary) -> str:
     return VERDICTS[one.met] if one.cells else "no cells"
 
 
+def why_missed(one: SetSummary) -> str:
+    """What is known of a missed bar; empty where none is missed."""
+    return one.missed if one.met is False else ""
+
+
 def percent(value: float | None, bar: float | None = None) -> str:
     """A share in percent, and the bar it is held against; empty where there is none."""
     if value is None:
@@ -74,6 +79,7 @@ def _bars(one: SetSummary) -> str:
 
 def _print_findings(one: SetSummary, console: Console) -> None:
     lines = [f"  bars: {bars}"] if (bars := _bars(one)) else []
+    lines += [f"  why it is missed: {why}"] if (why := why_missed(one)) else []
     lines += [f"  worst: {one.worst_cell}"] if one.worst_cell else []
     lines += [f"  left out, {count} cells: {reason}" for count, reason in reasons(one)[:_SHOWN]]
     if one.contests:

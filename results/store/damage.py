@@ -67,6 +67,8 @@ class _Bars(_Shape):
     mean: float | None = None
     worst: float | None = None
     order: float | None = None
+    each_isa: bool = False
+    missed: str = ""
 
 
 class _Names(_Shape):

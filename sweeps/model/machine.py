@@ -218,9 +218,10 @@ class Measured(Document):
 
 
 class Machine(Document):
-    """One machine. `out_of_order`: of a core that is; others are in order. `ordering` maps an ISA to
-    what such a core lets pass what, `latency` to its atomics and fences, in cycles. `processor`: the kind on which it was measured, as the kernel
-    names it, `measured_on` when; `measured`: what else was measured there."""
+    """One machine. `out_of_order`: of a core that is; others are in order. `ordering` maps an ISA
+    to what such a core lets pass what, `latency` to its atomics and fences, in cycles.
+    `processor`: the kind on which it was measured, as the kernel names it, `measured_on` when;
+    `measured`: what else was measured there."""
 
     name: str = Field(min_length=1)
     title: str = Field(min_length=1)
