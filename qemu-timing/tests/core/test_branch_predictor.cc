@@ -44,3 +44,17 @@ TEST_CASE("predictor: a branch that is squashed each time never learns that it i
     predictor.squashed(Branch::Conditional, 0x100);
     CHECK(predictor.predicted(Branch::Conditional, 0x100, 0x104, 0x200));
 }
+
+TEST_CASE("predictor: with a history it learns a branch that follows another") {
+    auto mispredicted = [](uint32_t history) {
+        BranchPredictor predictor(64, history);
+        int wrong = 0;
+        for (int turn = 0; turn < 400; turn++) {
+            bool taken = turn % 3 == 0; // a pattern that no counter follows
+            wrong += !predictor.predicted(Branch::Conditional, 0x100, 0x104, taken ? 0x200 : 0x104);
+        }
+        return wrong;
+    };
+    CHECK(mispredicted(0) > 100);
+    CHECK(mispredicted(8) < 30);
+}

@@ -1,6 +1,7 @@
 #include "base/counts.h"
 #include "base/options.h"
 #include "base/registers.h"
+#include "bench.h"
 #include "core/block.h"
 #include "core_models/out_of_order/out_of_order_core.h"
 #include "isa/insn.h"
@@ -37,48 +38,10 @@ Options wide() {
     return options;
 }
 
-// One core that runs one instruction after another; each block is one instruction.
-struct Bench {
-    Options options;
-    std::vector<Counts> counts{1};
-    CacheHierarchy memory;
-    OutOfOrderCore core;
-    std::deque<std::unique_ptr<Block>> blocks;
-    uint64_t pc = 0x1000;
+struct Bench : CoreBench<OutOfOrderCore> {
+    explicit Bench(Options o = wide()) : CoreBench(o) {}
 
-    explicit Bench(Options o = wide())
-        : options(o), memory(options, 64, counts), core(options, 0, memory, counts[0]) {
-        core.start_at(100);
-    }
-
-    const TimedInsn *begin(const Insn &insn) {
-        BlockBuilder builder(options, pc);
-        const TimedInsn *timed = builder.add(insn, pc, 4);
-        pc += 4;
-        blocks.push_back(builder.finish());
-        core.begin_block(*blocks.back());
-        return timed;
-    }
-    void load(uint64_t address, uint32_t size, Insn insn) {
-        const TimedInsn *timed = begin(insn);
-        core.before_access(*timed);
-        core.load(*timed, address, size);
-    }
-    void store(uint64_t address, uint32_t size, Insn insn) {
-        const TimedInsn *timed = begin(insn);
-        core.before_access(*timed);
-        core.store(*timed, address, size);
-    }
-    void cas(uint64_t address, Insn insn) {
-        const TimedInsn *timed = begin(insn);
-        core.before_access(*timed);
-        core.cas(*timed, address, 4, true);
-    }
-    void fence(Fence kind) {
-        Insn insn = with(Effect::Fence);
-        insn.fence = kind;
-        core.fence(*begin(insn));
-    }
+    void cas(uint64_t address, const Insn &insn) { CoreBench::cas(address, 4, insn); }
     // An addition to a register, which waits for the one before.
     void add(unsigned reg) {
         Insn insn;
@@ -97,11 +60,9 @@ struct Bench {
         return insn;
     }
     Cycle cycles() {
-        core.end_block();
-        CHECK(core.cycles() == core.stall_sum());
+        end();
         return core.cycles();
     }
-    uint64_t stalled(Stall cause) const { return counts[0].stalls[size_t(cause)]; }
 };
 
 Insn memory(int reads = -1, int writes = -1) { return Bench::with(Effect::Memory, reads, writes); }
@@ -257,4 +218,129 @@ TEST_CASE("out of order: causes add up to the cycles whatever runs") {
     CHECK(bench.stalled(Stall::Fence) > 0);
     CHECK(bench.stalled(Stall::Atomic) > 0);
     CHECK(bench.stalled(Stall::Charge) > 0);
+}
+
+TEST_CASE("out of order: stores drain in the order that the ISA demands") {
+    // Two stores to lines of two cores' making are slow; a fence shows when all have drained.
+    auto fenced = [](StoreOrder order) {
+        return [order](Bench &b, int i) {
+            for (uint64_t n = 0; n < 4; n++)
+                b.store(n * 64 + uint64_t(i % 2) * 256, 8, memory());
+            b.fence(Fence::Mfence);
+        };
+    };
+    auto cost = [&](StoreOrder order) {
+        Options options = wide();
+        options.store_order = uint32_t(order);
+        options.lat_drain = 10;
+        return cost_of(options, 50, fenced(order));
+    };
+    CHECK(cost(StoreOrder::Any) < cost(StoreOrder::InOrder));
+    CHECK(cost(StoreOrder::InOrder) + 50 * 20 < cost(StoreOrder::OneByOne));
+}
+
+TEST_CASE("out of order: a release store drains last, and an acquire load may wait for it") {
+    Insn release = memory(), acquire = memory(-1, 3);
+    release.release = acquire.acquire = true;
+    auto pair = [&](Bench &b, int) {
+        b.store(0, 8, release);
+        b.load(64, 8, acquire);
+        b.add(3);
+    };
+    Options options = wide();
+    options.store_order = uint32_t(StoreOrder::Any);
+    Cycle waits = cost_of(options, 100, pair);
+    options.acquire_load = 1;
+    CHECK(cost_of(options, 100, pair) < waits);
+}
+
+TEST_CASE("out of order: queues and miss buffers bound what is in flight") {
+    auto behind_a_product = [](Bench &b, int) {
+        Insn product;
+        product.latency = Latency::Div;
+        product.reads = product.writes = register_bit(5);
+        b.begin(product);
+        for (unsigned n = 0; n < 8; n++)
+            b.load(0, 8, memory(n == 0 ? 5 : -1, 6));
+    };
+    Options few = wide();
+    few.load_queue = 2;
+    few.width = 1;
+    CHECK(cost_of(few, 100, behind_a_product) > cost_of(wide(), 100, behind_a_product));
+    Options cold = wide();
+    cold.warm = 0;
+    cold.lat_memory = 100;
+    cold.l1_size = cold.l2_size = 2048;
+    cold.l1_ways = cold.l2_ways = 1;
+    auto miss = [](Bench &b, int i) { b.load(uint64_t(i % 2) * 2048, 8, memory(-1, 6)); };
+    cold.miss_buffers = 1;
+    Cycle one = cost_of(cold, 100, miss);
+    cold.miss_buffers = 8;
+    CHECK(cost_of(cold, 100, miss) * 4 < one);
+}
+
+TEST_CASE("out of order: an atomic takes its places, a fused branch none") {
+    auto cas = [](Bench &b, int) { b.cas(0, Bench::with(Effect::Cas)); };
+    Options options = wide();
+    options.cas_success = 0;
+    options.lat_l1 = 1;
+    options.atomic_start = 0;
+    Cycle one = cost_of(options, 100, cas);
+    options.atomic_micro_ops = 64;
+    CHECK(cost_of(options, 100, cas) > one + 500);
+}
+
+TEST_CASE("out of order: a locked instruction of gem5 is a load and a store between two fences") {
+    Insn locked = Bench::with(Effect::Cas);
+    locked.micro_ops = {'f', 'l', 'o', 's', 'f'};
+    auto cas = [&](Bench &b, int) { b.cas(0, locked); };
+    Options options = wide();
+    options.cas_success = 0;
+    Cycle whole = cost_of(options, 100, cas);
+    options.micro_operations = 1;
+    options.lat_oldest = 3;
+    Bench bench(options);
+    for (int i = 0; i < 100; i++)
+        cas(bench, i);
+    Cycle cracked = bench.cycles();
+    CHECK(cracked > whole);
+    CHECK(bench.stalled(Stall::Fence) >= 100 * 3);
+}
+
+TEST_CASE("out of order: a load behind a fence that an older store overtakes is fetched again") {
+    auto round = [](Bench &b, int) {
+        b.fence(Fence::Mfence);
+        b.load(128, 8, memory(-1, 3));
+        for (int n = 0; n < 10; n++)
+            b.add(3);
+        b.store(0, 8, memory(3));    // its data come late
+        b.load(8, 8, memory(-1, 3)); // in the same block of 16 bytes
+    };
+    Options options = wide();
+    options.lat_forward = 1;
+    Cycle exact = cost_of(options, 50, round);
+    options.alias_bytes = 16;
+    Cycle predicted = cost_of(options, 50, round);
+    CHECK(predicted > exact);
+    options.unpredicted_stores = 1;
+    Cycle squashed = cost_of(options, 50, round);
+    CHECK(squashed >= predicted + 50 * options.mispredict);
+    options.squash_width = 1;
+    CHECK(cost_of(options, 50, round) > squashed);
+}
+
+TEST_CASE("out of order: fetch goes from line to line, a no-op needs no port") {
+    auto add = [](Bench &b, int i) { b.add(unsigned(i % 16)); };
+    Options options = wide();
+    Cycle at_once = cost_of(options, 800, add);
+    options.fetch_line = 4;
+    CHECK(cost_of(options, 800, add) >= at_once + 800 / 16 * 2);
+    auto nop = [](Bench &b, int) {
+        Insn insn;
+        insn.nop = true;
+        b.begin(insn);
+    };
+    Options one_port = wide();
+    one_port.alu_ports = 1;
+    CHECK(cost_of(one_port, 800, nop) == 100);
 }

@@ -1,5 +1,6 @@
 #include "base/counts.h"
 #include "base/options.h"
+#include "bench.h"
 #include "core/block.h"
 #include "core_models/pipelined/pipelined_core.h"
 #include "isa/insn.h"
@@ -28,18 +29,9 @@ Options minor() {
     return options;
 }
 
-// One core whose first line is its own, and one instruction after another, each a block.
-struct Bench {
-    Options options;
-    std::vector<Counts> counts{1};
-    CacheHierarchy memory;
-    PipelinedCore core;
-    std::deque<std::unique_ptr<Block>> blocks;
-    uint64_t pc = 0x1000;
-
-    explicit Bench(Options o = minor())
-        : options(o), memory(options, 64, counts), core(options, 0, memory, counts[0]) {
-        core.start_at(100);
+// A core whose first line is its own.
+struct Bench : CoreBench<PipelinedCore> {
+    explicit Bench(Options o = minor()) : CoreBench(o) {
         memory.get_exclusive(0, 0, 0, CoherenceEvent::Store);
         // The pipeline is full, and the line of code is there.
         for (int i = 0; i < 4; i++)
@@ -47,45 +39,25 @@ struct Bench {
     }
 
     const TimedInsn *begin(const Insn &insn) {
-        BlockBuilder builder(options, pc);
-        const TimedInsn *timed = builder.add(insn, pc, 4);
-        pc = 0x1000 + (pc + 4) % 32;
-        blocks.push_back(builder.finish());
-        core.begin_block(*blocks.back());
+        const TimedInsn *timed = CoreBench::begin(insn);
+        pc = 0x1000 + (pc - 0x1000) % 32;
         return timed;
     }
     void run(const Insn &insn) { begin(insn); }
-    void load(uint64_t address, uint32_t size = 8, Insn insn = access(Effect::Memory)) {
-        const TimedInsn *timed = begin(insn);
-        core.before_access(*timed);
-        core.load(*timed, address, size);
+    void load(uint64_t address, uint32_t size = 8, const Insn &insn = access(Effect::Memory)) {
+        CoreBench::load(address, size, insn);
     }
-    void store(uint64_t address, uint32_t size = 8, Insn insn = access(Effect::Memory)) {
-        const TimedInsn *timed = begin(insn);
-        core.before_access(*timed);
-        core.store(*timed, address, size);
+    void store(uint64_t address, uint32_t size = 8, const Insn &insn = access(Effect::Memory)) {
+        CoreBench::store(address, size, insn);
     }
-    void cas(Insn insn) {
-        const TimedInsn *timed = begin(insn);
-        core.before_access(*timed);
-        core.cas(*timed, 0, 8, true);
-    }
-    void fence(Fence kind) {
-        Insn insn = access(Effect::Fence);
-        insn.fence = kind;
-        core.fence(*begin(insn));
-    }
+    void cas(const Insn &insn) { CoreBench::cas(0, 8, insn); }
     static Insn access(Effect effect) {
         Insn insn;
         insn.effect = effect;
         return insn;
     }
     Cycle now() { return core.block_end(); }
-    uint64_t stalled(Stall cause) const { return counts[0].stalls[size_t(cause)]; }
-    void check_sum() {
-        core.end_block();
-        CHECK(core.cycles() == core.stall_sum());
-    }
+    void check_sum() { end(); }
 };
 
 Insn locked() {

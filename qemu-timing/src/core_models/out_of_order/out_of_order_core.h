@@ -4,17 +4,16 @@
 //   after `lat_forward_part` if it loads a part of that; else it waits until the store has drained
 //   and `forward_fail` cycles more. A load of what an atomic wrote waits for its end and
 //   `atomic_tail`, and so do stores behind it, but not another atomic.
-// - Stores retire in order, and then drain in order.
-// - An atomic starts as `atomic_start` says; loads behind it wait for its end unless
-//   `atomic_loads_pass`. Two atomics never overlap, and stores behind one drain after it.
+// - Stores retire in order, and then drain as `store_order` says.
+// - An atomic starts as `atomic_start` says; loads behind it wait for its end, or pass it
+//   (`atomic_loads`). Two atomics never overlap, and stores behind one drain after it.
 // - A full fence waits until it is the oldest and all stores have drained, and loads behind it wait
-//   for its end; with `fence_serializes` all other work does, too, as behind isync, isb, dsb and
-//   lfence.
+//   for its end; if it is serializing (`full_fence`) all other work does, too, as behind isync,
+//   isb, dsb and lfence.
 // - A load that another core's store overtakes is timed with the value that QEMU gave it: the hold
 //   rule (memory/memory.h) lets it wait for that store, as a replay would.
 //
-// A cycle in which
-// nothing retires belongs to what kept the oldest micro-operation from retiring.
+// A cycle in which nothing retires belongs to what kept the oldest micro-operation from retiring.
 #pragma once
 
 #include "base/counts.h"
