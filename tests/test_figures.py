@@ -12,13 +12,13 @@ from results.analysis.study import Grid, Isa, NoDataError, grid
 from results.analysis.summary import rows
 from results.analysis.winners import interpolate, neighbours, polyline
 from results.errors import LockcrossError
-from results.figures.draw import DRAWINGS, STUDY, draw_all
+from results.figures.draw import draw_all
 from results.figures.winner_map import Panel, label_regions
 from results.model.label import LockLabel
 from results.store.store import Store
 from tests.synthetic import study
 
-OF_STUDY = [drawing for drawing in DRAWINGS if drawing.section == STUDY]
+OF_STUDY = {"winner_map", "winner_map_narrow", "run_length", "run_length_narrow", "rounds"}
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +33,17 @@ def test_drawn_twice_figures_are_the_same_bytes(database: Path, tmp_path: Path) 
             draw_all(store.connection, folder)
         drawn.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert drawn[0] == drawn[1]
-    assert set(drawn[0]) == {f"{d.name}.{end}" for d in OF_STUDY for end in ("png", "svg")}
+    assert set(drawn[0]) == {f"{name}.{end}" for name in OF_STUDY for end in ("png", "svg")}
     for name, data in drawn[0].items():
         assert data.startswith(b"\x89PNG") if name.endswith("png") else ElementTree.fromstring(data)
 
 
 def test_the_map_has_measured_axes_marks_and_both_contests(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        shown = grid(store.connection, "x86_64", "lock")
+        shown = grid(store.connection, "generic", "x86_64", "lock")
     assert shown.cas == (2.0, 62.0, 122.0)
-    assert set(shown.costs) == {"tasuki", "reservation", "asym_tasuki", "asym_tasuki/rmw"}
+    assert set(shown.costs) == {"tasuki", "reservation", "asym_tasuki", "asym_tasuki/rmw", "thin"}
+    assert shown.aside == ("thin",)
     # A lock without full fences has one cost for all their latencies.
     assert (shown.costs["asym_tasuki/rmw"] == shown.costs["asym_tasuki/rmw"][0]).all()
     assert [(m.machine, m.assumed) for m in shown.marks] == [("guessed", True), ("known", False)]
@@ -67,13 +68,15 @@ def test_the_winner_table(database: Path) -> None:
         table = {row.machine: row for row in rows(store.connection)}
     row = table["known"]
     assert list(row.costs.values()) == sorted(row.costs.values())
-    assert (row.full.lock, row.full.runner_up, row.full.margin) == ("reservation", "tasuki", 3)
+    full = row.full.compared
+    assert (full.lock, full.runner_up, full.margin, full.tied) == ("reservation", "tasuki", 3, ())
+    assert (row.full.overall.lock, row.full.overall.cost) == ("thin", 60)
     assert row.any_fence is not None
-    assert row.any_fence.lock == "asym_tasuki/rmw"
-    assert row.aside == ("thin",)
+    assert row.any_fence.compared.lock == "asym_tasuki/rmw"
+    assert row.any_fence.overall.tied == ()
     assert (row.cas, row.fence, row.costs["reservation"]) == (20, 35, 87)
     assert table["guessed"].assumed and not row.assumed
-    assert next(iter(table)) == "generic"
+    assert list(table)[:2] == ["generic", "narrow"]
 
 
 @pytest.mark.parametrize("upright", [False, True])

@@ -51,17 +51,28 @@ class Crossover:
     points: dict[tuple[str, int], Point]
 
 
+@dataclass(frozen=True)
+class Repeat:
+    """What another seed's costs show of a crossing: where it is, if it is there, and all points
+    that were looked at."""
+
+    crossing: Crossing | None
+    points: dict[tuple[str, int], Point]
+
+
 Wanted = list[tuple[str, int]]  # (lock, value of the axis)
 Search = Generator[Wanted, Sequence[Point], Crossover]
+RepeatSearch = Generator[Wanted, Sequence[Point], Repeat]
 Key = TypeVar("Key")
+Found = TypeVar("Found")
 
 
 def find_all(
     evaluate: Callable[[Sequence[tuple[Key, str, int]]], Sequence[Point]],
-    searches: Mapping[Key, Search],
-) -> dict[Key, Crossover]:
+    searches: Mapping[Key, Generator[Wanted, Sequence[Point], Found]],
+) -> dict[Key, Found]:
     """Drives many searches at once: each call of `evaluate` gets what all of them ask for next."""
-    found: dict[Key, Crossover] = {}
+    found: dict[Key, Found] = {}
     asked = {key: next(started) for key, started in searches.items()}
     while asked:
         points = iter(
@@ -85,6 +96,41 @@ def search(lock_a: str, lock_b: str, coarse: Sequence[int], tolerance: int) -> S
     if tolerance < 1 or len(set(coarse)) < 2:
         raise ValueError(f"tolerance {tolerance}, {len(set(coarse))} values: 1 and 2 are the least")
     return _search(_Difference(lock_a, lock_b), sorted(set(coarse)), tolerance)
+
+
+def search_near(
+    first: Crossing, lock_a: str, lock_b: str, limits: tuple[int, int], tolerance: int
+) -> RepeatSearch:
+    """Looks for a crossing again, with other costs: in its bracket, then beside it, in steps that
+    double, up to the `limits` of the axis."""
+    difference = _Difference(lock_a, lock_b)
+    cheaper_below = -1 if first.below == lock_a else 1  # the difference's sign below the crossing
+    low, high = first.low, first.high
+    step = max(high - low, tolerance)
+    while True:
+        yield from difference.ask(sorted({low, high}))
+        if crossing := (yield from _inside(difference, low, high, first.below, tolerance)):
+            return Repeat(crossing, difference.points)
+        if difference.sign(low) == cheaper_below:
+            low, high = high, min(high + step, limits[1])
+        else:
+            low, high = max(low - step, limits[0]), low
+        if low == high:
+            return Repeat(None, difference.points)
+        step *= 2
+
+
+def _inside(
+    difference: "_Difference", low: int, high: int, below: str, tolerance: int
+) -> Generator[Wanted, Sequence[Point], Crossing | None]:
+    """The crossing between two values that were looked at, if the costs change places there."""
+    for x in (low, high):
+        if difference.sign(x) == 0:
+            return Crossing(Fraction(x), x, x, below)
+    cheaper = difference.lock_a if difference.sign(low) < 0 else difference.lock_b
+    if cheaper == below and difference.sign(low) != difference.sign(high):
+        return (yield from _refine(difference, low, high, tolerance))
+    return None
 
 
 def _search(difference: "_Difference", coarse: list[int], tolerance: int) -> Search:

@@ -32,9 +32,10 @@ Curve = tuple[list[int], list[float]]  # run lengths, costs in cycles per pair
 Curves = dict[tuple[LockLabel, int], Curve]  # by lock label and cancellation cost (cycles)
 
 
-def draw_run_length(connection: sqlite3.Connection) -> Figure:
-    """One panel a flavour, with the break-even run lengths marked. Raises NoDataError."""
-    names = series_names(connection, "run_length")
+def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
+    """One panel a flavour, with the break-even run lengths of a machine marked. Raises
+    NoDataError."""
+    names = series_names(connection, "run_length", machine)
     if not names:
         raise NoDataError("the study has no run lengths")
     columns = min(2, len(names))
@@ -44,7 +45,7 @@ def draw_run_length(connection: sqlite3.Connection) -> Figure:
     labels = [LockLabel(label) for label in fact(connection, "plan")["locks"]]
     cancelling: set[LockLabel] = set()
     for ax, (isa_name, flavour) in zip(axes, names, strict=False):
-        place = f"run_length/{isa_name}/{flavour}"
+        place = f"run_length/{machine}/{isa_name}/{flavour}"
         several = sum(one == isa_name for one, _ in names) > 1
         ax.set_title(_title(isa(connection, isa_name), flavour, several))
         runs = series(connection, place)

@@ -39,10 +39,10 @@ class Panel:
     title: str
 
 
-def draw_map(connection: sqlite3.Connection) -> Figure:
+def draw_map(connection: sqlite3.Connection, machine: str) -> Figure:
     """One panel for each flavour with full fences, and one with every fence kind where an ISA has
     others. Raises NoDataError."""
-    panels = panels_of(connection)
+    panels = panels_of(connection, machine)
     if not panels:
         raise NoDataError("the study has no winner map")
     columns = min(3, len(panels) + 1)  # the last place is the key's
@@ -53,21 +53,22 @@ def draw_map(connection: sqlite3.Connection) -> Figure:
         _draw_panel(ax, panel)
     for ax in axes[len(panels) :]:
         ax.axis("off")
-    _draw_key(axes[len(panels)], fact(connection, "plan"), _cancellation(connection))
+    _draw_key(axes[len(panels)], fact(connection, "plan"), _cancellation(connection, machine))
     return figure
 
 
-def panels_of(connection: sqlite3.Connection) -> list[Panel]:
-    """Every winner map of a study. Raises NoDataError."""
+def panels_of(connection: sqlite3.Connection, machine: str) -> list[Panel]:
+    """Every winner map of a machine. Raises NoDataError."""
     found = []
-    for isa_name, flavour in series_names(connection, "map"):
-        one = grid(connection, isa_name, flavour)
-        full = tuple(label for label in one.costs if label.fence == FULL)
-        flavours = [f for i, f in series_names(connection, "map") if i == isa_name]
+    for isa_name, flavour in series_names(connection, "map", machine):
+        one = grid(connection, machine, isa_name, flavour)
+        every = tuple(label for label in one.costs if label not in one.aside)
+        full = tuple(label for label in every if label.fence == FULL)
+        flavours = [f for i, f in series_names(connection, "map", machine) if i == isa_name]
         title = one.isa.title + (f", {flavour_name(flavour)}" if len(flavours) > 1 else "")
         found.append(Panel(one, full, f"{title}, {one.isa.full_fence}"))
-        if len(full) < len(one.costs):
-            found.append(Panel(one, tuple(one.costs), f"{title}, any kind of fence"))
+        if len(full) < len(every):
+            found.append(Panel(one, every, f"{title}, any kind of fence"))
     return found
 
 
@@ -268,10 +269,11 @@ def _roomiest(
     return int(row_), int(column_)
 
 
-def _cancellation(connection: sqlite3.Connection) -> int | None:
+def _cancellation(connection: sqlite3.Connection, machine: str) -> int | None:
     """Cycles that stopping a thread costs in the runs of the map, if the engine says so."""
-    parts = series_names(connection, "map")[0]
-    return series(connection, "/".join(("map", *parts)))[0].latency("cancel", "charge_stop")
+    parts = series_names(connection, "map", machine)[0]
+    runs = series(connection, "/".join(("map", machine, *parts)))
+    return runs[0].latency("cancel", "charge_stop")
 
 
 def workload_words(plan: Mapping[str, Any]) -> str:

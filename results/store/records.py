@@ -58,9 +58,20 @@ class CrossoverRun:
     """One run behind a crossover: a lock's cost (cycles per pair) at a value of the axis."""
 
     run_id: int
+    seed: int
     lock: str
     x: int
     cost: float
+
+
+@dataclass(frozen=True)
+class CrossoverSeed:
+    """Where a crossover lies with one seed; None where there is none near the first seed's."""
+
+    seed: int
+    value: float | None
+    bracket_low: int | None
+    bracket_high: int | None
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,7 @@ class CrossoverRecord:
 
     `value` and the bracket are None unless the verdict is "crosses". `below` names the lock that
     is cheaper just below the crossing, or everywhere when one wins throughout ("" for a tie).
+    All of it is the first seed's; `seeds` has each seed, the first among them.
     """
 
     machine: str
@@ -90,6 +102,7 @@ class CrossoverRecord:
     bracket_low: int | None
     bracket_high: int | None
     runs: tuple[CrossoverRun, ...]
+    seeds: tuple[CrossoverSeed, ...]
 
 
 @dataclass(frozen=True)
