@@ -63,12 +63,14 @@ class Grid:
 
 @dataclass(frozen=True)
 class MapCrossing:
-    """Two locks cost the same at these measured latencies (cycles)."""
+    """Two locks cost the same at these measured latencies (cycles); `band`: the least and the
+    greatest of all seeds."""
 
     lock_a: LockLabel
     lock_b: LockLabel
     cas: float
     fence: float
+    band: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -278,14 +280,17 @@ def _map_crossings(
     connection: sqlite3.Connection, name: str, cas: Scale, fence: Scale
 ) -> list[MapCrossing]:
     found = []
-    for axis, value, setting, lock_a, lock_b in connection.execute(
-        "SELECT axis, value, setting, lock_a, lock_b FROM crossovers "
-        "WHERE series = ? AND verdict = 'crosses' ORDER BY id",
-        (name,),
-    ):
-        fixed = json.loads(setting)
-        x, y = (value, fixed["fence_latency"]) if axis == "cas" else (fixed["cas"], value)
-        found.append(MapCrossing(LockLabel(lock_a), LockLabel(lock_b), cas(x), fence(y)))
+    for one in crossovers(connection, name):
+        if one.value is None or one.band is None:
+            continue
+
+        def place(x: float, one: FoundCrossover = one) -> tuple[float, float]:
+            if one.axis == "cas":
+                return cas(x), fence(one.setting["fence_latency"])
+            return cas(one.setting["cas"]), fence(x)
+
+        band = (place(one.band.low), place(one.band.high))
+        found.append(MapCrossing(one.lock_a, one.lock_b, *place(one.value), band))
     return found
 
 
@@ -319,15 +324,15 @@ def places(connection: sqlite3.Connection, isa_name: str, flavour: str) -> list[
 
 
 def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover]:
-    """All crossovers of the series of a kind."""
+    """All crossovers of the series of a kind, or of one series."""
     columns = [name for name in FoundCrossover.__dataclass_fields__ if name != "band"]
     rows = connection.execute(
         "SELECT count(seeds.seed), count(seeds.value), min(seeds.value), max(seeds.value), "
         "min(seeds.bracket_high), max(seeds.bracket_high), "
         f"{', '.join(f'crossovers.{name}' for name in columns)} FROM crossovers "
-        "LEFT JOIN crossover_seeds AS seeds ON crossover_id = id WHERE series GLOB ? "
+        "LEFT JOIN crossover_seeds AS seeds ON crossover_id = id WHERE series GLOB ? OR series = ? "
         "GROUP BY id ORDER BY id",
-        (f"{kind}/*",),
+        (f"{kind}/*", kind),
     )
     found = []
     for row in rows:

@@ -54,8 +54,11 @@ DRAWINGS = (
         "Who wins, by the latency of a CAS and of a full fence",
         "Winner map for each instruction set over measured CAS latency (horizontal) and measured "
         "full-fence latency (vertical): the lock with the fewest cycles per acquire-release pair. "
-        "Black lines join the crossovers that were searched for (dots); diamonds, on the embedded "
-        "engine, are real processors, hollow where a latency is assumed.",
+        "Black lines join the crossovers that were searched for (dots, thick over the band of all "
+        "seeds). Where the map is lighter, the lead over the next lock is a tie. On the toothed "
+        "side of the pink line the thin lock would be cheaper still. Real processors, on the map "
+        "of the study's own machine, have colour and shape of the lock that wins on them as they "
+        "are, two colours for a tie, a star where a latency is assumed.",
         draw_map,
         each_machine=True,
     ),

@@ -52,8 +52,7 @@ def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
         cancelling |= {run.label for run in runs if run.cell.cancel is not None}
         curves = _curves(runs)
         _draw_curves(ax, curves)
-        found = crossovers(connection, place.removesuffix(f"/{flavour}"))
-        found = [mark for mark in found if mark.flavour == flavour]
+        found = crossovers(connection, place)
         _draw_break_even(ax, curves, found, [one for one in labels if one not in cancelling])
     for ax in axes[len(names) :]:
         ax.axis("off")
@@ -121,6 +120,8 @@ def _draw_break_even(
         style = look(other)
         ax.plot(mark.value, height, style.marker, color="black", markersize=6,
                 markerfacecolor=style.colour, zorder=5)  # fmt: skip
+        if mark.band:
+            ax.hlines(height, mark.band.low, mark.band.high, colors="black", linewidth=2, zorder=6)
         ax.annotate(
             f"{mark.value:.0f}", (mark.value, height), ha="center", va="center",
             xytext=(6, 10) if others.index(other) % 2 else (0, -11),
