@@ -68,7 +68,8 @@ DRAWINGS = (
         "What pays for a cancellation: cost against run length",
         "Cycles per acquire-release pair against the number of acquisitions by the owner before "
         "another thread takes the lock as often, for tasuki, asymmetric and reservation locks at "
-        "several cancellation costs. Marks show the break-even run lengths.",
+        "several cancellation costs. Marks show the break-even run lengths, black bars their band "
+        "over all seeds where that is wider than a mark.",
         draw_run_length,
         each_machine=True,
     ),

@@ -121,7 +121,7 @@ def _draw_break_even(
         ax.plot(mark.value, height, style.marker, color="black", markersize=6,
                 markerfacecolor=style.colour, zorder=5)  # fmt: skip
         if mark.band:
-            ax.hlines(height, mark.band.low, mark.band.high, colors="black", linewidth=2, zorder=6)
+            ax.hlines(height, mark.band.low, mark.band.high, colors="black", linewidth=3, zorder=4)
         ax.annotate(
             f"{mark.value:.0f}", (mark.value, height), ha="center", va="center",
             xytext=(6, 10) if others.index(other) % 2 else (0, -11),
