@@ -13,6 +13,7 @@ from results.analysis.crossover import (
     Crossover,
     Point,
     Repeat,
+    check_throughout,
     find_all,
     search,
     search_near,
@@ -182,6 +183,24 @@ def test_a_seed_may_have_no_crossing() -> None:
     assert near(first, 200, (0, 100)).crossing is None
     assert near(first, -7).crossing is None
     assert near(replace(first, below="b"), 50).crossing is None
+
+
+@pytest.mark.parametrize(("dearer", "there"), [(2, None), (3, None), (4, 100)])
+def test_a_lock_that_wins_throughout_is_asked_where_it_leads_least(
+    dearer: int, there: int | None
+) -> None:
+    """a leads by 100 at 0 and by 3 at 100; other costs have it `dearer` cycles dearer."""
+    found = run(Fraction, lambda x: Fraction(10_000 + 3 * x, 100), 0, 100, 2)
+    assert found.verdict == "a_always"
+
+    def evaluate(wanted: Sequence[tuple[None, str, int]]) -> list[Point]:
+        return [
+            Point(found.points[lock, x].cost + (dearer if lock == "a" else 0), x)
+            for _, lock, x in wanted
+        ]
+
+    crossing = find_all(evaluate, {None: check_throughout(found)})[None].crossing
+    assert (crossing.value if crossing else None) == there
 
 
 def test_empty_range_is_refused() -> None:

@@ -199,6 +199,18 @@ def test_a_seed_without_the_crossover_is_counted(tmp_path: Path) -> None:
     assert any(one.endswith(", 1 of 2 seeds)") for one in words)
 
 
+def test_seeds_with_which_a_lock_does_not_win_throughout_are_counted(tmp_path: Path) -> None:
+    path = study(tmp_path / "study.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "INSERT INTO crossover_seeds SELECT id, seed, nullif(seed, 1), NULL, NULL "
+            "FROM crossovers, (SELECT 1 AS seed UNION SELECT 2) WHERE crossovers.value IS NULL"
+        )
+    with Store(path, read_only=True) as store:
+        words = [one.short for one in lines(store.connection, "axis")]
+    assert "tasuki everywhere from 0 to 9,000 (not with 1 of 2 seeds)" in words
+
+
 def test_machines_stand_beside_one_another(database: Path) -> None:
     with Store(database, read_only=True) as store:
         (table,) = axis_tables(lines(store.connection, "axis"), by_machine=True)

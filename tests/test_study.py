@@ -150,6 +150,17 @@ def test_crossovers_have_a_band_over_five_seeds(database: Path) -> None:
     assert runs == [(seed, seed) for seed in range(1, 6)]
 
 
+def test_who_wins_throughout_is_asked_with_five_seeds(database: Path) -> None:
+    """No seed makes tasuki so much dearer that a lock which it beats throughout is cheaper."""
+    with Store(database, read_only=True) as store:
+        seeds = store.connection.execute(
+            "SELECT DISTINCT seed, crossover_seeds.value FROM crossover_seeds "
+            "JOIN crossovers ON crossovers.id = crossover_id WHERE verdict = 'a_always'"
+        ).fetchall()
+    assert sorted(seed for seed, _ in seeds) == [1, 2, 3, 4, 5]
+    assert {value for _, value in seeds} == {None}
+
+
 def test_break_even_run_lengths_are_where_the_model_says(database: Path) -> None:
     with Store(database, read_only=True) as store:
         found = [

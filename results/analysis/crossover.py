@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TypeVar
 
 
@@ -120,6 +121,19 @@ def search_near(
         step *= 2
 
 
+def check_throughout(found: Crossover) -> RepeatSearch:
+    """Whether the lock that wins throughout is the cheaper one with other costs, too, at the value
+    where its lead is the smallest. If not, that value stands for a crossing."""
+    first = _Difference(found.lock_a, found.lock_b, found.points)
+    x = min(first.known_between(found.low, found.high), key=first.share)
+    difference = _Difference(found.lock_a, found.lock_b)
+    yield from difference.ask([x])
+    wins = -1 if found.verdict == "a_always" else 1
+    below = found.lock_a if wins < 0 else found.lock_b
+    crossing = Crossing(Fraction(x), x, x, below) if difference.sign(x) == -wins else None
+    return Repeat(crossing, difference.points)
+
+
 def _inside(
     difference: "_Difference", low: int, high: int, below: str, tolerance: int
 ) -> Generator[Wanted, Sequence[Point], Crossing | None]:
@@ -155,9 +169,14 @@ def _search(difference: "_Difference", coarse: list[int], tolerance: int) -> Sea
 class _Difference:
     """cost(lock_a) - cost(lock_b) at the values that were asked for."""
 
-    def __init__(self, lock_a: str, lock_b: str) -> None:
+    def __init__(
+        self,
+        lock_a: str,
+        lock_b: str,
+        points: Mapping[tuple[str, int], Point] = MappingProxyType({}),
+    ) -> None:
         self.lock_a, self.lock_b = lock_a, lock_b
-        self.points: dict[tuple[str, int], Point] = {}
+        self.points = dict(points)
 
     def ask(self, values: Sequence[int]) -> Generator[Wanted, Sequence[Point], None]:
         wanted = [(lock, x) for x in values for lock in (self.lock_a, self.lock_b)]
@@ -170,6 +189,12 @@ class _Difference:
 
     def sign(self, x: int) -> int:
         return (self.at(x) > 0) - (self.at(x) < 0)
+
+    def share(self, x: int) -> Fraction:
+        """The lead of the cheaper one, as a share of what the other costs."""
+        return abs(self.at(x)) / max(
+            self.points[lock, x].cost for lock in (self.lock_a, self.lock_b)
+        )
 
     def known_between(self, low: int, high: int) -> list[int]:
         return sorted({x for _, x in self.points if low <= x <= high})

@@ -97,7 +97,8 @@ class SeriesRun:
 @dataclass(frozen=True)
 class Band:
     """The least and the greatest value of a crossover, and of its bracket's upper end, over the
-    seeds. `there`: in how many of the `seeds` it is found near the first seed's."""
+    seeds. `there`: with how many of the `seeds` it is found near the first seed's, or at all if the
+    first has none."""
 
     seeds: int
     there: int
@@ -337,7 +338,7 @@ def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover
     found = []
     for row in rows:
         values = dict(zip(columns, row[6:], strict=True))
-        values["band"] = Band(*row[:6]) if row[0] else None
+        values["band"] = Band(*row[:6]) if row[1] else None
         labels = {name: LockLabel(values[name]) for name in ("lock_a", "lock_b", "below")}
         setting = json.loads(values["setting"])
         found.append(FoundCrossover(**values | labels | {"setting": setting}))

@@ -198,9 +198,12 @@ def _line(connection: sqlite3.Connection, one: FoundCrossover) -> CrossoverSente
 
 def _reach(one: FoundCrossover, scale: Scale | None) -> str:
     """Where the cheaper of two locks is the cheaper one, without the unit."""
-    if one.value is None:
-        return f"everywhere from {_shown(one, one.low, scale)} to {_shown(one, one.high, scale)}"
     band = one.band
+    if one.value is None:
+        some = f" (not with {band.there} of {band.seeds} seeds)" if band else ""
+        return (
+            f"everywhere from {_shown(one, one.low, scale)} to {_shown(one, one.high, scale)}{some}"
+        )
     if one.unit in _TRIED and one.bracket_high is not None:
         ends = [_shown(one, x, scale) for x in (band.upper_low, band.upper_high)] if band else []
         return f"from {_shown(one, one.bracket_high, scale)}{_band(band, ends)}"

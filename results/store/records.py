@@ -66,7 +66,8 @@ class CrossoverRun:
 
 @dataclass(frozen=True)
 class CrossoverSeed:
-    """Where a crossover lies with one seed; None where there is none near the first seed's."""
+    """Where a crossover lies with one seed; None where there is none near the first seed's. Where
+    the first seed has none at all: a value at which the other lock is the cheaper one."""
 
     seed: int
     value: float | None

@@ -10,7 +10,8 @@ UPDATE crossovers
 SET series = 'axis/' || axis || '/' || machine || substr(series, length('axis/' || axis) + 1)
 WHERE series GLOB 'axis/*';
 
--- Where each seed has a crossover. A seed without one near the first seed's has no value.
+-- Where each seed has a crossover. A seed without one near the first seed's has no value. If the
+-- first seed has none, a value is one at which the other lock is cheaper.
 CREATE TABLE crossover_seeds (
     crossover_id INTEGER NOT NULL REFERENCES crossovers (id) ON DELETE CASCADE,
     seed INTEGER NOT NULL,

@@ -10,6 +10,7 @@ from results.analysis.crossover import (
     Repeat,
     RepeatSearch,
     Search,
+    check_throughout,
     find_all,
     search,
     search_near,
@@ -40,11 +41,12 @@ class CrossoverTask:
 
 @dataclass(frozen=True)
 class Searched:
-    """What a task's search found, and of each crossing what the other seeds show of it."""
+    """What a task's search found, and of each crossing what the other seeds show of it; or of the
+    lock that wins throughout, whether it does."""
 
     task: CrossoverTask
     found: Crossover
-    repeats: Sequence[Mapping[int, Repeat]]  # by seed, a mapping for each crossing
+    repeats: Sequence[Mapping[int, Repeat]]  # by seed, a mapping for each record
 
 
 def search_all(
@@ -57,10 +59,11 @@ def search_all(
 
     found = find_all(first, {number: task.search() for number, task in enumerate(tasks)})
     again = {
-        (number, place, seed): _search_near(tasks[number], crossing)
+        (number, place, seed): _again(tasks[number], one, crossing)
         for number, one in found.items()
-        for place, crossing in enumerate(one.crossings)
+        for place, crossing in enumerate(one.crossings or [None])
         for seed in seeds
+        if one.verdict != "tie"
     }
 
     def other(wanted: Sequence[tuple[tuple[int, int, int], str, int]]) -> Sequence[Point]:
@@ -70,8 +73,8 @@ def search_all(
     return [
         Searched(
             task, found[number],
-            [{seed: repeats[number, place, seed] for seed in seeds}
-             for place in range(len(found[number].crossings))],
+            [{seed: repeats[key] for seed in seeds if (key := (number, place, seed)) in repeats}
+             for place in range(len(found[number].crossings) or 1)],
         )
         for number, task in enumerate(tasks)
     ]  # fmt: skip
@@ -85,13 +88,14 @@ def records(searched: Searched, engine: str) -> list[CrossoverRecord]:
     always = {"a_always": found.lock_a, "b_always": found.lock_b}.get(found.verdict, "")
     crossings: Sequence[Crossing | None] = found.crossings or [None]
     kept = []
-    for place, crossing in enumerate(crossings):
-        seeds = [_seed(FIRST_SEED, crossing, step)] if crossing else []
-        every = runs
-        for seed, repeat in searched.repeats[place].items() if crossing else ():
-            seeds.append(_seed(seed, repeat.crossing, step))
-            every += tuple(_run(seed, x * step, lock, p) for (lock, x), p in repeat.points.items())
-        first = seeds[0] if seeds else CrossoverSeed(FIRST_SEED, None, None, None)
+    for crossing, repeats in zip(crossings, searched.repeats, strict=True):
+        first = _seed(FIRST_SEED, crossing, step)
+        seeds = (first, *(_seed(seed, one.crossing, step) for seed, one in repeats.items()))
+        every = runs + tuple(
+            _run(seed, x * step, lock, point)
+            for seed, one in repeats.items()
+            for (lock, x), point in one.points.items()
+        )
         kept.append(
             CrossoverRecord(
                 machine=line.machine, isa=isa_of(line.flavour), flavour=line.flavour,
@@ -100,7 +104,7 @@ def records(searched: Searched, engine: str) -> list[CrossoverRecord]:
                 high=max(task.coarse), tolerance=line.tolerance, axis=line.axis,
                 verdict=found.verdict, below=crossing.below if crossing else always,
                 value=first.value, bracket_low=first.bracket_low,
-                bracket_high=first.bracket_high, runs=every, seeds=tuple(seeds),
+                bracket_high=first.bracket_high, runs=every, seeds=seeds,
             )
         )  # fmt: skip
     return kept
@@ -110,7 +114,9 @@ def _cell(task: CrossoverTask, lock: str, x: int, seed: int = FIRST_SEED) -> Cel
     return task.line.cell(lock, x * task.line.step, seed)
 
 
-def _search_near(task: CrossoverTask, first: Crossing) -> RepeatSearch:
+def _again(task: CrossoverTask, found: Crossover, first: Crossing | None) -> RepeatSearch:
+    if first is None:
+        return check_throughout(found)
     line = task.line
     low, high = line.limits
     return search_near(
