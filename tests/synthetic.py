@@ -10,12 +10,14 @@ from results.store.records import (
     CalibrationRecord,
     CrossoverRecord,
     CrossoverRun,
+    CrossoverSeed,
     MachineRecord,
     RunRecord,
 )
 from results.store.store import Store
 from tests.searching import find_crossover
 
+MACHINES = ("generic", "narrow")  # with maps; on narrow a CAS takes twice what is set
 CAS, FENCE, LENGTHS, CANCELS = (0, 60, 120), (0, 60, 120), (2, 20, 200), (500, 5000)
 PAIRS = 100
 MAP = {"objects": 1, "runs": 10, "run_length": 10, "owner_share": 900000}
@@ -60,6 +62,7 @@ class Synthetic:
         self.store = store
         self.plan = {
             "title": "A synthetic study", "machine": "generic", "flavours": ["lock"],
+            "beside": [MACHINES[1]], "seeds": 2, "tie_percent": 2.0, "limits": {"thin": "it spins"},
             "locks": ["tasuki", "reservation", "asym_tasuki"], "table_locks": ["thin"],
             "map": {"threads": 2, "tolerance": 2, "parameters": MAP},
         }  # fmt: skip
@@ -73,20 +76,21 @@ class Synthetic:
              "new_runs": 3},
         )  # fmt: skip
         self._machines()
-        self._map()
-        self._run_length()
+        for machine in MACHINES:
+            self._map(machine)
+            self._run_length(machine)
         self._rounds()
 
     def run(self, lock: str, cas: int = 20, fence: int = 30, cancel: int = 2000,
             length: int = 10, kind: str = "full", machine: str = "generic",
             parameters: dict[str, int] = MAP) -> int:  # fmt: skip
         identity = json.dumps([lock, cas, fence, cancel, length, kind, machine, parameters])
-        paid = fence if kind == "full" else 5
+        paid = (cas * (2 if machine == "narrow" else 1), fence if kind == "full" else 5)
         resolved: dict[str, int | str] = {
             "cas_success": cas, "fence_mfence": fence, "charge_stop": cancel,
         }  # fmt: skip
         return self.store.add_run(
-            record(identity, cost(lock, cas, paid, cancel, length), lock=lock, fence=kind,
+            record(identity, cost(lock, *paid, cancel, length), lock=lock, fence=kind,
                    machine=machine, parameters={**parameters, "run_length": length},
                    cancel=cancel if lock == "reservation" else None, resolved=resolved),
             "synthetic",
@@ -94,7 +98,10 @@ class Synthetic:
 
     def _machines(self) -> None:
         figures = {
-            "generic": ({"assumption": 20, "why": "neutral"}, {"assumption": 30, "why": "neutral"}),
+            **dict.fromkeys(
+                MACHINES,
+                ({"assumption": 20, "why": "neutral"}, {"assumption": 30, "why": "neutral"}),
+            ),
             "known": ({"value": 18, "source": "measured"}, {"value": 33, "source": "measured"}),
             "guessed": ({"value": 90, "source": "measured"}, {"assumption": 90, "why": "a guess"}),
         }
@@ -102,7 +109,7 @@ class Synthetic:
         for name, (cas, fence) in figures.items():
             latency = {"x86_64": {"cas_success": cas, "fence_mfence": fence}}
             self.store.set_machine(MachineRecord(name, f"The {name} machine", {"latency": latency}))
-            settings = [(None, None)] + ([(x, x) for x in CAS] if name == "generic" else [])
+            settings = [(None, None)] + ([(x, x) for x in CAS] if name in MACHINES else [])
             for setting in settings:
                 for op, figure in (("cas", cas), ("fence", fence)):
                     own = figure.get("value", figure.get("assumption"))
@@ -116,15 +123,15 @@ class Synthetic:
             runs.append(self.run("asym_tasuki", 20, 30, kind="rmw", machine=name))
             self.store.set_series(f"table/{name}/x86_64/lock", runs)
 
-    def _map(self) -> None:
+    def _map(self, machine: str) -> None:
         runs = [
-            self.run(lock, cas, fence)
-            for lock in self.plan["locks"]
+            self.run(lock, cas, fence, machine=machine)
+            for lock in (*self.plan["locks"], *self.plan["table_locks"])
             for cas in CAS
             for fence in FENCE
         ]
-        runs += [self.run("asym_tasuki", cas, 30, kind="rmw") for cas in CAS]
-        self.store.set_series("map/x86_64/lock", runs)
+        runs += [self.run("asym_tasuki", cas, 30, kind="rmw", machine=machine) for cas in CAS]
+        self.store.set_series(f"map/{machine}/x86_64/lock", runs)
         crossovers: list[CrossoverRecord] = []
         for axis, fixed, values in (("cas", "fence_latency", FENCE), ("fence_latency", "cas", CAS)):
             found = []
@@ -132,37 +139,40 @@ class Synthetic:
                 for pair in (("reservation", "tasuki"), ("asym_tasuki", "reservation")):
 
                     def one(lock: str, x: int, value: int = value, axis: str = axis) -> int:
-                        return self.run(lock, *((x, value) if axis == "cas" else (value, x)))
+                        place = (x, value) if axis == "cas" else (value, x)
+                        return self.run(lock, *place, machine=machine)
 
-                    found += self._search(one, pair, axis, 0, 120, {fixed: value})
+                    found += self._search(machine, one, pair, axis, 0, 120, {fixed: value})
             crossovers += found
-        self.store.set_crossovers(crossovers, "map/x86_64/lock")
+        self.store.set_crossovers(crossovers, f"map/{machine}/x86_64/lock")
         along = []
         for pair in (("tasuki", "reservation"), ("tasuki", "asym_tasuki")):
             along += self._search(
-                lambda lock, x: self.run(lock, cancel=x), pair, "cancel", 0, 9000, {}
-            )
-        self.store.set_crossovers(along, "axis/cancel/x86_64/lock")
+                machine, lambda lock, x: self.run(lock, cancel=x, machine=machine), pair, "cancel",
+                0, 9000, {},
+            )  # fmt: skip
+        self.store.set_crossovers(along, f"axis/cancel/{machine}/x86_64/lock")
 
-    def _run_length(self) -> None:
+    def _run_length(self, machine: str) -> None:
         runs, found = [], []
         for cancel in CANCELS:
             for lock in self.plan["locks"]:
                 dear = cancel if lock == "reservation" else 2000
                 runs += [
-                    self.run(lock, cancel=dear, length=length, parameters=RUN_LENGTH)
+                    self.run(lock, cancel=dear, length=length, parameters=RUN_LENGTH,
+                             machine=machine)
                     for length in LENGTHS
-                ]
+                ]  # fmt: skip
 
             def one(lock: str, x: int, cancel: int = cancel) -> int:
                 dear = cancel if lock == "reservation" else 2000
-                return self.run(lock, cancel=dear, length=x, parameters=RUN_LENGTH)
+                return self.run(lock, cancel=dear, length=x, parameters=RUN_LENGTH, machine=machine)
 
             found += self._search(
-                one, ("tasuki", "reservation"), "run_length", 2, 200, {"cancel": cancel}
+                machine, one, ("tasuki", "reservation"), "run_length", 2, 200, {"cancel": cancel}
             )
-        self.store.set_series("run_length/x86_64/lock", runs)
-        self.store.set_crossovers(found, "run_length/x86_64/lock")
+        self.store.set_series(f"run_length/{machine}/x86_64/lock", runs)
+        self.store.set_crossovers(found, f"run_length/{machine}/x86_64/lock")
 
     def _rounds(self) -> None:
         runs = []
@@ -175,8 +185,11 @@ class Synthetic:
             runs.append(self.store.add_run(one, "synthetic"))
         self.store.set_series("rounds/known/lock", runs)
 
-    def _search(self, run: Callable[[str, int], int], pair: tuple[str, str], axis: str, low: int,
-                high: int, setting: dict[str, int]) -> list[CrossoverRecord]:  # fmt: skip
+    def _search(self, machine: str, run: Callable[[str, int], int], pair: tuple[str, str],
+                axis: str, low: int, high: int, setting: dict[str, int],
+                ) -> list[CrossoverRecord]:  # fmt: skip
+        """The crossovers of a pair; a second seed has each a cycle further."""
+
         def evaluate(wanted: Sequence[tuple[str, int]]) -> list[Point]:
             points = []
             for lock, x in wanted:
@@ -190,14 +203,17 @@ class Synthetic:
 
         found = find_crossover(evaluate, *pair, low, high, 2)
         runs = tuple(
-            CrossoverRun(p.run_id, lock, x, float(p.cost)) for (lock, x), p in found.points.items()
+            CrossoverRun(p.run_id, 1, lock, x, float(p.cost))
+            for (lock, x), p in found.points.items()
         )
         always = {"a_always": pair[0], "b_always": pair[1]}.get(found.verdict, "")
         ends = [(c.below, float(c.value), c.low, c.high) for c in found.crossings]
         return [
             CrossoverRecord(
-                "generic", "x86_64", "lock", "qemu", "lock_sequence", {**MAP, **setting}, axis,
+                machine, "x86_64", "lock", "qemu", "lock_sequence", {**MAP, **setting}, axis,
                 "cycles", *pair, low, high, 2, found.verdict, below, value, left, right, runs,
+                () if value is None else (CrossoverSeed(1, value, left, right),
+                                          CrossoverSeed(2, value + 1, left, right + 1)),
             )
             for below, value, left, right in ends or [(always, None, None, None)]
         ]  # fmt: skip

@@ -1,14 +1,25 @@
 """The crossover search against cost functions whose crossings are known."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.analysis.crossover import Crossover, Point, find_all, search
+from results.analysis.crossover import (
+    Crossing,
+    Crossover,
+    Point,
+    Repeat,
+    check_throughout,
+    find_all,
+    search,
+    search_near,
+)
 from results.analysis.winners import Win, winner
+from results.model.label import LockLabel
 from tests.searching import axis, find_crossover
 
 Cost = Callable[[int], Fraction]
@@ -144,10 +155,68 @@ def test_tolerance_below_one_is_refused(tolerance: int) -> None:
         run(lambda _: Fraction(0), lambda _: Fraction(1), 0, 10, tolerance)
 
 
+def near(first: Crossing, exact: int, limits: tuple[int, int] = (0, 1000)) -> Repeat:
+    """A search near a crossing, of costs that cross at `exact`, a being cheaper below it."""
+
+    def evaluate(wanted: Sequence[tuple[None, str, int]]) -> list[Point]:
+        return [Point(Fraction(x if lock == "a" else exact), x) for _, lock, x in wanted]
+
+    return find_all(evaluate, {None: search_near(first, "a", "b", limits, 2)})[None]
+
+
+@given(st.integers(1, 999), st.integers(1, 999))
+def test_another_seeds_crossing_is_found_wherever_it_lies(first: int, exact: int) -> None:
+    found = near(Crossing(Fraction(first), first - 1, first + 1, "a"), exact)
+    assert found.crossing is not None
+    assert found.crossing.value == exact
+    assert found.crossing.high - found.crossing.low <= 2
+    assert found.crossing.below == "a"
+
+
+def test_a_crossing_that_stays_takes_one_look_at_its_bracket() -> None:
+    assert len(near(Crossing(Fraction(50), 49, 51, "a"), 50).points) == 4
+    assert len(near(Crossing(Fraction(50), 50, 50, "a"), 50).points) == 2
+
+
+def test_a_seed_may_have_no_crossing() -> None:
+    first = Crossing(Fraction(50), 49, 51, "a")
+    assert near(first, 200, (0, 100)).crossing is None
+    assert near(first, -7).crossing is None
+    assert near(replace(first, below="b"), 50).crossing is None
+
+
+@pytest.mark.parametrize(("dearer", "there"), [(2, None), (3, None), (4, 100)])
+def test_a_lock_that_wins_throughout_is_asked_where_it_leads_least(
+    dearer: int, there: int | None
+) -> None:
+    """a leads by 100 at 0 and by 3 at 100; other costs have it `dearer` cycles dearer."""
+    found = run(Fraction, lambda x: Fraction(10_000 + 3 * x, 100), 0, 100, 2)
+    assert found.verdict == "a_always"
+
+    def evaluate(wanted: Sequence[tuple[None, str, int]]) -> list[Point]:
+        return [
+            Point(found.points[lock, x].cost + (dearer if lock == "a" else 0), x)
+            for _, lock, x in wanted
+        ]
+
+    crossing = find_all(evaluate, {None: check_throughout(found)})[None].crossing
+    assert (crossing.value if crossing else None) == there
+
+
 def test_empty_range_is_refused() -> None:
     with pytest.raises(ValueError, match="no axis"):
         run(lambda _: Fraction(0), lambda _: Fraction(1), 10, 10, 1)
 
 
 def test_winner_names_the_runner_up_and_its_margin() -> None:
-    assert winner({"x": 10.0, "y": 12.0, "z": 30.0}) == Win("x", "y", 2.0)
+    x, y, z = map(LockLabel, "xyz")
+    found = winner({x: 10.0, y: 12.5, z: 30.0})
+    assert found == Win(x, 10.0, y, 2.5)
+    assert found.lead == 0.2
+
+
+def test_a_lead_below_the_share_is_a_tie() -> None:
+    x, y, z = map(LockLabel, "xyz")
+    assert winner({x: 9.9, y: 10.0, z: 9.7}, tie=0.021).tied == (x,)
+    assert winner({x: 9.9, y: 10.0, z: 9.7}, tie=0.04).tied == (x, y)
+    assert winner({x: 1.0, y: 1.0}).tied == (y,)

@@ -90,7 +90,7 @@ def test_values_that_lockcross_does_not_write(database: Path, statement: str, wo
     change(database, statement)
     with pytest.raises(StoreError) as error, Store(database, read_only=True) as store:
         render(store.connection, {})
-        draw_map(store.connection)
+        draw_map(store.connection, "generic")
     said = error.value.message
     assert words in said and str(database) in said and "move it away" in said
 

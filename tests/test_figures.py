@@ -5,6 +5,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import Collection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
@@ -12,13 +16,14 @@ from results.analysis.study import Grid, Isa, NoDataError, grid
 from results.analysis.summary import rows
 from results.analysis.winners import interpolate, neighbours, polyline
 from results.errors import LockcrossError
-from results.figures.draw import DRAWINGS, STUDY, draw_all
-from results.figures.winner_map import Panel, label_regions
+from results.figures.draw import draw_all
+from results.figures.style import LOOKS
+from results.figures.winner_map import Panel, draw_map, draw_panel, label_regions
 from results.model.label import LockLabel
 from results.store.store import Store
 from tests.synthetic import study
 
-OF_STUDY = [drawing for drawing in DRAWINGS if drawing.section == STUDY]
+OF_STUDY = {"winner_map", "winner_map_narrow", "run_length", "run_length_narrow", "rounds"}
 
 
 @pytest.fixture(scope="module")
@@ -33,22 +38,27 @@ def test_drawn_twice_figures_are_the_same_bytes(database: Path, tmp_path: Path) 
             draw_all(store.connection, folder)
         drawn.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert drawn[0] == drawn[1]
-    assert set(drawn[0]) == {f"{d.name}.{end}" for d in OF_STUDY for end in ("png", "svg")}
+    assert set(drawn[0]) == {f"{name}.{end}" for name in OF_STUDY for end in ("png", "svg")}
     for name, data in drawn[0].items():
         assert data.startswith(b"\x89PNG") if name.endswith("png") else ElementTree.fromstring(data)
 
 
 def test_the_map_has_measured_axes_marks_and_both_contests(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        shown = grid(store.connection, "x86_64", "lock")
+        shown = grid(store.connection, "generic", "x86_64", "lock")
     assert shown.cas == (2.0, 62.0, 122.0)
-    assert set(shown.costs) == {"tasuki", "reservation", "asym_tasuki", "asym_tasuki/rmw"}
+    assert set(shown.costs) == {"tasuki", "reservation", "asym_tasuki", "asym_tasuki/rmw", "thin"}
+    assert shown.aside == ("thin",)
     # A lock without full fences has one cost for all their latencies.
     assert (shown.costs["asym_tasuki/rmw"] == shown.costs["asym_tasuki/rmw"][0]).all()
     assert [(m.machine, m.assumed) for m in shown.marks] == [("guessed", True), ("known", False)]
     # At CAS 120 and cancellation 2000: 42 + (120 + f) / 2 + 20 = 45 + 2 f.
     at_right = [c.fence for c in shown.crossings if c.cas == 122.0 and "asym_tasuki" in c.lock_a]
     assert at_right == [pytest.approx(2 + (42 + 60 + 20 - 45) / 1.5, abs=1)]
+    for one in shown.crossings:  # the second seed's lies a cycle further
+        (left, low), (right, high) = one.band
+        assert (left, low) == (one.cas, one.fence)
+        assert (right - left) + (high - low) == pytest.approx(1) and 0 in (right - left, high - low)
 
 
 def test_no_study_is_said_plainly(tmp_path: Path) -> None:
@@ -67,13 +77,15 @@ def test_the_winner_table(database: Path) -> None:
         table = {row.machine: row for row in rows(store.connection)}
     row = table["known"]
     assert list(row.costs.values()) == sorted(row.costs.values())
-    assert (row.full.lock, row.full.runner_up, row.full.margin) == ("reservation", "tasuki", 3)
+    full = row.full.compared
+    assert (full.lock, full.runner_up, full.margin, full.tied) == ("reservation", "tasuki", 3, ())
+    assert (row.full.overall.lock, row.full.overall.cost) == ("thin", 60)
     assert row.any_fence is not None
-    assert row.any_fence.lock == "asym_tasuki/rmw"
-    assert row.aside == ("thin",)
+    assert row.any_fence.compared.lock == "asym_tasuki/rmw"
+    assert row.any_fence.overall.tied == ()
     assert (row.cas, row.fence, row.costs["reservation"]) == (20, 35, 87)
     assert table["guessed"].assumed and not row.assumed
-    assert next(iter(table)) == "generic"
+    assert list(table)[:2] == ["generic", "narrow"]
 
 
 @pytest.mark.parametrize("upright", [False, True])
@@ -92,6 +104,91 @@ def test_a_strip_has_its_name_beside_it(upright: bool) -> None:
     beside = strip.xyann[0 if upright else 1]
     assert 0 < beside < 50
     assert abs(strip.xyann[1] - wide.xy[1]) > 3
+
+
+def test_marks_have_the_look_of_the_lock_that_wins_there(tmp_path: Path) -> None:
+    """On machine known reservation wins with full fences, by 3.3 % over tasuki; asymmetric, locked
+    RMW, with any kind."""
+    path = study(tmp_path / "study.db")
+
+    def looks() -> list[tuple[object, ...]]:
+        with Store(path, read_only=True) as store:
+            axes = draw_map(store.connection, "generic").axes[:2]
+        return [
+            (text.get_text(), one.get_marker(), one.get_markerfacecolor(), one.get_fillstyle(),
+             one.get_markerfacecoloralt())
+            for ax in axes
+            for text in ax.texts
+            for one in ax.lines
+            if text.get_text().startswith("known") and list(one.get_xydata()[0]) == [20, 35]  # type: ignore[index]
+        ]  # fmt: skip
+
+    tasuki, reservation, asym = (LOOKS[name] for name in ("tasuki", "reservation", "asym_tasuki"))
+    whole = ("known", asym.marker, asym.colour, "full", asym.colour)
+    assert looks() == [
+        ("known", reservation.marker, reservation.colour, "full", reservation.colour), whole,
+    ]  # fmt: skip
+    with Store(path) as store:
+        store.connection.execute(
+            "UPDATE machines SET description = json_set(description, '$.engine_error', "
+            "json_object('value', 0.04))"
+        )
+    assert looks() == [
+        ("known, tie", reservation.marker, reservation.colour, "left", tasuki.colour), whole,
+    ]  # fmt: skip
+
+
+def test_marks_are_on_the_map_of_the_studys_machine_alone(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        own, other = (draw_map(store.connection, name).axes[0] for name in ("generic", "narrow"))
+    assert {"known", "guessed*"} <= {text.get_text() for text in own.texts}
+    assert not {"known", "guessed*"} & {text.get_text() for text in other.texts}
+
+
+def drawn(tie: float = 0.0, **ends: tuple[float, float]) -> Axes:
+    """A map of locks by their costs at a CAS of 0 and of 100, whatever the fence costs; thin stands
+    aside."""
+    axis = (0.0, 100.0)
+    costs = {LockLabel(name): np.array([pair, pair]) for name, pair in ends.items()}
+    aside = tuple(label for label in costs if label == "thin")
+    one = Grid(Isa("x86_64", "x86-64", "mfence"), "lock", axis, axis, costs, (), (), aside, tie)
+    ax = Figure(figsize=(4, 4), dpi=100).subplots()
+    draw_panel(ax, Panel(one, tuple(label for label in costs if label != "thin"), "a map"))
+    return ax
+
+
+def test_the_band_of_ties_lies_along_the_border() -> None:
+    """The two cost the same at a CAS of 50, and within 2 % of each other from 47 to 53.06."""
+
+    def white(ax: Axes) -> list[Collection]:
+        faces = [(one, np.atleast_2d(one.get_facecolor())) for one in ax.collections]
+        return [one for one, face in faces if face.size and to_hex(face[0]) == "#ffffff"]
+
+    (band,) = white(drawn(0.02, tasuki=(100, 200), reservation=(150, 150)))
+    xs = np.concatenate([np.asarray(path.vertices)[:, 0] for path in band.get_paths()])
+    assert (xs.min(), xs.max()) == (pytest.approx(47, abs=0.2), pytest.approx(53.06, abs=0.2))  # type: ignore[comparison-overlap]
+    assert not white(drawn(0.0, tasuki=(100, 200), reservation=(150, 150)))
+
+
+@pytest.mark.parametrize(("thin", "side"), [((100, 200), -1), ((200, 100), 1)])
+def test_the_teeth_are_where_the_lock_aside_is_cheaper(
+    thin: tuple[float, float], side: int
+) -> None:
+    """It costs as much as the cheapest at a CAS of 50, so there the line is."""
+    ax = drawn(tasuki=(160, 160), reservation=(150, 150), thin=thin)
+    canvas = FigureCanvasAgg(ax.get_figure(root=True))  # type: ignore[arg-type]
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[:, :, :3].astype(int)
+    pink = [int(LOOKS["thin"].colour[i : i + 2], 16) for i in (1, 3, 5)]
+    _, columns = np.nonzero((np.abs(pixels - pink) < 12).all(axis=2))
+    off = (columns - ax.transData.transform((50, 50))[0]) * side
+    assert (off > 3).sum() > 20
+    assert not (off < -3).any()
+
+
+def test_a_lock_aside_may_be_cheaper_everywhere() -> None:
+    ax = drawn(tasuki=(160, 160), reservation=(150, 150), thin=(100, 100))
+    assert "thin is cheaper everywhere" in {text.get_text() for text in ax.texts}
 
 
 def test_interpolation_is_exact_at_the_grid_and_linear_between() -> None:

@@ -65,10 +65,14 @@ def test_costs_of_several_engines_are_told_apart(name: str, database: Path) -> N
         assert columns & {"engine", "reference"}
 
 
-def test_winners_are_the_cheapest_of_the_locks_compared(database: Path) -> None:
+def test_winners_are_the_cheapest_of_all_locks_and_of_those_compared(database: Path) -> None:
     rows = json.loads(run("query", "winners", "--format", "json", "--db", database))
-    assert {row["machine"]: row["winner"] for row in rows} == {
-        "generic": "asym_tasuki/rmw", "known": "asym_tasuki/rmw", "guessed": "asym_tasuki/rmw",
+    assert {row["machine"] for row in rows} == {"generic", "narrow", "known", "guessed"}
+    assert {
+        (row["fences"], row["locks"]): row["winner"] for row in rows if row["machine"] == "known"
+    } == {
+        ("full", "all"): "thin", ("full", "compared"): "reservation",
+        ("any", "all"): "asym_tasuki/rmw", ("any", "compared"): "asym_tasuki/rmw",
     }  # fmt: skip
 
 

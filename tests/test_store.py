@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -100,6 +100,42 @@ def test_migrations_are_recorded_and_go_on_from_version_1(tmp_path: Path) -> Non
         store.set_machine(MachineRecord("m", "M", {}))
         numbers = store.connection.execute("SELECT number FROM migrations ORDER BY number")
         assert [number for (number,) in numbers] == list(migrations())
+
+
+def test_a_study_of_version_4_keeps_its_series_and_crossovers(tmp_path: Path) -> None:
+    """Its series did not name the machine, and it had one seed."""
+    path = tmp_path / "old.db"
+    connection = sqlite3.connect(path, isolation_level=None)
+    migrate(connection, path, upto=4)
+    values = asdict(record("a", seed=3)) | {"plan": "p", "parameters": "{}", "resolved": "{}"}
+    names = [row[1] for row in connection.execute("PRAGMA table_info(runs)") if row[1] != "id"]
+    connection.execute(
+        f"INSERT INTO runs (id, {', '.join(names)}) VALUES (7, :{', :'.join(names)})", values
+    )
+    connection.executescript(
+        "INSERT INTO series VALUES ('map/x86_64/lock', 7), ('table/generic/x86_64/lock', 7);"
+        "INSERT INTO crossovers SELECT 1, 'axis/cas/x86_64/lock', machine, isa, flavour, engine, "
+        "workload, '{}', 'cas', 'cycles', 'thin', 'tasuki', 0, 9, 2, 'crosses', 'thin', 4.5, 4, 5 "
+        "FROM runs;"
+        "INSERT INTO crossover_runs VALUES (1, 7, 'thin', 4, 1.5), (1, 7, 'tasuki', 4, 2.5);"
+        'INSERT INTO facts VALUES (\'plan\', \'{"machine": "generic", "rounds": null}\');'
+    )
+    connection.close()
+    with Store(path, read_only=True) as store:
+        rows = store.connection.execute
+        assert {name for (name,) in rows("SELECT name FROM series")} == {
+            "map/generic/x86_64/lock", "table/generic/x86_64/lock",
+        }  # fmt: skip
+        assert rows("SELECT series FROM crossovers").fetchall() == [
+            ("axis/cas/generic/x86_64/lock",)
+        ]
+        assert rows("SELECT * FROM crossover_seeds").fetchall() == [(1, 3, 4.5, 4, 5)]
+        assert rows("SELECT DISTINCT seed FROM crossover_runs").fetchall() == [(3,)]
+        plan = store.fact("plan")
+    assert plan == {
+        "machine": "generic", "rounds": None, "beside": [], "seeds": 1, "tie_percent": 2.0,
+        "limits": {},
+    }  # fmt: skip
 
 
 def test_a_reader_brings_an_old_database_up_to_date(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from results.analysis.study import crossovers, grid, series, series_names
+from results.analysis.study import Band, crossovers, grid, series, series_names
 from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.report.present import present
@@ -30,8 +30,9 @@ PLAN = (STUDIES / "crossover.toml").read_text(encoding="utf-8")
 
 
 class ModelRunner(Runner):
-    """Costs from a model in place of runs. tasuki: a CAS and a fence; asym_tasuki: two fences;
-    reservation: half of tasuki and one cancellation an object; thin: a CAS. Failing locks fail."""
+    """Costs from a model in place of runs. tasuki: a CAS and a fence, and a cycle for each seed but
+    the first; asym_tasuki: two fences; reservation: half of tasuki and one cancellation an object;
+    thin: a CAS. Failing locks fail."""
 
     def __init__(self, store: Store, failing: str = "") -> None:
         super().__init__(store)
@@ -66,7 +67,7 @@ class ModelRunner(Runner):
                 name, machine=cell.machine, isa=cell.isa, flavour=cell.flavour, lock=cell.lock,
                 fence=cell.fence, workload=cell.workload, parameters=dict(cell.parameters),
                 threads=cell.threads, cas=cell.cas, fence_latency=cell.fence_latency,
-                cancel=cell.cancel, resolved=dict(options),
+                cancel=cell.cancel, seed=cell.seed, resolved=dict(options),
                 status="failed" if failed else "ok", cause="made to fail" if failed else "",
                 metrics={} if failed else self._metrics(cell, options),
             ),
@@ -89,7 +90,7 @@ class ModelRunner(Runner):
         tasuki = 40 + cas + fence
         per_pair, stops = {
             "thin": (40 + cas, 0),
-            "tasuki": (tasuki, 0),
+            "tasuki": (tasuki + cell.seed - 1, 0),
             "asym_tasuki": (45 + 2 * fence, 0),
             "reservation": (42 + (cas + fence) // 2, objects),
         }[cell.lock]
@@ -121,7 +122,7 @@ def test_borders_are_where_the_model_says(database: Path) -> None:
     """tasuki = asym_tasuki where cas = fence + 5, measured 3 and 2 more than set; reservation =
     tasuki where (cas + fence) / 2 = 2 + cancel / (20 x 20)."""
     with Store(database, read_only=True) as store:
-        crossings = grid(store.connection, "ppc64le", "larx").crossings
+        crossings = grid(store.connection, "generic", "ppc64le", "larx").crossings
     assert crossings
     for one in crossings:
         cas, fence = one.cas - 3, one.fence - 2
@@ -134,11 +135,37 @@ def test_borders_are_where_the_model_says(database: Path) -> None:
         assert costs[one.lock_a] == pytest.approx(costs[one.lock_b], abs=0.6)
 
 
+def test_crossovers_have_a_band_over_five_seeds(database: Path) -> None:
+    """Each seed makes tasuki a cycle dearer, so it meets asym_tasuki at a CAS a cycle cheaper."""
+    with Store(database, read_only=True) as store:
+        found = crossovers(store.connection, "axis/cas/generic/x86_64")
+        (one,) = [c for c in found if {c.lock_a, c.lock_b} == {"tasuki", "asym_tasuki"}]
+        runs = store.connection.execute(
+            "SELECT DISTINCT crossover_runs.seed, runs.seed FROM crossover_runs "
+            "JOIN runs ON runs.id = run_id WHERE crossover_id = ? ORDER BY 1",
+            (one.id,),
+        ).fetchall()
+    assert one.value == 35  # the fence's 30, and 5
+    assert one.band == Band(5, 5, 31, 35, one.band.upper_low, one.band.upper_high)
+    assert runs == [(seed, seed) for seed in range(1, 6)]
+
+
+def test_who_wins_throughout_is_asked_with_five_seeds(database: Path) -> None:
+    """No seed makes tasuki so much dearer that a lock which it beats throughout is cheaper."""
+    with Store(database, read_only=True) as store:
+        seeds = store.connection.execute(
+            "SELECT DISTINCT seed, crossover_seeds.value FROM crossover_seeds "
+            "JOIN crossovers ON crossovers.id = crossover_id WHERE verdict = 'a_always'"
+        ).fetchall()
+    assert sorted(seed for seed, _ in seeds) == [1, 2, 3, 4, 5]
+    assert {value for _, value in seeds} == {None}
+
+
 def test_break_even_run_lengths_are_where_the_model_says(database: Path) -> None:
     with Store(database, read_only=True) as store:
         found = [
             one
-            for one in crossovers(store.connection, "run_length/ppc64le")
+            for one in crossovers(store.connection, "run_length/generic/ppc64le")
             if "tasuki" in (one.lock_a, one.lock_b)
         ]
     assert {one.setting["cancel"] for one in found} == {1000, 5000, 20000}
@@ -183,7 +210,7 @@ def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -
     copy.write_bytes(database.read_bytes())
     with Store(copy) as store:
         study(store, load_study("crossover_quick"), ["larx"])
-        assert series_names(store.connection, "map") == [("ppc64le", "larx")]
+        assert series_names(store.connection, "map") == [("generic", "ppc64le", "larx")]
         assert {one.axis for one in crossovers(store.connection, "axis")} == {
             "cas", "fence_latency", "cancel",
         }  # fmt: skip
@@ -191,10 +218,14 @@ def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -
 
 def test_every_series_is_there(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        assert series_names(store.connection, "map") == [("x86_64", "lock"), ("ppc64le", "larx")]
+        own = ("generic", "generic_inorder")
+        assert series_names(store.connection, "map") == [
+            *((machine, "x86_64", "lock") for machine in own),
+            *((machine, "ppc64le", "larx") for machine in own),
+        ]
         assert series_names(store.connection, "rounds") == [("p3", "lock")]
         tables = {machine for machine, *_ in series_names(store.connection, "table")}
-        assert tables == {"generic", "p3", "p4xeon", "skylake", "zen4", "power9"}
+        assert tables == {"generic", "generic_inorder", "p3", "p4xeon", "skylake", "zen4", "power9"}
         shown = {run.label for run in series(store.connection, "table/zen4/x86_64/lock")}
     assert {"thin", "asym_tasuki/rmw", "tasuki/store_forward"} <= shown
 
@@ -207,7 +238,11 @@ def test_the_end_says_who_wins_and_where_things_are(
     for place in ("report.html", "figures/winner_map.png", "figures/rounds.png"):
         assert str(tmp_path / place) in said
         assert (tmp_path / place).stat().st_size > 1000
-    assert re.search(r"\nx86-64, CAS latency: \w+ beats \w+ above [\d.]+ cycles\n", said)
+    of = r"reservation above [\d.]+ \([\d.]+ to [\d.]+\)"
+    assert re.search(rf"\n tasuki / reservation +x86-64 +{of} +{of} *\n", said)
+    assert "the greatest of 5 seeds" in said
+    assert "a lead below 2 % is a tie" in said
+    assert "thin: its waiters busy-wait on first contention" in said
 
 
 def test_a_failed_run_ends_the_job_with_what_repeats_it(tmp_path: Path) -> None:
@@ -242,7 +277,7 @@ def test_a_study_may_still_list_the_locks_that_cancel(tmp_path: Path) -> None:
         assert set(series_names(store.connection, "map")) > set(names)
         store.set_fact("plan", {**plan.model_dump(), "locks": ["tasuki", "thin"]})
         study(store, plan, ["llsc"])
-        assert len(series_names(store.connection, "map")) == 1
+        assert {flavour for _, _, flavour in series_names(store.connection, "map")} == {"llsc"}
 
 
 def test_fence_kinds_are_those_of_lock_and_isa() -> None:
@@ -254,7 +289,7 @@ def test_fence_kinds_are_those_of_lock_and_isa() -> None:
 
 
 def test_a_latency_that_is_never_paid_is_left_unset() -> None:
-    cells = StudyCells(load_study("crossover"))
+    cells = StudyCells(load_study("crossover"), "generic")
     assert cells.on_map("lock", "asym_tasuki/rmw", 7, 9).fence_latency is None
     assert cells.on_map("lock", "asym_tasuki", 7, 9).fence_latency == 9
     assert cells.at_run_length("lock", "tasuki", 5, 1000).cancel is None
@@ -272,6 +307,10 @@ def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
         ('machine = "generic"', 'machine = "nowhere"', "machine: 'nowhere' is unknown"),
         ('"asym_tasuki"]', '"asymm"]', "locks: 'asymm' is unknown"),
         ('"larx"', '"larks"', "flavours: 'larks' is unknown"),
+        ('beside = ["generic_inorder"]', 'beside = ["nowhere"]', "machine: 'nowhere' is unknown"),
+        ("[limits]\nthin", "[limits]\nhot", "limits: 'hot' is unknown; allowed are thin"),
+        ("seeds = 5", "seeds = 0", "seeds: 0"),
+        ("tie_percent = 2.0", "tie_percent = -1", "tie_percent"),
         ("tolerance = 2", "tolerence = 2", "map.tolerence: unknown key; allowed are threads, "),
         ("step = 5", "stop = 5", "stop: unknown key; allowed are values, tolerance, step"),
         (

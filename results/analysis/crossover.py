@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TypeVar
 
 
@@ -51,17 +52,28 @@ class Crossover:
     points: dict[tuple[str, int], Point]
 
 
+@dataclass(frozen=True)
+class Repeat:
+    """What another seed's costs show of a crossing: where it is, if it is there, and all points
+    that were looked at."""
+
+    crossing: Crossing | None
+    points: dict[tuple[str, int], Point]
+
+
 Wanted = list[tuple[str, int]]  # (lock, value of the axis)
 Search = Generator[Wanted, Sequence[Point], Crossover]
+RepeatSearch = Generator[Wanted, Sequence[Point], Repeat]
 Key = TypeVar("Key")
+Found = TypeVar("Found")
 
 
 def find_all(
     evaluate: Callable[[Sequence[tuple[Key, str, int]]], Sequence[Point]],
-    searches: Mapping[Key, Search],
-) -> dict[Key, Crossover]:
+    searches: Mapping[Key, Generator[Wanted, Sequence[Point], Found]],
+) -> dict[Key, Found]:
     """Drives many searches at once: each call of `evaluate` gets what all of them ask for next."""
-    found: dict[Key, Crossover] = {}
+    found: dict[Key, Found] = {}
     asked = {key: next(started) for key, started in searches.items()}
     while asked:
         points = iter(
@@ -87,6 +99,54 @@ def search(lock_a: str, lock_b: str, coarse: Sequence[int], tolerance: int) -> S
     return _search(_Difference(lock_a, lock_b), sorted(set(coarse)), tolerance)
 
 
+def search_near(
+    first: Crossing, lock_a: str, lock_b: str, limits: tuple[int, int], tolerance: int
+) -> RepeatSearch:
+    """Looks for a crossing again, with other costs: in its bracket, then beside it, in steps that
+    double, up to the `limits` of the axis."""
+    difference = _Difference(lock_a, lock_b)
+    cheaper_below = -1 if first.below == lock_a else 1  # the difference's sign below the crossing
+    low, high = first.low, first.high
+    step = max(high - low, tolerance)
+    while True:
+        yield from difference.ask(sorted({low, high}))
+        if crossing := (yield from _inside(difference, low, high, first.below, tolerance)):
+            return Repeat(crossing, difference.points)
+        if difference.sign(low) == cheaper_below:
+            low, high = high, min(high + step, limits[1])
+        else:
+            low, high = max(low - step, limits[0]), low
+        if low == high:
+            return Repeat(None, difference.points)
+        step *= 2
+
+
+def check_throughout(found: Crossover) -> RepeatSearch:
+    """Whether the lock that wins throughout is the cheaper one with other costs, too, at the value
+    where its lead is the smallest. If not, that value stands for a crossing."""
+    first = _Difference(found.lock_a, found.lock_b, found.points)
+    x = min(first.known_between(found.low, found.high), key=first.share)
+    difference = _Difference(found.lock_a, found.lock_b)
+    yield from difference.ask([x])
+    wins = -1 if found.verdict == "a_always" else 1
+    below = found.lock_a if wins < 0 else found.lock_b
+    crossing = Crossing(Fraction(x), x, x, below) if difference.sign(x) == -wins else None
+    return Repeat(crossing, difference.points)
+
+
+def _inside(
+    difference: "_Difference", low: int, high: int, below: str, tolerance: int
+) -> Generator[Wanted, Sequence[Point], Crossing | None]:
+    """The crossing between two values that were looked at, if the costs change places there."""
+    for x in (low, high):
+        if difference.sign(x) == 0:
+            return Crossing(Fraction(x), x, x, below)
+    cheaper = difference.lock_a if difference.sign(low) < 0 else difference.lock_b
+    if cheaper == below and difference.sign(low) != difference.sign(high):
+        return (yield from _refine(difference, low, high, tolerance))
+    return None
+
+
 def _search(difference: "_Difference", coarse: list[int], tolerance: int) -> Search:
     yield from difference.ask(coarse)
     signed = [x for x in coarse if difference.at(x) != 0]
@@ -109,9 +169,14 @@ def _search(difference: "_Difference", coarse: list[int], tolerance: int) -> Sea
 class _Difference:
     """cost(lock_a) - cost(lock_b) at the values that were asked for."""
 
-    def __init__(self, lock_a: str, lock_b: str) -> None:
+    def __init__(
+        self,
+        lock_a: str,
+        lock_b: str,
+        points: Mapping[tuple[str, int], Point] = MappingProxyType({}),
+    ) -> None:
         self.lock_a, self.lock_b = lock_a, lock_b
-        self.points: dict[tuple[str, int], Point] = {}
+        self.points = dict(points)
 
     def ask(self, values: Sequence[int]) -> Generator[Wanted, Sequence[Point], None]:
         wanted = [(lock, x) for x in values for lock in (self.lock_a, self.lock_b)]
@@ -124,6 +189,12 @@ class _Difference:
 
     def sign(self, x: int) -> int:
         return (self.at(x) > 0) - (self.at(x) < 0)
+
+    def share(self, x: int) -> Fraction:
+        """The lead of the cheaper one, as a share of what the other costs."""
+        return abs(self.at(x)) / max(
+            self.points[lock, x].cost for lock in (self.lock_a, self.lock_b)
+        )
 
     def known_between(self, low: int, high: int) -> list[int]:
         return sorted({x for _, x in self.points if low <= x <= high})

@@ -42,8 +42,9 @@ class Mark:
 
 @dataclass(frozen=True)
 class Grid:
-    """The winner map of one flavour. Axes are measured cycles; costs by lock label, cycles per
-    pair, each of shape (len(fence), len(cas))."""
+    """The winner map of one machine and flavour. Axes are measured cycles; costs by lock label,
+    cycles per pair, each of shape (len(fence), len(cas)). `aside`: the labels of locks that the
+    plan shows beside those it compares. `tie`: the lead, as a share, below which two locks tie."""
 
     isa: Isa
     flavour: str
@@ -52,6 +53,8 @@ class Grid:
     costs: Mapping[LockLabel, Surface]
     crossings: tuple["MapCrossing", ...]
     marks: tuple[Mark, ...]
+    aside: tuple[LockLabel, ...] = ()
+    tie: float = 0.0
 
     def cost_at(self, label: LockLabel, cas: Surface, fence: Surface) -> Surface:
         """Interpolated cost of a lock at measured latencies."""
@@ -60,12 +63,14 @@ class Grid:
 
 @dataclass(frozen=True)
 class MapCrossing:
-    """Two locks cost the same at these measured latencies (cycles)."""
+    """Two locks cost the same at these measured latencies (cycles); `band`: the least and the
+    greatest of all seeds."""
 
     lock_a: LockLabel
     lock_b: LockLabel
     cas: float
     fence: float
+    band: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -90,11 +95,27 @@ class SeriesRun:
 
 
 @dataclass(frozen=True)
+class Band:
+    """The least and the greatest value of a crossover, and of its bracket's upper end, over the
+    seeds. `there`: with how many of the `seeds` it is found near the first seed's, or at all if the
+    first has none."""
+
+    seeds: int
+    there: int
+    low: float
+    high: float
+    upper_low: int
+    upper_high: int
+
+
+@dataclass(frozen=True)
 class FoundCrossover:
-    """A row of the table `crossovers` (see results.records.CrossoverRecord)."""
+    """A row of the table `crossovers` (see results.records.CrossoverRecord), and its band over the
+    seeds where the two locks cross."""
 
     id: int
     series: str
+    machine: str
     isa: str
     flavour: str
     setting: dict[str, int]
@@ -110,6 +131,7 @@ class FoundCrossover:
     value: float | None
     bracket_low: int | None
     bracket_high: int | None
+    band: Band | None = None
 
 
 def optional_fact(connection: sqlite3.Connection, name: str) -> dict[str, Any] | None:
@@ -143,13 +165,34 @@ def engine(connection: sqlite3.Connection) -> str:
     return str(fact(connection, "plan").get("engine", engines.DEFAULT))
 
 
-def series_names(connection: sqlite3.Connection, kind: str) -> list[tuple[str, ...]]:
-    """The parts behind `kind/` of every series of a kind, in the order of the study's flavours."""
+def machines(connection: sqlite3.Connection) -> list[str]:
+    """The machines with maps and crossovers, the study's own first. Raises NoDataError."""
+    plan = fact(connection, "plan")
+    return [plan["machine"], *plan["beside"]]
+
+
+def tie_share(connection: sqlite3.Connection, machine: str) -> float:
+    """The lead, as a share of the next lock's cost, below which two locks tie on a machine: the
+    plan's, or the engine's error if the machine's description states a larger one."""
+    share = float(fact(connection, "plan")["tie_percent"]) / 100
+    row = connection.execute(
+        "SELECT json_extract(description, '$.engine_error.value') FROM machines WHERE name = ?",
+        (machine,),
+    ).fetchone()
+    return max(share, row[0] if row and row[0] else 0.0)
+
+
+def series_names(
+    connection: sqlite3.Connection, kind: str, machine: str = ""
+) -> list[tuple[str, ...]]:
+    """The parts behind `kind/` of every series of a kind, in the order of the study's flavours;
+    with a machine, those behind `kind/machine/`."""
+    kind = f"{kind}/{machine}" if machine else kind
     rows = connection.execute(
         "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
     ).fetchall()
     flavours: list[str] = fact(connection, "plan")["flavours"]
-    found = [tuple(name.split("/")[1:]) for (name,) in rows]
+    found = [tuple(name.removeprefix(f"{kind}/").split("/")) for (name,) in rows]
     return sorted(found, key=lambda parts: (_index(flavours, parts[-1]), parts))
 
 
@@ -176,11 +219,12 @@ def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     ]
 
 
-def grid(connection: sqlite3.Connection, isa_name: str, flavour: str) -> Grid:
-    """The winner map of a flavour. Raises NoDataError when runs of it are missing."""
-    known = isa(connection, isa_name)
+def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str) -> Grid:
+    """The winner map of a machine and flavour. Raises NoDataError when runs of it are missing."""
+    known, plan = isa(connection, isa_name), fact(connection, "plan")
+    name = f"map/{machine}/{isa_name}/{flavour}"
     places: dict[LockLabel, dict[tuple[int, int], float]] = {}
-    for run in series(connection, f"map/{isa_name}/{flavour}"):
+    for run in series(connection, name):
         # A run without full fences serves for all latencies of one: it was left unset there.
         own = run.latency("fence_latency", f"fence_{known.full_fence}")
         cas, fence = run.latency("cas", "cas_success"), own if run.label.fence == FULL else -1
@@ -197,13 +241,14 @@ def grid(connection: sqlite3.Connection, isa_name: str, flavour: str) -> Grid:
             raise NoDataError(
                 f"the winner map of {isa_name} lacks runs of {label}; run ./lockcross crossover"
             )
-    machine = str(fact(connection, "plan")["machine"])
     measured_cas = measured(connection, machine, isa_name, flavour, "cas")
     measured_fence = measured(connection, machine, isa_name, flavour, "fence_latency")
     return Grid(
         known, flavour, tuple(map(measured_cas, xs)), tuple(map(measured_fence, ys)), costs,
-        tuple(_map_crossings(connection, isa_name, flavour, measured_cas, measured_fence)),
-        tuple(marks(connection, isa_name, flavour, machine)),
+        tuple(_map_crossings(connection, name, measured_cas, measured_fence)),
+        tuple(marks(connection, isa_name, flavour)) if machine == plan["machine"] else (),
+        tuple(label for label in costs if label.lock not in plan["locks"]),
+        tie_share(connection, machine),
     )  # fmt: skip
 
 
@@ -233,26 +278,35 @@ def measured(
 
 
 def _map_crossings(
-    connection: sqlite3.Connection, isa_name: str, flavour: str, cas: Scale, fence: Scale
+    connection: sqlite3.Connection, name: str, cas: Scale, fence: Scale
 ) -> list[MapCrossing]:
     found = []
-    for axis, value, setting, lock_a, lock_b in connection.execute(
-        "SELECT axis, value, setting, lock_a, lock_b FROM crossovers "
-        "WHERE series = ? AND verdict = 'crosses' ORDER BY id",
-        (f"map/{isa_name}/{flavour}",),
-    ):
-        fixed = json.loads(setting)
-        x, y = (value, fixed["fence_latency"]) if axis == "cas" else (fixed["cas"], value)
-        found.append(MapCrossing(LockLabel(lock_a), LockLabel(lock_b), cas(x), fence(y)))
+    for one in crossovers(connection, name):
+        if one.value is None or one.band is None:
+            continue
+
+        def place(x: float, one: FoundCrossover = one) -> tuple[float, float]:
+            if one.axis == "cas":
+                return cas(x), fence(one.setting["fence_latency"])
+            return cas(one.setting["cas"]), fence(x)
+
+        band = (place(one.band.low), place(one.band.high))
+        found.append(MapCrossing(one.lock_a, one.lock_b, *place(one.value), band))
     return found
 
 
-def marks(connection: sqlite3.Connection, isa_name: str, flavour: str, without: str) -> list[Mark]:
-    """Machines calibrated as they are, but for the study's own (`without`). Where a CAS and a fence
-    cost what the engine's core model makes of them, not what the processor's do, only the study's
-    own machine is one of them."""
+def marks(connection: sqlite3.Connection, isa_name: str, flavour: str) -> list[Mark]:
+    """The places of the real processors; none where a CAS and a fence cost what the engine's core
+    model makes of them, not what the processor's do."""
+    if engines.entry(engine(connection)).own_costs:
+        return []
+    own = machines(connection)
+    return [mark for mark in places(connection, isa_name, flavour) if mark.machine not in own]
+
+
+def places(connection: sqlite3.Connection, isa_name: str, flavour: str) -> list[Mark]:
+    """Every machine calibrated as it is."""
     found = []
-    label, own = engine(connection), fact(connection, "plan")["machine"]
     for name, title, text, cas, fence in connection.execute(
         "SELECT name, title, description, a.cycles, b.cycles FROM machines "
         "JOIN calibrations a ON a.machine = name AND a.op = 'cas' "
@@ -260,11 +314,9 @@ def marks(connection: sqlite3.Connection, isa_name: str, flavour: str, without: 
         "AND a.flavour = b.flavour AND b.cas IS NULL AND b.fence_latency IS NULL "
         "AND a.engine = b.engine "
         "WHERE a.cas IS NULL AND a.fence_latency IS NULL AND a.isa = ? AND a.flavour = ? "
-        "AND name != ? AND a.engine = ? ORDER BY name",
-        (isa_name, flavour, without, label),
+        "AND a.engine = ? ORDER BY name",
+        (isa_name, flavour, engine(connection)),
     ):
-        if engines.entry(label).own_costs and name != own:
-            continue
         figures = json.loads(text)["latency"][isa_name]
         option = f"fence_{isa(connection, isa_name).full_fence}"
         assumed = any("assumption" in figures[key] for key in ("cas_success", option))
@@ -273,15 +325,20 @@ def marks(connection: sqlite3.Connection, isa_name: str, flavour: str, without: 
 
 
 def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover]:
-    """All crossovers of the series of a kind."""
-    columns = list(FoundCrossover.__dataclass_fields__)
+    """All crossovers of the series of a kind, or of one series."""
+    columns = [name for name in FoundCrossover.__dataclass_fields__ if name != "band"]
     rows = connection.execute(
-        f"SELECT {', '.join(columns)} FROM crossovers WHERE series GLOB ? ORDER BY id",
-        (f"{kind}/*",),
+        "SELECT count(seeds.seed), count(seeds.value), min(seeds.value), max(seeds.value), "
+        "min(seeds.bracket_high), max(seeds.bracket_high), "
+        f"{', '.join(f'crossovers.{name}' for name in columns)} FROM crossovers "
+        "LEFT JOIN crossover_seeds AS seeds ON crossover_id = id WHERE series GLOB ? OR series = ? "
+        "GROUP BY id ORDER BY id",
+        (f"{kind}/*", kind),
     )
     found = []
     for row in rows:
-        values = dict(zip(columns, row, strict=True))
+        values = dict(zip(columns, row[6:], strict=True))
+        values["band"] = Band(*row[:6]) if row[1] else None
         labels = {name: LockLabel(values[name]) for name in ("lock_a", "lock_b", "below")}
         setting = json.loads(values["setting"])
         found.append(FoundCrossover(**values | labels | {"setting": setting}))

@@ -5,18 +5,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from results.analysis.study import (
+    Band,
     FoundCrossover,
     Isa,
     Scale,
     crossovers,
+    engine,
     fact,
     isa,
-    marks,
+    machines,
     measured,
+    places,
     series,
     series_names,
+    tie_share,
 )
 from results.analysis.winners import Win, winner
+from results.model import engines
 from results.model.label import FULL, LockLabel
 
 AXES = {
@@ -34,10 +39,20 @@ _PPM = 10_000  # parts per million of a percent
 
 
 @dataclass(frozen=True)
+class Contest:
+    """The winner among all locks, and among those that the study compares: without those that
+    cannot replace them, which the plan names with their limits."""
+
+    overall: Win
+    compared: Win
+
+
+@dataclass(frozen=True)
 class Row:
     """One machine in one flavour, as it is: measured latencies (cycles) and the cost of every
     lock (cycles per pair), cheapest first. `full` is the contest with full fences, `any_fence`
-    the one with every kind, or None where there is no other."""
+    the one with every kind, or None where there is no other. `tie`: the share of a lead below
+    which it is a tie."""
 
     machine: str
     title: str
@@ -47,34 +62,48 @@ class Row:
     fence: float
     assumed: bool
     costs: dict[LockLabel, float]
-    full: Win
-    any_fence: Win | None
-    aside: tuple[LockLabel, ...]  # labels shown but not compared
+    tie: float
+    full: Contest
+    any_fence: Contest | None
+
+    @property
+    def contests(self) -> list[tuple[str, Contest]]:
+        """Each contest, with the kinds of fence that are allowed in it."""
+        return [("full", self.full)] + ([("any", self.any_fence)] if self.any_fence else [])
 
 
 def rows(connection: sqlite3.Connection) -> list[Row]:
-    """The winner table: the study's machine first, then the real ones. Raises NoDataError."""
-    plan = fact(connection, "plan")
+    """The winner table: the study's machines first, then the real ones, if the engine has their
+    latencies. Raises NoDataError."""
+    plan, own = fact(connection, "plan"), machines(connection)
+    own_costs = engines.entry(engine(connection)).own_costs
     found = []
     for machine, isa_name, flavour in series_names(connection, "table"):
         runs = series(connection, f"table/{machine}/{isa_name}/{flavour}")
         costs = dict(sorted(((r.label, r.cost) for r in runs), key=lambda pair: pair[1]))
-        compared = {k: v for k, v in costs.items() if k.lock in plan["locks"]}
-        full = {label: cost for label, cost in compared.items() if label.fence == FULL}
-        known = {mark.machine: mark for mark in marks(connection, isa_name, flavour, "")}
-        if machine not in known or len(full) < 2:
+        full = {label: cost for label, cost in costs.items() if label.fence == FULL}
+        known = {place.machine: place for place in places(connection, isa_name, flavour)}
+        if machine not in known or sum(label.lock in plan["locks"] for label in full) < 2:
             continue  # not calibrated, or nothing to compare
-        place = known[machine]
+        if own_costs and machine not in own:
+            continue
+        place, tie = known[machine], tie_share(connection, machine)
         found.append(
             Row(
                 machine, place.title, isa(connection, isa_name), flavour, place.cas, place.fence,
-                # The study's own machine is neutral by intent, not for want of a figure.
-                place.assumed and machine != plan["machine"], costs, winner(full),
-                winner(compared) if len(compared) > len(full) else None,
-                tuple(label for label in costs if label not in compared),
+                # The study's own machines are neutral by intent, not for want of a figure.
+                place.assumed and machine not in own, costs, tie,
+                _contest(full, plan["locks"], tie),
+                _contest(costs, plan["locks"], tie) if len(costs) > len(full) else None,
             )
         )  # fmt: skip
-    return sorted(found, key=lambda row: row.machine != plan["machine"])
+    order = {machine: number for number, machine in enumerate(own)}
+    return sorted(found, key=lambda row: order.get(row.machine, len(order)))
+
+
+def _contest(costs: Mapping[LockLabel, float], locks: Sequence[str], tie: float) -> Contest:
+    compared = {label: cost for label, cost in costs.items() if label.lock in locks}
+    return Contest(winner(costs, tie), winner(compared, tie))
 
 
 @dataclass(frozen=True)
@@ -83,9 +112,11 @@ class CrossoverSentence:
 
     It speaks of the two locks alone: a third may be cheaper than both. `cheaper` and `dearer` are
     their labels in the range that `reach` names, `tie` says that they cost the same in it. `held`:
-    what else was set, by its name. `bracket` is in set values.
+    what else was set, by its name. `bracket` is in set values. `seeds`: with how many the point
+    was searched.
     """
 
+    machine: str
     isa: Isa
     flavour: str
     axis: str
@@ -98,6 +129,7 @@ class CrossoverSentence:
     reach: str
     bracket: str
     tolerance: int
+    seeds: int
     id: int
 
     @property
@@ -131,22 +163,24 @@ def held_words(key: str, values: Sequence[int]) -> str:
 
 def lines(connection: sqlite3.Connection, kind: str) -> list[CrossoverSentence]:
     """The crossovers of the series of a kind (`axis`, `run_length`, `map`) in words."""
-    machine = str(fact(connection, "plan")["machine"])
     flavours: list[str] = fact(connection, "plan")["flavours"]
-    found = [_line(connection, machine, one) for one in crossovers(connection, kind)]
+    own = machines(connection)
+    found = [_line(connection, one) for one in crossovers(connection, kind)]
     axes = list(AXES)
     # A flavour that an earlier plan had comes last.
     order = {flavour: number for number, flavour in enumerate(flavours)}
-    return sorted(
-        found,
-        key=lambda line: (order.get(line.flavour, len(order)), axes.index(line.axis), line.id),
-    )
+
+    def place(line: CrossoverSentence) -> tuple[int, int, int, int]:
+        flavour = order.get(line.flavour, len(order))
+        return (flavour, axes.index(line.axis), own.index(line.machine), line.id)
+
+    return sorted(found, key=place)
 
 
-def _line(connection: sqlite3.Connection, machine: str, one: FoundCrossover) -> CrossoverSentence:
+def _line(connection: sqlite3.Connection, one: FoundCrossover) -> CrossoverSentence:
     scale = None
     if one.axis in _LATENCIES:
-        scale = measured(connection, machine, one.isa, one.flavour, one.axis)
+        scale = measured(connection, one.machine, one.isa, one.flavour, one.axis)
     other = one.lock_b if one.below == one.lock_a else one.lock_a
     cheaper, dearer = (one.below, other) if one.value is None else (other, one.below)
     if one.verdict == "tie":
@@ -156,20 +190,38 @@ def _line(connection: sqlite3.Connection, machine: str, one: FoundCrossover) -> 
     held = {key: one.setting[key] for key in keys if key in one.setting and key != one.axis}
     bracket = f"{one.bracket_low:,} to {one.bracket_high:,}" if one.value is not None else ""
     return CrossoverSentence(
-        isa(connection, one.isa), one.flavour, one.axis, one.unit, held,
+        one.machine, isa(connection, one.isa), one.flavour, one.axis, one.unit, held,
         (one.lock_a, one.lock_b), cheaper, dearer, one.verdict == "tie", _reach(one, scale),
-        bracket, one.tolerance, one.id,
+        bracket, one.tolerance, one.band.seeds if one.band else 0, one.id,
     )  # fmt: skip
 
 
 def _reach(one: FoundCrossover, scale: Scale | None) -> str:
     """Where the cheaper of two locks is the cheaper one, without the unit."""
+    band = one.band
     if one.value is None:
-        return f"everywhere from {_shown(one, one.low, scale)} to {_shown(one, one.high, scale)}"
+        some = f" (not with {band.there} of {band.seeds} seeds)" if band else ""
+        return (
+            f"everywhere from {_shown(one, one.low, scale)} to {_shown(one, one.high, scale)}{some}"
+        )
     if one.unit in _TRIED and one.bracket_high is not None:
-        return f"from {_shown(one, one.bracket_high, scale)}"
-    value = scale(one.value) if scale is not None else one.value
-    return f"above {value:,.{0 if value >= 1000 else 1}f}"
+        ends = [_shown(one, x, scale) for x in (band.upper_low, band.upper_high)] if band else []
+        return f"from {_shown(one, one.bracket_high, scale)}{_band(band, ends)}"
+    ends = [_point(x, scale) for x in (band.low, band.high)] if band else []
+    return f"above {_point(one.value, scale)}{_band(band, ends)}"
+
+
+def _band(band: Band | None, ends: Sequence[str]) -> str:
+    """The least and the greatest value over several seeds, in brackets."""
+    if band is None or band.seeds < 2:
+        return ""
+    some = f", {band.there} of {band.seeds} seeds" if band.there < band.seeds else ""
+    return f" ({ends[0]} to {ends[1]}{some})"
+
+
+def _point(value: float, scale: Scale | None) -> str:
+    shown = scale(value) if scale is not None else value
+    return f"{shown:,.{0 if shown >= 1000 else 1}f}"
 
 
 def _shown(one: FoundCrossover, value: int, scale: Scale | None) -> str:

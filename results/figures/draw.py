@@ -14,7 +14,7 @@ mpl.use("Agg")
 from matplotlib.figure import Figure
 
 from results.analysis.reference import References, Source
-from results.analysis.study import NoDataError, optional_fact
+from results.analysis.study import NoDataError, machines, optional_fact
 from results.errors import LockcrossError
 from results.figures.engines import draw_engines
 from results.figures.latency import draw_latency
@@ -34,13 +34,15 @@ class FigureError(LockcrossError):
 @dataclass(frozen=True)
 class Drawing:
     """A figure's name (also its files'), its title, and what it shows, in words. `section`:
-    the part of the report that it belongs to."""
+    the part of the report that it belongs to. `each_machine`: there is one for each of the study's
+    machines, which `draw` takes as `machine`."""
 
     name: str
     section: str
     title: str
     text: str
-    draw: Callable[[sqlite3.Connection], Figure]
+    draw: Callable[..., Figure]
+    each_machine: bool = False
 
 
 STUDY, LATENCY, VALIDATION = "study", "latency", "validation"
@@ -52,9 +54,13 @@ DRAWINGS = (
         "Who wins, by the latency of a CAS and of a full fence",
         "Winner map for each instruction set over measured CAS latency (horizontal) and measured "
         "full-fence latency (vertical): the lock with the fewest cycles per acquire-release pair. "
-        "Black lines join the crossovers that were searched for (dots); diamonds, on the embedded "
-        "engine, are real processors, hollow where a latency is assumed.",
+        "Black lines join the crossovers that were searched for (dots, thick over the band of all "
+        "seeds). Where the map is lighter, the lead over the next lock is a tie. On the toothed "
+        "side of the pink line the thin lock would be cheaper still. Real processors, on the map "
+        "of the study's own machine, have colour and shape of the lock that wins on them as they "
+        "are, two colours for a tie, a star where a latency is assumed.",
         draw_map,
+        each_machine=True,
     ),
     Drawing(
         "run_length",
@@ -62,8 +68,10 @@ DRAWINGS = (
         "What pays for a cancellation: cost against run length",
         "Cycles per acquire-release pair against the number of acquisitions by the owner before "
         "another thread takes the lock as often, for tasuki, asymmetric and reservation locks at "
-        "several cancellation costs. Marks show the break-even run lengths.",
+        "several cancellation costs. Marks show the break-even run lengths, black bars their band "
+        "over all seeds where that is wider than a mark.",
         draw_run_length,
+        each_machine=True,
     ),
     Drawing(
         "rounds",
@@ -150,12 +158,14 @@ def draw_all(
 def drawings(
     connection: sqlite3.Connection, others: References | None
 ) -> list[tuple[Drawing, sqlite3.Connection]]:
-    """The figures of DRAWINGS, each with the database that it is drawn from. That of a validation
-    stands once for each validation; the further ones are named after their database."""
+    """The figures of DRAWINGS, each with the database that it is drawn from. Some stand once for
+    each machine of the study, or for each validation; the further ones are named after it."""
     found = []
     sources = others.validations if others else [Source(connection)]
     for drawing in DRAWINGS:
-        if drawing.section == STUDY:
+        if drawing.each_machine:
+            found += [(one, connection) for one in _of_machines(drawing, connection)]
+        elif drawing.section == STUDY:
             found.append((drawing, connection))
         elif drawing.section == LATENCY:
             found.append((drawing, others.latency.connection if others else connection))
@@ -165,6 +175,20 @@ def drawings(
                 for place, source in enumerate(sources)
             ]
     return found
+
+
+def _of_machines(drawing: Drawing, connection: sqlite3.Connection) -> list[Drawing]:
+    """The figure of each machine of the study, if there is one."""
+    names = machines(connection) if optional_fact(connection, "plan") else []
+    return [
+        replace(
+            drawing,
+            name=f"{drawing.name}_{name}" if place else drawing.name,
+            title=f"{drawing.title}: machine {name}" if len(names) > 1 else drawing.title,
+            draw=partial(drawing.draw, machine=name),
+        )
+        for place, name in enumerate(names)
+    ]
 
 
 def validation_figure(source: Source, place: int) -> str:

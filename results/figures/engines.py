@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from results.analysis.study import NoDataError, engine, fact
+from results.analysis.study import NoDataError, engine, fact, machines
 from results.analysis.winners import Surface
 from results.figures.parts import HALO
 from results.figures.winner_map import (
@@ -93,7 +93,8 @@ def _check_compilers(connections: Mapping[str, sqlite3.Connection]) -> None:
 def _study(title: str, connection: sqlite3.Connection) -> _Study:
     try:
         panels: dict[tuple[str, str], Panel] = {}
-        for panel in panels_of(connection):  # those with full fences alone come first
+        # Those with full fences alone come first.
+        for panel in panels_of(connection, machines(connection)[0]):
             panels.setdefault((panel.grid.isa.name, panel.grid.flavour), panel)
         words = workload_words(fact(connection, "plan")).replace("\n", " ")
         return _Study(engine(connection), words, panels)

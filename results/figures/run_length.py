@@ -32,9 +32,10 @@ Curve = tuple[list[int], list[float]]  # run lengths, costs in cycles per pair
 Curves = dict[tuple[LockLabel, int], Curve]  # by lock label and cancellation cost (cycles)
 
 
-def draw_run_length(connection: sqlite3.Connection) -> Figure:
-    """One panel a flavour, with the break-even run lengths marked. Raises NoDataError."""
-    names = series_names(connection, "run_length")
+def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
+    """One panel a flavour, with the break-even run lengths of a machine marked. Raises
+    NoDataError."""
+    names = series_names(connection, "run_length", machine)
     if not names:
         raise NoDataError("the study has no run lengths")
     columns = min(2, len(names))
@@ -44,15 +45,14 @@ def draw_run_length(connection: sqlite3.Connection) -> Figure:
     labels = [LockLabel(label) for label in fact(connection, "plan")["locks"]]
     cancelling: set[LockLabel] = set()
     for ax, (isa_name, flavour) in zip(axes, names, strict=False):
-        place = f"run_length/{isa_name}/{flavour}"
+        place = f"run_length/{machine}/{isa_name}/{flavour}"
         several = sum(one == isa_name for one, _ in names) > 1
         ax.set_title(_title(isa(connection, isa_name), flavour, several))
         runs = series(connection, place)
         cancelling |= {run.label for run in runs if run.cell.cancel is not None}
         curves = _curves(runs)
         _draw_curves(ax, curves)
-        found = crossovers(connection, place.removesuffix(f"/{flavour}"))
-        found = [mark for mark in found if mark.flavour == flavour]
+        found = crossovers(connection, place)
         _draw_break_even(ax, curves, found, [one for one in labels if one not in cancelling])
     for ax in axes[len(names) :]:
         ax.axis("off")
@@ -120,6 +120,8 @@ def _draw_break_even(
         style = look(other)
         ax.plot(mark.value, height, style.marker, color="black", markersize=6,
                 markerfacecolor=style.colour, zorder=5)  # fmt: skip
+        if mark.band:
+            ax.hlines(height, mark.band.low, mark.band.high, colors="black", linewidth=3, zorder=4)
         ax.annotate(
             f"{mark.value:.0f}", (mark.value, height), ha="center", va="center",
             xytext=(6, 10) if others.index(other) % 2 else (0, -11),

@@ -2,18 +2,30 @@
 
 import itertools
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.patheffects import Normal, withTickedStroke
 from numpy.typing import NDArray
 
-from results.analysis.study import Grid, NoDataError, fact, grid, series, series_names
-from results.analysis.winners import Surface, polyline
+from results.analysis.study import (
+    Grid,
+    MapCrossing,
+    NoDataError,
+    fact,
+    grid,
+    series,
+    series_names,
+)
+from results.analysis.summary import rows
+from results.analysis.winners import Surface, Win, polyline
 from results.figures.parts import HALO
 from results.figures.style import look
 from results.model import engines
@@ -27,51 +39,60 @@ _NARROW = 0.25  # share of a panel's width below which a name is written upright
 _LETTER = 0.55  # width of a letter, in heights of the line
 # Of a name beside a strip, in steps of the label raster: a letter, half a line, the room around it.
 _STEP, _HALF_LINE, _CLEAR = 1.1, 1.4, 2.0
+_TIE = 0.7  # how much of a region's colour the band of ties takes
 _ON_FRONT = 1.01  # a crossing counts when no third lock is cheaper by more than 1 %
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A winner map: its grid and the lock labels in the contest."""
+    """A winner map: its grid and the lock labels in the contest. `wins`: who wins it on the real
+    processors, each as it is, by machine."""
 
     grid: Grid
     labels: tuple[LockLabel, ...]
     title: str
+    wins: Mapping[str, Win] = field(default_factory=dict)
 
 
-def draw_map(connection: sqlite3.Connection) -> Figure:
+def draw_map(connection: sqlite3.Connection, machine: str) -> Figure:
     """One panel for each flavour with full fences, and one with every fence kind where an ISA has
     others. Raises NoDataError."""
-    panels = panels_of(connection)
+    panels = panels_of(connection, machine)
     if not panels:
         raise NoDataError("the study has no winner map")
     columns = min(3, len(panels) + 1)  # the last place is the key's
-    rows = -(-(len(panels) + 1) // columns)
-    figure = Figure(figsize=(3.9 * columns, 3.9 * rows + 0.3), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).flatten()
+    lines = -(-(len(panels) + 1) // columns)
+    figure = Figure(figsize=(3.9 * columns, 3.9 * lines + 0.3), layout="constrained")
+    axes = figure.subplots(lines, columns, squeeze=False).flatten()
     for ax, panel in zip(axes, panels, strict=False):
-        _draw_panel(ax, panel)
+        draw_panel(ax, panel)
     for ax in axes[len(panels) :]:
         ax.axis("off")
-    _draw_key(axes[len(panels)], fact(connection, "plan"), _cancellation(connection))
+    _draw_key(axes[len(panels)], connection, machine, panels[0].grid)
     return figure
 
 
-def panels_of(connection: sqlite3.Connection) -> list[Panel]:
-    """Every winner map of a study. Raises NoDataError."""
+def panels_of(connection: sqlite3.Connection, machine: str) -> list[Panel]:
+    """Every winner map of a machine. Raises NoDataError."""
     found = []
-    for isa_name, flavour in series_names(connection, "map"):
-        one = grid(connection, isa_name, flavour)
-        full = tuple(label for label in one.costs if label.fence == FULL)
-        flavours = [f for i, f in series_names(connection, "map") if i == isa_name]
+    table = rows(connection)
+    for isa_name, flavour in series_names(connection, "map", machine):
+        here = [row for row in table if (row.isa.name, row.flavour) == (isa_name, flavour)]
+        one = grid(connection, machine, isa_name, flavour)
+        every = tuple(label for label in one.costs if label not in one.aside)
+        full = tuple(label for label in every if label.fence == FULL)
+        flavours = [f for i, f in series_names(connection, "map", machine) if i == isa_name]
         title = one.isa.title + (f", {flavour_name(flavour)}" if len(flavours) > 1 else "")
-        found.append(Panel(one, full, f"{title}, {one.isa.full_fence}"))
-        if len(full) < len(one.costs):
-            found.append(Panel(one, tuple(one.costs), f"{title}, any kind of fence"))
+        wins = {row.machine: row.full.compared for row in here}
+        found.append(Panel(one, full, f"{title}, {one.isa.full_fence}", wins))
+        if len(full) < len(every):
+            wins = {row.machine: row.any_fence.compared for row in here if row.any_fence}
+            found.append(Panel(one, every, f"{title}, any kind of fence", wins))
     return found
 
 
-def _draw_panel(ax: Axes, panel: Panel) -> None:
+def draw_panel(ax: Axes, panel: Panel) -> None:
+    """One winner map, with everything but the key."""
     shown = panel.grid
     ax.set_title(panel.title)
     ax.set_xlabel("measured CAS latency (cycles)")
@@ -82,8 +103,11 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     costs = {label: shown.cost_at(label, x, y) for label in panel.labels}
     for label in panel.labels:
         _fill(ax, x, y, costs, label)
+    _draw_ties(ax, x, y, costs, shown.tie)
     _draw_lines(ax, panel)
-    _draw_marks(ax, shown)
+    for label in shown.aside:
+        _draw_aside(ax, x, y, costs, shown, label)
+    _draw_marks(ax, panel)
     label_regions(ax, panel)
 
 
@@ -112,44 +136,90 @@ def _fill(
         ax.contour(x, y, lead, levels=[0], colors="black", linewidths=0.7)
 
 
+def _draw_ties(
+    ax: Axes, x: Surface, y: Surface, costs: Mapping[LockLabel, Surface], tie: float
+) -> None:
+    """Lightens the band in which the lead over the next lock is a tie."""
+    first, second = np.sort(list(costs.values()), axis=0)[:2]
+    lead = (second - first) / second
+    if (lead < tie).any():
+        ax.contourf(x, y, lead, levels=[-1, tie], colors=["white"], alpha=_TIE, zorder=1.5)
+
+
+def _draw_aside(
+    ax: Axes, x: Surface, y: Surface, costs: Mapping[LockLabel, Surface], shown: Grid,
+    label: LockLabel,
+) -> None:  # fmt: skip
+    """The line up to which a lock that stands aside would be cheaper than all in the contest, with
+    teeth on the side where it is."""
+    lead = shown.cost_at(label, x, y) - np.min(list(costs.values()), axis=0)
+    if not lead.min() < 0 < lead.max():
+        words = "cheaper" if lead.max() <= 0 else "dearer"
+        ax.annotate(
+            f"{label.words()} is {words} everywhere", (0.5, 0.985), xycoords="axes fraction",
+            ha="center", va="top", fontsize=8, color=_dark(label), path_effects=HALO, zorder=6,
+        )  # fmt: skip
+        return
+    line = ax.contour(x, y, lead, levels=[0], colors=[look(label).colour], linewidths=1.6,
+                      linestyles="solid", zorder=4)  # fmt: skip
+    line.set(path_effects=[withTickedStroke(angle=-90, spacing=8, length=0.6), Normal()])
+
+
 def borders(panel: Panel) -> dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]]:
     """The searched crossovers between the cheapest locks, by pair, each in order along its border:
     points of measured CAS and full-fence latency in cycles."""
     found: dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]] = {}
-    for crossing in panel.grid.crossings:
+    for crossing in _shown(panel):
         pair = (crossing.lock_a, crossing.lock_b)
-        place = (np.array([crossing.cas]), np.array([crossing.fence]))
-        if not set(pair) <= set(panel.labels):
-            continue
-        best = min(panel.grid.cost_at(label, *place)[0] for label in panel.labels)
-        if panel.grid.cost_at(pair[0], *place)[0] <= best * _ON_FRONT:
-            found.setdefault(pair, []).append((crossing.cas, crossing.fence))
+        found.setdefault(pair, []).append((crossing.cas, crossing.fence))
     return {pair: polyline(points) for pair, points in found.items()}
+
+
+def _shown(panel: Panel) -> Iterator[MapCrossing]:
+    """The searched crossovers of a panel's locks, without those where a third is cheaper."""
+    for crossing in panel.grid.crossings:
+        if {crossing.lock_a, crossing.lock_b} <= set(panel.labels):
+            place = (np.array([crossing.cas]), np.array([crossing.fence]))
+            best = min(panel.grid.cost_at(label, *place)[0] for label in panel.labels)
+            if panel.grid.cost_at(crossing.lock_a, *place)[0] <= best * _ON_FRONT:
+                yield crossing
 
 
 def _draw_lines(ax: Axes, panel: Panel) -> None:
     for points in borders(panel).values():
         xs, ys = zip(*points, strict=True)
         ax.plot(xs, ys, "-o", color="black", linewidth=1.4, markersize=3, zorder=3)
+    for crossing in _shown(panel):
+        ax.plot(*zip(*crossing.band, strict=True), color="black", linewidth=3, zorder=3,
+                solid_capstyle="butt")  # fmt: skip
 
 
-def _draw_marks(ax: Axes, shown: Grid) -> None:
+def _draw_marks(ax: Axes, panel: Panel) -> None:
+    """The real processors, each with the look of the lock that wins on it as it is; a tie is in
+    two halves, with the look of the lock it ties with."""
+    shown = panel.grid
     width = shown.cas[-1] - shown.cas[0]
     for mark in shown.marks:
+        win = panel.wins.get(mark.machine)
+        if win is None:
+            continue
         if not (
             shown.cas[0] <= mark.cas <= shown.cas[-1]
             and shown.fence[0] <= mark.fence <= shown.fence[-1]
         ):
             continue
+        style, other = look(win.lock), look(win.tied[0]) if win.tied else None
         ax.plot(
-            mark.cas, mark.fence, "D", markersize=6, zorder=5, markeredgecolor="black",
-            markerfacecolor="white" if mark.assumed else "black",
+            mark.cas, mark.fence, style.marker, markersize=7, zorder=5, markeredgecolor="black",
+            markerfacecolor=style.colour, fillstyle="left" if other else "full",
+            markerfacecoloralt=other.colour if other else style.colour,
         )  # fmt: skip
         left = mark.cas > shown.cas[0] + 0.7 * width
+        name = mark.machine + "*" * mark.assumed + ", tie" * bool(win.tied)
         ax.annotate(
-            mark.machine, (mark.cas, mark.fence), xytext=(-6 if left else 6, 0),
+            name, (mark.cas, mark.fence), xytext=(-6 if left else 6, 0), zorder=6, fontsize=8,
             textcoords="offset points", ha="right" if left else "left", va="center",
-            fontsize=8, zorder=6, path_effects=HALO,
+            path_effects=HALO,
         )  # fmt: skip
 
 
@@ -170,10 +240,15 @@ def label_regions(ax: Axes, panel: Panel) -> None:
             continue
         upright = bool(wide < _NARROW and wide < high)
         text = label.words(", " if upright else "\n")
+        lines = len(text.splitlines())
         length = max(map(len, text.splitlines()))
         row, column = _roomiest(inside, marked, length, upright)
         reach = np.arange(-length / 2, length / 2) * _STEP
-        taken += [(column, row + d) if upright else (column + d, row) for d in reach]
+        across = (np.arange(lines) - (lines - 1) / 2) * 2 * _HALF_LINE
+        taken += [
+            (column + a, row + d) if upright else (column + d, row + a)
+            for d, a in itertools.product(reach, across)
+        ]
         _write(ax, text, label, (x[row, column], y[row, column]), upright)
     for label, inside in strips:
         text = label.words()
@@ -268,10 +343,11 @@ def _roomiest(
     return int(row_), int(column_)
 
 
-def _cancellation(connection: sqlite3.Connection) -> int | None:
+def _cancellation(connection: sqlite3.Connection, machine: str) -> int | None:
     """Cycles that stopping a thread costs in the runs of the map, if the engine says so."""
-    parts = series_names(connection, "map")[0]
-    return series(connection, "/".join(("map", *parts)))[0].latency("cancel", "charge_stop")
+    parts = series_names(connection, "map", machine)[0]
+    runs = series(connection, "/".join(("map", machine, *parts)))
+    return runs[0].latency("cancel", "charge_stop")
 
 
 def workload_words(plan: Mapping[str, Any]) -> str:
@@ -281,31 +357,57 @@ def workload_words(plan: Mapping[str, Any]) -> str:
     return f"{threads},\nowner's share {given['parameters']['owner_share'] / 10_000:g} %"
 
 
-def _draw_key(ax: Axes, plan: Mapping[str, Any], cancellation: int | None) -> None:
+def _handles(plan: Mapping[str, Any], shown: Grid) -> list[Artist]:
+    """The entries of the key."""
+    handles: list[Artist] = [
+        Line2D([], [], color="black", marker="o", markersize=3, label="equal cost (searched)"
+               + f";\nthick: the band of {plan['seeds']} seeds" * (plan["seeds"] > 1)),
+        Patch(facecolor="white", edgecolor="#bbbbbb",
+              label=f"lighter: a tie, lead below {100 * shown.tie:g} %"),
+    ]  # fmt: skip
+    handles += [
+        Line2D([], [], color=look(label).colour, linewidth=1.6,
+               path_effects=[withTickedStroke(angle=-90, spacing=8, length=0.6), Normal()],
+               label=f"where {label.words()} would be cheaper still\n(on the side of the teeth)")
+        for label in shown.aside
+    ]  # fmt: skip
+    if not shown.marks:
+        return handles
+    marks = [LockLabel(lock) for lock in plan["locks"]]
+    handles += [
+        Line2D([], [], color=look(label).colour, marker=look(label).marker, markersize=7,
+               markeredgecolor="black", linestyle="",
+               label=f"processor where {label.words()} wins")
+        for label in marks
+    ]  # fmt: skip
+    first, second = look(marks[0]), look(marks[1])
+    return [
+        *handles,
+        Line2D([], [], color=first.colour, marker=first.marker, markersize=7, linestyle="",
+               markeredgecolor="black", fillstyle="left", markerfacecoloralt=second.colour,
+               label="... where two tie (* latency partly assumed)"),
+    ]  # fmt: skip
+
+
+def _draw_key(ax: Axes, connection: sqlite3.Connection, machine: str, shown: Grid) -> None:
+    plan, cancellation = fact(connection, "plan"), _cancellation(connection, machine)
     given = plan["map"]
     parameters = given["parameters"]
     label = str(plan.get("engine", engines.DEFAULT))
-    machine = plan["machine"] + (f" on {engines.title(label)}" if label != engines.DEFAULT else "")
+    where = machine + (f" on {engines.title(label)}" if label != engines.DEFAULT else "")
     stop = (
         f"a cancellation stops a thread for {cancellation:,} cycles,\n"
         if cancellation is not None and given["threads"] > 1
         else ""
     )
-    handles = [
-        Line2D([], [], color="black", marker="o", markersize=3, label="equal cost (searched)")
-    ]
-    if not engines.entry(label).own_costs:
-        handles += [
-            Line2D([], [], color="black", marker="D", linestyle="", label="real processor"),
-            Line2D([], [], color="black", marker="D", linestyle="", markerfacecolor="white",
-                   label="real processor,\nlatency partly assumed"),
-        ]  # fmt: skip
-    ax.legend(handles=handles, loc="upper left", frameon=False)
+    ax.legend(handles=_handles(plan, shown), loc="upper left", frameon=False)
     ax.text(
-        0.04, 0.7,
+        0.04, 0.4,
         "Cheapest lock per acquire-release pair\n"
-        f"machine {machine}, {workload_words(plan)}, runs of {parameters['run_length']},\n"
+        f"machine {where}, {workload_words(plan)}, runs of {parameters['run_length']},\n"
         f"{parameters['runs']} runs in an object's life,\n{stop}"
-        f"crossovers to within {given['tolerance']} cycles",
+        f"crossovers to within {given['tolerance']} cycles"
+        + "\nprocessors: who wins on each as it is, its\nown cost of a cancellation included"
+        * bool(shown.marks),
         transform=ax.transAxes, va="top", linespacing=1.5,
     )  # fmt: skip

@@ -1,17 +1,31 @@
--- The cheapest of the locks compared, by engine, machine, ISA and flavour, with its lead in cycles
-WITH costs AS (
-    SELECT engine, machine, isa, flavour,
+-- The cheapest of all locks and of those compared, by engine, machine, ISA and flavour; ties; leads
+WITH plan AS (SELECT value FROM facts WHERE name = 'plan'),
+costs AS (
+    SELECT engine, machine, isa, flavour, fence, value AS cost,
            lock || CASE fence WHEN 'full' THEN '' ELSE '/' || fence END AS label,
-           value AS cost,
-           row_number() OVER place AS rank,
-           lead(value) OVER place AS next
-    FROM series JOIN runs ON runs.id = series.run_id
-    JOIN metrics ON metrics.run_id = runs.id AND metrics.name = 'cycles_per_pair'
-    WHERE series.name GLOB 'table/*' AND status = 'ok'
-      AND lock IN (SELECT each.value FROM facts, json_each(facts.value, '$.locks') AS each
-                   WHERE facts.name = 'plan')
-    WINDOW place AS (PARTITION BY engine, machine, isa, flavour ORDER BY value)
+           lock IN (SELECT each.value FROM plan, json_each(plan.value, '$.locks') AS each)
+               AS compared
+    FROM runs JOIN metrics ON run_id = runs.id AND name = 'cycles_per_pair'
+    WHERE runs.id IN (SELECT run_id FROM series WHERE name GLOB 'table/*') AND status = 'ok'
+),
+contests (fences, locks) AS (
+    VALUES ('full', 'all'), ('full', 'compared'), ('any', 'all'), ('any', 'compared')
+),
+ranked AS (
+    SELECT *, row_number() OVER place AS rank, lead(cost) OVER place AS next_cost,
+           lead(label) OVER place AS next,
+           sum(fence != 'full') OVER (PARTITION BY engine, machine, isa, flavour, fences) AS others
+    FROM costs JOIN contests ON (fences = 'any' OR fence = 'full') AND (locks = 'all' OR compared)
+    WINDOW place AS (PARTITION BY engine, machine, isa, flavour, fences, locks
+                     ORDER BY cost, label)
 )
-SELECT engine, machine, isa, flavour, label AS winner, round(cost, 2) AS cycles_per_pair,
-       round(next - cost, 2) AS lead_cycles
-FROM costs WHERE rank = 1 ORDER BY engine, machine, isa, flavour;
+SELECT engine, machine, isa, flavour, fences, locks, label AS winner,
+       round(cost, 2) AS cycles_per_pair, round(next_cost - cost, 2) AS lead_cycles,
+       round(100 * (next_cost - cost) / next_cost, 2) AS lead_percent, next,
+       CASE WHEN next_cost = cost OR 100 * (next_cost - cost) / next_cost < max(
+           (SELECT json_extract(value, '$.tie_percent') FROM plan),
+           ifnull((SELECT 100 * json_extract(description, '$.engine_error.value') FROM machines
+                   WHERE name = machine), 0)
+       ) THEN 'tie' ELSE '' END AS verdict
+FROM ranked WHERE rank = 1 AND (fences = 'full' OR others > 0)
+ORDER BY engine, machine, isa, flavour, fences DESC, locks;

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from results.analysis.summary import AXES, UNITS, CrossoverSentence, Row, held_words
+from results.analysis.winners import Win
 from results.model.flavours import isa_words
 from results.model.label import FENCE_KINDS, LockLabel
 
@@ -30,16 +31,19 @@ class CostTable:
 
 @dataclass(frozen=True)
 class AxisRow:
-    """Two locks: what was held, in words, and for each column where one of them is cheaper."""
+    """Two locks: the machine or ISA, what was held, in words, and for each column where one of
+    them is cheaper."""
 
     pair: str
+    group: str
     held: str
     cells: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class AxisTable:
-    """Where two locks change places along an axis: a column an ISA, a row a pair of locks."""
+    """Where two locks change places along an axis: a column an ISA and a row a pair of locks on a
+    machine, or a column a machine and a row a pair of locks on an ISA."""
 
     axis: str
     unit: str
@@ -50,6 +54,40 @@ class AxisTable:
     def has_held(self) -> bool:
         """Something was held at several values."""
         return any(row.held for row in self.rows)
+
+    @property
+    def has_groups(self) -> bool:
+        """Not all rows are of one machine, or of one ISA."""
+        return len({row.group for row in self.rows}) > 1
+
+
+def win_words(win: Win) -> str:
+    """A winner with its cost and its lead, or with the locks that it ties with."""
+    lead = f"{100 * win.lead:.1f} %"
+    if win.tied:
+        return f"{win.lock.words()} {win.cost:.1f}, tie with {tied_words(win)} ({lead})"
+    return f"{win.lock.words()} {win.cost:.1f} ({lead} less than {win.runner_up.words()})"
+
+
+def tied_words(win: Win) -> str:
+    """The locks that a winner ties with."""
+    return " and ".join(label.words() for label in win.tied)
+
+
+def ties_words(rows: Sequence[Row]) -> str:
+    """What a tie is on the machines of a winner table."""
+    shares = {row.machine: row.tie for row in rows}
+    least = min(shares.values(), default=0.0)
+    more = [f"{100 * tie:g} % on {name}" for name, tie in shares.items() if tie > least]
+    return f"a lead below {100 * least:g} % is a tie" + (f" ({', '.join(more)})" if more else "")
+
+
+def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:
+    """What the bands of crossovers are."""
+    seeds = max((one.seeds for one in sentences), default=0)
+    if seeds < 2:
+        return "one seed"
+    return f"in brackets: the least and the greatest of {seeds} seeds"
 
 
 def cost_table(rows: Sequence[Row], locks: Sequence[str]) -> CostTable:
@@ -67,30 +105,43 @@ def cost_table(rows: Sequence[Row], locks: Sequence[str]) -> CostTable:
     return CostTable(tuple(sorted(found, key=place)), tuple(map(tuple, machines.values())))
 
 
-def axis_tables(sentences: Sequence[CrossoverSentence]) -> list[AxisTable]:
-    """A table for each axis, in the order of the sentences."""
+def axis_tables(
+    sentences: Sequence[CrossoverSentence], by_machine: bool = False
+) -> list[AxisTable]:
+    """A table for each axis, in the order of the sentences: a column an ISA, or a machine."""
     axes = dict.fromkeys(one.axis for one in sentences)
-    return [_axis_table([one for one in sentences if one.axis == axis]) for axis in axes]
+    return [
+        _axis_table([one for one in sentences if one.axis == axis], by_machine) for axis in axes
+    ]
 
 
-def _axis_table(sentences: Sequence[CrossoverSentence]) -> AxisTable:
+def _axis_table(sentences: Sequence[CrossoverSentence], by_machine: bool) -> AxisTable:
     """The table of the sentences of one axis."""
     first = sentences[0]
-    columns = tuple(dict.fromkeys(_column(one) for one in sentences))
-    cells: dict[tuple[str, _Held], dict[str, list[str]]] = {}
+    cells: dict[tuple[str, str, _Held], dict[str, list[str]]] = {}
+    columns: dict[str, None] = {}  # in order
     for one in sentences:
-        key = (" / ".join(label.words() for label in one.pair), tuple(one.held.items()))
-        cells.setdefault(key, {}).setdefault(_column(one), []).append(one.short)
-    pairs = list(dict.fromkeys(pair for pair, _ in cells))
+        group, column = one.machine, isa_words(one.isa.title, one.flavour)
+        if by_machine:
+            group, column = column, group
+        columns[column] = None
+        key = (" / ".join(label.words() for label in one.pair), group, tuple(one.held.items()))
+        cells.setdefault(key, {}).setdefault(column, []).append(one.short)
+    pairs = list(dict.fromkeys(pair for pair, _, _ in cells))
+    groups = list(dict.fromkeys(group for _, group, _ in cells))
+    ordered = sorted(
+        cells.items(), key=lambda row: (pairs.index(row[0][0]), groups.index(row[0][1]), row[0][2])
+    )
     # Rows that differ in nothing but the last setting become one.
-    merged: dict[tuple[str, tuple[str, ...], _Held], list[_Held]] = {}
-    for (pair, held), found in sorted(
-        cells.items(), key=lambda row: (pairs.index(row[0][0]), row[0][1])
-    ):
+    merged: dict[tuple[str, str, tuple[str, ...], _Held], list[_Held]] = {}
+    for (pair, group, held), found in ordered:
         shown = tuple("; ".join(found.get(column, [])) for column in columns)
-        merged.setdefault((pair, shown, held[:-1]), []).append(held)
-    rows = [AxisRow(pair, _held(every), shown) for (pair, shown, _), every in merged.items()]
-    return AxisTable(AXES[first.axis], _unit(first), columns, tuple(rows))
+        merged.setdefault((pair, group, shown, held[:-1]), []).append(held)
+    rows = [
+        AxisRow(pair, group, _held(every), shown)
+        for (pair, group, shown, _), every in merged.items()
+    ]
+    return AxisTable(AXES[first.axis], _unit(first), tuple(columns), tuple(rows))
 
 
 def _unit(one: CrossoverSentence) -> str:
@@ -108,7 +159,3 @@ def _held(settings: Iterable[_Held]) -> str:
         for key, value in setting:
             values.setdefault(key, []).append(value)
     return ", ".join(held_words(key, list(dict.fromkeys(found))) for key, found in values.items())
-
-
-def _column(one: CrossoverSentence) -> str:
-    return isa_words(one.isa.title, one.flavour)

@@ -7,10 +7,10 @@ from rich.table import Table
 
 from results.analysis import summary
 from results.analysis.reference import references
-from results.analysis.winners import Win
+from results.analysis.study import fact
 from results.figures.draw import draw_all
 from results.model.flavours import isa_words
-from results.model.label import LockLabel
+from results.report.answer import axis_tables, seeds_words, ties_words, win_words
 from results.report.report import write_report
 from results.report.terminal import console
 from results.store.store import Store
@@ -19,8 +19,8 @@ _SHOWN_AXES = ("cas", "fence_latency", "cancel")
 
 
 def present(db: Path, output: Path) -> None:
-    """Draws and writes into `output`, then prints the winner table, the crossovers in words and
-    the paths. Raises StoreError, NoDataError, FigureError, ReportError."""
+    """Draws and writes into `output`, then prints the winner table, the crossovers and the paths.
+    Raises StoreError, NoDataError, FigureError, ReportError."""
     with Store(db, read_only=True) as store:
         with references(store.connection) as others:
             figures = draw_all(store.connection, output / "figures", others)
@@ -34,37 +34,51 @@ def present(db: Path, output: Path) -> None:
 
 
 def _table(connection: sqlite3.Connection) -> Table:
+    rows = summary.rows(connection)
+    plan = fact(connection, "plan")
+    aside = ", ".join(plan["table_locks"])
     table = Table(
-        "machine", "ISA", "CAS", "fence", "full fences: winner", "any kind of fence: winner",
+        "machine", "ISA", "CAS", "fence", "fences", "cheapest",
+        *([f"without {aside}"] if aside else []),
         title="Cheapest lock by cycles per acquire-release pair (measured latencies in cycles)",
         box=None,
     )  # fmt: skip
-    for row in summary.rows(connection):
-        table.add_row(
-            row.machine + ("*" if row.assumed else ""),
-            isa_words(row.isa.title, row.flavour),
-            f"{row.cas:.0f}",
-            f"{row.fence:.0f}",
-            _win(row.full, row.costs),
-            _win(row.any_fence, row.costs) if row.any_fence else "",
-        )
-    table.caption = "* CAS or fence latency assumed; in brackets: the lead over the next lock"
+    for row in rows:
+        place = [
+            row.machine + ("*" if row.assumed else ""), isa_words(row.isa.title, row.flavour),
+            f"{row.cas:.0f}", f"{row.fence:.0f}",
+        ]  # fmt: skip
+        for fences, contest in row.contests:
+            wins = [contest.overall, *([contest.compared] if aside else [])]
+            table.add_row(*place, fences, *map(win_words, wins))
+            place = [""] * len(place)
+    table.caption = "\n".join(
+        [
+            f"in brackets: the lead over the next lock; {ties_words(rows)}",
+            "* CAS or fence latency assumed",
+            *(f"{lock}: {limit}" for lock, limit in plan["limits"].items()),
+        ]
+    )
     return table
 
 
 def _print_crossovers(connection: sqlite3.Connection) -> None:
     lines = [one for one in summary.lines(connection, "axis") if one.axis in _SHOWN_AXES]
-    if lines:
-        print(
-            "\nWhere one of two locks begins to beat the other (a third may be cheaper than both):"
-        )
-    for one in lines:
-        where = isa_words(one.isa.title, one.flavour)
-        print(f"{where}, {summary.AXES[one.axis]}: {one.words}")
-
-
-def _win(win: Win, costs: dict[LockLabel, float]) -> str:
-    return (
-        f"{win.lock.words()} {costs[win.lock]:.1f} "
-        f"({win.margin:.2f} less than {win.runner_up.words()})"
+    if not lines:
+        return
+    tables = [
+        *axis_tables(lines, by_machine=True),
+        *axis_tables(summary.lines(connection, "run_length"), by_machine=True),
+    ]
+    print()
+    for one in tables:
+        unit = f" ({one.unit})" if one.unit else ""
+        held = ["held at"] if one.has_held else []
+        table = Table(f"{one.axis}{unit}", "ISA", *held, *one.columns, box=None)
+        for row in one.rows:
+            table.add_row(row.pair, row.group, *([row.held] if held else []), *row.cells)
+        console(fold=False).print(table)
+    print(
+        "Where the named lock begins to beat the other of the two (a third may be cheaper than "
+        f"both); {seeds_words(lines)}"
     )

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results.analysis import latency, summary
 from results.analysis.reference import References, Source
-from results.analysis.study import engine, isa_title, optional_fact
+from results.analysis.study import engine, isa_title, machines, optional_fact
 from results.analysis.validation import ALL_ISAS, CLEAR, speeds, summarize
 from results.errors import LockcrossError
 from results.figures.draw import (
@@ -20,6 +20,7 @@ from results.figures.draw import (
     ENGINES,
     STUDY,
     VALIDATION,
+    drawings,
     reproduction_figure,
     validation_figure,
 )
@@ -30,7 +31,7 @@ from results.model.label import FENCE_KINDS, LockLabel
 from results.published import overtake
 from results.published.reproduction import cells, table_rows
 from results.published.reproduction import load as load_reproductions
-from results.report.answer import axis_tables, cost_table
+from results.report.answer import axis_tables, cost_table, seeds_words, ties_words
 from results.report.validation_table import percent, reasons, signed, verdict, why_missed
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -94,7 +95,7 @@ def render(
         "latency": _latency(others.latency.connection),
         "latency_note": others.latency.note,
         "apart": others.apart,
-        "figures": _figures(figures),
+        "figures": _figures(connection, figures),
         "reproductions": _reproductions(connection, figures),
         "overtake": overtake.load(connection),
         "calibration": _calibration(connection),
@@ -166,6 +167,9 @@ def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str,
         "engine": engines.title(engine(connection)),
         "locks": ", ".join(map(_words, plan["locks"])),
         "aside": ", ".join(map(_words, plan["table_locks"])),
+        "machines": " and ".join(machines(connection)),
+        "ties": ties_words(rows),
+        "seeds": seeds_words([one for lines in found.values() for one in lines]),
         "costs": cost_table(rows, plan["locks"]),
         "any_fence": any(row.any_fence for row in rows),
         "assumed": any(row.assumed for row in rows),
@@ -216,9 +220,9 @@ def _latency(connection: sqlite3.Connection) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _figures(paths: Mapping[str, Path]) -> list[dict[str, str]]:
+def _figures(connection: sqlite3.Connection, paths: Mapping[str, Path]) -> list[dict[str, str]]:
     found = []
-    for drawing in (*DRAWINGS, ENGINES):
+    for drawing in (*(one for one, _ in drawings(connection, None)), ENGINES):
         if drawing.name not in paths:
             continue
         words = {"section": drawing.section, "title": drawing.title, "text": drawing.text}

@@ -43,8 +43,12 @@ class _Plan(_Shape):
     engine: str = ""
     machine: str
     flavours: list[str]
+    beside: list[str]
     locks: list[str]
     table_locks: list[str]
+    limits: dict[str, str]
+    seeds: int
+    tie_percent: float
     map: _Map
 
 

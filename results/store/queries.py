@@ -16,8 +16,8 @@ from results.model.cell import AXES
 from results.paths import QUERIES
 from results.store.database import explain
 
-TABLES = ("runs", "metrics", "calibrations", "crossovers", "crossover_runs", "series", "machines",
-          "facts", "migrations")  # fmt: skip
+TABLES = ("runs", "metrics", "calibrations", "crossovers", "crossover_runs", "crossover_seeds",
+          "series", "machines", "facts", "migrations")  # fmt: skip
 STATUSES = ("ok", "failed", "refused")
 _STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
 _FILES = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH)  # VACUUM attaches a file too

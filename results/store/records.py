@@ -58,9 +58,21 @@ class CrossoverRun:
     """One run behind a crossover: a lock's cost (cycles per pair) at a value of the axis."""
 
     run_id: int
+    seed: int
     lock: str
     x: int
     cost: float
+
+
+@dataclass(frozen=True)
+class CrossoverSeed:
+    """Where a crossover lies with one seed; None where there is none near the first seed's. Where
+    the first seed has none at all: a value at which the other lock is the cheaper one."""
+
+    seed: int
+    value: float | None
+    bracket_low: int | None
+    bracket_high: int | None
 
 
 @dataclass(frozen=True)
@@ -69,6 +81,7 @@ class CrossoverRecord:
 
     `value` and the bracket are None unless the verdict is "crosses". `below` names the lock that
     is cheaper just below the crossing, or everywhere when one wins throughout ("" for a tie).
+    All of it is the first seed's; `seeds` has each seed, the first among them.
     """
 
     machine: str
@@ -90,6 +103,7 @@ class CrossoverRecord:
     bracket_low: int | None
     bracket_high: int | None
     runs: tuple[CrossoverRun, ...]
+    seeds: tuple[CrossoverSeed, ...]
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from results.store.database import (
 from results.store.records import (
     CalibrationRecord,
     CrossoverRecord,
+    CrossoverRun,
+    CrossoverSeed,
     MachineRecord,
     RunRecord,
     StoredRun,
@@ -229,11 +231,15 @@ class Store:
 
 def _add_crossover(connection: sqlite3.Connection, record: CrossoverRecord, series: str) -> int:
     values = asdict(record) | {"series": series, "setting": _json(dict(record.setting))}
-    del values["runs"]
+    del values["runs"], values["seeds"]
     crossover_id = connection.execute(_insert("crossovers", values), values).lastrowid
     assert crossover_id is not None
     connection.executemany(
-        "INSERT INTO crossover_runs (crossover_id, run_id, lock, x, cost) VALUES (?, ?, ?, ?, ?)",
-        [(crossover_id, run.run_id, run.lock, run.x, run.cost) for run in record.runs],
+        _insert("crossover_runs", ["crossover_id", *CrossoverRun.__dataclass_fields__]),
+        [{"crossover_id": crossover_id} | asdict(run) for run in record.runs],
+    )
+    connection.executemany(
+        _insert("crossover_seeds", ["crossover_id", *CrossoverSeed.__dataclass_fields__]),
+        [{"crossover_id": crossover_id} | asdict(seed) for seed in record.seeds],
     )
     return crossover_id

@@ -12,23 +12,29 @@ from sweeps.model.locks import cancels, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import with_defaults
 
+FIRST_SEED = 1  # of maps and tables, and of each search
+
 
 @dataclass(frozen=True)
 class AxisLine:
-    """An axis with everything else held fixed: `cell` gives the run of a lock label at a value.
+    """An axis with everything else held fixed: `cell` gives the run of a lock label at a value,
+    with a seed.
 
-    `setting` is what is held fixed, for the database; `step` the unit in which values move.
+    `setting` is what is held fixed, for the database; `step` the unit in which values move;
+    `limits` the ends of the axis, where `values` are a part of it.
     """
 
     series: str
+    machine: str
     axis: str
     unit: str
     flavour: str
     values: tuple[int, ...]
     tolerance: int
     step: int
+    limits: tuple[int, int]
     setting: Mapping[str, int | str]
-    cell: Callable[[str, int], Cell] = field(compare=False)
+    cell: Callable[[str, int, int], Cell] = field(compare=False)
 
 
 def isa_of(flavour: str) -> str:
@@ -50,11 +56,22 @@ def labels(plan: StudyPlan, flavour: str, locks: list[str]) -> list[LockLabel]:
     return found
 
 
-class StudyCells:
-    """Makes the cells of a plan."""
+def table_machines(plan: StudyPlan, flavours: list[str]) -> list[tuple[str, str]]:
+    """(machine, flavour): the study's machines, and each real one in every flavour it has."""
+    isas = {isa_of(flavour) for flavour in flavours}
+    found = [(machine, flavour) for machine in plan.machines for flavour in flavours]
+    for name in plan.calibration.machines:
+        for isa in load_machine(name).isas:
+            found += [(name, flavour) for flavour in ISAS[isa].flavours if isa in isas]
+    return found
 
-    def __init__(self, plan: StudyPlan) -> None:
+
+class StudyCells:
+    """Makes the cells of a plan on one machine."""
+
+    def __init__(self, plan: StudyPlan, machine: str) -> None:
         self.plan = plan
+        self.machine = machine
 
     def cell(
         self,
@@ -62,10 +79,10 @@ class StudyCells:
         parameters: Mapping[str, int],
         threads: int,
         label: str,
-        machine: str = "",
         cas: int | None = None,
         fence_latency: int | None = None,
         cancel: int | None = None,
+        seed: int = FIRST_SEED,
     ) -> Cell:
         """One run of lock_sequence. A latency that a lock never pays is left unset, so that the
         same run serves for all its values: the full fence's with another fence kind, the
@@ -73,7 +90,7 @@ class StudyCells:
         built = LockLabel(label)
         return Cell(
             engine=self.plan.engine,
-            machine=machine or self.plan.machine,
+            machine=self.machine,
             isa=isa_of(flavour),
             flavour=flavour,
             lock=built.lock,
@@ -85,6 +102,7 @@ class StudyCells:
             cas=cas,
             fence_latency=fence_latency if built.fence == FULL else None,
             cancel=cancel if cancels(built) else None,
+            seed=seed,
         )
 
     def on_map(self, flavour: str, label: str, cas: int, fence_latency: int) -> Cell:
@@ -94,18 +112,20 @@ class StudyCells:
             flavour, grid.parameters, grid.threads, label, cas=cas, fence_latency=fence_latency
         )
 
-    def at_run_length(self, flavour: str, label: str, run_length: int, cancel: int) -> Cell:
+    def at_run_length(
+        self, flavour: str, label: str, run_length: int, cancel: int, seed: int = FIRST_SEED
+    ) -> Cell:
         """The run of a lock in the run-length experiment."""
         given = self.plan.run_length
         assert given is not None  # only plans with run lengths are asked
         parameters = {**given.parameters, "run_length": run_length}
-        return self.cell(flavour, parameters, given.threads, label, cancel=cancel)
+        return self.cell(flavour, parameters, given.threads, label, cancel=cancel, seed=seed)
 
     def map_cells(self, flavour: str) -> dict[tuple[LockLabel, int, int], Cell]:
-        """The grid: (label, cas, fence latency) -> cell."""
+        """The grid: (label, cas, fence latency) -> cell, those of the table alone among them."""
         return {
             (label, cas, fence): self.on_map(flavour, label, cas, fence)
-            for label in labels(self.plan, flavour, self.plan.locks)
+            for label in labels(self.plan, flavour, [*self.plan.locks, *self.plan.table_locks])
             for cas in self.plan.map.cas
             for fence in self.plan.map.fence_latency
         }
@@ -137,23 +157,14 @@ class StudyCells:
             for lock in self.plan.locks
         ]  # fmt: skip
 
-    def table_cells(self, machine: str, flavour: str) -> list[Cell]:
-        """Every lock and fence kind on a machine as it is, with the map's workload."""
+    def table_cells(self, flavour: str) -> list[Cell]:
+        """Every lock and fence kind on the machine as it is, with the map's workload."""
         grid = self.plan.map
         locks = [*self.plan.locks, *self.plan.table_locks]
         return [
-            self.cell(flavour, grid.parameters, grid.threads, label, machine)
+            self.cell(flavour, grid.parameters, grid.threads, label)
             for label in labels(self.plan, flavour, locks)
         ]
-
-    def table_machines(self, flavours: list[str]) -> list[tuple[str, str]]:
-        """(machine, flavour): the study's machine, and each real one in every flavour it has."""
-        isas = {isa_of(flavour) for flavour in flavours}
-        found = [(self.plan.machine, flavour) for flavour in flavours]
-        for name in self.plan.calibration.machines:
-            for isa in load_machine(name).isas:
-                found += [(name, flavour) for flavour in ISAS[isa].flavours if isa in isas]
-        return found
 
     def latency_line(
         self, flavour: str, axis: str, other: int | None, values: list[int]
@@ -162,19 +173,31 @@ class StudyCells:
         (None) at the machine's own."""
         grid = self.plan.map
 
-        def cell(label: str, x: int) -> Cell:
+        def cell(label: str, x: int, seed: int) -> Cell:
             cas, fence = (x, other) if axis == "cas" else (other, x)
             return self.cell(
-                flavour, grid.parameters, grid.threads, label, cas=cas, fence_latency=fence
-            )
+                flavour, grid.parameters, grid.threads, label, cas=cas, fence_latency=fence,
+                seed=seed,
+            )  # fmt: skip
 
         setting: dict[str, int | str] = {**grid.parameters, "threads": grid.threads}
         if other is not None:
             setting["fence_latency" if axis == "cas" else "cas"] = other
         series = f"axis/{axis}" if other is None else "map"
+        whole = grid.cas if axis == "cas" else grid.fence_latency
         return AxisLine(
-            series, axis, "cycles", flavour, tuple(values), grid.tolerance, 1, setting, cell
-        )
+            series, self.machine, axis, "cycles", flavour, tuple(values), grid.tolerance, 1,
+            (whole[0], whole[-1]), setting, cell,
+        )  # fmt: skip
+
+    def axis_lines(self, flavour: str) -> list[AxisLine]:
+        """Every axis with everything else as on the map and at the machine's own latencies."""
+        grid = self.plan.map
+        return [
+            self.latency_line(flavour, "cas", None, grid.cas),
+            self.latency_line(flavour, "fence_latency", None, grid.fence_latency),
+            *(self.axis_line(flavour, name, axis) for name, axis in self.plan.axes.items()),
+        ]
 
     def run_length_line(self, flavour: str, cancel: int) -> AxisLine:
         """Along the run length at one cancellation cost: which length pays for one cancellation?"""
@@ -182,12 +205,12 @@ class StudyCells:
         assert given is not None
         setting = {**given.parameters, "threads": given.threads, "cancel": cancel}
 
-        def cell(label: str, x: int) -> Cell:
-            return self.at_run_length(flavour, label, x, cancel)
+        def cell(label: str, x: int, seed: int) -> Cell:
+            return self.at_run_length(flavour, label, x, cancel, seed)
 
         return AxisLine(
-            "run_length", "run_length", "acquisitions", flavour, tuple(given.values),
-            given.tolerance, 1, setting, cell,
+            "run_length", self.machine, "run_length", "acquisitions", flavour, tuple(given.values),
+            given.tolerance, 1, (given.values[0], given.values[-1]), setting, cell,
         )  # fmt: skip
 
     def axis_line(self, flavour: str, name: str, axis: Axis) -> AxisLine:
@@ -202,14 +225,15 @@ class StudyCells:
             "threads": "threads",
         }
         return AxisLine(
-            f"axis/{name}", name, units[name], flavour, tuple(axis.values), axis.tolerance,
-            axis.step, setting, partial(self._on_axis, flavour, name),
+            f"axis/{name}", self.machine, name, units[name], flavour, tuple(axis.values),
+            axis.tolerance, axis.step, (axis.values[0], axis.values[-1]), setting,
+            partial(self._on_axis, flavour, name),
         )  # fmt: skip
 
-    def _on_axis(self, flavour: str, name: str, label: str, x: int) -> Cell:
+    def _on_axis(self, flavour: str, name: str, label: str, x: int, seed: int) -> Cell:
         grid = self.plan.map
         if name == "cancel":
-            return self.cell(flavour, grid.parameters, grid.threads, label, cancel=x)
+            return self.cell(flavour, grid.parameters, grid.threads, label, cancel=x, seed=seed)
         if name == "threads":
-            return self.cell(flavour, grid.parameters, x, label)
-        return self.cell(flavour, {**grid.parameters, name: x}, grid.threads, label)
+            return self.cell(flavour, grid.parameters, x, label, seed=seed)
+        return self.cell(flavour, {**grid.parameters, name: x}, grid.threads, label, seed=seed)

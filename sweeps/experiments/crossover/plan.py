@@ -115,15 +115,24 @@ class StudyPlan(Document):
     title: Annotated[str, Field(min_length=1)]
     engine: str = engines.DEFAULT
     machine: str
+    beside: list[str] = []  # further machines with maps and crossovers of their own
     flavours: Annotated[list[str], Field(min_length=1)]
     locks: Annotated[list[str], Field(min_length=2)]
     table_locks: list[str]
+    limits: dict[str, str] = {}  # of locks among table_locks: what they cannot do, in words
     fence_kinds: list[str]
+    seeds: Annotated[int, Field(ge=1, le=100)] = 1  # of each crossover
+    tie_percent: Annotated[float, Field(ge=0, le=100)] = 2.0  # a lead below it is a tie
     map: Map
     run_length: RunLength | None = None
     rounds: Rounds | None = None
     axes: dict[str, Axis]
     calibration: Calibration
+
+    @property
+    def machines(self) -> list[str]:
+        """Those with maps and crossovers."""
+        return [self.machine, *self.beside]
 
     @model_validator(mode="before")
     @classmethod
@@ -140,10 +149,11 @@ class StudyPlan(Document):
         except LockcrossError as error:
             raise ValueError(f"engine: {error.message}") from None
         rounds = [self.rounds] if self.rounds else []
-        machines = [self.machine, *(r.machine for r in rounds), *self.calibration.machines]
+        machines = [*self.machines, *(r.machine for r in rounds), *self.calibration.machines]
         for key, values, known in (
             ("machine", machines, machine_names()),
             ("locks", [*self.locks, *self.table_locks], list(load_locks())),
+            ("limits", list(self.limits), self.table_locks),
             ("fence_kinds", self.fence_kinds, [k for k in FENCE_KINDS if k != "full"]),
             ("axes", list(self.axes), list(SHARED_AXES)),
             ("rounds.fences", [f for r in rounds for f in r.fences], list(FENCE_KINDS)),

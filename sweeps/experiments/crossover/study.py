@@ -3,47 +3,32 @@ where it was stopped, and a second run has nothing to do."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from results.analysis.crossover import Crossover, Point, Search, find_all, search
+from results.analysis.crossover import Point
 from results.analysis.winners import neighbours
 from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.model.label import FULL, LockLabel
-from results.store.records import (
-    CrossoverRecord,
-    CrossoverRun,
-    StoredRun,
-)
+from results.store.records import CrossoverRecord, StoredRun
 from results.store.store import Store
 from sweeps.execution.runner import Runner
 from sweeps.experiments.calibrate import Setting, calibrate
-from sweeps.experiments.crossover.cells import AxisLine, StudyCells, isa_of
+from sweeps.experiments.crossover.cells import (
+    FIRST_SEED,
+    AxisLine,
+    StudyCells,
+    isa_of,
+    table_machines,
+)
 from sweeps.experiments.crossover.plan import StudyPlan
+from sweeps.experiments.crossover.searches import CrossoverTask, Searched, records, search_all
 from sweeps.experiments.facts import store_isas, store_machines
 from sweeps.model.locks import cancels
 
 PLAN = "crossover"
-_RUNS_A_SEARCH = 4  # typical: one window around the interpolated crossing, both locks
-
-
-@dataclass(frozen=True)
-class CrossoverTask:
-    """One search: a pair of locks along a line, from the coarse values it starts with."""
-
-    line: AxisLine
-    lock_a: str
-    lock_b: str
-    coarse: tuple[int, ...]
-
-    def search(self) -> Search:
-        """The search itself, in steps of the line's unit."""
-        step = self.line.step
-        return search(
-            self.lock_a, self.lock_b, [x // step for x in self.coarse], self.line.tolerance // step
-        )
+_RUNS_A_SEARCH = 4  # typical, with each seed: one window around the crossing, both locks
 
 
 class Study:
@@ -54,21 +39,23 @@ class Study:
         self._flavours = flavours
         self._store = store
         self._runner = runner
-        self._cells = StudyCells(plan)
-        self._tables = self._cells.table_machines(flavours)
+        self._cells = [StudyCells(plan, machine) for machine in plan.machines]
+        self._tables = table_machines(plan, flavours)
 
     def known_cells(self) -> list[Cell]:
         """Every cell that can be named before anything has been run."""
         cells = [s.cell(*loop) for s in self._calibrations() for loop in s.loops()]
-        for flavour in self._flavours:
+        for of, flavour in itertools.product(self._cells, self._flavours):
             # The longest first: the shorter ones then fill the gaps at the end.
-            cells += self._cells.run_length_cells(flavour)[::-1]
-            cells += self._cells.map_cells(flavour).values()
-            for line in self._axis_lines(flavour):
-                cells += [line.cell(lock, x) for x in line.values for lock in self._plan.locks]
+            cells += of.run_length_cells(flavour)[::-1]
+            cells += of.map_cells(flavour).values()
+            for line in of.axis_lines(flavour):
+                cells += [
+                    line.cell(lock, x, FIRST_SEED) for x in line.values for lock in self._plan.locks
+                ]
         for machine, flavour in self._tables:
-            cells += self._cells.table_cells(machine, flavour)
-        return cells + self._cells.rounds_cells()
+            cells += StudyCells(self._plan, machine).table_cells(flavour)
+        return cells + self._cells[0].rounds_cells()
 
     def estimated_searches(self) -> int:
         """About how many runs the searches will ask for."""
@@ -77,7 +64,8 @@ class Study:
         lines = len(plan.map.cas) + len(plan.map.fence_latency)
         lengths = len(plan.run_length.cancel) if plan.run_length else 0
         tasks = lines + pairs * (2 + len(plan.axes)) + 2 * lengths
-        return len(self._flavours) * tasks * _RUNS_A_SEARCH
+        places = len(plan.machines) * len(self._flavours)
+        return places * tasks * plan.seeds * _RUNS_A_SEARCH
 
     def run(self) -> None:
         """Runs everything and stores series, calibrations, crossovers and facts.
@@ -86,37 +74,24 @@ class Study:
         """
         self._runner.require(self.known_cells(), PLAN)
         calibrate(self._runner, self._store, self._calibrations())
-        tasks: list[CrossoverTask] = []
-        for flavour in self._flavours:
-            tasks += self._map_tasks(flavour)
-            for line in self._axis_lines(flavour):
-                tasks += self._pair_tasks(line)
-            for cancel in self._plan.run_length.cancel if self._plan.run_length else []:
-                line = self._cells.run_length_line(flavour, cancel)
-                tasks += [
-                    task
-                    for task in self._pair_tasks(line)
-                    if cancels(task.lock_a) or cancels(task.lock_b)
-                ]
-        searches = {number: task.search() for number, task in enumerate(tasks)}
-
-        def evaluate(wanted: Sequence[tuple[int, str, int]]) -> list[Point]:
-            lines = [(tasks[number].line, lock, x) for number, lock, x in wanted]
-            return self._evaluate(line.cell(lock, x * line.step) for line, lock, x in lines)
-
-        found = find_all(evaluate, searches)
+        tasks = [
+            task
+            for of, flavour in itertools.product(self._cells, self._flavours)
+            for task in self._tasks(of, flavour)
+        ]
+        seeds = range(FIRST_SEED + 1, FIRST_SEED + self._plan.seeds)
+        searched = search_all(self._evaluate, tasks, seeds)
         if not _is_plan(self._store.fact("plan"), self._plan):
             self._store.forget_series()  # another plan's must not be drawn with this one's
-        self._store_crossovers([(tasks[number], found[number]) for number in searches])
+        self._store_crossovers(searched)
         self._store_series()
         self._store_facts()
 
     def _calibrations(self) -> list[Setting]:
         given = self._plan.calibration
         settings = [
-            Setting(
-                self._plan.machine, isa_of(flavour), flavour, latency, latency, self._plan.engine
-            )
+            Setting(machine, isa_of(flavour), flavour, latency, latency, self._plan.engine)
+            for machine in self._plan.machines
             for flavour in self._flavours
             for latency in given.latencies
         ]
@@ -126,13 +101,17 @@ class Study:
         ]
         return settings
 
-    def _axis_lines(self, flavour: str) -> list[AxisLine]:
-        grid = self._plan.map
-        return [
-            self._cells.latency_line(flavour, "cas", None, grid.cas),
-            self._cells.latency_line(flavour, "fence_latency", None, grid.fence_latency),
-            *(self._cells.axis_line(flavour, name, axis) for name, axis in self._plan.axes.items()),
-        ]
+    def _tasks(self, of: StudyCells, flavour: str) -> list[CrossoverTask]:
+        tasks = self._map_tasks(of, flavour)
+        for line in of.axis_lines(flavour):
+            tasks += self._pair_tasks(line)
+        for cancel in self._plan.run_length.cancel if self._plan.run_length else []:
+            tasks += [
+                task
+                for task in self._pair_tasks(of.run_length_line(flavour, cancel))
+                if cancels(task.lock_a) or cancels(task.lock_b)
+            ]
+        return tasks
 
     def _pair_tasks(self, line: AxisLine) -> list[CrossoverTask]:
         return [
@@ -140,10 +119,14 @@ class Study:
             for a, b in itertools.combinations(self._plan.locks, 2)
         ]
 
-    def _map_tasks(self, flavour: str) -> list[CrossoverTask]:
+    def _map_tasks(self, of: StudyCells, flavour: str) -> list[CrossoverTask]:
         """Between neighbours on the grid that different locks win: with full fences alone, and
         with every fence kind in the contest."""
-        cells = self._cells.map_cells(flavour)
+        cells = {
+            key: cell
+            for key, cell in of.map_cells(flavour).items()
+            if cell.lock in self._plan.locks
+        }
         costs: dict[tuple[int, int], dict[LockLabel, float]] = {}
         for (label, cas, fence), point in zip(cells, self._evaluate(cells.values()), strict=True):
             costs.setdefault((cas, fence), {})[label] = float(point.cost)
@@ -158,7 +141,7 @@ class Study:
                 if here[1] == there[1]
                 else ("fence_latency", here[1], there[1], here[0])
             )
-            line = self._cells.latency_line(flavour, axis, other, [low, high])
+            line = of.latency_line(flavour, axis, other, [low, high])
             lock_a, lock_b = sorted((first, second))
             tasks[flavour, axis, low, other, lock_a, lock_b] = CrossoverTask(
                 line, lock_a, lock_b, (low, high)
@@ -181,50 +164,32 @@ class Study:
         cycles, pairs = int(run.metrics["core_cycles"]), int(run.metrics["pairs"])
         return Point(Fraction(cycles, pairs), run.id)
 
-    def _store_crossovers(self, found: Sequence[tuple[CrossoverTask, Crossover]]) -> None:
-        by_series: dict[str, list[CrossoverRecord]] = {}
-        for flavour in self._flavours:
-            for series in ("map", "run_length"):
-                by_series[series_name(series, flavour)] = []
-        for task, crossover in found:
-            name = series_name(task.line.series, task.line.flavour)
-            by_series.setdefault(name, []).extend(self._records(task, crossover))
-        for name, records in by_series.items():
-            self._store.set_crossovers(records, name)
-
-    def _records(self, task: CrossoverTask, found: Crossover) -> list[CrossoverRecord]:
-        line, step = task.line, task.line.step
-        runs = tuple(
-            CrossoverRun(point.run_id, lock, x * step, float(point.cost))
-            for (lock, x), point in found.points.items()
-        )
-        always = {"a_always": found.lock_a, "b_always": found.lock_b}.get(found.verdict, "")
-        ends: list[tuple[str, float | None, int | None, int | None]] = [
-            (c.below, float(c.value * step), c.low * step, c.high * step) for c in found.crossings
-        ] or [(always, None, None, None)]
-        return [
-            CrossoverRecord(
-                machine=self._plan.machine, isa=isa_of(line.flavour), flavour=line.flavour,
-                engine=self._plan.engine, workload="lock_sequence", setting=line.setting,
-                unit=line.unit, lock_a=found.lock_a, lock_b=found.lock_b, low=min(task.coarse),
-                high=max(task.coarse), tolerance=line.tolerance, axis=line.axis,
-                verdict=found.verdict, below=below, value=value, bracket_low=low,
-                bracket_high=high, runs=runs,
-            )
-            for below, value, low, high in ends
-        ]  # fmt: skip
+    def _store_crossovers(self, found: Sequence[Searched]) -> None:
+        by_series: dict[str, list[CrossoverRecord]] = {
+            series_name(series, machine, flavour): []
+            for series in ("map", "run_length")
+            for machine in self._plan.machines
+            for flavour in self._flavours
+        }
+        for one in found:
+            line = one.task.line
+            name = series_name(line.series, line.machine, line.flavour)
+            by_series.setdefault(name, []).extend(records(one, self._plan.engine))
+        for name, kept in by_series.items():
+            self._store.set_crossovers(kept, name)
 
     def _store_series(self) -> None:
         """Which runs the figures and the tables are drawn from. All are stored already."""
         series: dict[str, list[Cell]] = {}
         if rounds := self._plan.rounds:
-            series[f"rounds/{rounds.machine}/{rounds.flavour}"] = self._cells.rounds_cells()
-        for flavour in self._flavours:
-            series[series_name("map", flavour)] = list(self._cells.map_cells(flavour).values())
-            series[series_name("run_length", flavour)] = self._cells.run_length_cells(flavour)
+            series[f"rounds/{rounds.machine}/{rounds.flavour}"] = self._cells[0].rounds_cells()
+        for of, flavour in itertools.product(self._cells, self._flavours):
+            name = series_name("map", of.machine, flavour)
+            series[name] = list(of.map_cells(flavour).values())
+            series[series_name("run_length", of.machine, flavour)] = of.run_length_cells(flavour)
         for machine, flavour in self._tables:
-            name = f"table/{machine}/{isa_of(flavour)}/{flavour}"
-            series[name] = self._cells.table_cells(machine, flavour)
+            cells = StudyCells(self._plan, machine).table_cells(flavour)
+            series[series_name("table", machine, flavour)] = cells
         for name, cells in series.items():
             self._store.set_series(name, [run.id for run in self._runner.require(cells, PLAN)])
 
@@ -244,6 +209,6 @@ def _is_plan(stored: Mapping[str, Any] | None, plan: StudyPlan) -> bool:
     }  # fmt: skip
 
 
-def series_name(kind: str, flavour: str) -> str:
-    """The name of a series of the study's own machine."""
-    return f"{kind}/{isa_of(flavour)}/{flavour}"
+def series_name(kind: str, machine: str, flavour: str) -> str:
+    """The name of a machine's series."""
+    return f"{kind}/{machine}/{isa_of(flavour)}/{flavour}"
