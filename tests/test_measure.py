@@ -300,12 +300,12 @@ def test_what_was_left_out_is_assumed_with_its_reason(
     found.findings.left_out["wake"] = "it takes two CPUs"
     text = document(found, ORIGIN)
     machine = parse(Machine, text)
-    generic = load_machine("generic").figures(isa)
+    generic = load_machine("generic_inorder").figures(isa)
     for name, figure in machine.figures(isa).items():
         assert figure.source is None
         if name not in ("charge_stop", "warm"):
             assert figure.number == generic[name].number, name
-    assert machine.charges.wake.why == "it takes two CPUs; as machine generic"
+    assert machine.charges.wake.why == "it takes two CPUs; as machine generic_inorder"
     assert "# wake is left out: it takes two CPUs" in text
 
 

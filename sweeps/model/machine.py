@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -16,6 +16,8 @@ from sweeps.support.toml import load, names
 
 HOST = "host"  # the machine of runs on a host that no description has
 _WIDEST_IN_ORDER = 2
+IN_ORDER, SIMULATED, MEASURED = "in order", "simulators' own cores", "measured on a host"
+GROUPS = ("contemporary, out of order", "older, out of order", IN_ORDER, SIMULATED, MEASURED)
 ATOMICS = ("cas_success", "cas_failure", "rmw")
 
 
@@ -227,13 +229,15 @@ class EngineError(Document):
 
 class Machine(Document):
     """One machine. `out_of_order`: of a core that is; others are in order. `ordering` maps an ISA
-    to what such a core lets pass what, `latency` to its atomics and fences, in cycles.
-    `processor`: the kind on which it was measured, as the kernel names it, `measured_on` when;
-    `measured`: what else was measured there."""
+    to what such a core lets pass what, `latency` to its atomics and fences, in cycles. `era` and
+    `simulator` group processors in listings. `processor`: the kind on which it was measured, as
+    the kernel names it, `measured_on` when; `measured`: what else was measured there."""
 
     name: str = Field(min_length=1)
     title: str = Field(min_length=1)
     isas: list[str] = Field(min_length=1)
+    era: Literal["contemporary", "older"] = "contemporary"
+    simulator: bool = False  # its core is a simulator's own, no processor's
     clock_mhz: Annotated[Figure, _within(1, 100_000)]
     core: Core
     out_of_order: OutOfOrder | None = None
@@ -293,6 +297,15 @@ class Machine(Document):
                 f"{_WIDEST_IN_ORDER} at most"
             )
         return self
+
+    @property
+    def group(self) -> str:
+        """What it is listed under, one of GROUPS."""
+        if self.simulator:
+            return SIMULATED
+        if self.processor is not None:
+            return MEASURED
+        return IN_ORDER if self.out_of_order is None else f"{self.era}, out of order"
 
     def figures(self, isa: str) -> dict[str, Figure]:
         """Every figure that bears on runs of `isa`, by its engine option's name (interfaces, 6)."""

@@ -13,7 +13,7 @@ from sweeps.model.isa import ISAS, host_isa
 from sweeps.model.machine import Charges, Core, Figure, Machine, Memory, load_machine
 from sweeps.support.toml import parse
 
-_NEUTRAL = "generic"  # the machine whose figures stand in for what was not measured
+_NEUTRAL = "generic_inorder"  # the machine whose figures stand in for what was not measured
 _BYTES = "bytes"
 _WIDEST = 2  # of the core that engines read
 Tables = dict[str, dict[str, Figure]]
