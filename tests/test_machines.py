@@ -10,9 +10,10 @@ from results.errors import LockcrossError
 from results.model.cell import MAX_LATENCY, Cell
 from sweeps.engines import load_engine
 from sweeps.model.isa import ISAS
-from sweeps.model.machine import Machine, load_machine, machine_names
+from sweeps.model.machine import GROUPS, Machine, load_machine, machine_names
 from sweeps.support.paths import ENGINE_SOURCES, MACHINES
 from sweeps.support.toml import parse
+from tests.commands import lockcross
 
 
 def description(name: str = "p3") -> str:
@@ -45,6 +46,29 @@ def test_figures_of_the_sources() -> None:
     p3 = load_machine("p3").latency["x86_64"]
     assert p3["fence_mfence"].number == p3["rmw"].number == 21  # it has no mfence
     assert load_machine("zen4").latency["x86_64"]["fence_mfence"].number == 59
+
+
+SUM = re.compile(r"(\d+) = front_end \+ 1 \+ mispredict \+ lat_alu")
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_a_published_misprediction_is_the_sum_of_its_parts(name: str) -> None:
+    machine = load_machine(name)
+    mispredict = machine.core.mispredict
+    if found := SUM.search(mispredict.source or mispredict.why or ""):
+        assert machine.out_of_order is not None
+        parts = (machine.out_of_order.front_end, mispredict, machine.core.lat_alu)
+        assert sum(part.number for part in parts) + 1 == int(found[1])
+
+
+def test_every_group_of_machines_has_some() -> None:
+    groups = {name: load_machine(name).group for name in machine_names()}
+    assert set(groups.values()) == set(GROUPS)
+    assert groups["generic"] == groups["zen5"] == "contemporary, out of order"
+    assert groups["p3"] == "older, out of order" and groups["generic_inorder"] == "in order"
+    listed = lockcross("machines").stdout
+    assert all(f"\n{group}" in listed for group in GROUPS)
+    assert re.search(r"skylake +x86_64 +out of order 4-wide +18 +33 ", listed)
 
 
 def test_generic_is_the_same_on_every_isa() -> None:

@@ -266,7 +266,7 @@ def test_a_measurement_is_a_machine_on_every_isa(isa: str, monkeypatch: pytest.M
     figures = machine.figures(isa)
     numbers = {name: figure.number for name, figure in figures.items()}
     assert (numbers["lat_l1"], numbers["lat_l2"], numbers["lat_memory"]) == (5, 12, 395)
-    assert (numbers["l1_size"], numbers["l2_size"], numbers["width"]) == (48 * K, 2048 * K, 2)
+    assert (numbers["l1_size"], numbers["l2_size"], numbers["width"]) == (48 * K, 2048 * K, 6)
     assert (numbers["cas_success"], numbers["cas_failure"], numbers["rmw"]) == (19, 19, 19)
     assert (numbers["charge_unpark"], numbers["charge_stop"]) == (40000, 0)
     assert "measured.stop_by_handshake is 900" in (figures["charge_stop"].why or "")
@@ -277,7 +277,8 @@ def test_a_measurement_is_a_machine_on_every_isa(isa: str, monkeypatch: pytest.M
 
 
 def test_a_hand_over_takes_as_long_on_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a load of the line, the end of a loop and a store: the figures add up to it."""
+    """It is a load of the line, the end of a loop and a store, which retires and drains (3): the
+    figures add up to it."""
     monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
     for after in (-0.4, 60.0):
         found = a_measurement()
@@ -286,8 +287,45 @@ def test_a_hand_over_takes_as_long_on_an_engine(monkeypatch: pytest.MonkeyPatch)
             name: figure.number
             for name, figure in parse(Machine, document(found, ORIGIN)).figures("x86_64").items()
         }
-        parts = ("lat_l1", "lat_dirty", "mispredict", "lat_upgrade", "lat_invalidate")
-        assert sum(numbers[name] for name in parts) == pytest.approx(210, abs=1)
+        access = ("lat_l1", "lat_dirty", "lat_upgrade", "lat_invalidate")
+        ends = ("front_end", "mispredict", "lat_alu")
+        total = sum(numbers[name] for name in (*access, *ends)) + 1 + 3
+        assert total == pytest.approx(210, abs=1)
+
+
+def test_figures_of_the_window_follow_from_the_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of machine redwood_cove were derived by hand from the same findings."""
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+    found = Measurement("a processor", CACHES, [0, 1])
+    for name, one in load_machine("granite_rapids").measured.items():
+        found.findings.found[name] = Finding(one.value, one.spread, one.meaning, one.unit)
+    ours, by_hand = (
+        {name: figure.number for name, figure in machine.figures("x86_64").items()}
+        for machine in (parse(Machine, document(found, ORIGIN)), load_machine("redwood_cove"))
+    )
+    same = {
+        "width", "lat_forward_part", "forward_fail", "lat_pause", "atomic_tail", "cas_success",
+        "cas_failure", "rmw", "fence_mfence", "fence_lfence", "atomic_start", "atomic_loads",
+        "full_fence", "store_order", "acquire_load", "lat_l1", "lat_l2", "lat_memory", "warm",
+    }  # fmt: skip
+    assert {name: ours[name] for name in same} == {name: by_hand[name] for name in same}
+    penalties = [one["front_end"] + one["mispredict"] for one in (ours, by_hand)]
+    assert abs(penalties[0] - penalties[1]) <= 1
+
+
+@pytest.mark.parametrize(
+    ("share", "loads", "fence"), [(0.9, "pass", "barrier"), (0.1, "wait", "serializing")]
+)
+def test_what_hides_passes(
+    share: float, loads: str, fence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "aarch64")
+    found = a_measurement()
+    for name in ("cas_hides_loads", "fence_hides_adds"):
+        found.findings.add(name, Finding(share, 0.01, "so", SHARE))
+    order = parse(Machine, document(found, ORIGIN)).ordering["aarch64"]
+    assert (order.atomic_loads.value, order.full_fence.value) == (loads, fence)
+    assert order.store_order.assumption == "any"
 
 
 @pytest.mark.parametrize("isa", ISAS)
@@ -300,12 +338,12 @@ def test_what_was_left_out_is_assumed_with_its_reason(
     found.findings.left_out["wake"] = "it takes two CPUs"
     text = document(found, ORIGIN)
     machine = parse(Machine, text)
-    generic = load_machine("generic_inorder").figures(isa)
+    generic = load_machine("generic").figures(isa)
     for name, figure in machine.figures(isa).items():
         assert figure.source is None
         if name not in ("charge_stop", "warm"):
             assert figure.number == generic[name].number, name
-    assert machine.charges.wake.why == "it takes two CPUs; as machine generic_inorder"
+    assert machine.charges.wake.why == "it takes two CPUs; as machine generic"
     assert "# wake is left out: it takes two CPUs" in text
 
 

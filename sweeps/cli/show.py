@@ -56,37 +56,16 @@ def machines(
     name: Annotated[str | None, typer.Argument(help="Show every figure of this machine.")] = None,
 ) -> None:
     """List the machines, or every figure of one with its source or the reason for assuming it."""
-    from rich.table import Table
-    from rich.text import Text
-
     from results.report.terminal import console
+    from sweeps.cli.lists.machine_list import details, overview
     from sweeps.model.machine import load_machine, machine_names
 
-    if name is None:
-        table = Table("machine", "ISAs", "title", box=None)
-        for one in machine_names():
-            machine = load_machine(one)
-            table.add_row(one, " ".join(machine.isas), machine.title)
-        console().print(table)
-        return
-    machine = load_machine(name)
-    table = Table("figure", "value", "source", box=None)
-    figures = {"clock_mhz": machine.clock_mhz}
-    for isa in machine.isas:
-        own = machine.latency[isa]
-        figures |= {k: v for k, v in machine.figures(isa).items() if k not in own}
-        figures |= {f"{isa} {k}": v for k, v in own.items()}
-    for key, figure in figures.items():
-        assumed = Text.assemble(("assumed:", "italic"), f" {figure.why}")
-        table.add_row(key, str(figure.number), figure.source or assumed)
-    if error := machine.engine_error:
-        table.add_row("engine_error", f"{100 * error.value:g} %", error.source)
-    console().print(f"{machine.name}: {machine.title}", table)
-    if machine.measured:
-        more = Table("also measured", "value", "spread", "unit", "meaning", box=None)
-        for key, found in machine.measured.items():
-            more.add_row(key, f"{found.value:g}", f"{found.spread:g}", found.unit, found.meaning)
-        console().print(more)
+    shown = (
+        overview(map(load_machine, machine_names()))
+        if name is None
+        else details(load_machine(name))
+    )
+    console().print(*shown, sep="\n")
 
 
 def locks(

@@ -316,13 +316,17 @@ class Machine(Document):
         if self.out_of_order is not None:
             found["out_of_order"] = Figure(assumption=1, why="the machine has such a table")
             found |= {name: getattr(self.out_of_order, name) for name in OutOfOrder.model_fields}
-            found |= {
-                name: getattr(self.ordering[isa], name).as_figure(allowed)
-                for name, allowed in BEHAVIOURS.items()
-            }
-        found |= self.latency[isa]
+        found |= self.of_isa(isa)
         found |= {f"charge_{name}": getattr(self.charges, name) for name in Charges.model_fields}
         return found
+
+    def of_isa(self, isa: str) -> dict[str, Figure]:
+        """The figures that may differ between ISAs: ordering, atomics and fences."""
+        order = self.ordering.get(isa)
+        found = {} if order is None else {
+            name: getattr(order, name).as_figure(allowed) for name, allowed in BEHAVIOURS.items()
+        }  # fmt: skip
+        return found | self.latency[isa]
 
 
 def machine_names() -> list[str]:

@@ -10,13 +10,36 @@ from sweeps.engines.native.measure import alone, together
 from sweeps.engines.native.measure.finding import Finding
 from sweeps.engines.native.measure.measure import CLOCK, Measurement
 from sweeps.model.isa import ISAS, host_isa
-from sweeps.model.machine import Charges, Core, Figure, Machine, Memory, load_machine
+from sweeps.model.machine import (
+    ATOMICS,
+    BEHAVIOURS,
+    Behaviour,
+    Charges,
+    Core,
+    Figure,
+    Machine,
+    Memory,
+    OutOfOrder,
+    load_machine,
+)
 from sweeps.support.toml import parse
 
-_NEUTRAL = "generic_inorder"  # the machine whose figures stand in for what was not measured
+_NEUTRAL = "generic"  # the machine whose figures stand in for what was not measured
 _BYTES = "bytes"
-_WIDEST = 2  # of the core that engines read
-Tables = dict[str, dict[str, Figure]]
+_WIDEST = 16  # of the core that engines read
+# What finding mispredict has beside the misprediction, on the embedded engine whatever the core:
+# op branch_random goes through its random numbers a second time, and its share counts twice.
+_SECOND_LOOP = 20
+# Cycles of a hand-over beside its access and the end of the loop, on the embedded engine: the store
+# retires and drains.
+_RETIRED = 3
+_PASSES = 0.5  # what hides more than this share of its time passes
+# Figures of the window that are no host's: how the embedded engine is set up.
+_SETTINGS = (
+    "fetch_line", "front_end", "predictor_history", "retire_delay", "squash_width", "lat_issue",
+    "alias_bytes", "unpredicted_stores", "lat_oldest",
+)  # fmt: skip
+Tables = Mapping[str, Mapping[str, Figure | Behaviour]]
 
 
 @dataclass(frozen=True)
@@ -70,6 +93,24 @@ class _Figures:
         reason = f"{why}; as machine {_NEUTRAL}"
         return Figure(assumption=figure.number, why=reason)
 
+    def behaviour(self, name: str, finding: str, behaviours: tuple[str, str]) -> Behaviour:
+        """The first of two behaviours if the finding, a share, says that what follows waits; the
+        second if it passes."""
+        found = self._found.findings.get(finding)
+        if found is None:
+            return self.neutral_behaviour(name)
+        return Behaviour(
+            value=behaviours[found.value > _PASSES],
+            source=f"{finding} {found.value:.2f}; {self.source(found)}",
+        )
+
+    def neutral_behaviour(self, name: str) -> Behaviour:
+        """The neutral machine's behaviour, as an assumption."""
+        number = self._neutral.figures(host_isa())[name].number
+        return Behaviour(
+            assumption=BEHAVIOURS[name][number], why=f"not measured; as machine {_NEUTRAL}"
+        )
+
     def same(self, key: str) -> Figure:
         """The neutral machine's figure with its own reason."""
         return self._neutral.figures(host_isa())[key]
@@ -86,9 +127,12 @@ def document(found: Measurement, origin: Origin) -> str:
     Raises ValueError when it does not: then the figures contradict one another.
     """
     make = _Figures(found, origin)
+    core = _core(make)
     tables: Tables = {
-        "core": _core(make),
-        "memory": _memory(make, found.caches),
+        "core": core,
+        "out_of_order": _out_of_order(make, core["width"].number),
+        f"ordering.{host_isa()}": _ordering(make),
+        "memory": _memory(make, found.caches, core["mispredict"].number),
         f"latency.{host_isa()}": _latency(make),
         "charges": _charges(make),
     }
@@ -105,17 +149,63 @@ def _core(make: _Figures) -> dict[str, Figure]:
         ),
         "lat_mul": make.measured("lat_mul", "mul"),
         "lat_div": make.measured("lat_div", "div"),
-        "mispredict": make.measured("mispredict", "mispredict"),
+        "mispredict": _mispredict(make),
     }  # fmt: skip
-    width = make.value("width")
-    if width is not None:
-        why = f"{width:.1f} instructions in a cycle were measured; the engine's widest core has "
-        number = min(_WIDEST, max(1, round(width)))
-        own["width"] = Figure(assumption=number, why=f"{why}{_WIDEST}")
+    if (width := make.value("width")) is not None:
+        less = width - min(_WIDEST, max(1, width))  # so that the core can have it
+        own["width"] = make.measured("width", "width", less)
     return {
         name: own.get(name) or _unmeasured(make, name)
         for name in Core.model_fields
     }  # fmt: skip
+
+
+def _mispredict(make: _Figures) -> Figure:
+    """From the branch's execution to the fetch of the right path."""
+    less = _SECOND_LOOP + _misprediction(make, 0)
+    how = (
+        f"of the {make.value('mispredict') or 0:.3g} cycles of measured.mispredict, {_SECOND_LOOP} "
+        "are the loop's own, and the rest is front_end + 1 + mispredict + lat_alu"
+    )
+    return make.measured("mispredict", "mispredict", less, how)
+
+
+def _misprediction(make: _Figures, mispredict: int) -> int:
+    """What a misprediction costs on an engine: all from its execution to that of the right path."""
+    return make.same("front_end").number + 1 + mispredict + 1
+
+
+def _out_of_order(make: _Figures, width: int) -> dict[str, Figure]:
+    nearest = make.measured("lat_l1", "load_l1").number
+    fails = f"{make.value('store_forward_fails') or 0:.3g} in all (measured.store_forward_fails)"
+    own = {
+        "lat_forward": make.measured("lat_forward", "store_forward"),
+        "lat_forward_part": make.measured("lat_forward_part", "store_forward_contained"),
+        "forward_fail": make.measured(
+            "forward_fail", "store_forward_fails", nearest + 1,
+            f"{fails}, less retirement and drain (2 cycles, 1 of them hidden) and the {nearest} of "
+            "the first level",
+        ),
+        "atomic_tail": make.measured("atomic_tail", "cas_before_load"),
+    }  # fmt: skip
+    if host_isa() == "x86_64":
+        own["lat_pause"] = make.measured("lat_pause", "pause")
+    for name in ("fetch_width", "retire_width"):
+        if make.same(name).number < width:
+            own[name] = Figure(assumption=width, why="not measured; no less than width")
+    own |= {name: make.same(name) for name in _SETTINGS}
+    return {
+        name: own.get(name) or make.neutral(name, "not measured")
+        for name in OutOfOrder.model_fields
+    }  # fmt: skip
+
+
+def _ordering(make: _Figures) -> dict[str, Behaviour]:
+    own = {
+        "atomic_loads": make.behaviour("atomic_loads", "cas_hides_loads", ("wait", "pass")),
+        "full_fence": make.behaviour("full_fence", "fence_hides_adds", ("serializing", "barrier")),
+    }
+    return {name: own.get(name) or make.neutral_behaviour(name) for name in BEHAVIOURS}
 
 
 def _unmeasured(make: _Figures, name: str) -> Figure:
@@ -142,7 +232,7 @@ def _cache(make: _Figures, cache: host.Cache, prefix: str) -> dict[str, Figure]:
     return {f"{prefix}_size": size, f"{prefix}_ways": make.system(cache.ways, what)}
 
 
-def _memory(make: _Figures, caches: Sequence[host.Cache]) -> dict[str, Figure]:
+def _memory(make: _Figures, caches: Sequence[host.Cache], mispredict: int) -> dict[str, Figure]:
     own: dict[str, Figure] = {"lat_l1": make.measured("lat_l1", "load_l1")}
     nearest = make.value("load_l1") or own["lat_l1"].number
     added = f"less the {nearest:.3g} of the level 1 cache, which engines add"
@@ -157,7 +247,7 @@ def _memory(make: _Figures, caches: Sequence[host.Cache]) -> dict[str, Figure]:
     own["lat_memory"] = make.measured(
         "lat_memory", alone.MEMORY, nearest, _how(make, alone.MEMORY, added)
     )
-    own |= _transfers(make, nearest)
+    own |= _transfers(make, nearest, mispredict)
     warm = "not a property of the machine: figures on the host are taken after a warm-up, and so "
     own["warm"] = Figure(assumption=1, why=f"{warm}are these")
     return {
@@ -171,17 +261,17 @@ def _how(make: _Figures, name: str, added: str) -> str:
     return f"{finding.meaning}, {added}" if finding else ""
 
 
-def _transfers(make: _Figures, nearest: float) -> dict[str, Figure]:
+def _transfers(make: _Figures, nearest: float, mispredict: int) -> dict[str, Figure]:
     """So that workload transfer takes as long on an engine as it took here: there a hand-over is a
-    load of the line (lat_l1 and lat_dirty), the end of a loop (mispredict) and a store to a line
-    that both have (lat_upgrade and lat_invalidate)."""
+    load of the line (lat_l1 and lat_dirty), the end of a loop (a misprediction) and a store to a
+    line that both have (lat_upgrade and lat_invalidate), which retires and drains."""
     after = max(0.0, make.value("upgrade_after_dirty") or 0.0)
-    ends = make.value("mispredict") or make.measured("mispredict", "mispredict").number
+    ends = _misprediction(make, mispredict) + _RETIRED
     less = nearest + ends + after
     dirty = (
-        f"a hand-over of workload transfer, less {nearest:.3g} (lat_l1), {ends:.3g} (mispredict) "
-        f"and {after:.3g} (lat_upgrade), so that it takes as long on an engine; measured.load_dirty"
-        " is a single load"
+        f"a hand-over of workload transfer, less {nearest:.3g} (lat_l1), {ends} (a misprediction "
+        f"and the store's end) and {after:.3g} (lat_upgrade), so that it takes as long on an "
+        "engine; measured.load_dirty is a single load"
     )
     upgrade = (
         "an atomic add to a line that was just read from the CPU that wrote it, less one to an own "
@@ -199,12 +289,31 @@ def _transfers(make: _Figures, nearest: float) -> dict[str, Figure]:
 
 
 def _latency(make: _Figures) -> dict[str, Figure]:
-    own = {
-        "cas_success": make.measured("cas_success", "cas"),
-        "cas_failure": make.measured("cas_failure", "cas_lost"),
-        "rmw": make.measured("rmw", "fetch_add"),
-    }
-    return own | {name: make.measured(name, name) for name in ISAS[host_isa()].fences}
+    findings = dict(zip(ATOMICS, ("cas", "cas_lost", "fetch_add"), strict=True))
+    figures = {name: _atomic(make, name, finding) for name, finding in findings.items()}
+    full = ISAS[host_isa()].full_fence
+    for name in ISAS[host_isa()].fences:
+        if name == full:  # the loop's safepoint is a load, which waits for it
+            first = make.measured("lat_l1", "load_l1").number
+            how = f"{make.value(name) or 0:.3g} in a loop whose safepoint then waits for it"
+            figures[name] = make.measured(name, name, first + 1, how)
+        else:
+            figures[name] = make.measured(name, name)
+    return figures
+
+
+def _atomic(make: _Figures, name: str, finding: str) -> Figure:
+    """What an atomic holds up others for. In a dependent chain its result takes longer: by as much
+    as a CAS there takes longer than one whose result nothing needs."""
+    chained, alone = make.value("cas"), make.value("cas_throughput")
+    found = make.value(finding)
+    if chained is None or alone is None or found is None or alone >= chained:
+        return make.measured(name, finding)
+    how = (
+        f"{found:.3g} in a dependent chain (measured.{finding}), times {alone:.3g}/{chained:.3g} "
+        "(measured.cas_throughput, measured.cas)"
+    )
+    return make.measured(name, finding, found - found * alone / chained, how)
 
 
 def _charges(make: _Figures) -> dict[str, Figure]:
@@ -231,9 +340,9 @@ def _charges(make: _Figures) -> dict[str, Figure]:
 def _text(found: Measurement, origin: Origin, clock: Figure, tables: Tables) -> str:
     lines = [
         f"# Written by {origin.command}. Units: cycles, bytes, entries. Each figure has",
-        "# its source, or is an assumption with its reason. An atomic's: latency of the whole",
-        "# operation in a dependent chain, a fence's what it adds to a loop of nothing else (its",
-        "# throughput). What workload calibrate shows of a CAS is its throughput on one line.",
+        "# its source, or is an assumption with its reason. An atomic's is the whole operation, as",
+        "# often as one can follow another; a fence's what it adds to a loop of nothing else, less",
+        "# what waits for it there. The core is taken to be out of order.",
     ]
     lines += [f"# {note}." for note in found.notes]
     lines += [
@@ -266,10 +375,13 @@ def _kept(found: Measurement) -> Mapping[str, Finding]:
     return found.findings.found | sizes
 
 
-def _inline(figure: Figure) -> str:
-    if figure.source is not None:
-        return f"{{ value = {figure.value}, source = {_string(figure.source)} }}"
-    return f"{{ assumption = {figure.assumption}, why = {_string(figure.why or '')} }}"
+def _inline(figure: Figure | Behaviour) -> str:
+    known = figure.value is not None
+    number = figure.value if known else figure.assumption
+    reason = figure.source if known else figure.why
+    shown = _string(number) if isinstance(number, str) else number
+    keys = ("value", "source") if known else ("assumption", "why")
+    return f"{{ {keys[0]} = {shown}, {keys[1]} = {_string(reason or '')} }}"
 
 
 def _measured(one: Finding) -> str:
