@@ -2,7 +2,7 @@
 
 from m5 import objects
 
-from lockcross_gem5.figures import whole_number
+from lockcross_gem5.figures import MINOR_WIDTH, whole_number
 
 PREFIXES = {"x86_64": "X86", "aarch64": "Arm", "ppc64le": "Power"}
 CLASSES = {"timing": "TimingSimpleCPU", "minor": "MinorCPU", "o3": "O3CPU"}
@@ -53,7 +53,7 @@ def _predictor(figures):
 
 
 def _configure_minor(cpu, figures, sentinels, unit_latencies):
-    width = whole_number(figures, "width")
+    width = min(MINOR_WIDTH, whole_number(figures, "width"))
     cpu.decodeInputWidth = cpu.executeInputWidth = width
     cpu.executeIssueLimit = cpu.executeCommitLimit = width
     cpu.executeLSQStoreBufferSize = whole_number(figures, "store_buffer")

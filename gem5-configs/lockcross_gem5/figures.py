@@ -4,6 +4,7 @@ Plain Python, without m5: nothing here needs a running gem5.
 """
 
 MODELS = ("timing", "minor", "o3")
+MINOR_WIDTH = 2  # instructions that Minor's two integer units issue in a cycle
 
 # Figures of the core that a model cannot be told, unless they are what it does anyway.
 _FIXED = {
@@ -27,7 +28,7 @@ _FIXED = {
         "blocking": (0, "Minor's loads and stores leave the pipeline"),
     },
     "o3": {
-        "width": (None, "the machine's width is an in-order core's; O3 keeps gem5's widths (8)"),
+        "width": (8, "O3 keeps gem5's widths (8)"),
         "taken_branch": (None, "O3's own fetch stage decides"),
         "mispredict": (None, "the depth of O3's pipeline decides"),
         "pipeline": (None, "the in-order pipeline of the embedded engine is Minor's"),
@@ -72,6 +73,8 @@ def refused(model, isa, figures):
     for name, (only, reason) in {**_FIXED[model], **_SHARED}.items():
         if name in figures and figures[name] != only:
             found[name] = reason
+    if model == "minor" and figures.get("width", 1) > MINOR_WIDTH:
+        found["width"] = "Minor issues two at most; the machine's width is an out-of-order core's"
     if isa != "ppc64le" and model != "timing" and not figures.get("micro_operations", 1):
         found["micro_operations"] = _CRACKED
     if isa == "x86_64":  # instructions of the others are whole words
