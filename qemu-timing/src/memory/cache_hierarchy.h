@@ -28,6 +28,9 @@ class CacheHierarchy final : public Memory {
     bool is_exclusive(uint32_t core, LineId line) const override {
         return state(core, line) >= Mesi::E;
     }
+    bool has_copy(uint32_t core, LineId line) const override {
+        return state(core, line) != Mesi::I;
+    }
     void reserve(uint32_t core, LineId line) override { reservations_[core] = line; }
     bool is_reserved(uint32_t core) const override { return reservations_[core] != kNoLine; }
     void clear_reservation(uint32_t core) override { reservations_[core] = kNoLine; }

@@ -41,8 +41,9 @@ class Memory {
     // The write for which the core got the line is in flight until then.
     virtual void write_in_flight_until(uint32_t core, LineId line, Cycle until) = 0;
 
-    // Whether the core has the right to write the line.
+    // Whether the core has the right to write the line; whether it has a copy at all.
     virtual bool is_exclusive(uint32_t core, LineId line) const = 0;
+    virtual bool has_copy(uint32_t core, LineId line) const = 0;
 
     // The reservation of a load-linked, which is lost when another core gets the line exclusively.
     virtual void reserve(uint32_t core, LineId line) = 0;

@@ -25,6 +25,7 @@ class FlatMemory final : public Memory {
     }
     void write_in_flight_until(uint32_t, LineId, Cycle) override {}
     bool is_exclusive(uint32_t, LineId) const override { return false; }
+    bool has_copy(uint32_t, LineId) const override { return false; }
     void reserve(uint32_t, LineId line) override { reserved_ = line; }
     bool is_reserved(uint32_t) const override { return reserved_ != kNoLine; }
     void clear_reservation(uint32_t) override { reserved_ = kNoLine; }

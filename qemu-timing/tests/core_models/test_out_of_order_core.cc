@@ -344,3 +344,30 @@ TEST_CASE("out of order: fetch goes from line to line, a no-op needs no port") {
     one_port.alu_ports = 1;
     CHECK(cost_of(one_port, 800, nop) == 100);
 }
+
+TEST_CASE("out of order: a load takes no value from a store that another core has overwritten") {
+    auto cost = [](bool overwritten) {
+        Options options = wide();
+        options.lat_drain = 500;
+        std::vector<Counts> counts(2);
+        CacheHierarchy memory(options, 64, counts);
+        OutOfOrderCore core(options, 0, memory, counts[0]);
+        core.start_at(100);
+        std::deque<std::unique_ptr<Block>> blocks;
+        auto begin = [&](const Insn &insn) {
+            BlockBuilder builder(options, 0x1000 + blocks.size() * 4);
+            const TimedInsn *timed = builder.add(insn, 0x1000 + blocks.size() * 4, 4);
+            blocks.push_back(builder.finish());
+            core.begin_block(*blocks.back());
+            return timed;
+        };
+        core.store(*begin(::memory()), 0, 8);
+        if (overwritten)
+            memory.get_exclusive(1, 0, 700, CoherenceEvent::Store);
+        core.load(*begin(::memory(-1, 3)), 0, 8);
+        core.end_block();
+        return core.cycles();
+    };
+    CHECK(cost(false) < 100);
+    CHECK(cost(true) > 500);
+}

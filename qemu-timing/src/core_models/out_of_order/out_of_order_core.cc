@@ -170,8 +170,11 @@ void OutOfOrderCore::load(const TimedInsn &insn, uint64_t address, uint32_t size
         start = written_.drained;
     }
     const StoreQueue::Store *older = stores_.find(address, size, start);
+    // Another core wrote the line later: then the store must have drained by now.
+    bool overwritten = older && !memory_.has_copy(id_, first);
     Cycle data;
-    if (!older) {
+    if (!older || overwritten) {
+        start = overwritten ? older->drained : start;
         data = read(first, last, start);
     } else if (older->covers(address, size)) {
         bool exact = older->address == address && older->size == size;
