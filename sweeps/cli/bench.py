@@ -1,6 +1,8 @@
 """`lockcross bench`: how fast the engine is on this machine."""
 
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -9,11 +11,16 @@ from results.errors import LockcrossError
 from results.model import engines
 from sweeps.model.isa import ISAS
 
+_TURNS = 20_000
+
 
 def bench_engine(
     isas: Annotated[
         list[str] | None, typer.Argument(help="Instruction sets; all when none is given.")
     ] = None,
+    beside: Annotated[
+        str, typer.Option(help="Another engine to run one of the cells on, as gem5/o3.")
+    ] = "",
 ) -> None:
     """Measure the embedded engine: instructions and hand-overs per second, memory."""
     from rich.console import Console
@@ -25,6 +32,39 @@ def bench_engine(
     embedded = import_module(f"sweeps.engines.{engines.entry(engines.DEFAULT).family}.bench")
     console.print(embedded.bench(isas or list(ISAS)))
     console.print(embedded.NOTE)
+    if beside:
+        console.print(_beside(beside))
+
+
+def _beside(other: str) -> str:
+    """How much faster the embedded engine runs a cell than another engine does, in words."""
+    from results.model.cell import Cell
+    from results.store.store import Store
+    from sweeps.engines.base import Limits
+    from sweeps.execution.runner import Runner
+
+    cells = [
+        Cell(
+            engine=label, machine="generic", isa="x86_64", flavour="lock", lock="thin", variant="",
+            fence="full", workload="sync", parameters={"iterations": _TURNS}, threads=1, cores=None,
+            cas=None, fence_latency=None, cancel=None, seed=1,
+        )
+        for label in (engines.DEFAULT, other)
+    ]  # fmt: skip
+    with TemporaryDirectory() as folder, Store(Path(folder) / "bench.db") as store:
+        runs = Runner(store, 1, None, Limits(0.0, 10**9), True).run(cells, "bench")
+        if failed := next((run for run in runs if run.status != "ok"), None):
+            raise LockcrossError(f"benchmark run failed: {failed.cause}", exit_code=1)
+        own, its = (
+            store.connection.execute(
+                "SELECT duration_s FROM runs WHERE id = ?", (run.id,)
+            ).fetchone()[0]
+            for run in runs
+        )
+    return (
+        f"{_TURNS:,} turns of workload sync, start included: {engines.title(engines.DEFAULT)} "
+        f"{own:.2f} s, {engines.title(other)} {its:.2f} s, {its / own:.0f} times as long."
+    )
 
 
 def register(app: typer.Typer) -> None:

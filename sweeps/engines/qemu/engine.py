@@ -57,7 +57,7 @@ class QemuEngine:
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The plugin's options (interfaces, 6): the machine's figures under the cell's own."""
-        options: dict[str, int | str] = dict(_own_options(cell.machine, cell.isa))
+        options: dict[str, int | str] = dict(own_options(cell.machine, cell.isa))
         if cell.cas is not None:
             options |= dict.fromkeys(ATOMICS, cell.cas)
         if cell.fence_latency is not None:
@@ -122,7 +122,7 @@ def make(label: str) -> QemuEngine:
 
 
 @cache
-def _own_options(machine: str, isa: str) -> Mapping[str, int]:
+def own_options(machine: str, isa: str) -> Mapping[str, int]:
     """A machine's figures as options of the plugin."""
     options = {name: figure.number for name, figure in load_machine(machine).figures(isa).items()}
     # A source's figure is the whole operation; the plugin adds its option to the access.
