@@ -55,12 +55,8 @@ def _beside(other: str) -> str:
         runs = Runner(store, 1, None, Limits(0.0, 10**9), True).run(cells, "bench")
         if failed := next((run for run in runs if run.status != "ok"), None):
             raise LockcrossError(f"benchmark run failed: {failed.cause}", exit_code=1)
-        own, its = (
-            store.connection.execute(
-                "SELECT duration_s FROM runs WHERE id = ?", (run.id,)
-            ).fetchone()[0]
-            for run in runs
-        )
+        durations = dict(store.connection.execute("SELECT id, duration_s FROM runs"))
+    own, its = (durations[run.id] for run in runs)
     return (
         f"{_TURNS:,} turns of workload sync, start included: {engines.title(engines.DEFAULT)} "
         f"{own:.2f} s, {engines.title(other)} {its:.2f} s, {its / own:.0f} times as long."

@@ -160,8 +160,8 @@ def _core(make: _Figures) -> dict[str, Figure]:
 def _mispredict(make: _Figures) -> Figure:
     """From the branch's execution to the fetch of the right path."""
     how = (
-        f"the {make.value('mispredict') or 0:.3g} cycles of measured.mispredict are front_end + 1 + "
-        "mispredict + lat_alu"
+        f"the {make.value('mispredict') or 0:.3g} cycles of measured.mispredict are front_end + 1 "
+        "+ mispredict + lat_alu"
     )
     return make.measured("mispredict", "mispredict", _misprediction(make, 0), how)
 
