@@ -113,7 +113,7 @@ def test_locks_conform_on_the_simulated_cores(lock: Lock, flavour: str, tmp_path
 
 # A core that issues out of order, as wide as real ones.
 WINDOW: Options = {
-    "out_of_order": 1, "width": 6, "retire_width": 8, "atomic_loads_pass": 1, "fence_serializes": 1,
+    "out_of_order": 1, "width": 6, "retire_width": 8, "atomic_loads": 1, "full_fence": 1,
 }  # fmt: skip
 
 

@@ -106,12 +106,14 @@ class LeftOut:
 @dataclass(frozen=True)
 class WinnerChange:
     """A setting in which the engines have different cheapest locks. `loss`: how much dearer the
-    candidate's winner is on the reference than the reference's own, relative to it."""
+    candidate's winner is on the reference than the reference's own, relative to it; `lead`: how
+    much dearer any other is there."""
 
     setting: str
     reference: LockLabel
     candidate: LockLabel
     loss: float
+    lead: float
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,7 @@ class SetSummary:
     bar_mean: float | None
     bar_worst: float | None
     bar_order: float | None
+    bar_lead: float | None
     met: bool | None
     missed: str  # why a bar is missed; empty: nobody has said
 
@@ -157,6 +160,7 @@ class _Bars:
     mean: float | None
     worst: float | None
     order: float | None
+    lead: float | None
 
 
 def load(connection: sqlite3.Connection) -> list[Run]:
@@ -268,7 +272,7 @@ def _summary(
     runs: Sequence[Run], java: Sequence[str] | None,
 ) -> SetSummary:  # fmt: skip
     name, candidate, reference, isa = group
-    bars = _Bars(facts.get("mean"), facts.get("worst"), facts.get("order"))
+    bars = _Bars(*(facts.get(name) for name in ("mean", "worst", "order", "lead")))
     worst = max(cells, key=lambda cell: abs(cell.error), default=None)
     agreed = [same for contest in _contests(cells, None) for same in _orders(contest)]
     contests = _contests(cells, java)
@@ -277,16 +281,18 @@ def _summary(
     highest = abs(worst.error) if worst else None
     share = sum(agreed) / len(agreed) if agreed else None
     failed = any(run.status == "failed" for run in runs)
+    changes = tuple(change for c in contests if (change := _change(c)))
     return SetSummary(
         set=name, title=facts.get("title", name), candidate=candidate, reference=reference, isa=isa,
         cells=len(cells),
         mean_error=mean, worst_error=highest, worst_cell=worst.words() if worst else "",
         signed_error=fmean(errors) if errors else None,
         order_share=share, order_pairs=len(agreed), contests=len(contests),
-        winner_changes=tuple(change for c in contests if (change := _change(c))),
+        winner_changes=changes,
         left_out=tuple(_left_out((reference, candidate), runs)),
         bar_mean=bars.mean, bar_worst=bars.worst, bar_order=bars.order,
-        met=_met(bars, mean, highest, share, failed), missed=facts.get("missed", ""),
+        bar_lead=bars.lead,
+        met=_met(bars, mean, highest, share, changes, failed), missed=facts.get("missed", ""),
     )  # fmt: skip
 
 
@@ -327,8 +333,9 @@ def _change(contest: Sequence[Compared]) -> WinnerChange | None:
         key=lambda c: (c.reference, c.cell.label),
     )
     return WinnerChange(
-        setting_words(here.cell), here.cell.label, there.cell.label, there.reference / least - 1
-    )
+        setting_words(here.cell), here.cell.label, there.cell.label, there.reference / least - 1,
+        min(one.reference for one in contest if one is not here) / least - 1,
+    )  # fmt: skip
 
 
 def _left_out(pair: tuple[str, str], runs: Sequence[Run]) -> list[LeftOut]:
@@ -354,11 +361,12 @@ def _why_not(engine: str, run: Run | None) -> str:
 
 
 def _met(
-    bars: _Bars, mean: float | None, worst: float | None, order: float | None, failed: bool
-) -> bool | None:
-    """Whether the errors are within the bars, the share of agreed orders above its own, and no run
-    failed; None without bars."""
-    if (bars.mean, bars.worst, bars.order) == (None, None, None):
+    bars: _Bars, mean: float | None, worst: float | None, order: float | None,
+    changes: Sequence[WinnerChange], failed: bool,
+) -> bool | None:  # fmt: skip
+    """Whether the errors are within the bars, the share of agreed orders above its own, no winner
+    changed whose lead is above its own, and no run failed; None without bars."""
+    if all(bar is None for bar in (bars.mean, bars.worst, bars.order, bars.lead)):
         return None
     judged = [
         value <= bar
@@ -367,6 +375,8 @@ def _met(
     ]
     if order is not None and bars.order is not None:
         judged.append(order >= bars.order)
+    if bars.lead is not None:
+        judged.append(all(change.lead <= bars.lead for change in changes))
     return not failed and all(judged) if judged or failed else None
 
 

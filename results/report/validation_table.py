@@ -73,6 +73,7 @@ def _bars(one: SetSummary) -> str:
     bars = (
         ("mean at most", one.bar_mean), ("worst at most", one.bar_worst),
         ("order at least", one.bar_order),
+        ("the same winner where its lead is above", one.bar_lead),
     )  # fmt: skip
     return ", ".join(f"{words} {percent(bar)}" for words, bar in bars if bar is not None)
 

@@ -71,6 +71,7 @@ class _Bars(_Shape):
     mean: float | None = None
     worst: float | None = None
     order: float | None = None
+    lead: float | None = None
     each_isa: bool = False
     missed: str = ""
 

@@ -31,7 +31,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 class Set(Document):
     """Cells of a plan on the candidate and one reference, and the bars: mean and worst error, share
-    of lock pairs in the same order; None: no bar. `each_isa`: they hold for each ISA by itself.
+    of lock pairs in the same order, and above which lead the reference's cheapest lock is to be the
+    candidate's; None: no bar. `each_isa`: they hold for each ISA by itself.
     `missed`: why one is, to be said where it is."""
 
     name: str = Field(min_length=1)
@@ -40,6 +41,7 @@ class Set(Document):
     mean: Annotated[float, Field(ge=0)] | None = None
     worst: Annotated[float, Field(ge=0)] | None = None
     order: Share | None = None
+    lead: Annotated[float, Field(ge=0)] | None = None
     each_isa: bool = False
     missed: str = ""
 
@@ -216,7 +218,7 @@ class Validation:
                 "title": load_plan(one.plan).title.removeprefix("Validation: "),
                 "candidate": self._definition.candidate,
                 "mean": one.mean, "worst": one.worst, "order": one.order,
-                "each_isa": one.each_isa, "missed": one.missed,
+                "lead": one.lead, "each_isa": one.each_isa, "missed": one.missed,
             }  # fmt: skip
         self._store.set_fact("validation_bars", bars)
         java = [lock.name for lock in load_locks().values() if lock.java and lock.name != "null"]
