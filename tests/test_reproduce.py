@@ -1,12 +1,15 @@
 """Reproductions: definitions, what is compared, macro-benchmarks, borders, report pages."""
 
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from results.figures.draw import draw_all
+from results.figures.reproductions import draw_reproduction
 from results.model.cell import Cell
 from results.paths import ROOT
 from results.published import overtake as overtake_results
@@ -28,6 +31,7 @@ from results.report.report import render
 from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.cli.main import make_app
+from sweeps.cli.reproduce import print_summary
 from sweeps.execution.runner import Runner
 from sweeps.experiments.reproduce import macro, overtake
 from sweeps.experiments.reproduce.definition import load, parse, reproduction_names
@@ -316,6 +320,21 @@ def test_overtake_alone_has_no_verdicts_to_sum_up(
     done = CliRunner().invoke(make_app(), words, catch_exceptions=False)
     assert done.exit_code == 0 and "Barnes" in done.stdout
     assert "verdict" not in done.stdout
+
+
+def test_verdicts_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = (Row("a", published(1), 2.0), Row("b", published(2), 3.0))
+    said = Row("said", Published(1, None), 0.5)
+    print_summary([example(*rows), example(*rows, said)])
+    assert "together: order 2 of 2 pairs; 0 of 1 statements hold" in capsys.readouterr().out
+
+
+def test_a_line_has_a_gap_where_a_logarithm_has_no_value() -> None:
+    rows = [Row(str(x), None, y, series="tnp", x=str(x)) for x, y in ((2, 0.0), (4, 3.0))]
+    for log, known in ((True, [False, True]), (False, [True, True])):
+        figure = draw_reproduction(example(*rows, plot=Plot("lines", "threads", "y", log)))
+        (line,) = figure.axes[0].get_lines()
+        assert [isfinite(float(y)) for y in np.asarray(line.get_ydata())] == known
 
 
 def test_fence_kinds_are_put_in_words() -> None:

@@ -1,6 +1,7 @@
 """A reproduction as a figure: published numbers against ours."""
 
 from collections.abc import Sequence
+from math import nan
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -80,8 +81,9 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
         colour, marker = _colour(label, others), _MARKERS[index % len(_MARKERS)]
         x = [float(row.x) for row in points]
         ax.plot(
-            x, [row.ours or 0.0 for row in points], color=colour, linestyle="-" if plain else "--",
-            marker=marker, markersize=4, linewidth=1.3, label=LockLabel(label).words(),
+            x, [_height(row, found.plot.log) for row in points], color=colour,
+            linestyle="-" if plain else "--", marker=marker, markersize=4, linewidth=1.3,
+            label=LockLabel(label).words(),
         )  # fmt: skip
         known = [(float(row.x), row.value) for row in points if row.value is not None]
         if known:
@@ -98,6 +100,11 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
         ax.xaxis.set_major_formatter(_PLAIN)  # a scale brings its own
     _finish(ax, found)
     ax.set_xlabel(found.plot.x)
+
+
+def _height(row: Row, log: bool) -> float:
+    """Where a line has the row: nowhere, if the axis is logarithmic and the number 0."""
+    return nan if log and not row.ours else row.ours or 0.0
 
 
 def _draw_bars(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:

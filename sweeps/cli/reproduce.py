@@ -109,7 +109,7 @@ def print_reproduction(found: Reproduction) -> None:
 
 
 def print_summary(found: Sequence[Reproduction]) -> None:
-    """Prints the verdicts of all."""
+    """Prints the verdicts of all, and their sums."""
     from rich.table import Table
 
     from results.report.terminal import console
@@ -117,7 +117,18 @@ def print_summary(found: Sequence[Reproduction]) -> None:
     table = Table("reproduction", "source", "machine", "verdict", box=None)
     for one in found:
         table.add_row(one.name, f"{one.document} {one.place}", one.machine, one.verdict)
-    console(fold=False).print(table)
+    wide = console(fold=False)
+    wide.print(table)
+    if len(found) > 1:
+        (agreeing, pairs), (holding, statements) = (
+            (sum(counts) for counts in zip(*each, strict=True))
+            for each in ([one.order for one in found], [one.statements for one in found])
+        )
+        wide.print(
+            f"together: order {agreeing} of {pairs} pairs; {holding} of {statements} statements "
+            "hold",
+            style="bold",
+        )
 
 
 def register(app: typer.Typer) -> None:
