@@ -371,3 +371,15 @@ TEST_CASE("out of order: a load takes no value from a store that another core ha
     CHECK(cost(false) < 100);
     CHECK(cost(true) > 500);
 }
+
+TEST_CASE("out of order: loads of a line under way wait for it once, however many there are") {
+    Options options = wide();
+    options.warm = 0;
+    options.lat_memory = 1000;
+    options.miss_buffers = 2;
+    Bench bench(options);
+    bench.store(0, 8, memory());
+    for (int i = 0; i < 40; i++)
+        bench.load(8, 8, memory(-1, 3));
+    CHECK(bench.cycles() < 1200);
+}

@@ -133,8 +133,9 @@ Cycle OutOfOrderCore::latency_behind_load(const TimedInsn &insn) const {
 Cycle OutOfOrderCore::read(LineId first, LineId last, Cycle from) {
     Cycle latest = from;
     for (LineId line = first; line <= last; line++) {
+        bool misses = !memory_.has_copy(id_, line); // else it may wait for a fill under way
         AccessDelay delay = memory_.read(id_, line, from);
-        Cycle miss = delay.latency ? window_.miss(from, delay.latency) : 0;
+        Cycle miss = misses ? window_.miss(from + delay.hold, delay.latency) : 0;
         note_wait(delay);
         note_wait(delay.cause, miss);
         latest = std::max(latest, from + delay.total() + miss);
