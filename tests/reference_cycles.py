@@ -14,9 +14,18 @@ from tests.test_engine import Options, Program, execute
 
 REFERENCE = reference_programs.FOLDER / "cycles.json"
 OPTIONS: Options = {"seed": 1, "offset_max": 20}
+OUT_OF_ORDER: Options = OPTIONS | {
+    "out_of_order": 1, "width": 4, "predictor_history": 8, "fuse_branches": 1, "store_order": 0,
+}  # fmt: skip
+_SYNC: tuple[str, Options] = ("sync", {"threads": 1, "iterations": 100})
+_CONTENDED: tuple[str, Options] = (
+    "threads", {"threads": 3, "iterations": 40, "critical": 4, "think": 10},
+)  # fmt: skip
 CASES: dict[str, tuple[str, Options]] = {
-    "sync": ("sync", {"threads": 1, "iterations": 100}),
-    "contended": ("threads", {"threads": 3, "iterations": 40, "critical": 4, "think": 10}),
+    "sync": _SYNC,
+    "sync, out of order": _SYNC,
+    "contended": _CONTENDED,
+    "contended, out of order": _CONTENDED,
     "sequence": (
         "lock_sequence",
         {
@@ -49,7 +58,8 @@ def measure(case: str, program: Program, folder: Path) -> list[int]:
     """Cycles of each core, of the program that is kept."""
     binary = reference_programs.unpacked() / reference_programs.name(program)
     report = folder / "report.json"
-    done = execute(binary, program.flavour, CASES[case][1], OPTIONS, report)
+    options = OUT_OF_ORDER if "out of order" in case else OPTIONS
+    done = execute(binary, program.flavour, CASES[case][1], options, report)
     assert done.returncode == 0, done.stdout + done.stderr
     document = json.loads(report.read_text())
     assert document["complete"]
