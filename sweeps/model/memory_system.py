@@ -4,8 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import model_validator
 
+from results.model.cell import MAX_LATENCY
 from results.model.schema import Document
-from sweeps.model.figure import Figure, Latency, PowerOfTwo, Short, within
+from sweeps.model.figure import Figure, PowerOfTwo, within
 
 MOST_ON_A_BUS = 32  # cores: a bus passes about one message a cycle
 
@@ -13,7 +14,7 @@ _NETWORK = (
     "columns", "rows", "memory_controllers", "lat_directory", "link_bytes", "lat_link", "lat_router"
 )  # fmt: skip
 _OF_TOPOLOGY = {"bus": ("bus_latency",), "ring": _NETWORK, "mesh": _NETWORK}
-_Some = Annotated[Figure, within(1, 1024)]
+_Count = Annotated[Figure, within(1, 1024)]
 _Cycles = Annotated[Figure, within(1, 1000)]
 
 
@@ -30,19 +31,19 @@ class MemorySystem(Document):
     topology: Literal["bus", "ring", "mesh"]
     columns: Annotated[Figure, within(1, 64)] | None = None
     rows: Annotated[Figure, within(1, 64)] | None = None
-    slices: _Some
+    slices: _Count
     slice_size: Annotated[Figure, within(64, 2**30)]
     slice_ways: Annotated[Figure, within(1, 64)]
     lat_slice: _Cycles
-    memory_controllers: _Some | None = None
-    lat_directory: Short | None = None
-    lat_memory_access: Latency
+    memory_controllers: _Count | None = None
+    lat_directory: _Cycles | None = None
+    lat_memory_access: Annotated[Figure, within(1, MAX_LATENCY)]
     bus_latency: _Cycles | None = None
     link_bytes: Annotated[PowerOfTwo, within(1, 256)] | None = None
     lat_link: _Cycles | None = None
-    lat_router: Short | None = None
-    l1_mshrs: _Some
-    slice_mshrs: _Some
+    lat_router: _Cycles | None = None
+    l1_mshrs: Annotated[Figure, within(2, 1024)]
+    slice_mshrs: Annotated[Figure, within(2, 1024)]
 
     @model_validator(mode="after")
     def _what_the_topology_uses(self) -> Self:
