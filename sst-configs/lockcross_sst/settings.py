@@ -90,7 +90,9 @@ def _names(where, given, needed, known):
 def _numbers(where, given, least):
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < least[name]:
-            raise ValueError(f"{where}{name}: {value!r}, a whole number from {least[name]} is needed")
+            raise ValueError(
+                f"{where}{name}: {value!r}, a whole number from {least[name]} is needed"
+            )
 
 
 def _check_caches(settings):
@@ -103,12 +105,16 @@ def _check_caches(settings):
     ):
         sets, left = divmod(size, line * ways)
         if left or sets < 1:
-            raise ValueError(f"{what}_size: {size} bytes are no whole sets of {ways} x {line} bytes")
+            raise ValueError(
+                f"{what}_size: {size} bytes are no whole sets of {ways} x {line} bytes"
+            )
 
 
 def _check_bus(settings):
     if settings.figures["slices"] != 1:
-        raise ValueError(f"sst.slices: {settings.figures['slices']}, but a bus has one shared cache")
+        raise ValueError(
+            f"sst.slices: {settings.figures['slices']}, but a bus has one shared cache"
+        )
     if settings.place:
         raise ValueError("place: cores on a bus have no place")
 
