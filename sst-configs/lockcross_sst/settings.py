@@ -41,6 +41,11 @@ class Settings:
         return 4 * max(1, round(250_000 / self.numbers["clock_mhz"]))
 
     @property
+    def frequency(self) -> str:
+        """That of the period: not every part of SST takes a period."""
+        return f"{10**12 / self.period:.6f}Hz"
+
+    @property
     def nodes(self) -> int:
         return self.figures["columns"] * self.figures["rows"]
 
