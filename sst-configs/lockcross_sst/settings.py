@@ -57,8 +57,8 @@ class Settings:
 def check(given: Any) -> Settings:
     """Raises ValueError with what is wrong, in one line."""
     known = {*NUMBERS, *FILES, "sst", "place", "guest"}
-    if not isinstance(given, dict):
-        raise ValueError("sst.json: an object is expected")
+    if not isinstance(given, dict) or not isinstance(given.get("sst", {}), dict):
+        raise ValueError("sst.json: an object with an object sst is expected")
     _names("sst.json", given, known - {"place"}, known)
     figures = dict(given["sst"])
     topology = figures.pop("topology", None)
