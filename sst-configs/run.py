@@ -9,8 +9,6 @@ import json
 import sys
 from pathlib import Path
 
-import sst
-
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from lockcross_sst.settings import check
@@ -24,7 +22,7 @@ def main():
         settings = check(json.loads(Path(file).read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         print(f"lockcross-sst: {error}", file=sys.stderr, flush=True)
-        sst.exit()
+        sys.exit(2)
     build(settings)
     collect(settings)
 

@@ -3,6 +3,8 @@
 #include <cinttypes>
 #include <utility>
 
+#include <sst/core/sst_config.h>
+
 namespace lockcross {
 namespace {
 
@@ -18,8 +20,7 @@ Frontend::Frontend(SST::ComponentId_t id, SST::Params &params)
     : SST::Component(id), picosecond_(getTimeConverter("1ps")),
       period_(params.find<uint64_t>("period")),
       line_(params.find<uint64_t>("line")), lat_l1_(params.find<uint64_t>("lat_l1")),
-      record_path_(params.find<std::string>("record")),
-      sst_version_(params.find<std::string>("sst_version")), session_(session_options(params)),
+      record_path_(params.find<std::string>("record")), session_(session_options(params)),
       out_("", 0, 0, SST::Output::STDERR) {
     registerAsPrimaryComponent();
     primaryComponentDoNotEndSim();
@@ -116,10 +117,8 @@ void Frontend::answered(Memory::Request *answer) {
         break;
     case RequestKind::Touch:
         core.touches->addData(1);
-        if (taken > lat_l1_) {
-            ++touches_missed_;
+        if (taken > lat_l1_)
             core.touches_missed->addData(1);
-        }
         return; // nobody waits for it
     }
     step_at(cycle);
@@ -183,11 +182,9 @@ void Frontend::make(const Request &request) {
 Record Frontend::record(const std::string &cause) {
     Record record;
     record.cause = cause;
-    record.sst_version = sst_version_;
+    record.sst_version = PACKAGE_VERSION; // of the SST that it is compiled for
     record.cycles = now() / period_;
     record.requests = session_.requests();
-    record.touches = session_.touches();
-    record.touches_missed = touches_missed_;
     record.turns = session_.turns();
     record.guest_ended = session_.guest_ended();
     record.guest_exit = session_.guest_exit();

@@ -35,8 +35,7 @@ class Frontend : public SST::Component {
         {"oldest_request", "cycles after which a request without an answer is a failure"},
         {"guest", "words of its command"}, {"guest0", "its first word, and so on: guest1, ..."},
         {"guest_stdout", "file for the guest's output"},
-        {"guest_stderr", "file for the guest's errors"}, {"record", "file of what came of the run"},
-        {"sst_version", "for the record"})
+        {"guest_stderr", "file for the guest's errors"}, {"record", "file of what came of the run"})
 
     SST_ELI_DOCUMENT_STATISTICS(
         {"read_cycles", "from a read that the plugin waits for to its answer", "cycles", 1},
@@ -81,7 +80,7 @@ class Frontend : public SST::Component {
     const uint64_t period_;
     const uint64_t line_;
     const uint64_t lat_l1_;
-    const std::string record_path_, sst_version_;
+    const std::string record_path_;
     Session session_;
     SST::Output out_;
     SST::Link *steps_, *watches_;
@@ -90,7 +89,6 @@ class Frontend : public SST::Component {
     std::set<uint64_t> scheduled_; // cycles that will be steps
     bool watching_ = false;
     bool over_ = false;
-    uint64_t touches_missed_ = 0;
 };
 
 } // namespace lockcross

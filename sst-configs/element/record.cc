@@ -26,9 +26,7 @@ std::string as_json(const Record &record) {
     out << ", \"sst_version\": " << quoted(record.sst_version) << ", \"cycles\": " << record.cycles;
     if (record.guest_ended)
         out << ", \"guest_exit\": " << record.guest_exit;
-    out << ", \"requests\": " << record.requests << ", \"touches\": " << record.touches
-        << ", \"touches_missed\": " << record.touches_missed << ", \"turns\": " << record.turns
-        << "}\n";
+    out << ", \"requests\": " << record.requests << ", \"turns\": " << record.turns << "}\n";
     return out.str();
 }
 

@@ -9,7 +9,7 @@ namespace lockcross {
 struct Record {
     std::string cause; // why the run failed; empty: it ended well
     std::string sst_version;
-    uint64_t cycles = 0, requests = 0, touches = 0, touches_missed = 0, turns = 0;
+    uint64_t cycles = 0, requests = 0, turns = 0;
     bool guest_ended = false;
     int guest_exit = 0; // its exit code, or minus the signal that killed it
 };

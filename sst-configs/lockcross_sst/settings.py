@@ -41,6 +41,11 @@ class Settings:
         return 4 * max(1, round(250_000 / self.numbers["clock_mhz"]))
 
     @property
+    def frequency(self) -> str:
+        """That of the period: not every part of SST takes a period."""
+        return f"{10**12 / self.period:.6f}Hz"
+
+    @property
     def nodes(self) -> int:
         return self.figures["columns"] * self.figures["rows"]
 
@@ -52,8 +57,8 @@ class Settings:
 def check(given: Any) -> Settings:
     """Raises ValueError with what is wrong, in one line."""
     known = {*NUMBERS, *FILES, "sst", "place", "guest"}
-    if not isinstance(given, dict):
-        raise ValueError("sst.json: an object is expected")
+    if not isinstance(given, dict) or not isinstance(given.get("sst", {}), dict):
+        raise ValueError("sst.json: an object with an object sst is expected")
     _names("sst.json", given, known - {"place"}, known)
     figures = dict(given["sst"])
     topology = figures.pop("topology", None)

@@ -43,7 +43,7 @@ def _cache(settings, name, size, ways, latency, mshrs):
     cache = sst.Component(name, "memHierarchy.Cache")
     cache.addParams(
         {
-            "cache_frequency": f"{settings.period}ps",
+            "cache_frequency": settings.frequency,
             "cache_line_size": settings.numbers["line"],
             "cache_size": f"{size}B",
             "associativity": ways,
@@ -94,7 +94,7 @@ def _memory(settings, number, count):
     memory = sst.Component(f"memory_{number}", "memHierarchy.MemController")
     memory.addParams(
         {
-            "clock": f"{settings.period}ps",
+            "clock": settings.frequency,
             "backing": "none",
             **address_range(settings, number, count),
         }
@@ -129,7 +129,7 @@ def _connect_bus(settings, l1s, shared):
     quarter = settings.period // 4
     bus = sst.Component("bus", "memHierarchy.Bus")
     # It works twice in a cycle of its frequency, hence also half a cycle after the caches.
-    bus.addParams({"bus_frequency": f"{10**12 / settings.period:.6f}Hz", "drain_bus": 1})
+    bus.addParams({"bus_frequency": settings.frequency, "drain_bus": 1})
     far = quarter + (settings.figures["bus_latency"] - 1) * settings.period
     for core, l1 in enumerate(l1s):
         connect(f"l1_{core}_bus", (l1, "lowlink"), (bus, f"highlink{core}"), quarter)
@@ -151,7 +151,7 @@ def _connect_network(settings, l1s, slices):
         directory = sst.Component(f"directory_{number}", "memHierarchy.DirectoryController")
         directory.addParams(
             {
-                "clock": f"{settings.period}ps",
+                "clock": settings.frequency,
                 "cache_line_size": settings.numbers["line"],
                 "coherence_protocol": "MESI",
                 "access_latency_cycles": settings.figures["lat_directory"],
