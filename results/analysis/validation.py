@@ -33,6 +33,7 @@ LEFT JOIN metrics spread ON spread.run_id = runs.id AND spread.name = 'cycles_pe
 LEFT JOIN metrics instructions ON instructions.run_id = runs.id
     AND instructions.name = 'instructions'
 WHERE series.name GLOB 'validation/*' ORDER BY series.name, runs.id"""
+_OWN = 7  # columns of a run of _RUNS, in the order of Run, before those of its cell
 
 
 def setting_words(setting: Cell) -> str:
@@ -165,30 +166,11 @@ class _Bars:
 
 def load(connection: sqlite3.Connection) -> list[Run]:
     """Every run of every validation set."""
-    return [
-        Run(
-            series.partition("/")[2],
-            run_id,
-            status,
-            cause,
-            seconds,
-            cost,
-            spread,
-            count,
-            read_cell(columns),
-        )
-        for (
-            series,
-            run_id,
-            status,
-            cause,
-            seconds,
-            cost,
-            spread,
-            count,
-            *columns,
-        ) in connection.execute(_RUNS)
-    ]
+    found = []
+    for series, *row in connection.execute(_RUNS):
+        own, columns = row[:_OWN], row[_OWN:]
+        found.append(Run(series.partition("/")[2], *own, read_cell(columns)))
+    return found
 
 
 def candidates(connection: sqlite3.Connection) -> dict[str, str]:
