@@ -33,7 +33,6 @@ LEFT JOIN metrics spread ON spread.run_id = runs.id AND spread.name = 'cycles_pe
 LEFT JOIN metrics instructions ON instructions.run_id = runs.id
     AND instructions.name = 'instructions'
 WHERE series.name GLOB 'validation/*' ORDER BY series.name, runs.id"""
-_OWN = 7  # columns of a run of _RUNS, in the order of Run, before those of its cell
 
 
 def setting_words(setting: Cell) -> str:
@@ -166,11 +165,16 @@ class _Bars:
 
 def load(connection: sqlite3.Connection) -> list[Run]:
     """Every run of every validation set."""
-    found = []
-    for series, *row in connection.execute(_RUNS):
-        own, columns = row[:_OWN], row[_OWN:]
-        found.append(Run(series.partition("/")[2], *own, read_cell(columns)))
-    return found
+    return [_run(*row) for row in connection.execute(_RUNS)]
+
+
+def _run(
+    series: str, run_id: int, status: str, cause: str, seconds: float, cost: float | None,
+    spread: float | None, instructions: float | None, *columns: Any,
+) -> Run:  # fmt: skip
+    """A row of _RUNS."""
+    name, cell = series.partition("/")[2], read_cell(columns)
+    return Run(name, run_id, status, cause, seconds, cost, spread, instructions, cell)
 
 
 def candidates(connection: sqlite3.Connection) -> dict[str, str]:
