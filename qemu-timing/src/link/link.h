@@ -39,6 +39,15 @@ struct LinkRequest {
     RequestKind kind;
 };
 
+// Nobody waits for its end.
+inline bool is_touch(const LinkRequest &request) {
+    return request.kind == RequestKind::Touch || request.kind == RequestKind::TouchWrite;
+}
+
+inline bool writes(const LinkRequest &request) {
+    return request.kind == RequestKind::Write || request.kind == RequestKind::TouchWrite;
+}
+
 struct LinkAnswer {
     uint64_t id;
     uint64_t cycle; // when the core has the line
