@@ -36,14 +36,6 @@ struct AccessDelay {
     Cycle total() const { return hold + latency; }
 };
 
-// What a memory with a clock of its own, in another process, was asked for.
-struct MemoryUse {
-    uint64_t requests = 0; // accesses that missed the L1, or had no right to write
-    uint64_t touches = 0;  // hits that it was told of, to keep its lines in use
-    uint64_t turns = 0;    // how often its clock went on
-    uint64_t late = 0;     // cycles by which requests began too late, since its clock was ahead
-};
-
 class Memory {
   public:
     explicit Memory(uint32_t cores) : reservations_(cores, kNoLine) {}
