@@ -55,7 +55,7 @@ def test_the_bus_is_what_its_machine_says_of_it(tmp_path: Path) -> None:
     one = threads("sst", "sst_bus", 4)
     (text,) = load_engine("sst").inputs(one, Path("/prog"), Limits()).values()
     script = (
-        "0,r,9", "1,r,9,1000", "0,w,9,3000", "1,r,9,4000", "2,r,9,4500", "3,w,9,5000", "2,w,9,6000"
+        "0,r,9", "1,r,9,1000", "0,w,9,3000", "1,r,9,3000", "2,r,9,5000", "3,w,9,6000", "2,w,9,2000"
     )  # fmt: skip
     given = json.loads(text) | {"guest": peer("script", *script)}
     (tmp_path / INPUT).write_text(json.dumps(given), encoding="utf-8")
