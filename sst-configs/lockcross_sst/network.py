@@ -39,7 +39,7 @@ class Network:
     def edge(self, number, count):
         """The node of one of `count` memory controllers: around the edge of a mesh, evenly."""
         columns, rows = self._settings.figures["columns"], self._settings.figures["rows"]
-        around = [x for x in range(columns)]
+        around = list(range(columns))
         around += [y * columns + columns - 1 for y in range(1, rows)]
         if rows > 1:
             around += [(rows - 1) * columns + x for x in range(columns - 2, -1, -1)]

@@ -95,7 +95,9 @@ def _names(where, given, needed, known):
 def _numbers(where, given, least):
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < least[name]:
-            raise ValueError(f"{where}{name}: {value!r}, a whole number from {least[name]} is needed")
+            raise ValueError(
+                f"{where}{name}: {value!r}, a whole number from {least[name]} is needed"
+            )
 
 
 def _check_caches(settings):
@@ -108,12 +110,16 @@ def _check_caches(settings):
     ):
         sets, left = divmod(size, line * ways)
         if left or sets < 1:
-            raise ValueError(f"{what}_size: {size} bytes are no whole sets of {ways} x {line} bytes")
+            raise ValueError(
+                f"{what}_size: {size} bytes are no whole sets of {ways} x {line} bytes"
+            )
 
 
 def _check_bus(settings):
     if settings.figures["slices"] != 1:
-        raise ValueError(f"sst.slices: {settings.figures['slices']}, but a bus has one shared cache")
+        raise ValueError(
+            f"sst.slices: {settings.figures['slices']}, but a bus has one shared cache"
+        )
     if settings.place:
         raise ValueError("place: cores on a bus have no place")
 
@@ -126,10 +132,12 @@ def _check_network(settings):
         raise ValueError("sst.columns, sst.rows: a network needs two nodes")
     if cores > nodes:
         raise ValueError(f"cores: {cores}, but the {settings.topology} has {nodes} nodes")
-    for name in ("slices", "memory_controllers"):
-        if settings.figures[name] > nodes:
+    columns, rows = settings.figures["columns"], settings.figures["rows"]
+    edge = nodes - max(0, columns - 2) * max(0, rows - 2)
+    for name, most in (("slices", nodes), ("memory_controllers", edge)):
+        if settings.figures[name] > most:
             raise ValueError(
-                f"sst.{name}: {settings.figures[name]}, but the {settings.topology} has {nodes} nodes"
+                f"sst.{name}: {settings.figures[name]}, but it has {most} nodes for them"
             )
     place = settings.place
     if len(place) != cores:

@@ -141,7 +141,9 @@ def _connect_network(settings, l1s, slices):
     nodes, count = settings.nodes, settings.figures["memory_controllers"]
     network = Network(settings)
     for core, l1 in enumerate(l1s):
-        network.attach(l1.setSubComponent("lowlink", "memHierarchy.MemNIC"), 1, settings.place[core])
+        network.attach(
+            l1.setSubComponent("lowlink", "memHierarchy.MemNIC"), 1, settings.place[core]
+        )
     for number, cache in enumerate(slices):
         nic = cache.setSubComponent("highlink", "memHierarchy.MemNIC")
         network.attach(nic, 2, (2 * number + 1) * nodes // (2 * len(slices)))
