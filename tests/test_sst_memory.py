@@ -105,7 +105,33 @@ def test_what_is_farther_takes_longer(tmp_path: Path, topology: str) -> None:
     assert far > near
     assert taken([0, 1], lat_link=5) > near
     assert taken([0, 1], lat_router=5) > near
-    assert taken([0, 1], link_bytes=8) > near
+
+
+def test_a_hop_takes_its_link_and_its_router(tmp_path: Path) -> None:
+    # Cores at the corner, and three and six hops from it, where the line is; it is shared already.
+    script = ("0,r,0", "1,r,0,1000", "2,r,0,2000", "3,r,0,3000")
+
+    def taken(**changed: int) -> int:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        found = latencies(
+            folder, *script, topology="mesh", slices=16, place=[0, 1, 3, 15], **changed
+        )
+        return found[3] - found[2]
+
+    assert taken() == 2 * 3 * (1 + 1)
+    assert taken(lat_link=4) == 2 * 3 * (4 + 1)
+    assert taken(lat_router=3) == 2 * 3 * (1 + 3)
+
+
+def test_narrow_links_make_queues(tmp_path: Path) -> None:
+    cycles = []
+    for width in (72, 8):
+        (tmp_path / str(width)).mkdir()
+        given = document(peer("contend", 50), "mesh", link_bytes=width, cores=16)
+        assert run(tmp_path / str(width), given)[0] == 0
+        cycles.append(record(tmp_path / str(width))["cycles"])
+    assert cycles[1] > cycles[0]
 
 
 def test_statistics_count_what_was_done(tmp_path: Path) -> None:
@@ -143,7 +169,7 @@ def test_statistics_count_what_was_done(tmp_path: Path) -> None:
     ],
 )
 def test_failures_have_their_cause(
-    tmp_path: Path, guest: tuple[object, ...], changed: dict[str, int], code: int, cause: str
+    tmp_path: Path, guest: tuple[object, ...], changed: dict[str, Any], code: int, cause: str
 ) -> None:
     found, errors = run(tmp_path, document(peer(*guest), **changed))
     assert found == code
