@@ -56,8 +56,9 @@ def test_latencies_on_a_bus_are_the_sums_of_their_parts(tmp_path: Path) -> None:
     assert hit == 2  # lat_l1
     assert shared == 12 + path  # lat_slice
     assert memory == 120 + 12 + path + 3  # lat_memory_access
-    # Another L1 is asked on the way.
-    assert transfer == dirty == upgrade == 12 + path + 5
+    # Other L1s are asked on the way: for the line, or to give it up.
+    assert transfer == dirty == 12 + path + 5
+    assert upgrade == 12 + path + 6
 
 
 def test_bus_latency_is_of_each_transfer(tmp_path: Path) -> None:
@@ -125,13 +126,16 @@ def test_a_hop_takes_its_link_and_its_router(tmp_path: Path) -> None:
 
 
 def test_narrow_links_make_queues(tmp_path: Path) -> None:
-    cycles = []
+    # All cores read at once, each its own line, from one slice.
+    slowest = []
     for width in (72, 8):
         (tmp_path / str(width)).mkdir()
-        given = document(peer("contend", 50), "mesh", link_bytes=width, cores=16)
-        assert run(tmp_path / str(width), given)[0] == 0
-        cycles.append(record(tmp_path / str(width))["cycles"])
-    assert cycles[1] > cycles[0]
+        script = [f"{core},r,{core}" for core in range(16)]
+        found = latencies(
+            tmp_path / str(width), *script, topology="mesh", link_bytes=width, cores=16, slices=1
+        )
+        slowest.append(max(found))
+    assert slowest[1] > slowest[0] + 15 * 4
 
 
 def test_statistics_count_what_was_done(tmp_path: Path) -> None:
