@@ -48,12 +48,11 @@ class MemorySystem(Document):
     @model_validator(mode="after")
     def _what_the_topology_uses(self) -> Self:
         uses = _OF_TOPOLOGY[self.topology]
-        for name in (*_NETWORK, "bus_latency"):
-            given = getattr(self, name) is not None
-            if given and name not in uses:
-                raise ValueError(f"{name}: a {self.topology} does not use it")
-            if not given and name in uses:
-                raise ValueError(f"{name}: missing; a {self.topology} needs it")
+        given = [n for n in (*_NETWORK, "bus_latency") if getattr(self, n) is not None]
+        if unused := [name for name in given if name not in uses]:
+            raise ValueError(f"{unused[0]}: a {self.topology} does not use it")
+        if missing := [name for name in uses if name not in given]:
+            raise ValueError(f"{missing[0]}: missing; a {self.topology} needs it")
         return self
 
     @model_validator(mode="after")

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
-from results.model.cell import MAX_THREADS, Cell
+from results.model.cell import Cell
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.find import find_qemu
@@ -20,6 +20,7 @@ from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
 
 REPORT = "engine.json"  # the plugin's report, in the run's own folder
 EVENTS = "events.bin"  # its log of lock events, there too
+MAX_CORES = 128  # qemu-timing: kMaxCores
 _LABEL, _WITH_EVENTS = "qemu", "qemu/events"
 
 
@@ -48,7 +49,7 @@ class QemuEngine:
     def capabilities(self) -> Capabilities:
         """Every ISA, at most a simulated core a thread; latencies, and the log of lock events."""
         return Capabilities(
-            tuple(ISAS), MAX_THREADS, shared_cores=True, events=_WITH_EVENTS, event_log=EVENTS
+            tuple(ISAS), MAX_CORES, shared_cores=True, events=_WITH_EVENTS, event_log=EVENTS
         )
 
     def refuses(self, cell: Cell) -> str:

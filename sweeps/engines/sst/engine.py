@@ -39,7 +39,7 @@ class SstEngine:
 
     def __init__(self, label: str) -> None:
         family, *options = label.split("/")
-        if family != _LABEL or len(options) > 1:
+        if family != _LABEL or len(options) > 1 or "" in options:
             raise LockcrossError(f"engine {label!r} is unknown; known is {_LABEL}[/PLACE]")
         self._place = options[0] if options else ""
         check(self._place, label)

@@ -51,14 +51,14 @@ def read(
     """What a run said. Whatever went wrong becomes the outcome's cause. `options`: what it was made
     of beside the plugin's options."""
     try:
-        record = _check_record(limits, end, folder)
-        guest = check_guest(cell, _text(folder / GUEST_OUT), record.guest_exit or 0)
+        record = _check_record(cell, limits, end, folder)
+        guest = check_guest(cell, _text(folder / GUEST_OUT), 0)
         engine = qemu_output.check_engine(cell, folder / REPORT)
         if engine.memory_system is None:
             raise BadRunError("engine output: it does not say what it asked of SST")
         found = qemu_output.metrics(guest.pairs, engine) | own_metrics(guest)
         found |= _link(engine.memory_system) | {"sst_cycles": (record.cycles, "cycles")}
-        found |= statistics(folder / STATISTICS)
+        found |= statistics(folder / STATISTICS, found["cycles"][0])
         check_metrics(found)
     except BadRunError as bad:
         return RunOutcome(str(bad))
@@ -78,20 +78,19 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _check_record(limits: Limits, end: ProcessResult, folder: Path) -> Record:
+def _check_record(cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> Record:
     """The record of a complete run. Raises BadRunError, with the cause that says most."""
     if end.exceeded:
         raise BadRunError(end.exceeded)
     record = _record(folder)
-    guest_exit = None if record is None else record.guest_exit
-    if guest_exit:
-        _guest_died(limits, guest_exit, folder)
+    if record is not None and record.guest_exit:
+        _check_dead_guest(cell, limits, record, folder)
     if end.code < 0:
         raise BadRunError(f"SST was killed by {signal_name(-end.code)}: {complaint(end.stderr)}")
-    if record is not None and not record.complete:
-        raise BadRunError(record.cause or "SST's record is not complete, and does not say why")
     if record is None:
         raise BadRunError(_without_record(end, folder))
+    if not record.complete:
+        raise BadRunError(record.cause or "SST's record is not complete, and does not say why")
     if end.code != 0:
         raise BadRunError(f"SST failed (exit code {end.code}): {complaint(end.stderr)}")
     return record
@@ -105,11 +104,14 @@ def _record(folder: Path) -> Record | None:
     return parse(Record, data, "SST's record")
 
 
-def _guest_died(limits: Limits, code: int, folder: Path) -> None:
-    """Raises BadRunError for an exit code of the guest that is not of a check that failed: that is
-    in its line."""
+def _check_dead_guest(cell: Cell, limits: Limits, record: Record, folder: Path) -> None:
+    """Raises BadRunError for a guest that ended otherwise than well."""
+    code = record.guest_exit or 0
+    if code < 0:  # which SST may have done, for the cause that it names
+        raise BadRunError(record.cause or f"the guest was killed by {signal_name(-code)}")
     said = ProcessResult(code, _text(folder / GUEST_OUT), _text(folder / GUEST_ERR), "", 0.0)
     qemu_output.check_end(limits, said)
+    check_guest(cell, said.stdout, code)
 
 
 def _without_record(end: ProcessResult, folder: Path) -> str:
