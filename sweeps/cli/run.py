@@ -152,6 +152,13 @@ def run(
     cores: Annotated[
         int | None, typer.Option(min=1, help="Cores that the threads share; default: a core each.")
     ] = None,
+    place: Annotated[
+        str,
+        typer.Option(
+            help="Where the cores are in a network: near, far, spread, or the node of each, as in "
+            "0-27; default: in the order of the nodes."
+        ),
+    ] = "",
     variant: Annotated[str, typer.Option(help="The lock's variant; default: its first.")] = "",
     flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
     fence: Annotated[str, typer.Option(help="full, rmw or store_forward.")] = "full",
@@ -185,6 +192,7 @@ def run(
         variant="" if variant in _first_variant(lock) else variant, fence=fence,
         workload=workload, parameters=_parameters(workload, parameters or []),
         threads=_fewest_threads(workload) if threads is None else threads, cores=cores,
+        place=place,
         cas=cas, fence_latency=fence_latency, cancel=cancel, seed=seed,
     )  # fmt: skip
     cells = [replace(cell, seed=seed + more) for more in range(seeds)]
