@@ -165,30 +165,16 @@ class _Bars:
 
 def load(connection: sqlite3.Connection) -> list[Run]:
     """Every run of every validation set."""
-    return [
-        Run(
-            series.partition("/")[2],
-            run_id,
-            status,
-            cause,
-            seconds,
-            cost,
-            spread,
-            count,
-            read_cell(columns),
-        )
-        for (
-            series,
-            run_id,
-            status,
-            cause,
-            seconds,
-            cost,
-            spread,
-            count,
-            *columns,
-        ) in connection.execute(_RUNS)
-    ]
+    return [_run(*row) for row in connection.execute(_RUNS)]
+
+
+def _run(
+    series: str, run_id: int, status: str, cause: str, seconds: float, cost: float | None,
+    spread: float | None, instructions: float | None, *columns: Any,
+) -> Run:  # fmt: skip
+    """A row of _RUNS."""
+    name, cell = series.partition("/")[2], read_cell(columns)
+    return Run(name, run_id, status, cause, seconds, cost, spread, instructions, cell)
 
 
 def candidates(connection: sqlite3.Connection) -> dict[str, str]:

@@ -116,6 +116,7 @@ void Frontend::answered(Memory::Request *answer) {
         core.write_cycles->addData(taken);
         break;
     case RequestKind::Touch:
+    case RequestKind::TouchWrite:
         core.touches->addData(1);
         if (taken > lat_l1_)
             core.touches_missed->addData(1);
@@ -171,7 +172,7 @@ void Frontend::make(const Request &request) {
     // No values are simulated: any eight bytes of the line will do.
     constexpr uint64_t kBytes = 8;
     Memory::Request *made;
-    if (request.asked.kind == RequestKind::Write)
+    if (writes(request.asked))
         made = new Memory::Write(address, kBytes, std::vector<uint8_t>(kBytes));
     else
         made = new Memory::Read(address, kBytes);

@@ -10,7 +10,7 @@ namespace {
 constexpr int kTimeToEnd = 10'000; // milliseconds, of a guest that is done
 
 std::string describe(const LinkRequest &request) {
-    static const char *const kKinds[] = {"read", "write", "touch"};
+    static const char *const kKinds[] = {"read", "write", "touch", "touching write"};
     return std::string(kKinds[static_cast<size_t>(request.kind)]) + " of line " +
            std::to_string(request.line) + " by core " + std::to_string(request.core) +
            " in cycle " + std::to_string(request.cycle);
@@ -37,7 +37,7 @@ std::vector<Request> Session::due(uint64_t cycle) {
                      [](const auto &a, const auto &b) { return a.core < b.core; });
     std::vector<Request> result;
     for (const LinkRequest &one : asked) {
-        const bool touch = one.kind == RequestKind::Touch;
+        const bool touch = is_touch(one);
         result.push_back({one, requests_ + touches_});
         ++(touch ? touches_ : requests_);
         open_.insert(result.back().number);
@@ -51,7 +51,7 @@ void Session::answer(const Request &request, uint64_t cycle) {
     open_.erase(request.number);
     while (!made_.empty() && open_.count(made_.front().number) == 0)
         made_.pop_front();
-    if (request.asked.kind != RequestKind::Touch)
+    if (!is_touch(request.asked))
         answers_.push_back({request.asked.id, cycle});
 }
 
@@ -100,7 +100,7 @@ void Session::take(uint64_t cycle) {
 }
 
 void Session::check(const LinkRequest &request, uint64_t cycle) const {
-    if (request.kind > RequestKind::Touch)
+    if (request.kind > RequestKind::TouchWrite)
         throw Failure(ExitCode::Link, "a request of no known kind");
     if (request.core >= options_.cores)
         throw Failure(ExitCode::Link, describe(request) + ": there are " +

@@ -126,39 +126,51 @@ def _summarize(runs: "Sequence[StoredRun]") -> None:
         raise typer.Exit(1)
 
 
+# Options of `run` alone.
+_Parameters = Annotated[
+    list[str] | None,
+    typer.Argument(help="The workload's keys, as key=value; those left out have defaults."),
+]
+_Machine = Annotated[
+    str,
+    typer.Option(help="A machine's name (see `machines`); default: generic, natively the host."),
+]
+_Isa = Annotated[
+    str, typer.Option(help="x86_64, ppc64le or aarch64; default: x86_64, natively the host's.")
+]
+_Threads = Annotated[
+    int | None,
+    typer.Option(help="Threads, a core each unless --cores is given; default: the fewest allowed."),
+]
+_Cores = Annotated[
+    int | None, typer.Option(min=1, help="Cores that the threads share; default: a core each.")
+]
+_Place = Annotated[
+    str,
+    typer.Option(
+        help="Where the cores are in a network: near, far, spread, or the node of each, as in "
+        "0-27; default: in the order of the nodes."
+    ),
+]
+_Events = Annotated[
+    Path | None,
+    typer.Option(help="Write the run's lock-event log to this file, for `locality`."),
+]
+_OneDatabase = Annotated[
+    Path | None,
+    typer.Option("--db", help="Store the run in this database; default: store nothing."),
+]
+
+
 def run(
     lock: Annotated[str, typer.Option(help="A lock's name (see `locks`).")],
     workload: Annotated[str, typer.Option(help="A workload's name.")],
-    parameters: Annotated[
-        list[str] | None,
-        typer.Argument(help="The workload's keys, as key=value; those left out have defaults."),
-    ] = None,
-    machine: Annotated[
-        str,
-        typer.Option(
-            help="A machine's name (see `machines`); default: generic, natively the host."
-        ),
-    ] = "",
-    isa: Annotated[
-        str,
-        typer.Option(help="x86_64, ppc64le or aarch64; default: x86_64, natively the host's."),
-    ] = "",
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            help="Threads, a core each unless --cores is given; default: the fewest allowed."
-        ),
-    ] = None,
-    cores: Annotated[
-        int | None, typer.Option(min=1, help="Cores that the threads share; default: a core each.")
-    ] = None,
-    place: Annotated[
-        str,
-        typer.Option(
-            help="Where the cores are in a network: near, far, spread, or the node of each, as in "
-            "0-27; default: in the order of the nodes."
-        ),
-    ] = "",
+    parameters: _Parameters = None,
+    machine: _Machine = "",
+    isa: _Isa = "",
+    threads: _Threads = None,
+    cores: _Cores = None,
+    place: _Place = "",
     variant: Annotated[str, typer.Option(help="The lock's variant; default: its first.")] = "",
     flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
     fence: Annotated[str, typer.Option(help="full, rmw or store_forward.")] = "full",
@@ -171,13 +183,8 @@ def run(
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
     keep: Keep = False,
-    events: Annotated[
-        Path | None,
-        typer.Option(help="Write the run's lock-event log to this file, for `locality`."),
-    ] = None,
-    db: Annotated[
-        Path | None, typer.Option(help="Store the run in this database; default: store nothing.")
-    ] = None,
+    events: _Events = None,
+    db: _OneDatabase = None,
 ) -> None:
     """Run one cell and print its metrics. A run with --db is not repeated if it is stored."""
     from results.model.cell import Cell

@@ -4,7 +4,6 @@
 
 #include "base/counts.h"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace lockcross {
@@ -26,16 +25,5 @@ struct Completion {
         return later;
     }
 };
-
-// When both are done. Of two that are not known the one that was asked for last counts, so they
-// must be stores of one core that drain in order.
-inline Completion later(const Completion &one, const Completion &other) {
-    const Completion &last = one.ticket > other.ticket ? one : other;
-    Completion both = last;
-    both.cycle = std::max(one.cycle, other.cycle);
-    if (one.ticket == other.ticket)
-        both.after = std::max(one.after, other.after);
-    return both;
-}
 
 } // namespace lockcross

@@ -14,7 +14,9 @@ LinkedMemory::LinkedMemory(const Options &options, uint32_t lines, std::vector<C
 
 Mesi LinkedMemory::state(uint32_t core, LineId id) const {
     const Line &line = lines_[id];
-    return line.owner == core ? Mesi::M : line.sharers[core] ? Mesi::S : Mesi::I;
+    if (line.owner == core)
+        return line.written ? Mesi::M : Mesi::E;
+    return line.sharers[core] ? Mesi::S : Mesi::I;
 }
 
 AccessDelay LinkedMemory::read(uint32_t core, LineId id, Cycle now) {
@@ -34,8 +36,8 @@ AccessDelay LinkedMemory::get_exclusive(uint32_t core, LineId id, Cycle now,
     Line &line = lines_[id];
     Mesi before = state(core, id);
     count(core, access, before)++;
-    if (before == Mesi::M) {
-        touch(core, id, now);
+    if (line.owner == core) {
+        write_own(core, id, now);
         return wait_for_fill(core, line, now);
     }
     uint64_t ticket = request_write(core, id, now);
@@ -46,9 +48,9 @@ Completion LinkedMemory::drain(uint32_t core, LineId id, Completion start) {
     Line &line = lines_[id];
     Mesi before = state(core, id);
     count(core, CoherenceEvent::Store, before)++;
-    if (before == Mesi::M) {
-        touch(core, id, start.cycle);
-        return is_open(line.fill) ? later(start, line.fill) : start;
+    if (line.owner == core) {
+        write_own(core, id, start.cycle);
+        return later(start, is_open(line.fill) ? line.fill : value(line.fill));
     }
     return {request_write(core, id, start), start.cycle};
 }
@@ -82,8 +84,9 @@ uint64_t LinkedMemory::request_read(uint32_t core, LineId id, Cycle now) {
     if (line.write.core != core)
         after.push_back(line.write.until);
     if (line.owner != kNobody)
-        count(line.owner, CoherenceEvent::Downgraded, Mesi::M)++;
-    line.owner = kNobody;
+        count(line.owner, CoherenceEvent::Downgraded, state(line.owner, id))++;
+    line.owner = line.sharers.none() ? core : kNobody;
+    line.written = false;
     line.sharers.set(core);
     insert_in_l1(core, id);
     uint64_t ticket = request(RequestKind::Read, core, id, after);
@@ -108,6 +111,7 @@ uint64_t LinkedMemory::request_write(uint32_t core, LineId id, Completion start)
     invalidate_others(core, id);
     line.sharers.set(core);
     line.owner = core;
+    line.written = true;
     line.reads.clear();
     insert_in_l1(core, id);
     uint64_t ticket = request(RequestKind::Write, core, id, after);
@@ -124,7 +128,19 @@ uint64_t LinkedMemory::request(RequestKind kind, uint32_t core, LineId id,
     lines_[id].used = true;
     for (LineId line : std::exchange(touched_[core], {}))
         lines_[line].touched.reset(core);
-    Queued queued{{0, ticket, id, core, kind}, 0, 0};
+    start_after(after, ticket, {LinkRequest{0, ticket, id, core, kind}, 0, 0});
+    return ticket;
+}
+
+Completion LinkedMemory::join(const Completion &one, const Completion &other) {
+    uint64_t ticket = answers_.size();
+    answers_.emplace_back();
+    start_after({one, other}, ticket, {});
+    return {ticket, std::max(one.cycle, other.cycle)};
+}
+
+void LinkedMemory::start_after(const std::vector<Completion> &after, uint64_t ticket,
+                               Queued queued) {
     for (const Completion &one : after) {
         if (is_open(one)) {
             dependents_[one.ticket].push_back({ticket, one});
@@ -135,10 +151,16 @@ uint64_t LinkedMemory::request(RequestKind kind, uint32_t core, LineId id,
         }
     }
     if (queued.waits_for == 0)
-        send(queued.request, queued.earliest);
+        start(ticket, queued);
     else
         queued_[ticket] = queued;
-    return ticket;
+}
+
+void LinkedMemory::start(uint64_t ticket, const Queued &queued) {
+    if (queued.request)
+        send(*queued.request, queued.earliest);
+    else
+        settle(ticket, queued.earliest);
 }
 
 void LinkedMemory::send(LinkRequest request, Cycle cycle) {
@@ -147,10 +169,8 @@ void LinkedMemory::send(LinkRequest request, Cycle cycle) {
         use_.late += now - cycle - lag_;
         lag_ = now - cycle;
     }
-    if (request.kind != RequestKind::Touch) {
-        answers_[request.id].sent = cycle;
-        answers_[request.id].lag = lag_;
-    }
+    answers_[request.id].sent = cycle;
+    answers_[request.id].lag = lag_;
     request.cycle = cycle + lag_;
     to_send_.push_back(request);
 }
@@ -162,9 +182,24 @@ void LinkedMemory::touch(uint32_t core, LineId id, Cycle now) {
         return;
     line.touched.set(core);
     touched_[core].push_back(id);
+    tell(RequestKind::Touch, core, id, now);
+}
+
+void LinkedMemory::write_own(uint32_t core, LineId id, Cycle now) {
+    Line &line = lines_[id];
+    if (line.written) {
+        touch(core, id, now);
+        return;
+    }
+    line.written = true;
+    line.fill = now; // it was there before
+    l1_[core].touch(id);
+    tell(RequestKind::TouchWrite, core, id, now);
+}
+
+void LinkedMemory::tell(RequestKind kind, uint32_t core, LineId id, Cycle now) {
     use_.touches++;
-    Cycle cycle = std::max(now + lag_, simulator_->now());
-    to_send_.push_back({cycle, 0, id, core, RequestKind::Touch});
+    to_send_.push_back({std::max(now + lag_, simulator_->now()), 0, id, core, kind});
 }
 
 void LinkedMemory::insert_in_l1(uint32_t core, LineId id) {
@@ -213,35 +248,39 @@ bool LinkedMemory::answered_by(const Completion &completion, Cycle now) {
 void LinkedMemory::advance(Cycle until) {
     bool forever = until == std::numeric_limits<Cycle>::max();
     use_.turns++;
-    for (const LinkAnswer &answer :
-         simulator_->exchange(to_send_, forever ? kNoLimit : until + lag_))
-        take(answer);
+    Cycle limit = forever ? kNoLimit : until + lag_;
+    for (const LinkAnswer &answer : simulator_->exchange(to_send_, limit)) {
+        const Answer &ours = answers_[answer.id];
+        Cycle net = answer.cycle - ours.lag - simulator_->lat_l1();
+        settle(answer.id, std::max(ours.sent, net));
+    }
 }
 
-void LinkedMemory::take(const LinkAnswer &answer) {
-    Answer &ours = answers_[answer.id];
-    Cycle net = answer.cycle - ours.lag - simulator_->lat_l1();
-    ours.done = std::max(ours.sent, net);
+void LinkedMemory::settle(uint64_t ticket, Cycle done) {
+    answers_[ticket].done = done;
     for (auto one = sleeping_.begin(); one != sleeping_.end();) {
-        if (one->second.ticket == answer.id) {
+        if (one->second.ticket == ticket) {
             sleepers_.go_on_at(one->first, value(one->second));
             one = sleeping_.erase(one);
         } else {
             ++one;
         }
     }
-    auto dependents = dependents_.find(answer.id);
-    if (dependents == dependents_.end())
+    auto found = dependents_.find(ticket);
+    if (found == dependents_.end())
         return;
-    for (const Dependent &dependent : dependents->second) {
-        Queued &queued = queued_[dependent.ticket];
+    std::vector<Dependent> dependents = std::move(found->second);
+    dependents_.erase(found);
+    for (const Dependent &dependent : dependents) {
+        auto waiting = queued_.find(dependent.ticket);
+        Queued &queued = waiting->second;
         queued.earliest = std::max(queued.earliest, value(dependent.on));
-        if (--queued.waits_for == 0) {
-            send(queued.request, queued.earliest);
-            queued_.erase(dependent.ticket);
-        }
+        if (--queued.waits_for > 0)
+            continue;
+        Queued ready = queued;
+        queued_.erase(waiting);
+        start(dependent.ticket, ready);
     }
-    dependents_.erase(answer.id);
 }
 
 } // namespace lockcross

@@ -72,7 +72,8 @@ class LinkedMemory final : public Memory {
     };
     struct Line {
         CoreSet sharers, touched;    // touched: the simulator knows that these use it
-        uint32_t owner = kNobody;    // who wrote it last, if nobody else has a copy
+        uint32_t owner = kNobody;    // whose copy is the only one, as far as is known here
+        bool written = false;        // by its owner
         bool used = false;           // since the begin of the region
         Completion fill;             // when the last writer had it
         InFlight write;              // the last one
@@ -84,9 +85,9 @@ class LinkedMemory final : public Memory {
         Cycle sent = 0, done = kOpen; // done: when the core has the line, without the L1's latency
         Cycle lag = 0;                // of the simulator's clock when it was sent
     };
-    // A request that waits for others to be done.
+    // What waits for others to be done: a request, or nothing but that.
     struct Queued {
-        LinkRequest request;
+        std::optional<LinkRequest> request;
         Cycle earliest = 0;
         uint32_t waits_for = 0;
     };
@@ -96,6 +97,7 @@ class LinkedMemory final : public Memory {
     };
 
     Cycle wait(uint32_t core, const Completion &completion) override;
+    Completion join(const Completion &one, const Completion &other) override;
     bool answered_by(const Completion &completion, Cycle now) override;
 
     Mesi state(uint32_t core, LineId line) const;
@@ -108,8 +110,15 @@ class LinkedMemory final : public Memory {
     uint64_t request(RequestKind kind, uint32_t core, LineId id,
                      const std::vector<Completion> &after);
     void send(LinkRequest request, Cycle cycle);
-    void take(const LinkAnswer &answer);
+    // Goes on once all those are done: at once, or later.
+    void start_after(const std::vector<Completion> &after, uint64_t ticket, Queued queued);
+    void start(uint64_t ticket, const Queued &queued);
+    // The ticket is done at that cycle.
+    void settle(uint64_t ticket, Cycle done);
     void touch(uint32_t core, LineId id, Cycle now);
+    // A write that needs no request, since the core has the only copy.
+    void write_own(uint32_t core, LineId id, Cycle now);
+    void tell(RequestKind kind, uint32_t core, LineId id, Cycle now);
     void insert_in_l1(uint32_t core, LineId id);
     void invalidate_others(uint32_t core, LineId id);
     bool is_open(const Completion &c) const { return !c.known() && done(c) == kOpen; }

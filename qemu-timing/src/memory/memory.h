@@ -18,6 +18,7 @@
 #include "memory/completion.h"
 #include "memory/line_id.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -33,14 +34,6 @@ struct AccessDelay {
     Stall cause = Stall::Hit;
 
     Cycle total() const { return hold + latency; }
-};
-
-// What a memory with a clock of its own, in another process, was asked for.
-struct MemoryUse {
-    uint64_t requests = 0; // accesses that missed the L1, or had no right to write
-    uint64_t touches = 0;  // hits that it was told of, to keep its lines in use
-    uint64_t turns = 0;    // how often its clock went on
-    uint64_t late = 0;     // cycles by which requests began too late, since its clock was ahead
 };
 
 class Memory {
@@ -73,6 +66,16 @@ class Memory {
         return completion.cycle <= now && (completion.known() || answered_by(completion, now));
     }
 
+    // When both are done.
+    Completion later(const Completion &one, const Completion &other) {
+        if (!one.known() && !other.known() && one.ticket != other.ticket)
+            return join(one, other);
+        Completion both = one.known() ? other : one;
+        both.cycle = std::max(one.cycle, other.cycle);
+        both.after = std::max(one.after, other.after);
+        return both;
+    }
+
     // Memory with a clock of its own lets it pass up to that cycle, or until a core that sleeps can
     // go on.
     virtual void advance(Cycle) {}
@@ -91,6 +94,7 @@ class Memory {
   protected:
     // For completions that are not known.
     virtual Cycle wait(uint32_t, const Completion &completion) { return completion.cycle; }
+    virtual Completion join(const Completion &one, const Completion &) { return one; }
     virtual bool answered_by(const Completion &, Cycle) { return true; }
 
     void lose_reservations(uint32_t winner, LineId line) {

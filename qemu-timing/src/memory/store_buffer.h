@@ -33,8 +33,8 @@ class StoreBuffer {
 
     // When a new store accesses the cache. One whose line the core owns begins a cycle after the
     // store before it; one that misses waits until it is the oldest.
-    Completion drain_start(Cycle now, bool owned) const {
-        return later(now, owned ? next_start_ : last_drained_);
+    Completion drain_start(Cycle now, bool owned) {
+        return memory_.later(now, owned ? next_start_ : last_drained_);
     }
 
     // Adds a store that begins to drain at `start` and has its value in the cache at `written`; see
@@ -42,7 +42,7 @@ class StoreBuffer {
     Completion push(uint64_t address, uint32_t size, Completion start, Completion written,
                     bool release) {
         next_start_ = start + 1;
-        last_drained_ = later(last_drained_, written);
+        last_drained_ = memory_.later(last_drained_, written);
         stores_.push_back({address, size, last_drained_, release});
         return last_drained_;
     }

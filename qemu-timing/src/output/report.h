@@ -3,7 +3,6 @@
 
 #include "base/counts.h"
 #include "base/options.h"
-#include "memory/memory.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,5 @@
-// One core of any model that runs one instruction after another, each of them a block.
+// One core of any model that runs one instruction after another, each of them a block. The memory
+// may have more cores, whose accesses a test makes itself.
 #pragma once
 
 #include "base/counts.h"
@@ -18,14 +19,15 @@ namespace lockcross {
 
 template <typename CoreModel> struct CoreBench {
     Options options;
-    std::vector<Counts> counts{1};
+    std::vector<Counts> counts;
     CacheHierarchy memory;
     CoreModel core;
     std::deque<std::unique_ptr<Block>> blocks;
     uint64_t pc = 0x1000;
 
-    explicit CoreBench(Options o)
-        : options(o), memory(options, 64, counts), core(options, 0, memory, counts[0]) {
+    explicit CoreBench(Options o, size_t cores = 1)
+        : options(o), counts(cores), memory(options, 64, counts),
+          core(options, 0, memory, counts[0]) {
         core.start_at(100);
     }
 

@@ -2,18 +2,13 @@
 #include "base/options.h"
 #include "base/registers.h"
 #include "bench.h"
-#include "core/block.h"
 #include "core_models/out_of_order/out_of_order_core.h"
 #include "isa/insn.h"
 #include "memory/cache_hierarchy.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <doctest/doctest.h>
-#include <memory>
-#include <utility>
-#include <vector>
 
 using namespace lockcross;
 
@@ -39,7 +34,7 @@ Options wide() {
 }
 
 struct Bench : CoreBench<OutOfOrderCore> {
-    explicit Bench(Options o = wide()) : CoreBench(o) {}
+    explicit Bench(Options o = wide(), size_t cores = 1) : CoreBench(o, cores) {}
 
     void cas(uint64_t address, const Insn &insn) { CoreBench::cas(address, 4, insn); }
     // An addition to a register, which waits for the one before.
@@ -349,24 +344,12 @@ TEST_CASE("out of order: a load takes no value from a store that another core ha
     auto cost = [](bool overwritten) {
         Options options = wide();
         options.lat_drain = 500;
-        std::vector<Counts> counts(2);
-        CacheHierarchy memory(options, 64, counts);
-        OutOfOrderCore core(options, 0, memory, counts[0]);
-        core.start_at(100);
-        std::deque<std::unique_ptr<Block>> blocks;
-        auto begin = [&](const Insn &insn) {
-            BlockBuilder builder(options, 0x1000 + blocks.size() * 4);
-            const TimedInsn *timed = builder.add(insn, 0x1000 + blocks.size() * 4, 4);
-            blocks.push_back(builder.finish());
-            core.begin_block(*blocks.back());
-            return timed;
-        };
-        core.store(*begin(::memory()), 0, 8);
+        Bench bench(options, 2);
+        bench.store(0, 8, memory());
         if (overwritten)
-            memory.get_exclusive(1, 0, 700, CoherenceEvent::Store);
-        core.load(*begin(::memory(-1, 3)), 0, 8);
-        core.end_block();
-        return core.cycles();
+            bench.memory.get_exclusive(1, 0, 700, CoherenceEvent::Store);
+        bench.load(0, 8, memory(-1, 3));
+        return bench.cycles();
     };
     CHECK(cost(false) < 100);
     CHECK(cost(true) > 500);

@@ -20,7 +20,7 @@ from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
 
 REPORT = "engine.json"  # the plugin's report, in the run's own folder
 EVENTS = "events.bin"  # its log of lock events, there too
-MAX_CORES = 64  # the plugin's kMaxCores
+MAX_CORES = 128  # qemu-timing: kMaxCores
 _LABEL, _WITH_EVENTS = "qemu", "qemu/events"
 
 

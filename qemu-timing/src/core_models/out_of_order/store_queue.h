@@ -46,12 +46,10 @@ class StoreQueue {
     // to the core already.
     Completion drain_start(Cycle retired, bool owned, bool release) {
         Cycle earliest = std::max(retired + 1, ordered_);
-        if (release && order_ == StoreOrder::Any)
-            return drained_at(earliest);
         if (release || order_ == StoreOrder::OneByOne)
-            return later(earliest, last_drained_);
+            return memory_.later(earliest, last_drained_);
         if (order_ == StoreOrder::InOrder)
-            return later(earliest, owned ? last_start_ + 1 : last_drained_);
+            return memory_.later(earliest, owned ? last_start_ + 1 : last_drained_);
         return earliest;
     }
 
@@ -60,12 +58,11 @@ class StoreQueue {
     Completion push(Store store, Completion start, Completion written, const Store *older) {
         store.drained = written;
         if (order_ == StoreOrder::InOrder)
-            store.drained = later(store.drained, last_drained_);
+            store.drained = memory_.later(store.drained, last_drained_);
         else if (older)
-            store.drained = later(store.drained, older->drained);
+            store.drained = memory_.later(store.drained, older->drained);
         last_start_ = start;
-        last_drained_ = later(last_drained_, store.drained);
-        unknown_ |= !store.drained.known();
+        last_drained_ = memory_.later(last_drained_, store.drained);
         drained_[number_++ % drained_.size()] = store.drained;
         stores_.push_back(store);
         if (stores_.size() > drained_.size())
@@ -103,14 +100,7 @@ class StoreQueue {
         return nullptr;
     }
 
-    Cycle drained_at(Cycle now) {
-        if (unknown_) {
-            for (Store &store : stores_)
-                last_drained_ = std::max(known(last_drained_), known(store.drained));
-            unknown_ = false;
-        }
-        return std::max(now, last_drained_.cycle);
-    }
+    Cycle drained_at(Cycle now) { return std::max(now, known(last_drained_)); }
 
     Cycle releases_drained_at(Cycle now) {
         for (auto store = stores_.rbegin(); store != stores_.rend(); ++store) {
@@ -134,7 +124,6 @@ class StoreQueue {
     uint64_t number_ = 0;
     Completion last_start_, last_drained_;
     Cycle ordered_ = 0;
-    bool unknown_ = false; // stores in the queue may have drained at a cycle that is not known yet
 };
 
 } // namespace lockcross
