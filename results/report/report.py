@@ -216,7 +216,7 @@ def _latency(connection: sqlite3.Connection) -> dict[str, Any] | None:
     methods = sorted({method for one in regions for method in one.costs})
     return {
         "sweeps": sweeps, "agreements": agreements, "regions": regions, "methods": methods,
-        "isas": isas,
+        "isas": isas, "slopes": latency.slope_checks(connection),
     }  # fmt: skip
 
 

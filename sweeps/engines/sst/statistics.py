@@ -32,10 +32,11 @@ class Statistic:
     count: int
 
 
-def statistics(path: Path) -> Metrics:
-    """The metrics that SST's file gives. Raises BadRunError for a file that is not SST's."""
+def statistics(path: Path, cycles: float) -> Metrics:
+    """The metrics that SST's file gives of a run of so many cycles. Raises BadRunError for a file
+    that is not SST's."""
     found = _read(path)
-    return _coherence(found) | _homes(found) | _memory(found) | _network(found)
+    return _coherence(found) | _homes(found, cycles) | _memory(found) | _network(found)
 
 
 def _read(path: Path) -> list[Statistic]:
@@ -72,22 +73,19 @@ def _coherence(found: Sequence[Statistic]) -> Metrics:
     return {name: (total, "count") for name, total in sorted(totals.items())}
 
 
-def _homes(found: Sequence[Statistic]) -> Metrics:
-    """How busy the slices were, which are the lines' homes: events in their miss buffers."""
-    waiting = [
-        one for one in found
-        if one.kind == "slice" and one.name == "MSHR_occupancy" and one.count
-    ]  # fmt: skip
-    events = [one for one in found if one.kind == "slice" and one.name == "TotalEventsReceived"]
-    metrics: Metrics = {}
-    if waiting:
-        shares = [one.total / one.count for one in waiting]
-        metrics["home_occupancy"] = (sum(shares) / len(shares), "events")
-        metrics["home_occupancy_most"] = (max(shares), "events")
-    if events:
-        metrics["home_events"] = (_sum(events), "count")
-        metrics["home_events_most"] = (max(one.total for one in events), "count")
-    return metrics
+def _homes(found: Sequence[Statistic], cycles: float) -> Metrics:
+    """How busy the slices were, which are the lines' homes: requests that are open there, on
+    average over the run, of all together and of the busiest. SST counts only cycles in which
+    something is done at all."""
+    slices = [one for one in found if one.kind == "slice"]
+    waiting = [one.total for one in slices if one.name == "MSHR_occupancy"]
+    events = [one.total for one in slices if one.name == "TotalEventsReceived"]
+    return {
+        "home_occupancy": (sum(waiting) / cycles, "requests"),
+        "home_occupancy_most": (max(waiting, default=0) / cycles, "requests"),
+        "home_events": (sum(events), "count"),
+        "home_events_most": (max(events, default=0), "count"),
+    }
 
 
 def _memory(found: Sequence[Statistic]) -> Metrics:
