@@ -115,7 +115,6 @@ def test_plans_and_the_command_line_have_every_axis() -> None:
 def test_the_command_says_every_axis_that_is_set() -> None:
     cell = Cell(
         machine="m", isa="i", flavour="f", lock="l", variant="v", workload="w", cores=1, cas=2,
-        place="far",
         fence_latency=3, cancel=4, parameters={"objects": 5},
     )  # fmt: skip
     words = command(cell).split()

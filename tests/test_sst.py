@@ -17,9 +17,9 @@ from sweeps.engines.sst import element as sst_element
 from sweeps.engines.sst import find as sst_find
 from sweeps.engines.sst.element import LIBRARY, element
 from sweeps.engines.sst.find import Sst, find_sst
+from sweeps.engines.sst.place import places
 from sweeps.model.machine import load_machine
 from sweeps.model.memory_system import MemorySystem
-from sweeps.model.place import places
 from tests.commands import lockcross
 
 
@@ -168,7 +168,7 @@ element.element(Sst({str(folder / "sst")!r}, {str(folder / "sst-config")!r}, "14
 # Labels, places, refusals -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("label", ["sst/", "sst/near", "ssst"])
+@pytest.mark.parametrize("label", ["sst/", "sst/here", "sst/near/far", "sst/at-x", "ssst"])
 def test_unknown_labels_are_the_users_mistake(label: str) -> None:
     with pytest.raises(LockcrossError, match=r"known|allowed are") as error:
         load_engine(label)
@@ -182,15 +182,13 @@ def system(machine: str) -> MemorySystem:
     return found
 
 
-def test_cores_are_placed_by_the_axis() -> None:
+def test_cores_are_placed_by_the_label() -> None:
     mesh = system("sst_mesh16")
     assert places("", mesh, 3) == [0, 1, 2]
     assert places("near", mesh, 6) == [0, 1, 4, 2, 5, 8]
     assert places("far", mesh, 4) == [0, 15, 11, 14]
-    assert places("spread", mesh, 4) == [0, 4, 8, 12]
-    assert places("spread", mesh, 3) == [0, 5, 10]
-    assert places("9-0-15", mesh, 3) == [9, 0, 15]
-    for name in ("", "near", "far", "spread"):
+    assert places("at-10", mesh, 4) == [0, 10, 1, 2]
+    for name in ("", "near", "far", "at-3"):
         assert sorted(places(name, mesh, 16)) == list(range(16))
 
 
@@ -210,8 +208,9 @@ def test_a_ring_is_closed() -> None:
         ("generic", {}, "machine: generic: it has no table [sst]"),
         ("sst_mesh16", {"threads": 17}, "threads: 17: machine sst_mesh16, a mesh, has room for 16"),
         ("sst_bus", {"threads": 33}, "threads: 33: machine sst_bus, a bus, has room for 32 cores"),
-        ("sst_bus", {"place": "far"}, "place: far: on a bus all cores are as near"),
-        ("sst_mesh16", {"place": "0-16"}, "place: 0-16: the nodes are 0 to 15"),
+        ("sst_bus", {"engine": "sst/far"}, "engine: sst/far: far: on a bus all cores are as near"),
+        ("sst_mesh16", {"engine": "sst/at-16"}, "at-16: allowed is a node from 1 to 15"),
+        ("sst_mesh16", {"engine": "sst/far", "threads": 1}, "one core has nothing to be far of"),
         ("host", {}, "machine: host: engine sst simulates machines of sweeps/machines only"),
     ],
 )
@@ -230,7 +229,7 @@ def asked(one: Cell) -> dict[str, object]:
 
 
 def test_sst_is_asked_for_the_machine_and_the_same_guest_as_the_embedded_engines() -> None:
-    one = cell("sst_mesh64", place="far", cas=30)
+    one = cell("sst_mesh64", engine="sst/far", cas=30)
     found = asked(one)
     mesh = system("sst_mesh64")
     assert found["sst"] == mesh.settings() and found["place"] == places("far", mesh, 2)
@@ -256,7 +255,8 @@ def test_cores_on_a_bus_have_no_place() -> None:
 
 def test_everything_that_changes_an_answer_is_part_of_the_identity() -> None:
     near, far = (
-        load_engine("sst").options(cell("sst_mesh16", place=place)) for place in ("near", "far")
+        load_engine(label).options(cell("sst_mesh16", engine=label))
+        for label in ("sst/near", "sst/far")
     )
     assert near["place"] == "0 1" and far["place"] == "0 15"
     assert {name: n for name, n in near.items() if name != "place"}.items() <= far.items()

@@ -28,8 +28,7 @@ class Cell:
     """One run.
 
     `parameters` are the workload's keys. `variant` is the lock's ("": its first). `cores` are
-    shared by the threads (None: a core each). `place` says at which node of a network each core is
-    ("": in the order of the nodes). `cas`, `fence_latency` and `cancel` are cycles that
+    shared by the threads (None: a core each). `cas`, `fence_latency` and `cancel` are cycles that
     take the place of the machine's atomics, full fence and stopping cost; None leaves them.
     """
 
@@ -43,7 +42,6 @@ class Cell:
     workload: str
     threads: int = _number(1, MAX_THREADS, 1)
     cores: int | None = _number(1, MAX_THREADS, None)
-    place: str = ""
     cas: int | None = _latency("CAS set to")
     fence_latency: int | None = _latency("fence set to")
     cancel: int | None = _latency("cancellation set to")

@@ -1,16 +1,16 @@
 -- Cycles per pair of the same cell by programs of several compilers, largest difference first
 WITH costs AS (
     SELECT engine, machine, isa, flavour, lock, variant, fence, workload, parameters, threads,
-           cores, place, cas, fence_latency, cancel, seed, compiler, value AS cost
+           cores, cas, fence_latency, cancel, seed, compiler, value AS cost
     FROM runs JOIN metrics ON metrics.run_id = runs.id AND metrics.name = 'cycles_per_pair'
     WHERE status = 'ok'
 )
 SELECT engine, machine, isa, flavour, lock, variant, fence, workload, threads, cores,
-       place, cas, fence_latency, cancel,
+       cas, fence_latency, cancel,
        round(100 * (max(cost) / min(cost) - 1), 2) AS difference_percent,
        group_concat(round(cost, 2) || ' (' || compiler || ')', ', ') AS cycles_per_pair
 FROM costs
 GROUP BY engine, machine, isa, flavour, lock, variant, fence, workload, parameters, threads, cores,
-         place, cas, fence_latency, cancel, seed
+         cas, fence_latency, cancel, seed
 HAVING count(DISTINCT compiler) > 1
 ORDER BY difference_percent DESC LIMIT 200;

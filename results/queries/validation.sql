@@ -19,7 +19,6 @@ JOIN runs own ON own.id = other.run_id AND own.engine = judged.engine
     AND own.lock = ref.lock AND own.variant = ref.variant AND own.fence = ref.fence
     AND own.workload = ref.workload
     AND own.parameters = ref.parameters AND own.threads = ref.threads AND own.cores IS ref.cores
-    AND own.place = ref.place
     AND own.cas IS ref.cas AND own.fence_latency IS ref.fence_latency AND own.cancel IS ref.cancel
     AND own.seed = ref.seed
 JOIN metrics a ON a.run_id = own.id AND a.name = 'cycles_per_pair'

@@ -145,13 +145,6 @@ _Threads = Annotated[
 _Cores = Annotated[
     int | None, typer.Option(min=1, help="Cores that the threads share; default: a core each.")
 ]
-_Place = Annotated[
-    str,
-    typer.Option(
-        help="Where the cores are in a network: near, far, spread, or the node of each, as in "
-        "0-27; default: in the order of the nodes."
-    ),
-]
 _Events = Annotated[
     Path | None,
     typer.Option(help="Write the run's lock-event log to this file, for `locality`."),
@@ -170,7 +163,6 @@ def run(
     isa: _Isa = "",
     threads: _Threads = None,
     cores: _Cores = None,
-    place: _Place = "",
     variant: Annotated[str, typer.Option(help="The lock's variant; default: its first.")] = "",
     flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
     fence: Annotated[str, typer.Option(help="full, rmw or store_forward.")] = "full",
@@ -199,7 +191,6 @@ def run(
         variant="" if variant in _first_variant(lock) else variant, fence=fence,
         workload=workload, parameters=_parameters(workload, parameters or []),
         threads=_fewest_threads(workload) if threads is None else threads, cores=cores,
-        place=place,
         cas=cas, fence_latency=fence_latency, cancel=cancel, seed=seed,
     )  # fmt: skip
     cells = [replace(cell, seed=seed + more) for more in range(seeds)]

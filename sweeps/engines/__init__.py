@@ -40,8 +40,6 @@ def refusal(cell: Cell) -> str:
         return f"cores: {cell.cores}: engine {cell.engine} lets no threads share cores"
     if (cell.cores or cell.threads) > can.max_cores:
         return f"threads: {cell.threads}: engine {cell.engine} has {can.max_cores} cores at most"
-    if cell.place and not can.places:
-        return f"place: {cell.place}: engine {cell.engine} has no network whose nodes cores are at"
     for axis in LATENCIES:
         if getattr(cell, axis) is not None and axis not in can.latencies:
             return f"{axis}: {getattr(cell, axis)}: engine {cell.engine} cannot set it"

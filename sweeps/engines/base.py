@@ -59,8 +59,7 @@ class RunOutcome:
 class Capabilities:
     """What an engine can simulate.
 
-    `shared_cores`: it ends time slices, so that threads may share cores. `places`: its cores are at
-    nodes of a network. `latencies`: the axes of a
+    `shared_cores`: it ends time slices, so that threads may share cores. `latencies`: the axes of a
     cell that it can set. `events`: the engine label under which it records lock events, and
     `event_log` the file that such a run leaves in its folder; empty where it cannot.
     `host_machines`: it runs on the host itself, which these machines describe, the best first; it
@@ -70,7 +69,6 @@ class Capabilities:
     isas: tuple[str, ...]
     max_cores: int
     shared_cores: bool = False
-    places: bool = False
     latencies: tuple[str, ...] = LATENCIES
     events: str = ""
     event_log: str = ""

@@ -151,8 +151,7 @@ class Runner:
     def _prepare_one(self, cell: Cell, binary: Binary | None, refusal: str) -> Prepared:
         engine = load_engine(cell.engine)
         if binary is None:  # never run, so there is nothing more that could change the answer
-            axes = {name: value for name, value in vars(cell).items() if name != "place" or value}
-            return Prepared(cell, digest(["refused", refusal, axes]), "", None, refusal)
+            return Prepared(cell, digest(["refused", refusal, vars(cell)]), "", None, refusal)
         identity = digest(
             {
                 "engine": [cell.engine, engine.version(cell.isa)],

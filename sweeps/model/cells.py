@@ -5,7 +5,7 @@ import json
 import shlex
 
 from results.model.cell import AXES, Cell, option
-from sweeps.model import place, workloads
+from sweeps.model import workloads
 from sweeps.model.isa import ISAS, Isa
 from sweeps.model.locks import Lock, Trait, load_locks
 from sweeps.model.machine import isas_of
@@ -47,8 +47,6 @@ def invalid_reason(cell: Cell) -> str:
     ):
         if value not in known:
             return f"{key}: {shown(value)} is unknown; known are {', '.join(known)}"
-    if why := place.invalid_reason(cell.place):
-        return f"place: {shown(cell.place)}: {why}"
     keys = WORKLOADS[cell.workload].keys
     for name, number in cell.parameters.items():
         if name not in keys:
@@ -101,8 +99,6 @@ def unsupported_reason(cell: Cell) -> str:
         return why
     if cell.cores is not None and cell.cores > cell.threads:
         return f"cores: {cell.cores}: allowed is a whole number from 1 to threads, {cell.threads}"
-    if why := place.unsupported_reason(cell.place, cell.cores or cell.threads):
-        return f"place: {why}"
     return workloads.unsupported_reason(
         cell.workload, cell.lock, cell.threads, cell.cores, cell.parameters
     )

@@ -19,10 +19,10 @@ from sweeps.engines.sst.command import (
 )
 from sweeps.engines.sst.element import element
 from sweeps.engines.sst.find import NoSstError, configs_digest, find_sst
+from sweeps.engines.sst.place import check, misplaced, places
 from sweeps.engines.sst.probe import probe
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
-from sweeps.model.place import misplaced, places
 from sweeps.programs.builder import Program
 
 _LABEL = "sst"
@@ -30,9 +30,19 @@ _WHY = "the memory system is SST's, which [sst] describes"
 
 
 class SstEngine:
-    """Runs cells under SST."""
+    """Runs cells under SST; `sst[/<place>]`, where the place says which core is at which node.
+
+    Raises LockcrossError (exit code 2) for a label that names none.
+    """
 
     time_limit_s = 1800.0
+
+    def __init__(self, label: str) -> None:
+        family, *options = label.split("/")
+        if family != _LABEL or len(options) > 1 or "" in options:
+            raise LockcrossError(f"engine {label!r} is unknown; known is {_LABEL}[/PLACE]")
+        self._place = options[0] if options else ""
+        check(self._place, label)
 
     def version(self, isa: str) -> str:
         """SST's version, digests of sst-configs/ and of the plugin. Compiles the element."""
@@ -47,7 +57,7 @@ class SstEngine:
 
     def capabilities(self) -> Capabilities:
         """Every ISA, a simulated core a thread; machines say how many there is room for."""
-        return Capabilities(tuple(ISAS), MAX_THREADS, shared_cores=True, places=True)
+        return Capabilities(tuple(ISAS), MAX_THREADS, shared_cores=True)
 
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without SST."""
@@ -61,8 +71,8 @@ class SstEngine:
                 f"{key}: {cores}: machine {cell.machine}, a {system.topology}, has room for "
                 f"{system.nodes} cores"
             )
-        if why := misplaced(cell.place, system):
-            return f"place: {why}"
+        if why := misplaced(self._place, system, cores):
+            return f"engine: {cell.engine}: {why}"
         found = probe(find_sst(), cell.flavour)
         if found.alone:
             return f"flavour: {cell.flavour}: {found.alone}"
@@ -72,7 +82,7 @@ class SstEngine:
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The plugin's options without its memory system, the table [sst], and where cores are."""
-        return own_options(cell) | _own(cell)
+        return own_options(cell) | self._own(cell)
 
     def program(self, cell: Cell) -> Program:
         """The program as it is: the plugin adds every latency itself."""
@@ -84,13 +94,20 @@ class SstEngine:
 
     def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
         """What sst-configs/run.py reads."""
-        return {INPUT: document(cell, _places(cell), binary, limits)}
+        return {INPUT: document(cell, self._places(cell), binary, limits)}
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from SST's record, the guest's line, the plugin's report and SST's
         statistics."""
         refused = {f"refused.{name}": _WHY for name in refused_figures(cell)}
-        return sst_output.read(cell, limits, end, folder, _own(cell) | refused)
+        return sst_output.read(cell, limits, end, folder, self._own(cell) | refused)
+
+    def _places(self, cell: Cell) -> list[int]:
+        return places(self._place, system_of(cell), _cores(cell))
+
+    def _own(self, cell: Cell) -> dict[str, int | str]:
+        """What a run is made of beside the plugin's options."""
+        return _table(cell) | {"place": " ".join(map(str, self._places(cell)))}
 
     def mechanisms(self, isa: str) -> list[str]:
         """One: the plugin adds latencies itself, and this shows that it does so here too."""
@@ -121,18 +138,7 @@ class SstEngine:
 
 def make(label: str) -> SstEngine:
     """The adapter of a label. Raises LockcrossError for an unknown one."""
-    if label != _LABEL:
-        raise LockcrossError(f"engine {label!r} is unknown; known is {_LABEL}")
-    return SstEngine()
-
-
-def _places(cell: Cell) -> list[int]:
-    return places(cell.place, system_of(cell), _cores(cell))
-
-
-def _own(cell: Cell) -> dict[str, int | str]:
-    """What a run is made of beside the plugin's options."""
-    return _table(cell) | {"place": " ".join(map(str, _places(cell)))}
+    return SstEngine(label)
 
 
 def _table(cell: Cell) -> dict[str, int | str]:
