@@ -81,7 +81,7 @@ def document(guest: list[str], topology: str = "bus", **changed: Any) -> dict[st
         if name in figures:
             figures[name] = changed.pop(name)
     figures |= changed.pop("more", {})
-    found = {
+    found: dict[str, Any] = {
         "clock_mhz": 2000, "line": 64, "cores": 4, "lat_l1": 2, "l1_size": 32768, "l1_ways": 8,
         "sst": figures, "guest": guest, "guest_stdout": "guest.out", "guest_stderr": "guest.err",
         "statistics": "sst-statistics.csv", "record": "sst-record.json",

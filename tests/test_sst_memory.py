@@ -56,8 +56,9 @@ def test_latencies_on_a_bus_are_the_sums_of_their_parts(tmp_path: Path) -> None:
     assert hit == 2  # lat_l1
     assert shared == 12 + path  # lat_slice
     assert memory == 120 + 12 + path + 3  # lat_memory_access
-    # Another L1 is asked on the way.
-    assert transfer == dirty == upgrade == 12 + path + 5
+    # Other L1s are asked on the way: for the line, or to give it up.
+    assert transfer == dirty == 12 + path + 5
+    assert upgrade == 12 + path + 6
 
 
 def test_bus_latency_is_of_each_transfer(tmp_path: Path) -> None:
@@ -105,7 +106,36 @@ def test_what_is_farther_takes_longer(tmp_path: Path, topology: str) -> None:
     assert far > near
     assert taken([0, 1], lat_link=5) > near
     assert taken([0, 1], lat_router=5) > near
-    assert taken([0, 1], link_bytes=8) > near
+
+
+def test_a_hop_takes_its_link_and_its_router(tmp_path: Path) -> None:
+    # Cores at the corner, and three and six hops from it, where the line is; it is shared already.
+    script = ("0,r,0", "1,r,0,1000", "2,r,0,2000", "3,r,0,3000")
+
+    def taken(**changed: int) -> int:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        found = latencies(
+            folder, *script, topology="mesh", slices=16, place=[0, 1, 3, 15], **changed
+        )
+        return found[3] - found[2]
+
+    assert taken() == 2 * 3 * (1 + 1)
+    assert taken(lat_link=4) == 2 * 3 * (4 + 1)
+    assert taken(lat_router=3) == 2 * 3 * (1 + 3)
+
+
+def test_narrow_links_make_queues(tmp_path: Path) -> None:
+    # All cores read at once, each its own line, from one slice.
+    slowest = []
+    for width in (72, 8):
+        (tmp_path / str(width)).mkdir()
+        script = [f"{core},r,{core}" for core in range(16)]
+        found = latencies(
+            tmp_path / str(width), *script, topology="mesh", link_bytes=width, cores=16, slices=1
+        )
+        slowest.append(max(found))
+    assert slowest[1] > slowest[0] + 15 * 4
 
 
 def test_statistics_count_what_was_done(tmp_path: Path) -> None:
@@ -143,7 +173,7 @@ def test_statistics_count_what_was_done(tmp_path: Path) -> None:
     ],
 )
 def test_failures_have_their_cause(
-    tmp_path: Path, guest: tuple[object, ...], changed: dict[str, int], code: int, cause: str
+    tmp_path: Path, guest: tuple[object, ...], changed: dict[str, Any], code: int, cause: str
 ) -> None:
     found, errors = run(tmp_path, document(peer(*guest), **changed))
     assert found == code
@@ -183,7 +213,8 @@ def test_a_killed_simulator_leaves_no_guest_and_no_record(tmp_path: Path, seed: 
         ("ring", {"rows": 2}, "sst.rows: 2, but a ring has one row"),
         ("ring", {"cores": 5}, "cores: 5, but the ring has 4 nodes"),
         ("mesh", {"cores": 17}, "cores: 17, but the mesh has 16 nodes"),
-        ("mesh", {"slices": 17}, "sst.slices: 17, but the mesh has 16 nodes"),
+        ("mesh", {"slices": 17}, "sst.slices: 17, but it has 16 nodes for them"),
+        ("mesh", {"memory_controllers": 13}, "sst.memory_controllers: 13, but it has 12 nodes for"),
         ("mesh", {"place": [0, 1, 2]}, "place: 3 nodes for 4 cores"),
         ("mesh", {"place": [0, 1, 2, 16]}, "place: 16 is no node from 0 to 15"),
         ("mesh", {"place": [0, 1, 1, 2]}, "place: two cores at node 1"),
@@ -195,5 +226,6 @@ def test_what_cannot_be_built_is_refused_in_one_line(
 ) -> None:
     code, errors = run(tmp_path, document(peer("contend", 1), topology, **changed))
     assert code == 2
-    assert errors.strip() == f"lockcross-sst: {message}"
+    assert errors.startswith(f"lockcross-sst: {message}")
+    assert errors.count("\n") == 1
     assert not (tmp_path / "guest.out").exists()

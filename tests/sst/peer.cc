@@ -5,7 +5,8 @@
 //                                for), gap cycles after the core's request before
 //   peer FD private N            every core reads a line of its own N times
 //   peer FD contend N            every core writes line 0 N times
-//   peer FD die N | leave N | fail N | sleep N   in its turn number N: gets killed, exits, says that
+//   peer FD die N | leave N | fail N | sleep N   in its turn number N: gets killed, exits, says
+//   that
 //                                it failed, never passes the turn; until then as contend
 //   peer FD lingering            is done, but does not exit
 //
@@ -83,7 +84,8 @@ void pass_turn() {
 
 void wait_for_turn() {
     while (link_->turn.load() != Turn::Plugin)
-        syscall(SYS_futex, &link_->turn, FUTEX_WAIT, uint32_t(Turn::Simulator), nullptr, nullptr, 0);
+        syscall(SYS_futex, &link_->turn, FUTEX_WAIT, uint32_t(Turn::Simulator), nullptr, nullptr,
+                0);
 }
 
 bool all_done() {
@@ -129,8 +131,8 @@ int main(int argc, char **argv) {
         return 2;
     const std::string mode = argv[2];
     const uint64_t number = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0;
-    link_ = static_cast<Link *>(mmap(nullptr, sizeof(Link), PROT_READ | PROT_WRITE, MAP_SHARED,
-                                     std::atoi(argv[1]), 0));
+    link_ = static_cast<Link *>(
+        mmap(nullptr, sizeof(Link), PROT_READ | PROT_WRITE, MAP_SHARED, std::atoi(argv[1]), 0));
     if (link_ == MAP_FAILED || link_->magic != kLinkMagic || link_->version != kLinkVersion)
         return 2;
     cores.resize(link_->cores);
@@ -139,9 +141,9 @@ int main(int argc, char **argv) {
     else if (mode != "lingering")
         for (uint32_t core = 0; core < cores.size(); ++core)
             cores[core].program.push_back(
-                mode == "private" ? Wanted{RequestKind::Read, 1000 + core, 0, number}
-                                  : Wanted{RequestKind::Write, 0, 0,
-                                           mode == "contend" ? number : UINT64_MAX});
+                mode == "private"
+                    ? Wanted{RequestKind::Read, 1000 + core, 0, number}
+                    : Wanted{RequestKind::Write, 0, 0, mode == "contend" ? number : UINT64_MAX});
     wait_for_turn();
     for (uint32_t core = 0; core < cores.size(); ++core)
         post(core, 0);
