@@ -60,24 +60,16 @@ Curves = dict[LockLabel, list[Spot]]
 @dataclass(frozen=True)
 class CancelMap:
     """Cycles that it takes to cancel a reservation from each node of a mesh, of shape (rows,
-    columns), NaN at the owner's own."""
+    columns), NaN at the owner's, which is the first."""
 
     machine: str
     label: LockLabel
-    owner: int
     costs: Surface
-
-    def distance(self) -> Surface:
-        """Links from the owner to each node."""
-        rows, columns = np.indices(self.costs.shape)
-        row, column = divmod(self.owner, self.costs.shape[1])
-        found: Surface = (abs(rows - row) + abs(columns - column)).astype(float)
-        return found
 
     def slope(self) -> tuple[float, float]:
         """Cycles of a cancellation next to the owner, and for each link more, by least squares."""
         known = ~np.isnan(self.costs)
-        links, costs = self.distance()[known], self.costs[known]
+        links, costs = np.indices(self.costs.shape).sum(axis=0)[known], self.costs[known]
         if len(set(links)) < 2:
             return float(costs.mean()), 0.0
         slope, offset = np.polyfit(links - 1, costs, 1)
@@ -171,7 +163,7 @@ def _ordered(connection: sqlite3.Connection, curves: Curves) -> Curves:
 
 
 def mesh(connection: sqlite3.Connection, machine: str) -> tuple[int, int]:
-    """Rows and columns of a machine's mesh; of a ring, one row. Raises NoDataError."""
+    """Rows and columns of a machine's mesh. Raises NoDataError."""
     row = connection.execute(
         "SELECT description FROM machines WHERE name = ?", (machine,)
     ).fetchone()
@@ -185,30 +177,26 @@ def mesh(connection: sqlite3.Connection, machine: str) -> tuple[int, int]:
     return rows, columns
 
 
-def _nodes(cell: Cell) -> tuple[int, int]:
-    """Of the owner and of the contender."""
-    owner, contender = map(int, cell.place.split("-"))
-    return owner, contender
+def _node(cell: Cell) -> int:
+    """Of the contender, as the engine's label says it; the owner is at node 0."""
+    return int(cell.engine.rpartition("/at-")[2])
 
 
 def _links(cell: Cell, columns: int) -> int:
-    a, b = _nodes(cell)
-    return abs(a % columns - b % columns) + abs(a // columns - b // columns)
+    row, column = divmod(_node(cell), columns)
+    return row + column
 
 
-def cancel_maps(connection: sqlite3.Connection) -> list[CancelMap]:
-    """One for each place of the owner. Raises NoDataError."""
-    found: dict[tuple[str, LockLabel, int], Surface] = {}
-    for one in samples(connection, CANCELLATION):
-        rows, columns = mesh(connection, one.cell.machine)
-        owner, node = _nodes(one.cell)
-        costs = found.setdefault(
-            (one.cell.machine, one.label, owner), np.full((rows, columns), np.nan)
-        )
+def cancel_map(connection: sqlite3.Connection) -> CancelMap:
+    """The map of the study. Raises NoDataError."""
+    found = samples(connection, CANCELLATION)
+    first = found[0].cell
+    costs = np.full(mesh(connection, first.machine), np.nan)
+    for one in found:
         objects = int(one.cell.parameters["objects"])
         known, again = (one.metrics[f"phase_{phase}_cycles"] for phase in (_CANCELLED, _KNOWN))
-        costs[divmod(node, columns)] = (known - again) / objects
-    return [CancelMap(*key, costs) for key, costs in sorted(found.items())]
+        costs[divmod(_node(one.cell), costs.shape[1])] = (known - again) / objects
+    return CancelMap(first.machine, first.label, costs)
 
 
 def ties(curves: Curves, share: float) -> dict[int, list[LockLabel]]:

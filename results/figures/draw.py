@@ -109,7 +109,7 @@ DRAWINGS = (
         "What it takes to cancel a reservation, from each node of the mesh",
         "The mesh with, at each node, the cycles that a contender there takes to cancel a "
         "reservation of the owner's, without the charge for stopping a thread, which is the same "
-        "from everywhere. Above each: the cycles next to the owner, and for each link more.",
+        "from everywhere. The owner is in the corner.",
         draw_cancellation,
     ),
     Drawing(

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, ScalarFormatter
 
 from results.analysis import many_cores
-from results.analysis.many_cores import QUANTITIES, CancelMap, Curves
+from results.analysis.many_cores import QUANTITIES, Curves
 from results.analysis.study import NoDataError
 from results.figures.parts import HALO
 from results.figures.style import look
@@ -52,34 +52,25 @@ def _any_share(connection: sqlite3.Connection, name: str, shares: list[int]) -> 
 
 
 def draw_cancellation(connection: sqlite3.Connection) -> Figure:
-    """The mesh with what cancelling costs from each node, a panel for each place of the owner.
-    Raises NoDataError."""
-    maps = many_cores.cancel_maps(connection)
-    rows, columns = maps[0].costs.shape
-    width = 0.42 * columns + 0.9
-    figure = Figure(figsize=(width * len(maps), 0.42 * rows + 1.2), layout="constrained")
-    axes = figure.subplots(1, len(maps), squeeze=False).flatten()
-    known = [one.costs[one.costs == one.costs] for one in maps]
-    low, high = min(costs.min() for costs in known), max(costs.max() for costs in known)
-    for ax, one in zip(axes, maps, strict=True):
-        image = ax.imshow(one.costs, cmap="viridis", vmin=low, vmax=max(high, low + 1))
-        _label_nodes(ax, one)
-    figure.colorbar(image, ax=list(axes), label="cycles of a cancellation", shrink=0.8)
-    return figure
-
-
-def _label_nodes(ax: Axes, one: CancelMap) -> None:
+    """The mesh with what cancelling costs from each node. Raises NoDataError."""
+    one = many_cores.cancel_map(connection)
     rows, columns = one.costs.shape
+    figure = Figure(figsize=(0.55 * columns + 1.6, 0.55 * rows + 0.8), layout="constrained")
+    ax = figure.subplots()
+    image = ax.imshow(one.costs, cmap="viridis")
     for node in range(rows * columns):
         row, column = divmod(node, columns)
-        words = "owner" if node == one.owner else f"{one.costs[row, column]:.0f}"
+        words = f"{one.costs[row, column]:.0f}" if node else "owner"
         if words != "nan":
-            ax.text(column, row, words, ha="center", va="center", fontsize=6, path_effects=HALO)
+            ax.text(column, row, words, ha="center", va="center", fontsize=7, path_effects=HALO)
     ax.set_xticks(range(columns))
     ax.set_yticks(range(rows))
     ax.tick_params(length=0, labelsize=7)
+    ax.set_title(f"{one.label.words()}, {one.machine}")
     near, link = one.slope()
-    ax.set_title(f"owner at node {one.owner}: {near:.0f} + {link:.1f} a link", fontsize=9)
+    ax.set_xlabel(f"next to the owner {near:.0f} cycles, {link:.1f} for each link more")
+    figure.colorbar(image, ax=ax, label="cycles of a cancellation", shrink=0.8)
+    return figure
 
 
 def _panels(rows: int, columns: int) -> tuple[Figure, list[Axes]]:

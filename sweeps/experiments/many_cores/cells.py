@@ -4,7 +4,13 @@ from functools import partial
 
 from results.model.cell import Cell
 from sweeps.experiments.crossover.cells import FIRST_SEED, AxisLine, isa_of
-from sweeps.experiments.many_cores.plan import ManyCoresPlan, network, nodes_at, room
+from sweeps.experiments.many_cores.plan import (
+    ManyCoresPlan,
+    network,
+    nodes_at,
+    placed,
+    room,
+)
 from sweeps.model.workloads import with_defaults
 
 
@@ -26,11 +32,9 @@ class ManyCoresCells:
         """An owner, and a contender so many links away."""
         given = self.plan.distance
         assert given is not None
-        (node,) = nodes_at(given.machine, given.owner, [links])
+        (node,) = nodes_at(given.machine, [links])
         parameters = {**given.parameters, "owner_share": share}
-        return self._cell(
-            lock, given.machine, "lock_sequence", 2, parameters, seed, f"{given.owner}-{node}"
-        )
+        return self._cell(lock, given.machine, "lock_sequence", 2, parameters, seed, node)
 
     def contended_cells(self) -> list[Cell]:
         """Of the curves, the largest first: the smaller ones then fill the gaps at the end."""
@@ -53,16 +57,14 @@ class ManyCoresCells:
         ]  # fmt: skip
 
     def cancelling_cells(self) -> list[Cell]:
-        """A contender at each node, for each node of the owner; of one seed, as maps are."""
+        """A contender at each node but the owner's; of one seed, as maps are."""
         given = self.plan.cancellation
         return [] if given is None else [
             self._cell(
                 given.lock, given.machine, "transition", 2, given.parameters, FIRST_SEED,
-                f"{owner}-{node}", given.cancel,
+                node, given.cancel,
             )
-            for owner in given.owners
-            for node in range(network(given.machine).nodes)
-            if node != owner
+            for node in range(1, network(given.machine).nodes)
         ]  # fmt: skip
 
     def lines(self) -> list[AxisLine]:
@@ -82,7 +84,7 @@ class ManyCoresCells:
         given = self.plan.distance
         if given is None:
             return []
-        fixed: dict[str, int | str] = {**given.parameters, "threads": 2, "owner": given.owner}
+        fixed: dict[str, int | str] = {**given.parameters, "threads": 2}
         along = [
             AxisLine(
                 f"distance/{share}", given.machine, "distance", "links", self.plan.flavour,
@@ -110,10 +112,12 @@ class ManyCoresCells:
 
     def _cell(
         self, lock: str, machine: str, workload: str, threads: int,
-        parameters: dict[str, int | str], seed: int, place: str = "", cancel: int | None = None,
+        parameters: dict[str, int | str], seed: int, node: int = 0, cancel: int | None = None,
     ) -> Cell:  # fmt: skip
+        """`node`: where core 1 is; 0: cores are in the order of the nodes."""
+        engine = placed(self.plan.engine, node) if node else self.plan.engine
         return Cell(
-            engine=self.plan.engine, machine=machine, isa=isa_of(self.plan.flavour),
-            flavour=self.plan.flavour, lock=lock, workload=workload, threads=threads, place=place,
+            engine=engine, machine=machine, isa=isa_of(self.plan.flavour),
+            flavour=self.plan.flavour, lock=lock, workload=workload, threads=threads,
             parameters=with_defaults(workload, parameters), cancel=cancel, seed=seed,
         )  # fmt: skip

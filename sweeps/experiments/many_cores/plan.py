@@ -15,14 +15,12 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import load_machine, machine_names
 from sweeps.model.memory_system import MemorySystem
-from sweeps.model.place import distance
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.paths import STUDIES
 from sweeps.support.toml import load
 
 Count = Annotated[int, Field(ge=1)]
 Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
-Node = Annotated[int, Field(ge=0)]
 Share = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -62,12 +60,11 @@ class Cores(Document):
 
 
 class Distance(Document):
-    """An owner at a node and one contender, so many links away, that takes what `shares` (parts per
-    million) leave of the object's runs (workload lock_sequence). Costs cross along the links, and
-    along `owner_share` at the least and the most of them."""
+    """An owner at node 0, a corner, and one contender, so many links away, that takes what `shares`
+    (parts per million) leave of the object's runs (workload lock_sequence). Costs cross along the
+    links, and along `owner_share` at the least and the most of them."""
 
     machine: str
-    owner: Node
     links: Annotated[list[Count], Field(min_length=2)]
     shares: Annotated[list[Share], Field(min_length=1)]
     tolerance: Count
@@ -86,13 +83,12 @@ class Distance(Document):
 
 
 class Cancellation(Document):
-    """What it takes to cancel a reservation from each node, the owner at one of `owners` (workload
+    """What it takes to cancel a reservation from each node, the owner at node 0 (workload
     transition). `cancel`: the machine's charge for stopping a thread, which is the same from
     everywhere."""
 
     machine: str
     lock: str
-    owners: Annotated[list[Node], Field(min_length=1)]
     cancel: Annotated[int, Field(ge=0, le=MAX_LATENCY)]
     parameters: dict[str, int | str]
 
@@ -129,7 +125,9 @@ class ManyCoresPlan(Document):
     @model_validator(mode="after")
     def _known_names(self) -> Self:
         try:
-            places = load_engine(self.engine).capabilities().places
+            load_engine(self.engine)
+            if self.distance or self.cancellation:
+                load_engine(placed(self.engine, 1))
         except LockcrossError as error:
             raise ValueError(f"engine: {error.message}") from None
         given = self.cancellation
@@ -141,8 +139,6 @@ class ManyCoresPlan(Document):
             if unknown := [value for value in values if value not in known]:
                 allowed = ", ".join(known)
                 raise ValueError(f"{key}: {unknown[0]!r} is unknown; allowed are {allowed}")
-        if not places and (self.distance or given):
-            raise ValueError(f"distance, cancellation: engine {self.engine} has no network")
         return self
 
     @model_validator(mode="after")
@@ -150,10 +146,9 @@ class ManyCoresPlan(Document):
         if self.cores.values[-1] > max(map(room, self.cores.machines)):
             raise ValueError(f"cores.values: no machine has room for {self.cores.values[-1]} cores")
         if self.distance:
-            nodes_at(self.distance.machine, self.distance.owner, self.distance.links)
-        if given := self.cancellation:
-            for owner in given.owners:
-                nodes_at(given.machine, owner, [])
+            nodes_at(self.distance.machine, self.distance.links)
+        if self.cancellation:
+            network(self.cancellation.machine)
         return self
 
 
@@ -164,26 +159,28 @@ def room(machine: str) -> int:
 
 
 def network(machine: str) -> MemorySystem:
-    """The network of a machine. Raises ValueError for one that has none."""
+    """The mesh of a machine. Raises ValueError for one that has none."""
     system = load_machine(machine).sst
-    if system is None or system.topology == "bus":
-        raise ValueError(f"machine: {machine!r} has no ring or mesh")
+    if system is None or system.topology != "mesh":
+        raise ValueError(f"machine: {machine!r} has no mesh")
     return system
 
 
-def nodes_at(machine: str, owner: int, links: Sequence[int]) -> list[int]:
-    """For each number of links, the first node that is so far from the owner's. Raises ValueError
-    where there is none."""
+def placed(engine: str, node: int) -> str:
+    """The engine label under which core 1 is at a node, and core 0 at node 0."""
+    return f"{engine}/at-{node}"
+
+
+def nodes_at(machine: str, links: Sequence[int]) -> list[int]:
+    """For each number of links, the first node that is so far from node 0. Raises ValueError where
+    there is none."""
     system = network(machine)
-    if owner >= system.nodes:
-        raise ValueError(f"owner: {owner}: the nodes of {machine} are 0 to {system.nodes - 1}")
-    hops = distance(system)
     first: dict[int, int] = {}
     for node in range(system.nodes):
-        first.setdefault(hops(owner, node), node)
+        first.setdefault(system.links(0, node), node)
     if beyond := [one for one in links if one not in first]:
         raise ValueError(
-            f"links: {beyond[0]}: the farthest node of {machine} is {max(first)} links from {owner}"
+            f"links: {beyond[0]}: the farthest node of {machine} is {max(first)} links from node 0"
         )
     return [first[one] for one in links]
 
