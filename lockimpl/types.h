@@ -10,7 +10,10 @@
 #include "registry.h"
 
 #define LOCK_LINE 128 /* bytes; the longest cache line of the ISAs */
+/* A program for more threads is compiled with a higher number. */
+#ifndef LOCK_MAX_THREADS
 #define LOCK_MAX_THREADS 64
+#endif
 
 /* Object header. Lock word and flag word are one aligned block of 8 bytes, since the fence kind
  * store_forward reads both with one load. `extra` holds what a lock needs besides, zero at first.

@@ -73,7 +73,7 @@ def test_every_kernel_builds_without_a_warning(flavour: str) -> None:
 def conformance_runs(lock: str, variant: str) -> Iterator[tuple[Program, int]]:
     """Two threads and four, or as many as there may be, with the default variant; three with the
     others, and two with fences that are not full."""
-    most = load_locks()[lock].threads or 4
+    most = min(4, load_locks()[lock].threads or 4)
     for flavour in FLAVOURS:
         for fence in fence_kinds(lock, flavour) if not variant else ("full",):
             program = Program("conformance", lock, fence, flavour, variant=variant)

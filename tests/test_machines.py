@@ -189,3 +189,52 @@ def test_set_latencies_take_the_place_of_the_machines_own() -> None:
     # All that the description gives reaches the engine.
     tables = tomllib.loads(description("generic"))
     assert own.keys() >= tables["core"].keys() | tables["memory"].keys()
+
+
+MESH, BUS = "sst_mesh64", "sst_bus"
+
+
+def figure(table: str, name: str) -> str:
+    """The line of a figure in a description."""
+    return next(line for line in description(table).splitlines() if line.startswith(f"{name} ="))
+
+
+@pytest.mark.parametrize(
+    ("machine", "old", "new", "said"),
+    [
+        (MESH, 'topology = "mesh"', 'topology = "torus"', "sst.topology: 'torus': Input should be"),
+        (MESH, "lat_link", "bus_latency", "bus_latency: a mesh does not use it"),
+        (MESH, "rows", "", "sst: rows: missing; a mesh needs it"),
+        (MESH, "slices", "slices = { assumption = 24, why = 'a test' }", "evenly over 64 nodes"),
+        (MESH, "link_bytes", "link_bytes = { assumption = 24, why = 'a test' }", "power of two"),
+        (MESH, "slice_mshrs", "slice_mshrs = { assumption = 1, why = 'a test' }", "not from 2"),
+        (MESH, "lat_slice", "lat_slice = { assumption = 9 }", "either"),
+        (MESH, "slice_ways", "slice_ways = { assumption = 3, why = 'a test' }", "no whole number"),
+        (MESH, 'topology = "mesh"', 'topology = "ring"', "rows: 8: a ring has one"),
+        (MESH, "memory_controllers", "memory_controllers = { assumption = 29, why = 'a test' }",
+         "only 28 nodes are at the edge"),
+        (BUS, "slices", "slices = { assumption = 2, why = 'a test' }", "slices: 2: a bus has one"),
+        (BUS, 'topology = "bus"', 'topology = "mesh"', "bus_latency: a mesh does not use it"),
+        (BUS, "bus_latency", "lat_router = { assumption = 1, why = 'a test' }",
+         "lat_router: a bus does not use it"),
+        (BUS, "l1_mshrs", "speed = 1", "sst.speed: unknown key; allowed are topology, columns"),
+    ],
+)  # fmt: skip
+def test_a_faulty_memory_system_is_named(machine: str, old: str, new: str, said: str) -> None:
+    if " " not in old:
+        line = figure(machine, old)
+        old, new = line, line.replace(old, new, 1) if new.isidentifier() else new
+    assert said in complaint(old, new, machine)
+
+
+def test_memory_systems_have_room_and_are_listed() -> None:
+    room = {BUS: 32, "sst_mesh16": 16, MESH: 64, "sst_mesh128": 128}
+    listed = lockcross("machines").stdout
+    for name, nodes in room.items():
+        system = load_machine(name).sst
+        assert system is not None and system.nodes == nodes
+        assert re.search(rf"{system.topology}: {nodes}\b", listed)
+        for one in system.figures().values():
+            assert (one.source is None) != (one.why is None)
+    shown = lockcross("machines", MESH).stdout
+    assert re.search(r"sst.topology +mesh", shown) and re.search(r"sst.link_bytes +32", shown)

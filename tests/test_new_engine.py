@@ -42,6 +42,9 @@ class Fake:
     def command(self, cell, binary, limits):
         return [find_qemu(cell.isa).path, str(binary), *arguments(cell)]
 
+    def inputs(self, cell, binary, limits):
+        return {}
+
     def read(self, cell, limits, end, folder):
         try:
             pairs = check_guest(cell, end.stdout, end.code).pairs

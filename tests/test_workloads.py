@@ -21,7 +21,7 @@ from sweeps.model.locks import load_locks
 from sweeps.model.workloads import WORKLOADS, rules, unsupported_reason, with_defaults
 from sweeps.model.workloads.keys import Choice, Key, Number, Sequences
 from sweeps.model.workloads.registry import parse_workloads
-from sweeps.programs.builder import Builder, Program, find_compiler
+from sweeps.programs.builder import USUAL_THREADS, Builder, Program, find_compiler
 from tests.native_build import Outcome, run
 from tests.test_engine import invoke
 
@@ -113,7 +113,9 @@ def test_every_workload_has_a_kernel_and_names_locks() -> None:
 
 def test_the_driver_knows_how_many_threads_a_program_may_have() -> None:
     text = (ROOT / "lockimpl" / "types.h").read_text()
-    assert re.findall(r"^#define LOCK_MAX_THREADS (\d+)$", text, re.MULTILINE) == [str(MAX_THREADS)]
+    assert re.findall(r"^#define LOCK_MAX_THREADS (\d+)$", text, re.MULTILINE) == [
+        str(USUAL_THREADS)
+    ]
 
 
 # Defaults
@@ -155,8 +157,8 @@ def test_a_program_takes_the_scheduler_s_defaults(tmp_path: Path) -> None:
 
 
 @cache
-def binary(workload: str, lock: str, scheduled: bool) -> Path:
-    program = Program(workload, lock, "full", "lock", scheduled=scheduled)
+def binary(workload: str, lock: str, scheduled: bool, many: bool = False) -> Path:
+    program = Program(workload, lock, "full", "lock", scheduled=scheduled, many=many)
     return Builder().build([program])[program].path
 
 
@@ -167,12 +169,11 @@ def any_lock(workload: str) -> str:
 def refusal(workload: str, threads: int, arguments: dict[str, Any]) -> str:
     """What a program says of its arguments before it looks at rules; empty if they are good.
 
+    It is for as many threads as there may be: the driver's bounds are those of such a program.
     Programs whose threads share cores refuse the marker after all other arguments: none runs.
     """
-    outcome = run(
-        binary(workload, any_lock(workload), True), "lock", threads=threads, marker="watch",
-        **arguments,
-    )  # fmt: skip
+    path = binary(workload, any_lock(workload), True, many=True)
+    outcome = run(path, "lock", threads=threads, marker="watch", **arguments)
     assert outcome.code == 2, outcome
     return "" if "none or syscall, where threads share cores" in outcome.stderr else outcome.stderr
 

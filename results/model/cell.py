@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 from results.model import engines
 from results.model.label import FULL, LockLabel
 
-MAX_THREADS = 64  # of a program (lockimpl: LOCK_MAX_THREADS)
+MAX_THREADS = 128  # of a program (lockimpl: LOCK_MAX_THREADS)
 MAX_LATENCY = 10_000_000  # cycles; the embedded engine's own bound
 MAX_SEED = 2**32 - 1
 

@@ -33,6 +33,7 @@ class Engine:
 # In the order of figures and tables. The first one is the default wherever an engine is chosen.
 ENGINES = [
     Engine("qemu", "embedded engine", False, "#000000", "-", "o"),
+    Engine("sst", "SST", False, "#56B4E9", "-.", "v"),
     Engine("gem5/timing", "gem5 TimingSimple", True, "#0072B2", "--", "s"),
     Engine("gem5/minor", "gem5 Minor", True, "#009E73", "-.", "D"),
     Engine("gem5/o3", "gem5 O3", True, "#D55E00", ":", "^"),

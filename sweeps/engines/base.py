@@ -119,6 +119,9 @@ class Engine(Protocol):
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The command that runs a cell; its working directory is a folder of its own."""
 
+    def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
+        """Files that the command expects in that folder, by name; none for most engines."""
+
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from how it ended and the files in its folder. Never raises."""
 

@@ -10,9 +10,9 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any, Generic, TypeVar
@@ -35,12 +35,13 @@ _Handler = Callable[[int, FrameType | None], Any] | int | None  # as signal.sign
 @dataclass(frozen=True)
 class Task(Generic[Key]):
     """A command to run in a folder of its own. `key` is handed back with its end. `bound`: all of
-    it runs on one CPU."""
+    it runs on one CPU. `files`: name -> content, in the folder when it starts."""
 
     key: Key
     argv: list[str]
     time_limit_s: float  # of CPU time
     bound: bool = True
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -193,6 +194,8 @@ class Pool(Generic[Key]):
         cpus = {self._cpus[slot % len(self._cpus)]} if task.bound else set(self._cpus)
         folder = Path(tempfile.mkdtemp(dir=self._folder.path))
         try:
+            for name, content in task.files.items():
+                (folder / name).write_text(content, encoding="utf-8")
             with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
                 process = subprocess.Popen(
                     task.argv,

@@ -199,7 +199,8 @@ class Runner:
             engine = load_engine(item.cell.engine)
             limits = self._limits_of(engine)
             argv = engine.command(item.cell, item.binary.path, limits)
-            yield Task(item, argv, limits.time_s, bound=not alone(item.cell))
+            files = engine.inputs(item.cell, item.binary.path, limits)
+            yield Task(item, argv, limits.time_s, bound=not alone(item.cell), files=files)
 
     def _limits_of(self, engine: Engine) -> Limits:
         return replace(self._limits, time_s=self._limits.time_s or engine.time_limit_s)

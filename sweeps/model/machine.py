@@ -7,9 +7,10 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from results.errors import LockcrossError
-from results.model.cell import MAX_LATENCY
 from results.model.schema import Document
+from sweeps.model.figure import Figure, Latency, PowerOfTwo, PowerOfTwoOrNone, Short, Switch, within
 from sweeps.model.isa import ISAS, host_isa
+from sweeps.model.memory_system import MemorySystem
 from sweeps.support.paths import MACHINES
 from sweeps.support.text import shown
 from sweeps.support.toml import load, names
@@ -21,72 +22,19 @@ GROUPS = ("contemporary, out of order", "older, out of order", IN_ORDER, SIMULAT
 ATOMICS = ("cas_success", "cas_failure", "rmw")
 
 
-class Figure(Document):
-    """One number: measured or documented (`value`, `source`), or assumed (`assumption`, `why`)."""
-
-    value: int | None = Field(None, ge=0)
-    source: str | None = Field(None, min_length=1)
-    assumption: int | None = Field(None, ge=0)
-    why: str | None = Field(None, min_length=1)
-
-    @model_validator(mode="after")
-    def _one_of_two(self) -> Self:
-        known = (self.value is not None, self.source is not None)
-        assumed = (self.assumption is not None, self.why is not None)
-        if sorted((known, assumed)) != [(False, False), (True, True)]:
-            raise ValueError(
-                "either { value = N, source = '...' } or "
-                "{ assumption = N, why = '...' } is expected"
-            )
-        return self
-
-    @property
-    def number(self) -> int:
-        """The figure itself, measured or assumed."""
-        number = self.value if self.value is not None else self.assumption
-        assert number is not None  # _one_of_two saw to it
-        return number
-
-
-def _power_of_two(figure: Figure) -> Figure:
-    if figure.number.bit_count() != 1:
-        raise ValueError(f"{shown(figure.number)} is not a power of two")
-    return figure
-
-
-def _power_of_two_or_none(figure: Figure) -> Figure:
-    return figure if figure.number == 0 else _power_of_two(figure)
-
-
-def _within(low: int, high: int) -> AfterValidator:
-    def check(figure: Figure) -> Figure:
-        if not low <= figure.number <= high:
-            raise ValueError(f"{shown(figure.number)} is not from {low} to {high}")
-        return figure
-
-    return AfterValidator(check)
-
-
-PowerOfTwo = Annotated[Figure, AfterValidator(_power_of_two)]
-PowerOfTwoOrNone = Annotated[Figure, AfterValidator(_power_of_two_or_none)]
-Switch = Annotated[Figure, _within(0, 1)]
-Latency = Annotated[Figure, _within(0, MAX_LATENCY)]
-Short = Annotated[Figure, _within(0, 1000)]  # a latency within the core
-
-
 class Core(Document):
     """The core: width in instructions, fetch in bytes, the rest in cycles and entries. Bounds are
     those of the plugin (qemu-timing/src/base/options.cc), here and below."""
 
-    width: Annotated[Figure, _within(1, 16)]
-    lat_alu: Annotated[Figure, _within(1, 100)]
-    lat_mul: Annotated[Figure, _within(1, 1000)]
-    lat_div: Annotated[Figure, _within(1, 1000)]
+    width: Annotated[Figure, within(1, 16)]
+    lat_alu: Annotated[Figure, within(1, 100)]
+    lat_mul: Annotated[Figure, within(1, 1000)]
+    lat_div: Annotated[Figure, within(1, 1000)]
     taken_branch: Short
     mispredict: Short
-    predictor_entries: Annotated[PowerOfTwo, _within(1, 2**20)]
+    predictor_entries: Annotated[PowerOfTwo, within(1, 2**20)]
     blocking: Switch
-    fetch_bytes: Annotated[PowerOfTwoOrNone, _within(0, 64)]
+    fetch_bytes: Annotated[PowerOfTwoOrNone, within(0, 64)]
     pipeline: Switch
     micro_operations: Switch
     offset_max: Latency
@@ -96,32 +44,32 @@ class OutOfOrder(Document):
     """The instruction window of a core that has one: widths in instructions a cycle, entries,
     latencies in cycles; what each means: the plugin's table of options."""
 
-    fetch_width: Annotated[Figure, _within(1, 64)]
+    fetch_width: Annotated[Figure, within(1, 64)]
     fetch_line: Short
-    front_end: Annotated[Figure, _within(0, 100)]
-    predictor_history: Annotated[Figure, _within(0, 32)]
+    front_end: Annotated[Figure, within(0, 100)]
+    predictor_history: Annotated[Figure, within(0, 32)]
     fuse_branches: Switch
-    rob: Annotated[Figure, _within(1, 4096)]
-    scheduler: Annotated[Figure, _within(1, 4096)]
-    load_queue: Annotated[Figure, _within(1, 4096)]
-    miss_buffers: Annotated[Figure, _within(1, 4096)]
-    retire_delay: Annotated[Figure, _within(0, 100)]
-    retire_width: Annotated[Figure, _within(1, 64)]
-    squash_width: Annotated[Figure, _within(0, 64)]
-    alu_ports: Annotated[Figure, _within(1, 16)]
-    load_ports: Annotated[Figure, _within(1, 16)]
-    store_ports: Annotated[Figure, _within(1, 16)]
-    lat_issue: Annotated[Figure, _within(0, 100)]
+    rob: Annotated[Figure, within(1, 4096)]
+    scheduler: Annotated[Figure, within(1, 4096)]
+    load_queue: Annotated[Figure, within(1, 4096)]
+    miss_buffers: Annotated[Figure, within(1, 4096)]
+    retire_delay: Annotated[Figure, within(0, 100)]
+    retire_width: Annotated[Figure, within(1, 64)]
+    squash_width: Annotated[Figure, within(0, 64)]
+    alu_ports: Annotated[Figure, within(1, 16)]
+    load_ports: Annotated[Figure, within(1, 16)]
+    store_ports: Annotated[Figure, within(1, 16)]
+    lat_issue: Annotated[Figure, within(0, 100)]
     lat_forward: Short
     lat_forward_part: Short
     forward_fail: Short
     lat_drain: Short
     lat_pause: Short
-    alias_bytes: Annotated[PowerOfTwo, _within(1, 4096)]
+    alias_bytes: Annotated[PowerOfTwo, within(1, 4096)]
     unpredicted_stores: Switch
-    atomic_micro_ops: Annotated[Figure, _within(1, 64)]
+    atomic_micro_ops: Annotated[Figure, within(1, 64)]
     atomic_tail: Short
-    lat_oldest: Annotated[Figure, _within(0, 100)]
+    lat_oldest: Annotated[Figure, within(0, 100)]
 
 
 # What an out-of-order core lets pass what, and the names of each behaviour as the plugin numbers
@@ -184,18 +132,18 @@ class Memory(Document):
     """Caches: sizes in bytes, latencies in cycles, the store buffer in entries. `warm`: 1, lines
     are in the caches when the region of interest begins; left out, they are not."""
 
-    line: Annotated[PowerOfTwo, _within(16, 1024)]
-    l1_size: Annotated[Figure, _within(64, 2**26)]
-    l1_ways: Annotated[Figure, _within(1, 64)]
+    line: Annotated[PowerOfTwo, within(16, 1024)]
+    l1_size: Annotated[Figure, within(64, 2**26)]
+    l1_ways: Annotated[Figure, within(1, 64)]
     lat_l1: Short
-    l2_size: Annotated[Figure, _within(64, 2**30)]
-    l2_ways: Annotated[Figure, _within(1, 64)]
+    l2_size: Annotated[Figure, within(64, 2**30)]
+    l2_ways: Annotated[Figure, within(1, 64)]
     lat_l2: Latency
     lat_memory: Latency
     lat_dirty: Latency
     lat_upgrade: Latency
     lat_invalidate: Latency
-    store_buffer: Annotated[Figure, _within(0, 1024)]
+    store_buffer: Annotated[Figure, within(0, 1024)]
     warm: Switch | None = None
 
 
@@ -229,7 +177,8 @@ class EngineError(Document):
 
 class Machine(Document):
     """One machine. `out_of_order`: of a core that is; others are in order. `ordering` maps an ISA
-    to what such a core lets pass what, `latency` to its atomics and fences, in cycles. `era` and
+    to what such a core lets pass what, `latency` to its atomics and fences, in cycles. `sst`: the
+    memory system behind its first-level caches, for the engine that simulates one. `era` and
     `simulator` group processors in listings. `processor`: the kind on which it was measured, as
     the kernel names it, `measured_on` when; `measured`: what else was measured there."""
 
@@ -238,11 +187,12 @@ class Machine(Document):
     isas: list[str] = Field(min_length=1)
     era: Literal["contemporary", "older"] = "contemporary"
     simulator: bool = False  # its core is a simulator's own, no processor's
-    clock_mhz: Annotated[Figure, _within(1, 100_000)]
+    clock_mhz: Annotated[Figure, within(1, 100_000)]
     core: Core
     out_of_order: OutOfOrder | None = None
     ordering: dict[str, Ordering] = {}
     memory: Memory
+    sst: MemorySystem | None = None
     latency: dict[str, dict[str, Latency]]
     charges: Charges
     engine_error: EngineError | None = None
@@ -286,6 +236,18 @@ class Machine(Document):
                 f"ordering: {'one table for each of isas' if wanted else 'no table'} "
                 f"({', '.join(wanted) or 'the core is in order'}) is expected, "
                 f"not {', '.join(self.ordering) or 'none'}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _slices_of_whole_sets(self) -> Self:
+        if self.sst is None:
+            return self
+        size, ways = self.sst.slice_size.number, self.sst.slice_ways.number
+        if size % (ways * self.memory.line.number):
+            raise ValueError(
+                f"sst.slice_size: {size}: no whole number of sets of {ways} lines of "
+                f"{self.memory.line.number} bytes"
             )
         return self
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
+from results.model.cell import MAX_THREADS, Cell
 from results.paths import ROOT
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.paths import BINARIES
@@ -33,6 +33,11 @@ COMMON_FLAGS = (
 # ipa-reference assumes that only functions that name a variable change it: GCC 14 then keeps the
 # variable in a register across a lock whose code it sees, as if there were no threads.
 _GCC_FLAGS = "-no-pie -fno-tree-loop-distribute-patterns -fno-ipa-reference".split()
+
+# The most threads of a program that is compiled as it is (lockimpl/types.h: LOCK_MAX_THREADS). What
+# it has by the thread is of that size, so programs for more are others, and this is not raised:
+# stored runs and reference cycles are of these.
+USUAL_THREADS = 64
 
 
 @dataclass(frozen=True)
@@ -109,13 +114,14 @@ class Program:
     scheduled: bool = False  # with the M:N runtime: threads may share cores
     events: bool = False  # tells an engine its lock events
     host: bool = False  # for the host itself: bound threads, its counters, parking in the kernel
+    many: bool = False  # for more than USUAL_THREADS threads
 
     @classmethod
     def of(cls, cell: Cell, mechanisms: Mechanisms = Mechanisms()) -> "Program":
         """The program that runs a cell."""
         return cls(
             cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms, cell.variant,
-            cell.cores is not None,
+            cell.cores is not None, many=cell.threads > USUAL_THREADS,
         )  # fmt: skip
 
     def command(self, compiler: str, output: str) -> list[str]:
@@ -132,6 +138,7 @@ class Program:
             *(["-DLOCKCROSS_SCHEDULER=1"] if self.scheduled else []),
             *(["-DLOCKCROSS_EVENTS=1"] if self.events else []),
             *(["-DLOCKCROSS_NATIVE=1"] if self.host else []),
+            *([f"-DLOCK_MAX_THREADS={MAX_THREADS}"] if self.many else []),
             *(["-DLOCKCROSS_EXTRAS=1"] if self._has_metrics() else []),
             *(["-DLOCKCROSS_TEXT_KEYS=1"] if self._has_text_keys() or self.host else []),
             *self.mechanisms.flags(),
@@ -256,7 +263,7 @@ class Builder:
         words = (
             program.workload, program.lock, program.variant, program.fence, program.flavour,
             "scheduled" if program.scheduled else "", "events" if program.events else "",
-            "host" if program.host else "",
+            "host" if program.host else "", "many" if program.many else "",
         )  # fmt: skip
         stem = "-".join(filter(None, words))
         path = self._folder / f"{stem}-{key[:16]}"

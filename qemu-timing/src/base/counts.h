@@ -92,4 +92,12 @@ struct Counts {
     std::array<CountsBy<Mesi>, size_t(CoherenceEvent::Count)> coherence{};
 };
 
+// What a memory system that another process simulates was asked for.
+struct MemoryUse {
+    uint64_t requests = 0; // accesses that missed the L1, or had no right to write
+    uint64_t touches = 0;  // hits that it was told of, to keep its lines in use
+    uint64_t turns = 0;    // how often its clock went on
+    uint64_t late = 0;     // cycles by which requests began too late, since its clock was ahead
+};
+
 } // namespace lockcross

@@ -58,6 +58,8 @@ void check_together(const Options &o) {
         refuse("out_of_order", ": needs pipeline=0, blocking=0, fetch_bytes=0 and a store buffer");
     if (o.micro_operations && !o.pipeline && !o.out_of_order)
         refuse("micro_operations", ": needs pipeline=1 or out_of_order=1");
+    if (o.link >= 0 && o.warm)
+        refuse("warm", ": a memory simulator begins with empty caches");
     require_cache("l1_size", o.l1_size, o.l1_ways, o.line);
     require_cache("l2_size", o.l2_size, o.l2_ways, o.line);
     if (o.l2_size < o.l1_size) {
@@ -82,6 +84,8 @@ void set_option(Options &options, std::string_view argument) {
     } else if (name == "clock_mhz") {
         options.clock_mhz =
             uint32_t(parse_number(name, text, 1, UINT32_MAX, "the clock of the event log"));
+    } else if (name == "link") {
+        options.link = int(parse_number(name, text, 0, INT32_MAX, "a file descriptor"));
     } else {
         for (const OptionSpec &spec : option_specs()) {
             if (name == spec.name) {

@@ -24,7 +24,7 @@ uint32_t charge_cycles(const Options &o, Charge kind) {
 
 Core::Core(const Options &options, uint32_t id, Memory &memory, Counts &counts)
     : options_(options), id_(id), memory_(memory), counts_(counts),
-      store_buffer_(options.store_buffer),
+      store_buffer_(options.store_buffer, memory, id),
       predictor_(options.predictor_entries, options.predictor_history) {}
 
 Cycle Core::stall_sum() const {
@@ -32,9 +32,10 @@ Cycle Core::stall_sum() const {
 }
 
 void Core::load_linked(const TimedInsn &insn, uint64_t address, uint32_t size) {
-    load(insn, address, size);
+    // First, since the load may let other cores go on.
     memory_.reserve(id_, line_of(address));
     reserving_ = true;
+    load(insn, address, size);
 }
 
 void Core::cas(const TimedInsn &insn, uint64_t address, uint32_t size, bool won) {

@@ -26,16 +26,27 @@ enum class LinkState : uint32_t { Running, Done, Failed };
 enum class RequestKind : uint32_t {
     Read,
     Write, // with the right to write: stores and atomics, one for each
-    Touch, // a read that hits the L1, of which nobody waits for the end: keeps its lines in use
+    // Of these, which hit the L1, nobody waits for the end.
+    Touch,      // a read that keeps its line in use
+    TouchWrite, // the first write of a line of which the core has the only copy
 };
 
 struct LinkRequest {
     uint64_t cycle; // when the core makes it
-    uint64_t id;    // of its answer; a touch has none
+    uint64_t id;    // of its answer; touches have none
     uint64_t line;  // number of the line, from 0
     uint32_t core;
     RequestKind kind;
 };
+
+// Nobody waits for its end.
+inline bool is_touch(const LinkRequest &request) {
+    return request.kind == RequestKind::Touch || request.kind == RequestKind::TouchWrite;
+}
+
+inline bool writes(const LinkRequest &request) {
+    return request.kind == RequestKind::Write || request.kind == RequestKind::TouchWrite;
+}
 
 struct LinkAnswer {
     uint64_t id;

@@ -1,24 +1,22 @@
 #include "memory/cache_hierarchy.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace lockcross {
 
 namespace {
 constexpr uint8_t kSeveral = UINT8_MAX; // reads of several cores are in flight
-uint64_t bit_of(uint32_t core) { return uint64_t(1) << core; }
 } // namespace
 
 CacheHierarchy::CacheHierarchy(const Options &options, uint32_t lines, std::vector<Counts> &counts)
-    : options_(options), counts_(counts), lines_(lines),
+    : Memory(uint32_t(counts.size())), options_(options), counts_(counts), lines_(lines),
       l1_(counts.size(), Tags(options.l1_size, options.l1_ways, options.line)),
-      l2_(options.l2_size, options.l2_ways, options.line), reservations_(counts.size(), kNoLine) {}
+      l2_(options.l2_size, options.l2_ways, options.line) {}
 
 Mesi CacheHierarchy::state(uint32_t core, LineId id) const {
     const Line &line = lines_[id];
-    return (line.sharers & bit_of(core)) ? line.state : Mesi::I;
+    return line.sharers[core] ? line.state : Mesi::I;
 }
 
 AccessDelay CacheHierarchy::read(uint32_t core, LineId id, Cycle now) {
@@ -34,16 +32,16 @@ AccessDelay CacheHierarchy::read(uint32_t core, LineId id, Cycle now) {
     Cycle hold = hold_for_conflict(core, line, now, false);
     AccessDelay delay;
     if (line.state == Mesi::E || line.state == Mesi::M) {
-        uint32_t owner = uint32_t(std::countr_zero(line.sharers));
-        count(owner, CoherenceEvent::Downgraded, line.state)++;
+        count(line.owner, CoherenceEvent::Downgraded, line.state)++;
         line.state = Mesi::S;
         delay = {hold, options_.lat_dirty, Stall::Transfer};
     } else {
         delay = fill_from_below(line, id);
         delay.hold = hold;
     }
-    line.state = line.sharers ? Mesi::S : Mesi::E;
-    line.sharers |= bit_of(core);
+    line.state = line.sharers.any() ? Mesi::S : Mesi::E;
+    line.sharers.set(core);
+    line.owner = uint8_t(core);
     insert_in_l1(core, id);
     bool others = line.read_until > now && line.reader != core;
     line.reader = others ? kSeveral : uint8_t(core);
@@ -64,7 +62,7 @@ AccessDelay CacheHierarchy::get_exclusive(uint32_t core, LineId id, Cycle now,
         return {};
     }
     Cycle hold = hold_for_conflict(core, line, now, true);
-    bool others = (line.sharers & ~bit_of(core)) != 0;
+    bool others = line.sharers.count() > (before == Mesi::I ? 0 : 1);
     Cycle invalidation = others ? options_.lat_invalidate : 0;
     AccessDelay delay;
     if (before == Mesi::S) {
@@ -77,7 +75,9 @@ AccessDelay CacheHierarchy::get_exclusive(uint32_t core, LineId id, Cycle now,
     }
     delay.hold = hold;
     invalidate_others(core, line, id);
-    line.sharers = bit_of(core);
+    line.sharers.reset();
+    line.sharers.set(core);
+    line.owner = uint8_t(core);
     line.state = Mesi::M;
     insert_in_l1(core, id);
     line.writer = uint8_t(core);
@@ -86,10 +86,14 @@ AccessDelay CacheHierarchy::get_exclusive(uint32_t core, LineId id, Cycle now,
     return delay;
 }
 
-void CacheHierarchy::write_in_flight_until(uint32_t core, LineId id, Cycle until) {
+Completion CacheHierarchy::drain(uint32_t core, LineId id, Completion start) {
+    return start + get_exclusive(core, id, start.cycle, CoherenceEvent::Store).total();
+}
+
+void CacheHierarchy::write_in_flight_until(uint32_t core, LineId id, Completion until) {
     Line &line = lines_[id];
     // An earlier store of the core to the line may still be in flight.
-    line.write_until = line.writer == core ? std::max(line.write_until, until) : until;
+    line.write_until = line.writer == core ? std::max(line.write_until, until.cycle) : until.cycle;
     line.writer = uint8_t(core);
 }
 
@@ -119,17 +123,16 @@ void CacheHierarchy::invalidate_others(uint32_t core, Line &line, LineId id) {
     for (uint32_t other = 0; other < counts_.size(); other++) {
         if (other == core)
             continue;
-        if (line.sharers & bit_of(other))
+        if (line.sharers[other])
             drop_copy(other, line, id, CoherenceEvent::Invalidated);
-        if (reservations_[other] == id)
-            reservations_[other] = kNoLine;
     }
+    lose_reservations(core, id);
 }
 
 void CacheHierarchy::drop_copy(uint32_t core, Line &line, LineId id, CoherenceEvent why) {
     count(core, why, line.state)++;
-    line.sharers &= ~bit_of(core);
-    if (!line.sharers)
+    line.sharers.reset(core);
+    if (line.sharers.none())
         line.state = Mesi::I;
     l1_[core].remove(id);
 }
@@ -147,7 +150,7 @@ void CacheHierarchy::insert_in_l2(LineId id) {
         return;
     Line &line = lines_[victim];
     for (uint32_t core = 0; core < counts_.size(); core++) {
-        if (line.sharers & bit_of(core))
+        if (line.sharers[core])
             drop_copy(core, line, victim, CoherenceEvent::Evicted);
     }
     line.in_l2 = false;

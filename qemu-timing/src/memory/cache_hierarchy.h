@@ -6,6 +6,8 @@
 
 #include "base/counts.h"
 #include "base/options.h"
+#include "memory/completion.h"
+#include "memory/core_set.h"
 #include "memory/line_id.h"
 #include "memory/memory.h"
 #include "memory/tags.h"
@@ -24,25 +26,24 @@ class CacheHierarchy final : public Memory {
     AccessDelay read(uint32_t core, LineId line, Cycle now) override;
     AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now,
                               CoherenceEvent access) override;
-    void write_in_flight_until(uint32_t core, LineId line, Cycle until) override;
+    Completion drain(uint32_t core, LineId line, Completion start) override;
+    void write_in_flight_until(uint32_t core, LineId line, Completion until) override;
     bool is_exclusive(uint32_t core, LineId line) const override {
         return state(core, line) >= Mesi::E;
     }
     bool has_copy(uint32_t core, LineId line) const override {
         return state(core, line) != Mesi::I;
     }
-    void reserve(uint32_t core, LineId line) override { reservations_[core] = line; }
-    bool is_reserved(uint32_t core) const override { return reservations_[core] != kNoLine; }
-    void clear_reservation(uint32_t core) override { reservations_[core] = kNoLine; }
 
     Mesi state(uint32_t core, LineId line) const;
 
   private:
     // A line's directory entry, and its accesses in flight.
     struct Line {
-        uint64_t sharers = 0;             // bit per core
+        CoreSet sharers;
         Mesi state = Mesi::I;             // of all sharers
         bool in_l2 = false, used = false; // used: since the begin of the region
+        uint8_t owner = 0;                // where it is E or M: the only sharer
         uint8_t writer = 0, reader = 0;   // of the accesses in flight
         Stall fill_cause = Stall::Hit;
         Cycle write_until = 0, read_until = 0;
@@ -64,7 +65,6 @@ class CacheHierarchy final : public Memory {
     std::vector<Line> lines_;
     std::vector<Tags> l1_;
     Tags l2_;
-    std::vector<LineId> reservations_; // of each core
 };
 
 } // namespace lockcross

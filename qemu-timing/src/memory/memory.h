@@ -4,6 +4,10 @@
 // which the program makes them (region/turn_order.h). Coherence state changes at once, since QEMU
 // has already performed the access; the time that the access takes is returned.
 //
+// A memory may have a clock of its own, which it lets pass to find out how long an access takes.
+// Then an access that the core waits for puts its thread to sleep, and those of other cores run; a
+// store that drains while the core goes on is done at a Completion that may not be known yet.
+//
 // The hold rule, which every implementation keeps: while an access is in flight, a conflicting
 // access of another core to the line (one of the two a write) waits for its end before its own
 // latency begins. So a reader never hits a copy that a buffered store of another core has made
@@ -11,9 +15,14 @@
 #pragma once
 
 #include "base/counts.h"
+#include "memory/completion.h"
 #include "memory/line_id.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
 
 namespace lockcross {
 
@@ -29,6 +38,7 @@ struct AccessDelay {
 
 class Memory {
   public:
+    explicit Memory(uint32_t cores) : reservations_(cores, kNoLine) {}
     virtual ~Memory() = default;
 
     virtual AccessDelay read(uint32_t core, LineId line, Cycle now) = 0;
@@ -37,18 +47,65 @@ class Memory {
     // Atomic.
     virtual AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now,
                                       CoherenceEvent access) = 0;
+    // The same for a store that drains while its core goes on. Returns when the core has the line.
+    virtual Completion drain(uint32_t core, LineId line, Completion start) = 0;
 
     // The write for which the core got the line is in flight until then.
-    virtual void write_in_flight_until(uint32_t core, LineId line, Cycle until) = 0;
+    virtual void write_in_flight_until(uint32_t core, LineId line, Completion until) = 0;
 
     // Whether the core has the right to write the line; whether it has a copy at all.
     virtual bool is_exclusive(uint32_t core, LineId line) const = 0;
     virtual bool has_copy(uint32_t core, LineId line) const = 0;
 
+    // The cycle in which it is done. If that is not known, the core's thread sleeps until it is.
+    Cycle when(uint32_t core, const Completion &completion) {
+        return completion.known() ? completion.cycle : wait(core, completion);
+    }
+    // Whether it is done at `now`, a cycle that the core has reached.
+    bool is_done(const Completion &completion, Cycle now) {
+        return completion.cycle <= now && (completion.known() || answered_by(completion, now));
+    }
+
+    // When both are done.
+    Completion later(const Completion &one, const Completion &other) {
+        if (!one.known() && !other.known() && one.ticket != other.ticket)
+            return join(one, other);
+        Completion both = one.known() ? other : one;
+        both.cycle = std::max(one.cycle, other.cycle);
+        both.after = std::max(one.after, other.after);
+        return both;
+    }
+
+    // Memory with a clock of its own lets it pass up to that cycle, or until a core that sleeps can
+    // go on.
+    virtual void advance(Cycle) {}
+    // No core may make an access later than this before memory has advanced to it.
+    virtual Cycle horizon() const { return std::numeric_limits<Cycle>::max(); }
+
+    // The region of interest has ended.
+    virtual void finish() {}
+    virtual std::optional<MemoryUse> use() const { return {}; }
+
     // The reservation of a load-linked, which is lost when another core gets the line exclusively.
-    virtual void reserve(uint32_t core, LineId line) = 0;
-    virtual bool is_reserved(uint32_t core) const = 0;
-    virtual void clear_reservation(uint32_t core) = 0;
+    void reserve(uint32_t core, LineId line) { reservations_[core] = line; }
+    bool is_reserved(uint32_t core) const { return reservations_[core] != kNoLine; }
+    void clear_reservation(uint32_t core) { reservations_[core] = kNoLine; }
+
+  protected:
+    // For completions that are not known.
+    virtual Cycle wait(uint32_t, const Completion &completion) { return completion.cycle; }
+    virtual Completion join(const Completion &one, const Completion &) { return one; }
+    virtual bool answered_by(const Completion &, Cycle) { return true; }
+
+    void lose_reservations(uint32_t winner, LineId line) {
+        for (uint32_t core = 0; core < reservations_.size(); core++) {
+            if (core != winner && reservations_[core] == line)
+                reservations_[core] = kNoLine;
+        }
+    }
+
+  private:
+    std::vector<LineId> reservations_; // of each core
 };
 
 } // namespace lockcross

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 namespace lockcross {
@@ -67,14 +68,20 @@ std::string to_json(const Report &report, const Options &options,
         cores.push_back(core_json(core, report.starts[core], report.cycles[core], counts[core]));
     for (const PhaseMark &mark : report.phases)
         phases.push_back(phase_json(mark));
-    const Json document = {{"engine", "qemu-timing"},
-                           {"version", kVersion},
-                           {"isa", report.isa},
-                           {"complete", report.complete},
-                           {"options", options_json(options)},
-                           {"handovers", report.handovers},
-                           {"cores", std::move(cores)},
-                           {"phases", std::move(phases)}};
+    Json document = {{"engine", "qemu-timing"},
+                     {"version", kVersion},
+                     {"isa", report.isa},
+                     {"complete", report.complete},
+                     {"options", options_json(options)},
+                     {"handovers", report.handovers},
+                     {"cores", std::move(cores)},
+                     {"phases", std::move(phases)}};
+    if (const std::optional<MemoryUse> &use = report.memory_system) {
+        document["memory_system"] = {{"requests", use->requests},
+                                     {"touches", use->touches},
+                                     {"turns", use->turns},
+                                     {"late", use->late}};
+    }
     return document.dump() + "\n";
 }
 

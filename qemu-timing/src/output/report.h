@@ -5,6 +5,7 @@
 #include "base/options.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Report {
     std::vector<Cycle> starts; // of each core: the cycle at which it begins its work
     std::vector<Cycle> cycles; // of each core, from its start
     std::vector<PhaseMark> phases;
+    std::optional<MemoryUse> memory_system; // of a memory that another process simulates
 };
 
 // counts: of each core.

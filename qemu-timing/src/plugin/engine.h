@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "core/block.h"
 #include "isa/decoder.h"
+#include "memory/core_set.h"
 #include "output/event_log.h"
 #include "plugin/api_version.h"
 #include "region/region.h"
@@ -32,7 +33,7 @@ struct Engine {
     std::condition_variable changed;
     std::vector<std::unique_ptr<Block>> blocks;
     int64_t host_offset = 0; // host address minus guest address
-    uint64_t begun = 0;      // threads that came to BEGIN, as bits
+    CoreSet begun;           // threads that came to BEGIN
     uint32_t meeting = 0;    // threads that wait in MEET or BEGIN
     uint64_t meetings = 0;   // how often all have come
     std::unique_ptr<Region> region;

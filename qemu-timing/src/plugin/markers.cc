@@ -2,6 +2,7 @@
 
 #include "base/counts.h"
 #include "base/options.h"
+#include "memory/core_set.h"
 #include "output/event_log.h"
 #include "output/failure.h"
 #include "output/file.h"
@@ -21,7 +22,6 @@ namespace {
 
 constexpr int64_t kMarker = 0x4c58; // number of the system call
 enum MarkerOp : uint64_t { kMeet = 1, kBegin = 2, kPhase = 3, kEnd = 4, kTimer = 5, kEvent = 6 };
-constexpr uint32_t kMaxCores = 64;
 
 // Waits until `threads` threads are here. The last one to come runs `last`.
 template <typename Last>
@@ -43,9 +43,9 @@ void begin(unsigned vcpu, uint64_t thread, uint64_t threads, uint64_t image_begi
     std::unique_lock lock(engine.mutex);
     if (engine.region)
         fail(Exit::Failure, "the program began a second region of interest");
-    if (engine.begun >> thread & 1)
+    if (engine.begun[thread])
         fail(Exit::Failure, "two threads began the region of interest under one number");
-    engine.begun |= uint64_t(1) << thread;
+    engine.begun.set(thread);
     meet(lock, uint32_t(threads), [&] {
         uint64_t host = image_begin + uint64_t(engine.host_offset);
         Image image{image_begin, image_end, reinterpret_cast<uint8_t *>(host)};

@@ -1,10 +1,15 @@
 #include "region/region.h"
 
 #include "core/core.h"
+#include "link/link_client.h"
+#include "memory/cache_hierarchy.h"
 #include "output/failure.h"
 #include "output/file.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <utility>
 
 namespace lockcross {
@@ -19,6 +24,14 @@ uint64_t mix(uint64_t seed, uint64_t core) {
     return z ^ (z >> 31);
 }
 
+std::unique_ptr<Memory> make_memory(const Options &options, uint32_t lines,
+                                    std::vector<Counts> &counts, Sleepers &sleepers) {
+    if (options.link < 0)
+        return std::make_unique<CacheHierarchy>(options, lines, counts);
+    auto client = std::make_unique<LinkClient>(options.link, uint32_t(counts.size()), options);
+    return std::make_unique<LinkedMemory>(options, lines, counts, std::move(client), sleepers);
+}
+
 uint32_t line_count(const Image &image, uint32_t line) {
     return uint32_t((image.size() + line - 1) / line);
 }
@@ -27,10 +40,11 @@ uint32_t line_count(const Image &image, uint32_t line) {
 
 Region::Region(const Options &options, Image image, uint32_t cores, std::string isa)
     : options(options), image(image), shadow(copy_of(image)), counts_(cores),
-      memory_(options, line_count(image, options.line), counts_), order_(cores), cycles_(cores) {
+      memory_(make_memory(options, line_count(image, options.line), counts_, *this)), order_(cores),
+      cycles_(cores) {
     report_.isa = std::move(isa);
     for (uint32_t core = 0; core < cores; core++)
-        vcpus_.push_back(std::make_unique<Vcpu>(*this, core, options, memory_, counts_[core]));
+        vcpus_.push_back(std::make_unique<Vcpu>(*this, core, options, *memory_, counts_[core]));
 }
 
 uint64_t Region::instructions() const {
@@ -47,24 +61,42 @@ void Region::start() {
         report_.starts.push_back(start);
         order_.wait_at(core, start);
     }
-    pass_turn();
+    vcpus_[next_turn()]->wake();
 }
 
-void Region::pass_turn() {
-    uint32_t next = *order_.first();
-    vcpus_[next]->turn_limit = order_.limit(next);
+uint32_t Region::next_turn() {
+    std::optional<uint32_t> next = order_.first();
+    while (order_.any_waiting()) {
+        Cycle until = next ? order_.next_access(*next) : std::numeric_limits<Cycle>::max();
+        if (until <= memory_->horizon())
+            break;
+        memory_->advance(until);
+        next = order_.first();
+    }
+    int64_t limit = order_.limit(*next);
+    if (order_.any_waiting())
+        limit = std::min(limit, int64_t(memory_->horizon()));
+    vcpus_[*next]->turn_limit = limit;
+    return *next;
+}
+
+void Region::pass_turn(uint32_t core) {
+    uint32_t next = next_turn();
+    if (next == core)
+        return;
+    report_.handovers++;
     vcpus_[next]->wake();
+    vcpus_[core]->sleep();
 }
 
 void Region::hand_over(uint32_t core, Cycle cycle) {
     order_.wait_at(core, cycle);
-    if (order_.first() == core) {
-        vcpus_[core]->turn_limit = order_.limit(core);
-        return;
-    }
-    report_.handovers++;
-    pass_turn();
-    vcpus_[core]->sleep();
+    pass_turn(core);
+}
+
+void Region::sleep_until_answered(uint32_t core) {
+    order_.wait_for_memory(core);
+    pass_turn(core);
 }
 
 bool Region::finish(uint32_t core) {
@@ -72,10 +104,11 @@ bool Region::finish(uint32_t core) {
     vcpus_[core]->core->end_block();
     cycles_[core] = vcpus_[core]->core->cycles();
     order_.leave(core);
-    if (order_.first()) {
-        pass_turn();
+    if (!order_.all_left()) {
+        vcpus_[next_turn()]->wake();
         return false;
     }
+    memory_->finish();
     write_report(true);
     return true;
 }
@@ -98,6 +131,7 @@ void Region::poke(uint64_t address, const void *bytes, size_t size) {
 void Region::write_report(bool complete) {
     report_.complete = complete;
     report_.cycles = cycles_;
+    report_.memory_system = memory_->use();
     for (uint32_t core = 0; core < cores(); core++) {
         Cycle stalls = vcpus_[core]->core->stall_sum();
         // The cycles of a block that has not ended do not count.

@@ -8,7 +8,8 @@
 
 #include "base/counts.h"
 #include "base/options.h"
-#include "memory/cache_hierarchy.h"
+#include "memory/linked_memory.h"
+#include "memory/memory.h"
 #include "output/report.h"
 #include "region/image.h"
 #include "region/turn_order.h"
@@ -22,7 +23,7 @@
 
 namespace lockcross {
 
-class Region {
+class Region final : public Sleepers {
   public:
     Region(const Options &options, Image image, uint32_t cores, std::string isa);
 
@@ -38,6 +39,8 @@ class Region {
     Cycle now(uint32_t core);
     // The core's next access is at that cycle; returns when it is its turn.
     void hand_over(uint32_t core, Cycle cycle);
+    void sleep_until_answered(uint32_t core) override;
+    void go_on_at(uint32_t core, Cycle cycle) override { order_.go_on_at(core, cycle); }
     // Writes to the guest's memory, in no time. The address counts from the start of the image.
     void poke(uint64_t address, const void *bytes, size_t size);
     // Writes the report to options.out. Ends the process when it cannot, and when the stalls of a
@@ -49,10 +52,13 @@ class Region {
     std::vector<uint8_t> shadow; // the image as of the last access: shows what an atomic changed
 
   private:
-    void pass_turn();
+    // The core whose turn it is, with its limit set. Memory's own time passes until then.
+    uint32_t next_turn();
+    // The same, and it goes on; this core's thread sleeps if it is another one.
+    void pass_turn(uint32_t core);
 
     std::vector<Counts> counts_;
-    CacheHierarchy memory_;
+    std::unique_ptr<Memory> memory_;
     TurnOrder order_;
     std::vector<std::unique_ptr<Vcpu>> vcpus_;
     std::vector<Cycle> cycles_; // of each core

@@ -1,4 +1,5 @@
-// Whose turn it is: the core with the smallest (cycle of its next access, core number).
+// Whose turn it is: the core with the smallest (cycle of its next access, core number). A core that
+// waits for memory has no turn until memory says when it goes on.
 #pragma once
 
 #include "base/counts.h"
@@ -17,12 +18,25 @@ class TurnOrder {
 
     // The core's next access is at that cycle.
     void wait_at(uint32_t core, Cycle cycle) { next_access_[core] = cycle; }
+    void wait_for_memory(uint32_t core) {
+        next_access_[core] = kWaits;
+        waiting_++;
+    }
+    void go_on_at(uint32_t core, Cycle cycle) {
+        next_access_[core] = cycle;
+        waiting_--;
+    }
     void leave(uint32_t core) { next_access_[core] = kGone; }
+
+    Cycle next_access(uint32_t core) const { return next_access_[core]; }
+    bool all_left() const { return !any_waiting() && !first(); }
+    // Whether any core waits for memory.
+    bool any_waiting() const { return waiting_ > 0; }
 
     std::optional<uint32_t> first() const {
         std::optional<uint32_t> best;
         for (uint32_t core = 0; core < next_access_.size(); core++) {
-            if (next_access_[core] == kGone)
+            if (next_access_[core] >= kWaits)
                 continue;
             if (!best || next_access_[core] < next_access_[*best])
                 best = core;
@@ -35,7 +49,7 @@ class TurnOrder {
     int64_t limit(uint32_t core) const {
         int64_t limit = std::numeric_limits<int64_t>::max();
         for (uint32_t other = 0; other < next_access_.size(); other++) {
-            if (other == core || next_access_[other] == kGone)
+            if (other == core || next_access_[other] >= kWaits)
                 continue;
             int64_t last = int64_t(next_access_[other]) - (other < core ? 1 : 0);
             if (last < limit)
@@ -46,7 +60,9 @@ class TurnOrder {
 
   private:
     static constexpr Cycle kGone = std::numeric_limits<Cycle>::max();
+    static constexpr Cycle kWaits = kGone - 1;
     std::vector<Cycle> next_access_; // of each core
+    uint32_t waiting_ = 0;           // cores that wait for memory
 };
 
 } // namespace lockcross

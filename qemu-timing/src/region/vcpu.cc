@@ -103,8 +103,9 @@ void Vcpu::after_access(const TimedInsn &insn, uint64_t address, uint32_t size, 
         core->load(insn, address, size);
         return;
     }
-    core->store(insn, address, size);
+    // First, since the store may let other cores go on.
     std::memcpy(&region_.shadow[address], region_.image.host + address, size);
+    core->store(insn, address, size);
 }
 
 void Vcpu::resolve_pending() {

@@ -1,40 +1,16 @@
+#include "../memory/flat_memory.h"
 #include "base/counts.h"
 #include "base/options.h"
 #include "core/block.h"
 #include "core/core.h"
 #include "core_models/make_core.h"
 #include "isa/insn.h"
-#include "memory/line_id.h"
-#include "memory/memory.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <doctest/doctest.h>
 
 using namespace lockcross;
-
-namespace {
-
-// Memory without caches: every access takes the same time.
-class FlatMemory final : public Memory {
-  public:
-    static constexpr Cycle kLatency = 77;
-    AccessDelay read(uint32_t, LineId, Cycle) override { return {0, kLatency, Stall::Memory}; }
-    AccessDelay get_exclusive(uint32_t, LineId, Cycle, CoherenceEvent) override {
-        return {0, kLatency, Stall::Memory};
-    }
-    void write_in_flight_until(uint32_t, LineId, Cycle) override {}
-    bool is_exclusive(uint32_t, LineId) const override { return false; }
-    bool has_copy(uint32_t, LineId) const override { return false; }
-    void reserve(uint32_t, LineId line) override { reserved_ = line; }
-    bool is_reserved(uint32_t) const override { return reserved_ != kNoLine; }
-    void clear_reservation(uint32_t) override { reserved_ = kNoLine; }
-
-  private:
-    LineId reserved_ = kNoLine;
-};
-
-} // namespace
 
 TEST_CASE("core models: every one runs on any memory system") {
     for (uint32_t Options::*model :

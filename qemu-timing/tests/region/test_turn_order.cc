@@ -34,3 +34,19 @@ TEST_CASE("turn order: the limit keeps (cycle, core) in order") {
     order.leave(2);
     CHECK(order.limit(1) == std::numeric_limits<int64_t>::max());
 }
+
+TEST_CASE("turn order: a core that waits for memory has no turn") {
+    TurnOrder order(2);
+    order.wait_at(0, 5);
+    order.wait_at(1, 7);
+    order.wait_for_memory(0);
+    CHECK(order.any_waiting());
+    CHECK(order.first() == 1);
+    order.leave(1);
+    CHECK_FALSE(order.first());
+    CHECK_FALSE(order.all_left());
+    order.go_on_at(0, 9);
+    CHECK(order.first() == 0);
+    order.leave(0);
+    CHECK(order.all_left());
+}

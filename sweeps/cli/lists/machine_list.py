@@ -29,9 +29,10 @@ def overview(machines: Iterable[Machine]) -> Iterator[Table | str]:
 
 
 def core(machine: Machine) -> str:
-    """The kind of core and its width."""
+    """The kind of core and its width, and what connects how many of them, where that is said."""
     kind = "in order" if machine.out_of_order is None else "out of order"
-    return f"{kind} {machine.core.width.number}-wide"
+    found = f"{kind} {machine.core.width.number}-wide"
+    return found if machine.sst is None else f"{found}, {machine.sst.topology}: {machine.sst.nodes}"
 
 
 def cycles(machine: Machine, operations: dict[str, str]) -> str:
@@ -49,6 +50,9 @@ def details(machine: Machine) -> Iterator[Table | str]:
         figures |= {k: v for k, v in machine.figures(isa).items() if k not in own}
         figures |= {f"{isa} {k}": v for k, v in own.items()}
     table = Table("figure", "value", "source", box=None)
+    if machine.sst is not None:
+        figures |= {f"sst.{k}": v for k, v in machine.sst.figures().items()}
+        table.add_row("sst.topology", machine.sst.topology, f"for {machine.sst.nodes} cores")
     for key, figure in figures.items():
         assumed = Text.assemble(("assumed:", "italic"), f" {figure.why}")
         table.add_row(key, str(figure.number), figure.source or assumed)

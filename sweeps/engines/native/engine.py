@@ -91,6 +91,10 @@ class NativeEngine:
         job = asdict(sample.Job(commands, str(_LOCK)))
         return [sys.executable, "-I", str(Path(sample.__file__)), json.dumps(job)]
 
+    def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
+        """None: the command says everything."""
+        return {}
+
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What the repeats said, or that the machine is too noisy."""
         return native_output.read(cell, end, folder)

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
-from results.model.cell import MAX_THREADS, Cell
+from results.model.cell import Cell
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.find import find_qemu
@@ -20,6 +20,7 @@ from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
 
 REPORT = "engine.json"  # the plugin's report, in the run's own folder
 EVENTS = "events.bin"  # its log of lock events, there too
+MAX_CORES = 128  # qemu-timing: kMaxCores
 _LABEL, _WITH_EVENTS = "qemu", "qemu/events"
 
 
@@ -39,7 +40,7 @@ class QemuEngine:
         """The plugin's version and a digest of its sources. Not QEMU's: every QEMU gives the same
         cycles (docs/machines-tried.md)."""
         find_qemu(isa)
-        return _plugin_version()
+        return plugin_version()
 
     def provenance(self, isa: str) -> str:
         """The version, and QEMU's."""
@@ -48,7 +49,7 @@ class QemuEngine:
     def capabilities(self) -> Capabilities:
         """Every ISA, at most a simulated core a thread; latencies, and the log of lock events."""
         return Capabilities(
-            tuple(ISAS), MAX_THREADS, shared_cores=True, events=_WITH_EVENTS, event_log=EVENTS
+            tuple(ISAS), MAX_CORES, shared_cores=True, events=_WITH_EVENTS, event_log=EVENTS
         )
 
     def refuses(self, cell: Cell) -> str:
@@ -57,33 +58,23 @@ class QemuEngine:
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The plugin's options (interfaces, 6): the machine's figures under the cell's own."""
-        options: dict[str, int | str] = dict(own_options(cell.machine, cell.isa))
-        if cell.cas is not None:
-            options |= dict.fromkeys(ATOMICS, cell.cas)
-        if cell.fence_latency is not None:
-            options[ISAS[cell.isa].full_fence] = cell.fence_latency
-        if cell.cancel is not None:
-            options["charge_stop"] = cell.cancel
-        return options | {"seed": cell.seed}
+        return plugin_options(cell)
 
     def program(self, cell: Cell) -> Program:
         """The program as it is: the plugin adds every latency itself."""
         return replace(Program.of(cell), events=self._events)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
-        """The QEMU command. The guest's argv[0] is fixed, so that no path reaches it."""
+        """The QEMU command."""
         options = self.options(cell) | {"max_instructions": limits.instructions}
-        # QEMU ends an option at a comma, and takes a doubled one as a comma of the path.
-        plugin = str(ENGINE_PLUGIN).replace(",", ",,")
         if self._events:
             clock = load_machine(cell.machine).clock_mhz.number
             options |= {"events": EVENTS, "clock_mhz": clock}
-        settings = ",".join(f"{name}={value}" for name, value in sorted(options.items()))
-        plugin += f",out={REPORT},{settings}"
-        return [
-            find_qemu(cell.isa).path, "-0", "lockcross", "-plugin", plugin, str(binary),
-            *arguments(cell), "marker=syscall",
-        ]  # fmt: skip
+        return guest_command(cell, binary, options)
+
+    def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
+        """None: the command says everything."""
+        return {}
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from its exit, the guest's line and the plugin's report."""
@@ -108,7 +99,7 @@ class QemuEngine:
             except LockcrossError as error:
                 checks.append(Check(f"qemu-{isa}", False, error.message))
         try:
-            checks.append(Check("engine plugin", True, _plugin_version()))
+            checks.append(Check("engine plugin", True, plugin_version()))
         except LockcrossError as error:
             checks.append(Check("engine plugin", False, error.message))
         return checks
@@ -121,6 +112,30 @@ def make(label: str) -> QemuEngine:
     return QemuEngine(events=label == _WITH_EVENTS)
 
 
+def plugin_options(cell: Cell) -> dict[str, int | str]:
+    """The plugin's options for a cell: the machine's figures under the cell's own."""
+    options: dict[str, int | str] = dict(own_options(cell.machine, cell.isa))
+    if cell.cas is not None:
+        options |= dict.fromkeys(ATOMICS, cell.cas)
+    if cell.fence_latency is not None:
+        options[ISAS[cell.isa].full_fence] = cell.fence_latency
+    if cell.cancel is not None:
+        options["charge_stop"] = cell.cancel
+    return options | {"seed": cell.seed}
+
+
+def guest_command(cell: Cell, binary: Path, options: Mapping[str, int | str]) -> list[str]:
+    """The command of QEMU with the plugin, whose report goes to REPORT. The guest's argv[0] is
+    fixed, so that no path reaches it."""
+    # QEMU ends an option at a comma, and takes a doubled one as a comma of the path.
+    plugin = str(ENGINE_PLUGIN).replace(",", ",,")
+    settings = ",".join(f"{name}={value}" for name, value in sorted(options.items()))
+    return [
+        find_qemu(cell.isa).path, "-0", "lockcross", "-plugin", f"{plugin},out={REPORT},{settings}",
+        str(binary), *arguments(cell), "marker=syscall",
+    ]  # fmt: skip
+
+
 @cache
 def own_options(machine: str, isa: str) -> Mapping[str, int]:
     """A machine's figures as options of the plugin."""
@@ -130,9 +145,10 @@ def own_options(machine: str, isa: str) -> Mapping[str, int]:
 
 
 @cache
-def _plugin_version() -> str:
+def plugin_version() -> str:
     """The plugin's version and a digest of its sources, which stands for the model itself: results
-    stored for one model must never answer for another."""
+    stored for one model must never answer for another. Raises LockcrossError when it is not
+    built."""
     if not ENGINE_PLUGIN.exists():
         raise LockcrossError("the engine plugin is not built; ./lockcross builds it", 1)
     sources = sorted(p for p in ENGINE_SOURCES.rglob("*") if p.suffix in (".cc", ".h"))

@@ -23,19 +23,19 @@ PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
 def read(cell: Cell, limits: Limits, end: ProcessResult, report: Path) -> RunOutcome:
     """What a run said. Whatever went wrong becomes the outcome's cause."""
     try:
-        _check_end(limits, end)
+        check_end(limits, end)
         guest = check_guest(cell, end.stdout, end.code)
-        engine = _check_engine(cell, report)
+        engine = check_engine(cell, report)
         found = metrics(guest.pairs, engine) | own_metrics(guest)
         check_metrics(found)
     except BadRunError as bad:
         return RunOutcome(str(bad))
     resolved: dict[str, int | str] = {**engine.options, **stand_ins(cell)}
-    return RunOutcome("", found, resolved, [_counts(mark) for mark in engine.phases])
+    return RunOutcome("", found, resolved, phase_counts(engine))
 
 
-def _check_end(limits: Limits, end: ProcessResult) -> None:
-    """Failures that show in how the process ended."""
+def check_end(limits: Limits, end: ProcessResult) -> None:
+    """Raises BadRunError for failures that show in how QEMU's process ended."""
     if end.exceeded:
         raise BadRunError(end.exceeded)
     if end.code < 0:
@@ -55,7 +55,8 @@ def _check_end(limits: Limits, end: ProcessResult) -> None:
         raise BadRunError(f"QEMU failed: {last}")
 
 
-def _check_engine(cell: Cell, path: Path) -> EngineReport:
+def check_engine(cell: Cell, path: Path) -> EngineReport:
+    """The plugin's report of a complete run of this cell. Raises BadRunError for any other."""
     try:
         text = head(path, MAX_OUTPUT)
     except OSError:
@@ -120,6 +121,11 @@ def _phase_times(engine: EngineReport) -> Metrics:
         f"phase_{phase}_cycles": (end - begins[phase], "cycles")
         for phase, end in zip(order, ends, strict=True)
     }
+
+
+def phase_counts(engine: EngineReport) -> list[PhaseCounts]:
+    """What each core had done at each phase."""
+    return [_counts(mark) for mark in engine.phases]
 
 
 def _counts(mark: PhaseMark) -> PhaseCounts:

@@ -46,8 +46,19 @@ class PhaseMark(Work):
     cycle: Count
 
 
+class LinkCounts(Document):
+    """What the plugin and a simulator of the memory system told each other. Touches: hits that it
+    was told of; late: requests that were earlier than its clock."""
+
+    requests: Count
+    touches: Count
+    turns: Count
+    late: Count
+
+
 class EngineReport(Document):
-    """The plugin's document (interfaces, 6)."""
+    """The plugin's document (interfaces, 6). `memory_system`: of one that another process
+    simulates."""
 
     engine: str
     version: str
@@ -57,3 +68,4 @@ class EngineReport(Document):
     handovers: Count
     cores: list[CoreReport]
     phases: list[PhaseMark]
+    memory_system: LinkCounts | None = None

@@ -35,7 +35,7 @@ bool orders_stores(Fence kind) {
 
 OutOfOrderCore::OutOfOrderCore(const Options &options, uint32_t id, Memory &memory, Counts &counts)
     : MicroOpCore(options, id, memory, counts), window_(options),
-      stores_(options.store_buffer, StoreOrder(options.store_order)) {}
+      stores_(options.store_buffer, StoreOrder(options.store_order), memory, id) {}
 
 void OutOfOrderCore::start_at(Cycle cycle) {
     start_ = clock_ = cycle;
@@ -166,23 +166,24 @@ void OutOfOrderCore::load(const TimedInsn &insn, uint64_t address, uint32_t size
     if (options_.alias_bytes > 1)
         wait_for_aliases(address, size);
     Cycle start = window_.issue(Port::Load, access_at_) + options_.lat_issue;
-    if (start < written_.drained && written_.overlaps(address, size)) {
-        note_wait(Stall::Atomic, written_.drained - start);
-        start = written_.drained;
+    if (start < written_.drained.cycle && written_.overlaps(address, size)) {
+        note_wait(Stall::Atomic, written_.drained.cycle - start);
+        start = written_.drained.cycle;
     }
     const StoreQueue::Store *older = stores_.find(address, size, start);
     // Another core wrote the line later: then the store must have drained by now.
     bool overwritten = older && !memory_.has_copy(id_, first);
     Cycle data;
     if (!older || overwritten) {
-        start = overwritten ? older->drained : start;
+        if (overwritten)
+            start = std::max(start, memory_.when(id_, older->drained));
         data = read(first, last, start);
     } else if (older->covers(address, size)) {
         bool exact = older->address == address && older->size == size;
         data = std::max(start, older->data) +
                (exact ? options_.lat_forward : options_.lat_forward_part);
     } else {
-        Cycle from = std::max(start, older->drained) + options_.forward_fail;
+        Cycle from = std::max(start, memory_.when(id_, older->drained)) + options_.forward_fail;
         note_wait(Stall::Forward, from - start);
         data = read(first, last, from);
     }
@@ -214,11 +215,12 @@ void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uin
     LineId first = line_of(address), last = line_of(address + size - 1);
     for (LineId line = first; line <= last; line++) {
         bool owned = memory_.is_exclusive(id_, line);
-        Cycle start = stores_.drain_start(window_.oldest(), owned, insn.release);
-        AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Store);
-        Cycle latency = delay.total() + options_.lat_drain;
-        const auto *older = stores_.find(uint64_t(line) * options_.line, options_.line, start);
-        Cycle drained = stores_.push({address, size, data, 0, insn.release}, start, latency, older);
+        Completion start = stores_.drain_start(window_.oldest(), owned, insn.release);
+        Completion written = memory_.drain(id_, line, start) + options_.lat_drain;
+        const auto *older =
+            stores_.find(uint64_t(line) * options_.line, options_.line, start.cycle);
+        Completion drained =
+            stores_.push({address, size, data, 0, insn.release}, start, written, older);
         memory_.write_in_flight_until(id_, line, drained);
     }
 }
@@ -228,8 +230,9 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
     before_access(insn);
     Cycle start = window_.issue(Port::Load, access_at_) + options_.lat_issue;
     if (const StoreQueue::Store *older = stores_.find(address, size, start)) {
-        note_wait(Stall::Drain, older->drained - start);
-        start = older->drained;
+        Cycle drained = std::max(start, memory_.when(id_, older->drained));
+        note_wait(Stall::Drain, drained - start);
+        start = drained;
     }
     LineId line = line_of(address);
     AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Atomic);
@@ -248,7 +251,7 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
         return;
     }
     written_ = {address, size, done, done + options_.atomic_tail, false};
-    stores_.order_after(written_.drained);
+    stores_.order_after(written_.drained.cycle);
     if (options_.atomic_loads == kWait)
         loads_after_ = std::max(loads_after_, done);
     accessing_ = false;

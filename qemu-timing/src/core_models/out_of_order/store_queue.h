@@ -2,6 +2,8 @@
 #pragma once
 
 #include "base/counts.h"
+#include "memory/completion.h"
+#include "memory/memory.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -18,14 +20,16 @@ enum class StoreOrder : uint32_t { Any, InOrder, OneByOne };
 
 class StoreQueue {
   public:
-    StoreQueue(size_t entries, StoreOrder order) : order_(order), drained_(entries) {}
+    // memory: says when a store has drained; core: whose queue it is.
+    StoreQueue(size_t entries, StoreOrder order, Memory &memory, uint32_t core)
+        : order_(order), memory_(memory), core_(core), drained_(entries) {}
 
     struct Store {
         uint64_t address;
         uint32_t size;
-        Cycle data;    // when its value is there
-        Cycle drained; // when the cache holds it
-        bool release;  // it drains after all before it; a later acquire load must not pass it
+        Cycle data;         // when its value is there
+        Completion drained; // when the cache holds it
+        bool release;       // it drains after all before it; a later acquire load must not pass it
 
         bool overlaps(uint64_t other, uint32_t bytes) const {
             return address < other + bytes && other < address + size;
@@ -36,29 +40,29 @@ class StoreQueue {
     };
 
     // When the next store has an entry.
-    Cycle free_at() const { return drained_[number_ % drained_.size()]; }
+    Cycle free_at() { return known(drained_[number_ % drained_.size()]); }
 
     // When the next store, which retires at `retired`, accesses the cache. owned: its line belongs
     // to the core already.
-    Cycle drain_start(Cycle retired, bool owned, bool release) const {
+    Completion drain_start(Cycle retired, bool owned, bool release) {
         Cycle earliest = std::max(retired + 1, ordered_);
         if (release || order_ == StoreOrder::OneByOne)
-            return std::max(earliest, last_drained_);
+            return memory_.later(earliest, last_drained_);
         if (order_ == StoreOrder::InOrder)
-            return std::max(earliest, owned ? last_start_ + 1 : last_drained_);
+            return memory_.later(earliest, owned ? last_start_ + 1 : last_drained_);
         return earliest;
     }
 
-    // Adds a store that accesses the cache at `start` and takes so long. older: one to its line
-    // that has not drained, or null. Returns when it has drained.
-    Cycle push(Store store, Cycle start, Cycle latency, const Store *older) {
-        store.drained = start + latency;
+    // Adds a store that accesses the cache at `start` and has its value there at `written`. older:
+    // one to its line that has not drained, or null. Returns when it has drained.
+    Completion push(Store store, Completion start, Completion written, const Store *older) {
+        store.drained = written;
         if (order_ == StoreOrder::InOrder)
-            store.drained = std::max(store.drained, last_drained_);
+            store.drained = memory_.later(store.drained, last_drained_);
         else if (older)
-            store.drained = std::max(store.drained, older->drained);
+            store.drained = memory_.later(store.drained, older->drained);
         last_start_ = start;
-        last_drained_ = std::max(last_drained_, store.drained);
+        last_drained_ = memory_.later(last_drained_, store.drained);
         drained_[number_++ % drained_.size()] = store.drained;
         stores_.push_back(store);
         if (stores_.size() > drained_.size())
@@ -72,9 +76,13 @@ class StoreQueue {
     // The youngest store that overlaps and has not drained at `now`; null if there is none.
     const Store *find(uint64_t address, uint32_t size, Cycle now) const {
         for (auto store = stores_.rbegin(); store != stores_.rend(); ++store) {
-            if (store->drained > now && store->overlaps(address, size))
+            bool overlaps = store->overlaps(address, size);
+            if (!overlaps && order_ == StoreOrder::Any)
+                continue;
+            bool drained = memory_.is_done(store->drained, now);
+            if (!drained && overlaps)
                 return &*store;
-            if (store->drained <= now && order_ != StoreOrder::Any)
+            if (drained && order_ != StoreOrder::Any)
                 return nullptr; // all older ones have drained, too
         }
         return nullptr;
@@ -92,22 +100,30 @@ class StoreQueue {
         return nullptr;
     }
 
-    Cycle drained_at(Cycle now) const { return std::max(now, last_drained_); }
+    Cycle drained_at(Cycle now) { return std::max(now, known(last_drained_)); }
 
-    Cycle releases_drained_at(Cycle now) const {
+    Cycle releases_drained_at(Cycle now) {
         for (auto store = stores_.rbegin(); store != stores_.rend(); ++store) {
             if (store->release)
-                return std::max(now, store->drained);
+                return std::max(now, known(store->drained));
         }
         return now;
     }
 
   private:
+    Cycle known(Completion &completion) {
+        completion = memory_.when(core_, completion);
+        return completion.cycle;
+    }
+
     StoreOrder order_;
-    std::deque<Store> stores_;   // the last ones, drained or not
-    std::vector<Cycle> drained_; // of each entry: when its last store had drained
+    Memory &memory_;
+    uint32_t core_;
+    std::deque<Store> stores_;        // the last ones, drained or not
+    std::vector<Completion> drained_; // of each entry: when its last store had drained
     uint64_t number_ = 0;
-    Cycle last_start_ = 0, last_drained_ = 0, ordered_ = 0;
+    Completion last_start_, last_drained_;
+    Cycle ordered_ = 0;
 };
 
 } // namespace lockcross

@@ -147,14 +147,15 @@ void PipelinedCore::load(const TimedInsn &insn, uint64_t address, uint32_t size)
     if (insn.effect == Effect::LoadLinked && !insn.plain_access)
         earliest = std::max(earliest, after_commit(last_commit_));
     store_buffer_.forget_drained(earliest);
-    StoreBuffer::Lookup found = store_buffer_.lookup(address, size);
+    StoreBuffer::Lookup found = store_buffer_.lookup(address, size, earliest);
     if (found.match == StoreBuffer::Match::Forward) {
         queue_free_ = earliest;
         return finish_access(insn, earliest);
     }
     if (found.match == StoreBuffer::Match::Wait) {
-        note_wait(Stall::Forward, found.drained - earliest);
-        earliest = found.drained;
+        Cycle drained = std::max(earliest, memory_.when(id_, found.drained));
+        note_wait(Stall::Forward, drained - earliest);
+        earliest = drained;
     }
     Cycle done = read(first, last, send_to_memory(earliest));
     memory_slot() = done;
@@ -175,12 +176,12 @@ void PipelinedCore::write_when_oldest(const TimedInsn &insn, uint64_t address, u
                                       CoherenceEvent access, Cycle latency) {
     Cycle earliest = std::max(after_commit(access_commits_[0]), after_commit(last_commit_));
     store_buffer_.forget_drained(earliest);
-    StoreBuffer::Lookup found = store_buffer_.lookup(address, size);
+    StoreBuffer::Lookup found = store_buffer_.lookup(address, size, earliest);
     Cycle free = earliest;
     if (waits_for_drain(insn)) {
         free = store_buffer_.drained_at(earliest);
     } else if (found.match != StoreBuffer::Match::None) {
-        free = found.drained;
+        free = std::max(earliest, memory_.when(id_, found.drained));
     }
     note_wait(Stall::Drain, free - earliest);
     Cycle from = send_to_memory(free);
@@ -209,12 +210,12 @@ void PipelinedCore::write_to_buffer(const TimedInsn &insn, uint64_t address, uin
     for (LineId line = first; line <= last; line++) {
         bool owned = memory_.is_exclusive(id_, line);
         Cycle earliest = std::max(store_commit_.cycle + 1, memory_slot());
-        Cycle start = store_buffer_.drain_start(earliest, owned);
+        Cycle start = memory_.when(id_, store_buffer_.drain_start(earliest, owned));
         AccessDelay delay = memory_.get_exclusive(id_, line, start, access);
-        Cycle latency = delay.total() + options_.lat_l1;
-        Cycle drained = store_buffer_.push(address, size, start, latency, insn.release);
-        memory_slot() = drained;
+        Cycle written = start + delay.total() + options_.lat_l1;
+        Completion drained = store_buffer_.push(address, size, start, written, insn.release);
         memory_.write_in_flight_until(id_, line, drained);
+        memory_slot() = drained.cycle;
     }
 }
 

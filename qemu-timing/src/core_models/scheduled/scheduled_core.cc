@@ -80,18 +80,19 @@ void ScheduledCore::wait_for_earlier_stores(const TimedInsn &insn) {
     store_buffer_.forget_drained(now);
     Cycle until = insn.acquire ? store_buffer_.releases_drained_at(now) : now;
     if (insn.is_atomic())
-        until = std::max(until, insn.release ? store_buffer_.drained_at(now) : ordered_until_);
+        until = std::max(until, insn.release ? store_buffer_.drained_at(now)
+                                             : memory_.when(id_, ordered_until_));
     stall_until(Stall::Drain, now, until);
 }
 
 void ScheduledCore::load(const TimedInsn &insn, uint64_t address, uint32_t size) {
     store_buffer_.forget_drained(access_cycle(insn));
     if (!store_buffer_.empty()) {
-        StoreBuffer::Lookup found = store_buffer_.lookup(address, size);
+        StoreBuffer::Lookup found = store_buffer_.lookup(address, size, access_cycle(insn));
         if (found.match == StoreBuffer::Match::Forward)
             return;
         if (found.match == StoreBuffer::Match::Wait)
-            stall_until(Stall::Forward, access_cycle(insn), found.drained);
+            stall_until(Stall::Forward, access_cycle(insn), memory_.when(id_, found.drained));
     }
     LineId first = line_of(address), last = line_of(address + size - 1);
     read(insn, first);
@@ -118,10 +119,9 @@ void ScheduledCore::buffered_store(const TimedInsn &insn, uint64_t address, uint
     store_buffer_.forget_drained(now);
     stall_until(Stall::StoreBuffer, now, store_buffer_.entry_free_at(now));
     bool owned = memory_.is_exclusive(id_, line);
-    Cycle start = store_buffer_.drain_start(access_cycle(insn), owned);
-    AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Store);
-    Cycle latency = delay.total() + options_.lat_l1;
-    Cycle drained = store_buffer_.push(address, size, start, latency, insn.release);
+    Completion start = store_buffer_.drain_start(access_cycle(insn), owned);
+    Completion written = memory_.drain(id_, line, start) + options_.lat_l1;
+    Completion drained = store_buffer_.push(address, size, start, written, insn.release);
     memory_.write_in_flight_until(id_, line, drained);
 }
 
@@ -129,9 +129,9 @@ void ScheduledCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t siz
                            uint32_t latency) {
     // The core's own earlier stores to the place come first.
     store_buffer_.forget_drained(access_cycle(insn));
-    StoreBuffer::Lookup found = store_buffer_.lookup(address, size);
+    StoreBuffer::Lookup found = store_buffer_.lookup(address, size, access_cycle(insn));
     if (found.match != StoreBuffer::Match::None)
-        stall_until(Stall::Drain, access_cycle(insn), found.drained);
+        stall_until(Stall::Drain, access_cycle(insn), memory_.when(id_, found.drained));
     LineId line = line_of(address);
     wait_for(memory_.get_exclusive(id_, line, access_cycle(insn), CoherenceEvent::Atomic));
     stall(Stall::Atomic, latency);
@@ -149,7 +149,7 @@ void ScheduledCore::wait_for_fence(const TimedInsn &insn, Cycle latency) {
         break;
     case Fence::Lwsync:
     case Fence::DmbSt:
-        ordered_until_ = store_buffer_.drained_at(now);
+        ordered_until_ = store_buffer_.drained();
         break;
     default:
         break;

@@ -13,6 +13,7 @@
 #include "core/block.h"
 #include "core/core.h"
 #include "core/schedule.h"
+#include "memory/completion.h"
 #include "memory/line_id.h"
 #include "memory/memory.h"
 
@@ -61,7 +62,7 @@ class ScheduledCore final : public Core {
     void buffered_store(const TimedInsn &insn, uint64_t address, uint32_t size, LineId line);
 
     Cycle base_ = 0;
-    Cycle ordered_until_ = 0; // an atomic waits for the stores before an lwsync or a dmb st
+    Completion ordered_until_; // an atomic waits for the stores before an lwsync or a dmb st
     // Results of blocks before the last one that are not ready yet, in cycles from the last
     // block's end.
     std::vector<Schedule::RegisterTime> late_results_;

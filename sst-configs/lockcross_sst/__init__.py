@@ -1,0 +1,1 @@
+"""Memory systems for SST, from the figures of a machine. Runs inside SST's own Python."""

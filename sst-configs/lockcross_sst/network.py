@@ -1,0 +1,107 @@
+"""The network on the chip: merlin's routers in a mesh or a ring, one at each node."""
+
+import sst
+
+# Of each buffer of a router's port and of a network interface: a few packets of a line each.
+BUFFERED_PACKETS = 8
+HEADER = 8  # bytes of a message beside its line
+
+# merlin: a packet that comes into a router in a cycle leaves it in the next at the earliest.
+LEAST_ROUTER = 1
+
+
+class Network:
+    """Interfaces are attached to nodes, then the routers are built around them."""
+
+    def __init__(self, settings):
+        self._settings = settings
+        figures = settings.figures
+        self._ring = settings.topology == "ring"
+        self._shape = [figures["columns"]] if self._ring else [figures["columns"], figures["rows"]]
+        self._at = [[] for _ in range(settings.nodes)]
+        bytes_a_second = figures["link_bytes"] * 10**12 / settings.period
+        self._bandwidth = f"{bytes_a_second:.0f}B/s"
+        self._buffer = f"{BUFFERED_PACKETS * (HEADER + settings.numbers['line'])}B"
+
+    def attach(self, nic, group, node):
+        """Puts a network interface at a node. Groups talk to their neighbours by number."""
+        nic.addParams(
+            {
+                "group": group,
+                "min_packet_size": f"{HEADER}B",
+                "network_bw": self._bandwidth,
+                "network_input_buffer_size": self._buffer,
+                "network_output_buffer_size": self._buffer,
+            }
+        )
+        self._at[node].append(nic)
+
+    def edge(self, number, count):
+        """The node of one of `count` memory controllers: around the edge of a mesh, evenly."""
+        columns, rows = self._settings.figures["columns"], self._settings.figures["rows"]
+        around = [x for x in range(columns)]
+        around += [y * columns + columns - 1 for y in range(1, rows)]
+        if rows > 1:
+            around += [(rows - 1) * columns + x for x in range(columns - 2, -1, -1)]
+        if columns > 1:
+            around += [y * columns for y in range(rows - 2, 0, -1)]
+        return around[number * len(around) // count]
+
+    def build(self):
+        """The routers and their links. Call it when all is attached."""
+        local = max(len(nics) for nics in self._at)
+        routers = [self._router(node, local) for node in range(len(self._at))]
+        first_local = 2 * len(self._shape)
+        for node, nics in enumerate(self._at):
+            for number, nic in enumerate(nics):
+                self._link(
+                    f"node_{node}_{number}",
+                    (nic, "port"),
+                    (routers[node], f"port{first_local + number}"),
+                    self._settings.period // 4,
+                )
+        self._link_routers(routers)
+
+    def _router(self, node, local):
+        figures, period = self._settings.figures, self._settings.period
+        router = sst.Component(f"router_{node}", "merlin.hr_router")
+        router.addParams(
+            {
+                "id": node,
+                "num_ports": 2 * len(self._shape) + local,
+                "num_vns": 1,
+                "flit_size": f"{figures['link_bytes']}B",
+                "link_bw": self._bandwidth,
+                "xbar_bw": self._bandwidth,
+                "input_latency": f"{(figures['lat_router'] - LEAST_ROUTER) * period}ps",
+                "output_latency": "0ps",
+                "input_buf_size": self._buffer,
+                "output_buf_size": self._buffer,
+            }
+        )
+        kind = "merlin.torus" if self._ring else "merlin.mesh"
+        router.setSubComponent("topology", kind).addParams(
+            {
+                "shape": "x".join(map(str, self._shape)),
+                "width": "x".join("1" for _ in self._shape),
+                "local_ports": local,
+            }
+        )
+        return router
+
+    def _link_routers(self, routers):
+        """merlin's ports: up and down in each dimension, the first dimension first."""
+        latency = self._settings.figures["lat_link"] * self._settings.period
+        columns = self._shape[0]
+        for node, router in enumerate(routers):
+            ends = node % columns == columns - 1
+            if not ends or self._ring:
+                right = routers[node - columns + 1 if ends else node + 1]
+                self._link(f"right_{node}", (router, "port0"), (right, "port1"), latency)
+            if node + columns < len(routers):
+                below = routers[node + columns]
+                self._link(f"down_{node}", (router, "port2"), (below, "port3"), latency)
+
+    @staticmethod
+    def _link(name, one, other, latency):
+        sst.Link(name).connect((*one, f"{latency}ps"), (*other, f"{latency}ps"))

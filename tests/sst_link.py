@@ -1,0 +1,103 @@
+"""Builds what plays the plugin, and what plays SST, for the tests of the link between the two."""
+
+import hashlib
+import json
+import os
+import subprocess
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from results.paths import ROOT
+from sweeps.support.paths import BINARIES, ENGINE_SOURCES
+
+ELEMENT = ROOT / "sst-configs" / "element"
+HERE = ROOT / "tests" / "sst"
+
+
+@cache
+def build(name: str, *parts: str) -> Path:
+    """A program of tests/sst/ with parts of the element. Cached by its content."""
+    sources = [HERE / f"{name}.cc", *(ELEMENT / f"{part}.cc" for part in parts)]
+    headers = [*ELEMENT.glob("*.h"), *(ENGINE_SOURCES / "link").glob("*.h")]
+    content = b"".join(path.read_bytes() for path in [*sources, *sorted(headers)])
+    output = BINARIES / f"test-sst-{name}-{hashlib.sha256(content).hexdigest()[:16]}"
+    if not output.exists():
+        BINARIES.mkdir(parents=True, exist_ok=True)
+        temporary = output.with_suffix(f".{os.getpid()}")
+        options = ["-std=c++17", "-O2", "-Wall", "-Wextra", f"-I{ENGINE_SOURCES}", f"-I{ELEMENT}"]
+        subprocess.run(["g++", *options, *sources, "-o", temporary], check=True)
+        temporary.replace(output)
+    return output
+
+
+def peer(*words: object) -> list[str]:
+    """The command of a peer that plays the plugin (tests/sst/peer.cc)."""
+    return [str(build("peer")), "@FD@", *map(str, words)]
+
+
+def memory(folder: Path, guest: list[str], **changed: int) -> subprocess.CompletedProcess[str]:
+    """Runs a guest with a memory that is not SST (tests/sst/memory.cc)."""
+    words = {"cores": 4, "lines": 1000, "oldest": 1000, "latency": 10} | changed
+    program = build("memory", "session", "guest", "link_server")
+    return subprocess.run(
+        [program, *map(str, words.values()), *guest], cwd=folder,
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def gone(folder: Path) -> bool:
+    """Whether, in a moment, no process is left that works in a folder."""
+    for _ in range(100):
+        if not any(_works_in(process, folder) for process in Path("/proc").glob("[0-9]*")):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _works_in(process: Path, folder: Path) -> bool:
+    try:
+        return (process / "cwd").readlink() == folder.resolve()
+    except OSError:
+        return False
+
+
+def document(guest: list[str], topology: str = "bus", **changed: Any) -> dict[str, Any]:
+    """sst.json of a small system; figures of the memory system and other values at will."""
+    figures: dict[str, Any] = {
+        "topology": topology, "slices": 1, "slice_size": 1 << 20, "slice_ways": 16,
+        "lat_slice": 12, "lat_memory_access": 120, "l1_mshrs": 12, "slice_mshrs": 64,
+    }  # fmt: skip
+    if topology == "bus":
+        figures["bus_latency"] = 1
+    else:
+        figures |= {
+            "columns": 4, "rows": 4 if topology == "mesh" else 1, "slices": 4,
+            "memory_controllers": 2, "lat_directory": 4, "link_bytes": 32, "lat_link": 1,
+            "lat_router": 1,
+        }  # fmt: skip
+    for name in list(changed):
+        if name in figures:
+            figures[name] = changed.pop(name)
+    figures |= changed.pop("more", {})
+    found = {
+        "clock_mhz": 2000, "line": 64, "cores": 4, "lat_l1": 2, "l1_size": 32768, "l1_ways": 8,
+        "sst": figures, "guest": guest, "guest_stdout": "guest.out", "guest_stderr": "guest.err",
+        "statistics": "sst-statistics.csv", "record": "sst-record.json",
+        "oldest_request": 100_000,
+    } | changed  # fmt: skip
+    if topology != "bus":
+        found.setdefault("place", list(range(found["cores"])))
+    return found
+
+
+def answers(folder: Path) -> list[list[str]]:
+    """What a scripted peer wrote: core, kind, line, cycle, latency of each request."""
+    return [line.split() for line in (folder / "guest.out").read_text("utf-8").splitlines()]
+
+
+def record(folder: Path) -> dict[str, Any]:
+    """The record of a run on SST."""
+    found: dict[str, Any] = json.loads((folder / "sst-record.json").read_text("utf-8"))
+    return found

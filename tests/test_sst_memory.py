@@ -1,0 +1,199 @@
+"""The memory systems of sst-configs/ on a real SST; skipped where there is none."""
+
+import csv
+import json
+import random
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results.errors import LockcrossError
+from sweeps.engines.sst.element import element
+from sweeps.engines.sst.find import SCRIPT, find_sst
+from tests.sst_link import answers, document, gone, peer, record
+
+try:
+    SST = find_sst()
+except LockcrossError as error:
+    pytest.skip(error.message, allow_module_level=True)
+
+TOPOLOGIES = ("bus", "ring", "mesh")
+
+
+def start(folder: Path, given: dict[str, Any]) -> subprocess.Popen[str]:
+    (folder / "sst.json").write_text(json.dumps(given), "utf-8")
+    command = [SST.path, f"--add-lib-path={element(SST)}", str(SCRIPT), "--", "sst.json"]
+    return subprocess.Popen(
+        command, cwd=folder, env={}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def run(folder: Path, given: dict[str, Any]) -> tuple[int, str]:
+    """Exit code and standard error of SST. Nothing is left of the run."""
+    with start(folder, given) as started:
+        errors = started.communicate(timeout=120)[1]
+    assert gone(folder)
+    return started.returncode, errors
+
+
+def latencies(folder: Path, *script: str, **changed: Any) -> list[int]:
+    """Cycles of a script's requests, in the order in which they were made."""
+    code, errors = run(folder, document(peer("script", *script), **changed))
+    assert code == 0, errors
+    assert record(folder)["complete"] is True
+    found = sorted(answers(folder), key=lambda line: int(line[3]))
+    return [int(line[4]) for line in found]
+
+
+def test_latencies_on_a_bus_are_the_sums_of_their_parts(tmp_path: Path) -> None:
+    memory, hit, transfer, shared, upgrade, dirty = latencies(
+        tmp_path, "0,r,9", "0,r,9", "1,r,9,1000", "2,r,9,2000", "0,w,9,3000", "1,r,9,4000"
+    )
+    path = 5  # cycles to the shared cache and back: lookups in the L1, the bus
+    assert hit == 2  # lat_l1
+    assert shared == 12 + path  # lat_slice
+    assert memory == 120 + 12 + path + 3  # lat_memory_access
+    # Another L1 is asked on the way.
+    assert transfer == dirty == upgrade == 12 + path + 5
+
+
+def test_bus_latency_is_of_each_transfer(tmp_path: Path) -> None:
+    script = ("0,r,9", "1,r,9,1000", "2,r,9,2000")
+    (tmp_path / "slow").mkdir()
+    base = latencies(tmp_path, *script)
+    slow = latencies(tmp_path / "slow", *script, bus_latency=11)
+    # To the shared cache and back; where another L1 is asked, to it and back too.
+    assert [b - a for a, b in zip(base, slow, strict=True)] == [20, 40, 20]
+
+
+@pytest.mark.parametrize("mhz", [1000, 2300, 3000, 5200])
+def test_a_clock_changes_no_cycles(tmp_path: Path, mhz: int) -> None:
+    found = latencies(tmp_path, "0,r,9", "0,r,9", "1,r,9,1000", "2,r,9,2000", clock_mhz=mhz)
+    assert found == [140, 2, 22, 17]
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_twice_the_same_cycles(tmp_path: Path, topology: str) -> None:
+    given = document(peer("contend", 50), topology)
+    records, counts = [], []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        assert run(tmp_path / name, given)[0] == 0
+        records.append(record(tmp_path / name))
+        counts.append((tmp_path / name / "sst-statistics.csv").read_text("utf-8"))
+    assert records[0] == records[1]
+    assert records[0]["requests"] == 4 * 50
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("topology", ["ring", "mesh"])
+def test_what_is_farther_takes_longer(tmp_path: Path, topology: str) -> None:
+    # Line 0 is at the slice of node 2 (ring: node 0). Core 1 takes it from core 0.
+    def taken(place: list[int], **changed: Any) -> int:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        script = ("0,w,0", "1,r,0,1000")
+        columns = 8 if topology == "ring" else 4
+        return latencies(
+            folder, *script, topology=topology, cores=2, place=place, columns=columns, **changed
+        )[1]
+
+    near, far = taken([0, 1]), taken([0, 4 if topology == "ring" else 15])
+    assert far > near
+    assert taken([0, 1], lat_link=5) > near
+    assert taken([0, 1], lat_router=5) > near
+    assert taken([0, 1], link_bytes=8) > near
+
+
+def test_statistics_count_what_was_done(tmp_path: Path) -> None:
+    latencies(tmp_path, "0,w,0", "1,w,0,1000", "0,r,0,2000", topology="mesh", cores=2)
+    with (tmp_path / "sst-statistics.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+
+    def total(component: str, name: str, column: str = "Sum.u64") -> int:
+        return sum(
+            int(row[column]) for row in rows
+            if row["ComponentName"].startswith(component) and row["StatisticName"] == name
+        )  # fmt: skip
+
+    assert total("memory_", "requests_received_GetS") + total(
+        "memory_", "requests_received_GetX"
+    ) == total("directory_", "GetX_recv")
+    assert total("l1_", "Write_recv") == 2
+    assert total("slice_", "GetX_recv") == 2
+    assert total("slice_", "GetS_recv") == 1
+    assert total("slice_", "MSHR_occupancy") > 0
+    # What interfaces send is what routers deliver, and their bytes are at most what links carry.
+    messages = total("l1_", "send_bit_count", "Count.u64")
+    messages += total("slice_", "send_bit_count", "Count.u64")
+    assert messages >= 10
+    assert total("router_", "send_packet_count") >= messages
+
+
+@pytest.mark.parametrize(
+    ("guest", "changed", "code", "cause"),
+    [
+        (("fail", 3), {}, 3, "the plugin failed: the peer was told to fail"),
+        (("leave", 3), {}, 3, "the guest ended in its turn: exit code 9"),
+        (("script", "9,r,0"), {}, 4, "by core 9 in cycle 0: there are 4 cores"),
+        (("contend", 3), {"oldest_request": 10}, 5, "deadlock in the memory system"),
+    ],
+)
+def test_failures_have_their_cause(
+    tmp_path: Path, guest: tuple[object, ...], changed: dict[str, int], code: int, cause: str
+) -> None:
+    found, errors = run(tmp_path, document(peer(*guest), **changed))
+    assert found == code
+    assert f"lockcross: {record(tmp_path)['cause']}" in errors
+    assert cause in record(tmp_path)["cause"]
+    assert record(tmp_path)["complete"] is False
+
+
+@pytest.mark.parametrize("turn", random.Random(1).sample(range(3000), 5))
+def test_a_guest_that_is_killed_is_a_failed_run(tmp_path: Path, turn: int) -> None:
+    code, _ = run(tmp_path, document(peer("die", turn), "bus"))
+    assert code == 3
+    assert record(tmp_path)["cause"] == "the guest ended in its turn: signal 9"
+    assert record(tmp_path)["guest_exit"] == -9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_killed_simulator_leaves_no_guest_and_no_record(tmp_path: Path, seed: int) -> None:
+    with start(tmp_path, document(peer("contend", 10**9))) as started:
+        time.sleep(random.Random(seed).uniform(0.3, 2.0))
+        started.kill()
+    assert gone(tmp_path)
+    assert not (tmp_path / "sst-record.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("topology", "changed", "message"),
+    [
+        ("star", {}, "sst.topology: 'star' is none of bus, ring, mesh"),
+        ("bus", {"slices": 2}, "sst.slices: 2, but a bus has one shared cache"),
+        ("bus", {"more": {"columns": 4}}, "sst (bus): columns cannot be used"),
+        ("bus", {"place": [0, 1, 2, 3]}, "place: cores on a bus have no place"),
+        ("bus", {"speed": 3}, "sst.json: speed cannot be used"),
+        ("bus", {"line": 48}, "line: 48 bytes, a power of two is needed"),
+        ("bus", {"l1_size": 1000}, "l1_size: 1000 bytes are no whole sets of 8 x 64 bytes"),
+        ("bus", {"lat_l1": 1}, "lat_l1: 1, a whole number from 2 is needed"),
+        ("ring", {"rows": 2}, "sst.rows: 2, but a ring has one row"),
+        ("ring", {"cores": 5}, "cores: 5, but the ring has 4 nodes"),
+        ("mesh", {"cores": 17}, "cores: 17, but the mesh has 16 nodes"),
+        ("mesh", {"slices": 17}, "sst.slices: 17, but the mesh has 16 nodes"),
+        ("mesh", {"place": [0, 1, 2]}, "place: 3 nodes for 4 cores"),
+        ("mesh", {"place": [0, 1, 2, 16]}, "place: 16 is no node from 0 to 15"),
+        ("mesh", {"place": [0, 1, 1, 2]}, "place: two cores at node 1"),
+        ("mesh", {"lat_link": 0}, "sst.lat_link: 0, a whole number from 1 is needed"),
+    ],
+)
+def test_what_cannot_be_built_is_refused_in_one_line(
+    tmp_path: Path, topology: str, changed: dict[str, Any], message: str
+) -> None:
+    code, errors = run(tmp_path, document(peer("contend", 1), topology, **changed))
+    assert code == 2
+    assert errors.strip() == f"lockcross-sst: {message}"
+    assert not (tmp_path / "guest.out").exists()
