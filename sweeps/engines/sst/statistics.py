@@ -13,20 +13,17 @@ from sweeps.support.files import head
 STATISTICS = "sst-statistics.csv"
 _RECEIVED = "_recv"  # what the name of a count of events ends with
 _CACHES = ("l1", "slice", "directory")
-# A component of sst-configs/: what it is, its number, and what of it the statistic is of.
-_COMPONENT = re.compile(r"(l1|slice|directory|memory|router|bus)_?(\d*)(.*)")
+# A component of sst-configs/: what it is, its number, and its part.
+_COMPONENT = re.compile(r"(l1|slice|directory|memory|router)_\d+(:.*)?")
 _READS = ("requests_received_GetS", "requests_received_GetSX", "requests_received_GetX")
 _WRITES = ("requests_received_Write", "requests_received_PutM")
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """One statistic: what kind of component it is of and its number, which part of it (empty: the
-    component itself), the sum of what was added, and how often."""
+    """One statistic of a component: its kind, the sum of what was added, and how often."""
 
     kind: str
-    number: str
-    part: str
     name: str
     total: int
     count: int
@@ -50,8 +47,7 @@ def _read(path: Path) -> list[Statistic]:
         for row in rows:
             if place := _COMPONENT.fullmatch(row["ComponentName"]):
                 total, count = int(row["Sum.u64"]), int(row["Count.u64"])
-                kind, number, part = place.groups()
-                found.append(Statistic(kind, number, part, row["StatisticName"], total, count))
+                found.append(Statistic(place[1], row["StatisticName"], total, count))
     except (KeyError, TypeError, ValueError, csv.Error):
         raise BadRunError(f"SST's statistics: line {rows.line_num} is not as expected") from None
     if not found:
@@ -104,7 +100,7 @@ def _network(found: Sequence[Statistic]) -> Metrics:
         return {}
     sent = [
         one for one in found
-        if one.kind in (*_CACHES, "memory") and one.part and one.name == "send_bit_count"
+        if one.kind in _CACHES and one.name == "send_bit_count"
     ]  # fmt: skip
     bits = _sum(one for one in links if one.name == "send_bit_count")
     stalled = _sum(one for one in links if one.name == "output_port_stalls")
