@@ -32,6 +32,7 @@ AccessDelay CacheHierarchy::read(uint32_t core, LineId id, Cycle now) {
     Cycle hold = hold_for_conflict(core, line, now, false);
     AccessDelay delay;
     if (line.state == Mesi::E || line.state == Mesi::M) {
+        before_loss(line.owner, id);
         count(line.owner, CoherenceEvent::Downgraded, line.state)++;
         line.state = Mesi::S;
         delay = {hold, options_.lat_dirty, Stall::Transfer};
@@ -50,7 +51,13 @@ AccessDelay CacheHierarchy::read(uint32_t core, LineId id, Cycle now) {
 }
 
 AccessDelay CacheHierarchy::get_exclusive(uint32_t core, LineId id, Cycle now,
-                                          CoherenceEvent access) {
+                                          CoherenceEvent access, Cycle writing) {
+    AccessDelay delay = take(core, id, now, access);
+    write_in_flight_until(core, id, now + delay.total() + writing);
+    return delay;
+}
+
+AccessDelay CacheHierarchy::take(uint32_t core, LineId id, Cycle now, CoherenceEvent access) {
     Line &line = lines_[id];
     Mesi before = state(core, id);
     count(core, access, before)++;
@@ -87,7 +94,7 @@ AccessDelay CacheHierarchy::get_exclusive(uint32_t core, LineId id, Cycle now,
 }
 
 Completion CacheHierarchy::drain(uint32_t core, LineId id, Completion start) {
-    return start + get_exclusive(core, id, start.cycle, CoherenceEvent::Store).total();
+    return start + take(core, id, start.cycle, CoherenceEvent::Store).total();
 }
 
 void CacheHierarchy::write_in_flight_until(uint32_t core, LineId id, Completion until) {
@@ -130,6 +137,7 @@ void CacheHierarchy::invalidate_others(uint32_t core, Line &line, LineId id) {
 }
 
 void CacheHierarchy::drop_copy(uint32_t core, Line &line, LineId id, CoherenceEvent why) {
+    before_loss(core, id);
     count(core, why, line.state)++;
     line.sharers.reset(core);
     if (line.sharers.none())

@@ -24,8 +24,8 @@ class CacheHierarchy final : public Memory {
     CacheHierarchy(const Options &options, uint32_t lines, std::vector<Counts> &counts);
 
     AccessDelay read(uint32_t core, LineId line, Cycle now) override;
-    AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now,
-                              CoherenceEvent access) override;
+    AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now, CoherenceEvent access,
+                              Cycle writing) override;
     Completion drain(uint32_t core, LineId line, Completion start) override;
     void write_in_flight_until(uint32_t core, LineId line, Completion until) override;
     bool is_exclusive(uint32_t core, LineId line) const override {
@@ -50,6 +50,7 @@ class CacheHierarchy final : public Memory {
         Cycle fill_until = 0; // when its owner's copy holds the data
     };
 
+    AccessDelay take(uint32_t core, LineId line, Cycle now, CoherenceEvent access);
     AccessDelay fill_from_below(Line &line, LineId id);
     Cycle hold_for_conflict(uint32_t core, const Line &line, Cycle now, bool write);
     void invalidate_others(uint32_t core, Line &line, LineId id);

@@ -31,16 +31,20 @@ AccessDelay LinkedMemory::read(uint32_t core, LineId id, Cycle now) {
     return delay_of(core, request_read(core, id, now), now, cause);
 }
 
-AccessDelay LinkedMemory::get_exclusive(uint32_t core, LineId id, Cycle now,
-                                        CoherenceEvent access) {
+AccessDelay LinkedMemory::get_exclusive(uint32_t core, LineId id, Cycle now, CoherenceEvent access,
+                                        Cycle writing) {
     Line &line = lines_[id];
     Mesi before = state(core, id);
     count(core, access, before)++;
     if (line.owner == core) {
         write_own(core, id, now);
-        return wait_for_fill(core, line, now);
+        AccessDelay delay = wait_for_fill(core, line, now);
+        write_in_flight_until(core, id, now + delay.total() + writing);
+        return delay;
     }
     uint64_t ticket = request_write(core, id, now);
+    // At once, since others may want the line while this core sleeps.
+    write_in_flight_until(core, id, line.fill + writing);
     return delay_of(core, ticket, now, lines_[id].fill_cause);
 }
 
@@ -83,8 +87,10 @@ uint64_t LinkedMemory::request_read(uint32_t core, LineId id, Cycle now) {
     std::vector<Completion> after{now};
     if (line.write.core != core)
         after.push_back(line.write.until);
-    if (line.owner != kNobody)
+    if (line.owner != kNobody) {
+        before_loss(line.owner, id);
         count(line.owner, CoherenceEvent::Downgraded, state(line.owner, id))++;
+    }
     line.owner = line.sharers.none() ? core : kNobody;
     line.written = false;
     line.sharers.set(core);
@@ -218,6 +224,7 @@ void LinkedMemory::invalidate_others(uint32_t core, LineId id) {
     for (uint32_t other = 0; other < counts_.size(); other++) {
         if (other == core || !line.sharers[other])
             continue;
+        before_loss(other, id);
         count(other, CoherenceEvent::Invalidated, state(other, id))++;
         line.sharers.reset(other);
         l1_[other].remove(id);

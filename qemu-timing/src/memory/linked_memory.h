@@ -48,8 +48,8 @@ class LinkedMemory final : public Memory {
                  std::unique_ptr<MemorySimulator> simulator, Sleepers &sleepers);
 
     AccessDelay read(uint32_t core, LineId line, Cycle now) override;
-    AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now,
-                              CoherenceEvent access) override;
+    AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now, CoherenceEvent access,
+                              Cycle writing) override;
     Completion drain(uint32_t core, LineId line, Completion start) override;
     void write_in_flight_until(uint32_t core, LineId line, Completion until) override;
     bool is_exclusive(uint32_t core, LineId line) const override {

@@ -36,21 +36,27 @@ struct AccessDelay {
     Cycle total() const { return hold + latency; }
 };
 
+// Is told of a core that loses a line which it watches, or the right to write it.
+class Watcher {
+  public:
+    virtual ~Watcher() = default;
+    virtual void before_loss(uint32_t core) = 0;
+};
+
 class Memory {
   public:
-    explicit Memory(uint32_t cores) : reservations_(cores, kNoLine) {}
+    explicit Memory(uint32_t cores) : reservations_(cores, kNoLine), watched_(cores, kNoLine) {}
     virtual ~Memory() = default;
 
     virtual AccessDelay read(uint32_t core, LineId line, Cycle now) = 0;
 
     // Makes `core` the only holder of the line, with the right to write it. access: Store or
-    // Atomic.
-    virtual AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now,
-                                      CoherenceEvent access) = 0;
+    // Atomic. The write is in flight until `writing` cycles after the core has the line.
+    virtual AccessDelay get_exclusive(uint32_t core, LineId line, Cycle now, CoherenceEvent access,
+                                      Cycle writing) = 0;
     // The same for a store that drains while its core goes on. Returns when the core has the line.
     virtual Completion drain(uint32_t core, LineId line, Completion start) = 0;
-
-    // The write for which the core got the line is in flight until then.
+    // The write of the store that got the line last is in flight until then.
     virtual void write_in_flight_until(uint32_t core, LineId line, Completion until) = 0;
 
     // Whether the core has the right to write the line; whether it has a copy at all.
@@ -91,7 +97,20 @@ class Memory {
     bool is_reserved(uint32_t core) const { return reservations_[core] != kNoLine; }
     void clear_reservation(uint32_t core) { reservations_[core] = kNoLine; }
 
+    // The watcher hears before the core loses its copy of the line or the right to write it, once.
+    void watch(uint32_t core, LineId line, Watcher &watcher) {
+        watched_[core] = line;
+        watcher_ = &watcher;
+    }
+
   protected:
+    void before_loss(uint32_t core, LineId line) {
+        if (watched_[core] == line) {
+            watched_[core] = kNoLine;
+            watcher_->before_loss(core);
+        }
+    }
+
     // For completions that are not known.
     virtual Cycle wait(uint32_t, const Completion &completion) { return completion.cycle; }
     virtual Completion join(const Completion &one, const Completion &) { return one; }
@@ -106,6 +125,8 @@ class Memory {
 
   private:
     std::vector<LineId> reservations_; // of each core
+    std::vector<LineId> watched_;      // the same
+    Watcher *watcher_ = nullptr;
 };
 
 } // namespace lockcross

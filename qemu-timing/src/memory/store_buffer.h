@@ -75,7 +75,7 @@ class StoreBuffer {
         for (auto store = stores_.rbegin(); store != stores_.rend(); ++store) {
             if (store->address >= address + size || address >= store->address + store->size)
                 continue;
-            if (!store->drained.known() && memory_.is_done(store->drained, now))
+            if (memory_.is_done(store->drained, now))
                 return {Match::None, {}};
             bool covers =
                 store->address <= address && address + size <= store->address + store->size;

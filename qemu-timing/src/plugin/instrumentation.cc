@@ -42,17 +42,13 @@ void before_store_conditional(unsigned vcpu, void *data) {
 }
 
 void on_fence(unsigned vcpu, void *data) {
-    if (Vcpu *inside = inside_region[vcpu]) {
-        inside->resolve();
-        inside->core->fence(insn_of(data));
-    }
+    if (Vcpu *inside = inside_region[vcpu])
+        inside->fence(insn_of(data));
 }
 
 void on_charge(unsigned vcpu, void *data) {
-    if (Vcpu *inside = inside_region[vcpu]) {
-        inside->resolve();
-        inside->core->charge(insn_of(data));
-    }
+    if (Vcpu *inside = inside_region[vcpu])
+        inside->charge(insn_of(data));
 }
 
 void after_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {

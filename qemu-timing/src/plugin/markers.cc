@@ -142,6 +142,8 @@ void on_syscall(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t a0, ui
     if (a0 == kEvent)
         return lock_event(vcpu, a1, a2, a3);
     bool inside = inside_region[vcpu] != nullptr;
+    if (inside)
+        inside_region[vcpu]->forget_loop();
     if (inside != (a0 == kPhase || a0 == kEnd || a0 == kTimer))
         fail(Exit::Failure, "a marker is out of place");
     switch (a0) {

@@ -73,11 +73,16 @@ uint32_t Region::next_turn() {
         memory_->advance(until);
         next = order_.first();
     }
-    int64_t limit = order_.limit(*next);
-    if (order_.any_waiting())
-        limit = std::min(limit, int64_t(memory_->horizon()));
-    vcpus_[*next]->turn_limit = limit;
+    if (!next)
+        fail(Exit::Failure, "deadlock: every core waits in a loop that no other one can end");
+    running_ = *next;
+    vcpus_[*next]->turn_limit = turn_limit(*next);
     return *next;
+}
+
+int64_t Region::turn_limit(uint32_t core) const {
+    int64_t limit = order_.limit(core);
+    return order_.any_waiting() ? std::min(limit, int64_t(memory_->horizon())) : limit;
 }
 
 void Region::pass_turn(uint32_t core) {
@@ -97,6 +102,27 @@ void Region::hand_over(uint32_t core, Cycle cycle) {
 void Region::sleep_until_answered(uint32_t core) {
     order_.wait_for_memory(core);
     pass_turn(core);
+}
+
+bool Region::wait_in_loop(uint32_t core, uint64_t address) {
+    LineId line = LineId(address / options.line);
+    if (!memory_->has_copy(core, line))
+        return false;
+    memory_->watch(core, line, *this);
+    order_.wait_in_loop(core);
+    pass_turn(core);
+    return true;
+}
+
+void Region::before_loss(uint32_t core) {
+    const Vcpu &winner = *vcpus_[running_];
+    auto goes_first = [&](Cycle cycle) {
+        return cycle < winner.latest_access ||
+               (cycle == winner.latest_access && core < winner.core_id);
+    };
+    vcpus_[core]->run_loop(goes_first);
+    order_.wait_at(core, vcpus_[core]->access_cycle);
+    vcpus_[running_]->turn_limit = turn_limit(running_);
 }
 
 bool Region::finish(uint32_t core) {

@@ -23,7 +23,7 @@
 
 namespace lockcross {
 
-class Region final : public Sleepers {
+class Region final : public Sleepers, public Watcher {
   public:
     Region(const Options &options, Image image, uint32_t cores, std::string isa);
 
@@ -41,6 +41,10 @@ class Region final : public Sleepers {
     void hand_over(uint32_t core, Cycle cycle);
     void sleep_until_answered(uint32_t core) override;
     void go_on_at(uint32_t core, Cycle cycle) override { order_.go_on_at(core, cycle); }
+    // The core waits in a loop whose load is next; returns when it is its turn and the line is
+    // lost. False, at once, if it has no copy of the line.
+    bool wait_in_loop(uint32_t core, uint64_t address);
+    void before_loss(uint32_t core) override;
     // Writes to the guest's memory, in no time. The address counts from the start of the image.
     void poke(uint64_t address, const void *bytes, size_t size);
     // Writes the report to options.out. Ends the process when it cannot, and when the stalls of a
@@ -54,12 +58,15 @@ class Region final : public Sleepers {
   private:
     // The core whose turn it is, with its limit set. Memory's own time passes until then.
     uint32_t next_turn();
-    // The same, and it goes on; this core's thread sleeps if it is another one.
+    // The last cycle at which the core may make an access without handing over.
+    int64_t turn_limit(uint32_t core) const;
+    // The core whose turn it is goes on; this core's thread sleeps if it is another one.
     void pass_turn(uint32_t core);
 
     std::vector<Counts> counts_;
     std::unique_ptr<Memory> memory_;
     TurnOrder order_;
+    uint32_t running_ = 0; // the core whose thread runs
     std::vector<std::unique_ptr<Vcpu>> vcpus_;
     std::vector<Cycle> cycles_; // of each core
     Report report_;

@@ -30,7 +30,45 @@ void Vcpu::sleep() {
     turn_.store(0, std::memory_order_relaxed);
 }
 
-void Vcpu::hand_over(Cycle cycle) { region_.hand_over(core_id, cycle); }
+void Vcpu::hand_over(const TimedInsn &insn) {
+    bool waits = !timer_word_ && spin_.repeats_at(insn);
+    if (waits) {
+        loop_ = spin_.iteration();
+        waits = region_.wait_in_loop(core_id, loop_.front().address);
+    }
+    if (!waits) {
+        region_.hand_over(core_id, access_cycle);
+        spin_.watch();
+    }
+}
+
+void Vcpu::run_iteration() {
+    for (const SpinLoop::Step &step : loop_) {
+        if (step.block) {
+            core->begin_block(*step.block);
+        } else if (step.size) {
+            counts_.loads++;
+            core->load(*step.insn, step.address, step.size);
+        } else {
+            core->fence(*step.insn);
+        }
+    }
+    core->before_access(*loop_.front().insn);
+    access_cycle = core->access_cycle(*loop_.front().insn);
+}
+
+void Vcpu::fence(const TimedInsn &insn) {
+    resolve();
+    if (spin_.watching())
+        spin_.fence(insn);
+    core->fence(insn);
+}
+
+void Vcpu::charge(const TimedInsn &insn) {
+    resolve();
+    spin_.forget();
+    core->charge(insn);
+}
 
 void Vcpu::check_instruction_limit() {
     uint64_t allowed = region_.options.max_instructions, used = region_.instructions();
@@ -81,6 +119,12 @@ void Vcpu::undo_flip() {
 }
 
 void Vcpu::after_access(const TimedInsn &insn, uint64_t address, uint32_t size, bool is_store) {
+    if (spin_.watching()) [[unlikely]] {
+        if (insn.effect == Effect::Memory && !is_store && insn.pair_bytes == 0)
+            spin_.load(insn, address, size);
+        else
+            spin_.forget();
+    }
     switch (insn.effect) {
     case Effect::LoadLinked:
         linked_address_ = address;

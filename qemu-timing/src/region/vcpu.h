@@ -7,10 +7,13 @@
 #include "core/block.h"
 #include "core/core.h"
 #include "memory/memory.h"
+#include "region/spin_loop.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace lockcross {
 
@@ -22,6 +25,8 @@ class Vcpu {
 
     void begin_block(const Block &block) {
         resolve();
+        if (spin_.watching()) [[unlikely]]
+            spin_.begin_block(block);
         core->begin_block(block);
         if (timer_word_ && core->block_end() >= timer_end_)
             clear_timer_word();
@@ -32,10 +37,13 @@ class Vcpu {
     void wait_for_turn(const TimedInsn &insn) {
         resolve();
         core->before_access(insn);
-        Cycle cycle = core->access_cycle(insn);
-        if (int64_t(cycle) > turn_limit)
-            hand_over(cycle);
+        access_cycle = core->access_cycle(insn);
+        latest_access = std::max(latest_access, access_cycle);
+        if (int64_t(access_cycle) > turn_limit)
+            hand_over(insn);
     }
+    void fence(const TimedInsn &insn);
+    void charge(const TimedInsn &insn);
     void before_store_conditional(const TimedInsn &insn);
     // After an access. The address counts from the start of the image; the size is in bytes.
     void after_access(const TimedInsn &insn, uint64_t address, uint32_t size, bool is_store);
@@ -56,12 +64,27 @@ class Vcpu {
     const uint32_t core_id;
     const std::unique_ptr<Core> core;
     int64_t turn_limit = 0; // last cycle of an access without handing over
+    Cycle access_cycle = 0; // of its last access, or the one that it waits for
+    // The latest of its accesses so far: no core has one before that to make still. An access of an
+    // out-of-order core may be earlier than one before it.
+    Cycle latest_access = 0;
+
+    // The core asked for something that no instruction shows.
+    void forget_loop() { spin_.forget(); }
+    // While the thread sleeps in a loop that waits, the core model runs it, up to the first access
+    // for which `goes_first` does not say that it comes before that of another core.
+    template <typename GoesFirst> void run_loop(GoesFirst goes_first) {
+        while (goes_first(access_cycle))
+            run_iteration();
+    }
 
   private:
+    // From one access of the loop to the next.
+    void run_iteration();
     void resolve_pending();
     void undo_flip();
     void check_instruction_limit();
-    void hand_over(Cycle cycle);
+    void hand_over(const TimedInsn &insn);
     void clear_timer_word();
 
     Region &region_;
@@ -73,6 +96,9 @@ class Vcpu {
     uint64_t pending_address_ = 0;
     uint32_t pending_size_ = 0;
     bool pending_accessed_ = false;
+
+    SpinLoop spin_;
+    std::vector<SpinLoop::Step> loop_; // that the core waits in, from its load on
 
     uint64_t linked_address_ = 0; // of the last load-linked
     bool flipped_ = false;        // see before_store_conditional

@@ -347,7 +347,7 @@ TEST_CASE("out of order: a load takes no value from a store that another core ha
         Bench bench(options, 2);
         bench.store(0, 8, memory());
         if (overwritten)
-            bench.memory.get_exclusive(1, 0, 700, CoherenceEvent::Store);
+            bench.memory.get_exclusive(1, 0, 700, CoherenceEvent::Store, 0);
         bench.load(0, 8, memory(-1, 3));
         return bench.cycles();
     };

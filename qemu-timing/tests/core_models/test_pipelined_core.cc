@@ -32,7 +32,7 @@ Options minor() {
 // A core whose first line is its own.
 struct Bench : CoreBench<PipelinedCore> {
     explicit Bench(Options o = minor()) : CoreBench(o) {
-        memory.get_exclusive(0, 0, 0, CoherenceEvent::Store);
+        memory.get_exclusive(0, 0, 0, CoherenceEvent::Store, 0);
         // The pipeline is full, and the line of code is there.
         for (int i = 0; i < 4; i++)
             run(Insn{});

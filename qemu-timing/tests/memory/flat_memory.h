@@ -16,7 +16,7 @@ class FlatMemory final : public Memory {
 
     FlatMemory() : Memory(1) {}
     AccessDelay read(uint32_t, LineId, Cycle) override { return {0, kLatency, Stall::Memory}; }
-    AccessDelay get_exclusive(uint32_t, LineId, Cycle, CoherenceEvent) override {
+    AccessDelay get_exclusive(uint32_t, LineId, Cycle, CoherenceEvent, Cycle) override {
         return {0, kLatency, Stall::Memory};
     }
     Completion drain(uint32_t, LineId, Completion start) override { return start + kLatency; }

@@ -26,7 +26,7 @@ struct System {
         return memory.read(core, line, now).total();
     }
     Cycle write(uint32_t core, LineId line, Cycle now) {
-        Cycle delay = memory.get_exclusive(core, line, now, CoherenceEvent::Store).total();
+        Cycle delay = memory.get_exclusive(core, line, now, CoherenceEvent::Store, 0).total();
         memory.write_in_flight_until(core, line, now + delay);
         return delay;
     }

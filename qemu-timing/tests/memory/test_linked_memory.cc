@@ -30,15 +30,15 @@ TEST_CASE("linked memory: the owner of the only copy writes it without a request
     LinkedBench bench;
     bench.memory.read(0, 3, 0);
     CHECK(bench.memory.is_exclusive(0, 3));
-    CHECK(bench.memory.get_exclusive(0, 3, 100, CoherenceEvent::Atomic).total() == 0);
+    CHECK(bench.memory.get_exclusive(0, 3, 100, CoherenceEvent::Atomic, 0).total() == 0);
     CHECK(bench.memory.use()->requests == 1);
-    CHECK(bench.memory.get_exclusive(0, 3, 200, CoherenceEvent::Atomic).total() == 0);
+    CHECK(bench.memory.get_exclusive(0, 3, 200, CoherenceEvent::Atomic, 0).total() == 0);
     bench.memory.read(0, 4, 250); // sends what came before
     CHECK(bench.script->touched.front().kind == RequestKind::TouchWrite);
     // Another core's read takes the right to write away.
     CHECK(bench.memory.read(1, 3, 300).cause == Stall::Transfer);
     CHECK_FALSE(bench.memory.is_exclusive(0, 3));
-    CHECK(bench.memory.get_exclusive(0, 3, 400, CoherenceEvent::Store).cause == Stall::Upgrade);
+    CHECK(bench.memory.get_exclusive(0, 3, 400, CoherenceEvent::Store, 0).cause == Stall::Upgrade);
     CHECK_FALSE(bench.memory.has_copy(1, 3));
 }
 
@@ -85,6 +85,6 @@ TEST_CASE("linked memory: a reservation is lost to a writer") {
     bench.memory.reserve(0, 3);
     bench.memory.read(0, 3, 0);
     CHECK(bench.memory.is_reserved(0));
-    bench.memory.get_exclusive(1, 3, 100, CoherenceEvent::Atomic);
+    bench.memory.get_exclusive(1, 3, 100, CoherenceEvent::Atomic, 0);
     CHECK_FALSE(bench.memory.is_reserved(0));
 }

@@ -235,11 +235,11 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
         start = drained;
     }
     LineId line = line_of(address);
-    AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Atomic);
+    Cycle writing = options_.lat_l1 + latency;
+    AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Atomic, writing);
     note_wait(delay);
     note_wait(Stall::Atomic, latency + options_.lat_l1);
-    Cycle done = start + delay.total() + options_.lat_l1 + latency;
-    memory_.write_in_flight_until(id_, line, done);
+    Cycle done = start + delay.total() + writing;
     last_atomic_ = done;
     if (insn.end_op - insn.first_op > 1) { // a load, a store and what orders them
         accessing_ = false;

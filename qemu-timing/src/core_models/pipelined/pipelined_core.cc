@@ -164,7 +164,7 @@ void PipelinedCore::load(const TimedInsn &insn, uint64_t address, uint32_t size)
 
 void PipelinedCore::store(const TimedInsn &insn, uint64_t address, uint32_t size) {
     if (!request(insn)) {
-        memory_.get_exclusive(id_, line_of(address), requested_at_, CoherenceEvent::Store);
+        memory_.get_exclusive(id_, line_of(address), requested_at_, CoherenceEvent::Store, 0);
     } else if (insn.release) {
         write_when_oldest(insn, address, size, CoherenceEvent::Store, 0);
     } else {
@@ -186,12 +186,11 @@ void PipelinedCore::write_when_oldest(const TimedInsn &insn, uint64_t address, u
     note_wait(Stall::Drain, free - earliest);
     Cycle from = send_to_memory(free);
     LineId line = line_of(address);
-    AccessDelay delay = memory_.get_exclusive(id_, line, from, access);
+    AccessDelay delay = memory_.get_exclusive(id_, line, from, access, options_.lat_l1 + latency);
     note_wait(delay);
     note_wait(Stall::Atomic, latency);
     note_wait(Stall::Hit, options_.lat_l1);
     Cycle done = from + delay.total() + options_.lat_l1;
-    memory_.write_in_flight_until(id_, line, done + latency);
     memory_slot() = done;
     finish_access(insn, done + latency);
     store_commit_ = access_commits_[1];
@@ -211,7 +210,7 @@ void PipelinedCore::write_to_buffer(const TimedInsn &insn, uint64_t address, uin
         bool owned = memory_.is_exclusive(id_, line);
         Cycle earliest = std::max(store_commit_.cycle + 1, memory_slot());
         Cycle start = memory_.when(id_, store_buffer_.drain_start(earliest, owned));
-        AccessDelay delay = memory_.get_exclusive(id_, line, start, access);
+        AccessDelay delay = memory_.get_exclusive(id_, line, start, access, options_.lat_l1);
         Cycle written = start + delay.total() + options_.lat_l1;
         Completion drained = store_buffer_.push(address, size, start, written, insn.release);
         memory_.write_in_flight_until(id_, line, drained);

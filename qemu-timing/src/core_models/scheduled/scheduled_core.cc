@@ -105,8 +105,8 @@ void ScheduledCore::store(const TimedInsn &insn, uint64_t address, uint32_t size
     for (LineId line = first; line <= last; line++) {
         if (options_.store_buffer == 0 || options_.blocking) {
             Cycle now = access_cycle(insn);
-            wait_for(memory_.get_exclusive(id_, line, now, CoherenceEvent::Store));
-            memory_.write_in_flight_until(id_, line, access_cycle(insn));
+            Cycle writing = options_.blocking ? options_.lat_l1 : 0;
+            wait_for(memory_.get_exclusive(id_, line, now, CoherenceEvent::Store, writing));
         } else {
             buffered_store(insn, address, size, line);
         }
@@ -133,9 +133,10 @@ void ScheduledCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t siz
     if (found.match != StoreBuffer::Match::None)
         stall_until(Stall::Drain, access_cycle(insn), memory_.when(id_, found.drained));
     LineId line = line_of(address);
-    wait_for(memory_.get_exclusive(id_, line, access_cycle(insn), CoherenceEvent::Atomic));
+    Cycle writing = latency + (options_.blocking ? options_.lat_l1 : 0);
+    Cycle now = access_cycle(insn);
+    wait_for(memory_.get_exclusive(id_, line, now, CoherenceEvent::Atomic, writing));
     stall(Stall::Atomic, latency);
-    memory_.write_in_flight_until(id_, line, access_cycle(insn));
 }
 
 void ScheduledCore::wait_for_fence(const TimedInsn &insn, Cycle latency) {
