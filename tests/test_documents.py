@@ -141,6 +141,8 @@ def test_commands_and_their_options_exist(name: str) -> None:
     wrong = []
     for words in commands((ROOT / name).read_text(encoding="utf-8")):
         command = group.commands.get(words[0]) if words else group
+        if isinstance(command, TyperGroup) and words[1:]:
+            command = command.commands.get(words[1])
         parameters = command.params if command else []
         known = {one for parameter in parameters for one in parameter.opts} | {"--help"}
         options = {word.partition("=")[0] for word in words if word.startswith("--")}

@@ -108,8 +108,8 @@ class Region:
 
 def sweeps(connection: sqlite3.Connection) -> list[Sweep]:
     """Every sweep of a latency with two settings or more, by operation, ISA and engine, of engines
-    whose runs name the mechanism by which they add a set latency, or whose core models have costs of
-    their own."""
+    whose runs name the mechanism by which they add a set latency, or whose core models have costs
+    of their own."""
     return _sweeps(
         connection, lambda engine, named: named is not None or engines.entry(engine).own_costs
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from results.analysis.study import FoundCrossover, NoDataError, crossovers, optional_fact
 from results.analysis.winners import Surface
+from results.model import engines
 from results.model.cell import Cell, read_cell, selected
 from results.model.label import LockLabel
 from results.store import compilers
@@ -167,7 +168,9 @@ def mesh(connection: sqlite3.Connection, machine: str) -> tuple[int, int]:
     row = connection.execute(
         "SELECT description FROM machines WHERE name = ?", (machine,)
     ).fetchone()
-    table = json.loads(row[0]).get("sst", {}) if row else {}
+    table = (
+        json.loads(row[0]).get(engines.entry(plan(connection)["engine"]).family, {}) if row else {}
+    )
     if "columns" not in table:
         raise NoDataError(f"the database does not say what the network of {machine} is")
     rows, columns = (
