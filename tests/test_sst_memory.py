@@ -48,6 +48,11 @@ def latencies(folder: Path, *script: str, **changed: Any) -> list[int]:
     return [int(line[4]) for line in found]
 
 
+def rows(folder: Path) -> list[dict[str, str]]:
+    with (folder / "sst-statistics.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def test_latencies_on_a_bus_are_the_sums_of_their_parts(tmp_path: Path) -> None:
     memory, hit, transfer, shared, upgrade, dirty = latencies(
         tmp_path, "0,r,9", "0,r,9", "1,r,9,1000", "2,r,9,2000", "0,w,9,3000", "1,r,9,4000"
@@ -68,6 +73,15 @@ def test_bus_latency_is_of_each_transfer(tmp_path: Path) -> None:
     slow = latencies(tmp_path / "slow", *script, bus_latency=11)
     # To the shared cache and back; where another L1 is asked, to it and back too.
     assert [b - a for a, b in zip(base, slow, strict=True)] == [20, 40, 20]
+
+
+def test_a_touching_write_makes_a_line_the_cores_own(tmp_path: Path) -> None:
+    script = ("0,r,9", "0,t,9,100", "0,u,9,100", "1,r,9,1000", "0,u,9,2000", "0,r,20,1000")
+    latencies(tmp_path, *script)
+    found = {(row["StatisticName"], row["StatisticSubId"]): int(row["Sum.u64"])
+             for row in rows(tmp_path) if row["ComponentName"] == "frontend"}  # fmt: skip
+    assert found["touches", "core0"] == 3
+    assert found["touches_missed", "core0"] == 1  # the last: core 1 has the line, too
 
 
 @pytest.mark.parametrize("mhz", [1000, 2300, 3000, 5200])
@@ -140,12 +154,11 @@ def test_narrow_links_make_queues(tmp_path: Path) -> None:
 
 def test_statistics_count_what_was_done(tmp_path: Path) -> None:
     latencies(tmp_path, "0,w,0", "1,w,0,1000", "0,r,0,2000", topology="mesh", cores=2)
-    with (tmp_path / "sst-statistics.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    table = rows(tmp_path)
 
     def total(component: str, name: str, column: str = "Sum.u64") -> int:
         return sum(
-            int(row[column]) for row in rows
+            int(row[column]) for row in table
             if row["ComponentName"].startswith(component) and row["StatisticName"] == name
         )  # fmt: skip
 
@@ -167,6 +180,7 @@ def test_statistics_count_what_was_done(tmp_path: Path) -> None:
     ("guest", "changed", "code", "cause"),
     [
         (("fail", 3), {}, 3, "the plugin failed: the peer was told to fail"),
+        (("idle", 0), {}, 5, "deadlock: in cycle 0 every core waits, and no request is open"),
         (("leave", 3), {}, 3, "the guest ended in its turn: exit code 9"),
         (("script", "9,r,0"), {}, 4, "by core 9 in cycle 0: there are 4 cores"),
         (("contend", 3), {"oldest_request": 10}, 5, "deadlock in the memory system"),
@@ -197,6 +211,17 @@ def test_a_killed_simulator_leaves_no_guest_and_no_record(tmp_path: Path, seed: 
         started.kill()
     assert gone(tmp_path)
     assert not (tmp_path / "sst-record.json").exists()
+
+
+def test_a_simulator_that_is_told_to_end_says_so(tmp_path: Path) -> None:
+    with start(tmp_path, document(peer("contend", 10**9))) as started:
+        while not (tmp_path / "guest.out").exists():
+            time.sleep(0.05)
+        time.sleep(0.3)
+        started.terminate()
+    assert gone(tmp_path)
+    assert record(tmp_path)["complete"] is False
+    assert "or a signal" in record(tmp_path)["cause"]
 
 
 @pytest.mark.parametrize(
