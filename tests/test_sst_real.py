@@ -15,6 +15,8 @@ from sweeps.engines.sst.command import INPUT, command
 from sweeps.engines.sst.find import find_sst
 from sweeps.engines.sst.probe import Probe, probe
 from sweeps.execution.runner import Runner
+from sweeps.experiments.calibrate import Setting, calibrate
+from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
 from sweeps.programs.builder import TARGETS
 from tests.sst_link import answers, peer

@@ -9,7 +9,7 @@ SELECT series.name AS series, runs.engine, machine, lock, threads AS cores,
 FROM series JOIN runs ON runs.id = series.run_id
 JOIN metrics pairs ON pairs.run_id = runs.id AND pairs.name = 'pairs'
 JOIN metrics core ON core.run_id = runs.id AND core.name = 'core_cycles'
-JOIN metrics longest ON longest.run_id = runs.id AND longest.name = 'cycles'
+LEFT JOIN metrics longest ON longest.run_id = runs.id AND longest.name = 'cycles'
 LEFT JOIN metrics messages ON messages.run_id = runs.id AND messages.name = 'network_messages'
 LEFT JOIN metrics bytes ON bytes.run_id = runs.id AND bytes.name = 'network_bytes'
 LEFT JOIN metrics home ON home.run_id = runs.id AND home.name = 'home_occupancy_most'
