@@ -51,6 +51,7 @@ def test_every_named_query_is_described_and_answers(
         Gem5Data(store).validation()
         for number, compiler in enumerate(("gcc 12.2.0", "gcc 14.2.0")):
             store.add_run(record(compiler, cycles=100 + number, compiler=compiler, seed=99), "p")
+        store.set_series("many_cores/cores", [store.add_run(record("many", threads=64), "p")])
         answer = ask(store.connection, name, copied)
     assert answer.columns
     assert answer.rows

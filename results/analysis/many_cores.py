@@ -1,7 +1,6 @@
 """What a study of many cores has found: quantities by cores and by distance, and what it takes to
 cancel a reservation from each node."""
 
-import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from results.model.cell import Cell, read_cell, selected
 from results.model.label import LockLabel
 from results.store import compilers
 
-FACT = "many_cores"  # the plan
+FACT = "many_cores"  # the plan, and rows and columns of its machines' meshes
 CORES, DISTANCE, CANCELLATION = (f"{FACT}/{kind}" for kind in ("cores", "distance", "cancellation"))
 _CANCELLED, _KNOWN = 4, 5  # phases of workload transition: thread 1, for the first time and again
 
@@ -67,14 +66,11 @@ class CancelMap:
     label: LockLabel
     costs: Surface
 
-    def slope(self) -> tuple[float, float]:
-        """Cycles of a cancellation next to the owner, and for each link more, by least squares."""
+    def slope(self) -> float:
+        """Cycles for each link from the owner, by least squares."""
         known = ~np.isnan(self.costs)
-        links, costs = np.indices(self.costs.shape).sum(axis=0)[known], self.costs[known]
-        if len(set(links)) < 2:
-            return float(costs.mean()), 0.0
-        slope, offset = np.polyfit(links - 1, costs, 1)
-        return float(offset), float(slope)
+        links = np.indices(self.costs.shape).sum(axis=0)[known]
+        return float(np.polyfit(links, self.costs[known], 1)[0])
 
 
 def _a_pair(name: str) -> Callable[[Metrics], float | None]:
@@ -165,18 +161,7 @@ def _ordered(connection: sqlite3.Connection, curves: Curves) -> Curves:
 
 def mesh(connection: sqlite3.Connection, machine: str) -> tuple[int, int]:
     """Rows and columns of a machine's mesh. Raises NoDataError."""
-    row = connection.execute(
-        "SELECT description FROM machines WHERE name = ?", (machine,)
-    ).fetchone()
-    table = (
-        json.loads(row[0]).get(engines.entry(plan(connection)["engine"]).family, {}) if row else {}
-    )
-    if "columns" not in table:
-        raise NoDataError(f"the database does not say what the network of {machine} is")
-    rows, columns = (
-        int(next(table[name][key] for key in ("value", "assumption") if key in table[name]))
-        for name in ("rows", "columns")
-    )
+    rows, columns = plan(connection)["meshes"][machine]
     return rows, columns
 
 

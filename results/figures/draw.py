@@ -109,7 +109,8 @@ DRAWINGS = (
         "What it takes to cancel a reservation, from each node of the mesh",
         "The mesh with, at each node, the cycles that a contender there takes to cancel a "
         "reservation of the owner's, without the charge for stopping a thread, which is the same "
-        "from everywhere. The owner is in the corner.",
+        "from everywhere. The owner is in the corner. The homes of the lines that they exchange "
+        "are where their addresses put them, and the way to those counts too.",
         draw_cancellation,
     ),
     Drawing(

@@ -4,7 +4,7 @@ import sqlite3
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, ScalarFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from results.analysis import many_cores
 from results.analysis.many_cores import QUANTITIES, Curves
@@ -24,6 +24,7 @@ def draw_cores(connection: sqlite3.Connection) -> Figure:
     figure, axes = _panels(rows, columns)
     for ax, (name, curves) in zip(axes, found.items(), strict=False):
         _draw(ax, curves, name)
+        _logarithmic(ax)
         ax.set_xlabel("cores that contend for one lock")
     _key(figure, axes, len(found))
     return figure
@@ -40,9 +41,9 @@ def draw_distance(connection: sqlite3.Connection) -> Figure:
     for place, ax in enumerate(axes):
         name, share = names[place // len(shares)], shares[place % len(shares)]
         _draw(ax, many_cores.by_distance(connection, name, share), name)
-        ax.set_xscale("linear")
+        ax.set_ylim(bottom=0)
         ax.set_xlabel("links between owner and contender")
-        ax.set_title(f"{QUANTITIES[name].title}, owner's share {share / 10_000:g} %")
+        ax.set_title(f"{QUANTITIES[name].title}, owner {share / 10_000:g} %")
     _key(figure, axes, len(axes))
     return figure
 
@@ -67,8 +68,7 @@ def draw_cancellation(connection: sqlite3.Connection) -> Figure:
     ax.set_yticks(range(rows))
     ax.tick_params(length=0, labelsize=7)
     ax.set_title(f"{one.label.words()}, {one.machine}")
-    near, link = one.slope()
-    ax.set_xlabel(f"next to the owner {near:.0f} cycles, {link:.1f} for each link more")
+    ax.set_xlabel(f"{one.slope():+.1f} cycles for each link from the owner (least squares)")
     figure.colorbar(image, ax=ax, label="cycles of a cancellation", shrink=0.8)
     return figure
 
@@ -91,12 +91,18 @@ def _draw(ax: Axes, curves: Curves, name: str) -> None:
         )  # fmt: skip
         low, high = [spot.low for spot in spots], [spot.high for spot in spots]
         ax.fill_between(xs, low, high, color=style.colour, alpha=0.2, linewidth=0)
-    ax.set_xscale("log", base=2)
-    ax.xaxis.set_major_formatter(ScalarFormatter())
-    if all(spot.low > 0 for spots in curves.values() for spot in spots):
-        ax.set_yscale("log")
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
+
+
+def _logarithmic(ax: Axes) -> None:
+    """Both axes, with plain numbers."""
+    ax.set_xscale("log", base=2)
+    if min(line.get_ydata().min() for line in ax.lines) > 0:  # type: ignore[union-attr]
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
 
 
 def _key(figure: Figure, axes: list[Axes], used: int) -> None:

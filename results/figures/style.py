@@ -37,6 +37,8 @@ LOOKS = {
     "thin": Look("#CC79A7", "xx", ":", "^"),
     "cas_spin": Look("#56B4E9", "++", ":", "P"),
     "asym_spin1": Look("#D55E00", "++", ":", "X"),
+    "mcs": Look("#000000", "**", "--", "v"),
+    "tnp": Look("#8C6D31", "oo", "-.", "P"),
     "null": Look("#999999", "++", ":", "v"),
 }
 FLAVOUR_LOOKS = {  # of figures whose colours tell instruction sets apart: colour, marker

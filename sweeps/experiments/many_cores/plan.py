@@ -166,6 +166,13 @@ def network(machine: str) -> MemorySystem:
     return system
 
 
+def shape(machine: str) -> tuple[int, int]:
+    """Rows and columns of the mesh of a machine that has one."""
+    system = network(machine)
+    assert system.rows is not None and system.columns is not None
+    return system.rows.number, system.columns.number
+
+
 def placed(engine: str, node: int) -> str:
     """The engine label under which core 1 is at a node, and core 0 at node 0."""
     return f"{engine}/at-{node}"

@@ -14,7 +14,7 @@ from sweeps.experiments.crossover.cells import FIRST_SEED
 from sweeps.experiments.crossover.searches import CrossoverTask, points, records, search_all
 from sweeps.experiments.facts import store_isas, store_machines
 from sweeps.experiments.many_cores.cells import ManyCoresCells
-from sweeps.experiments.many_cores.plan import ManyCoresPlan
+from sweeps.experiments.many_cores.plan import ManyCoresPlan, shape
 
 PLAN = "many_cores"
 _RUNS_A_SEARCH = 2  # beside those of the curves
@@ -68,7 +68,12 @@ class ManyCoresStudy:
             self._store.set_series(series, [run.id for run in self._runner.require(cells, PLAN)])
         store_machines(self._store, self._plan.machines)
         store_isas(self._store)
-        self._store.set_fact(many_cores.FACT, self._plan.model_dump())
+        meshes = {"meshes": self._meshes()}
+        self._store.set_fact(many_cores.FACT, self._plan.model_dump() | meshes)
+
+    def _meshes(self) -> dict[str, tuple[int, int]]:
+        placing = [one for one in (self._plan.distance, self._plan.cancellation) if one]
+        return {one.machine: shape(one.machine) for one in placing}
 
     def _tasks(self) -> list[CrossoverTask]:
         return [
