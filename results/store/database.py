@@ -6,11 +6,12 @@ import re
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 from results.errors import LockcrossError
+from results.store import compact
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 APPLICATION_ID = 0x4C584442  # set by migration 1
@@ -103,6 +104,7 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
 def migrate(connection: sqlite3.Connection, path: Path, upto: int | None = None) -> None:
     """Applies the missing migrations, each in a transaction of its own (up to number `upto`)."""
     version = version_of(connection, path)
+    compact.register(connection)
     for number, file in migrations().items():
         if number <= version or (upto is not None and number > upto):
             continue
@@ -183,7 +185,11 @@ def open_writer(path: Path) -> sqlite3.Connection:
             connection.executescript(
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;"
             )
+            before = version_of(connection, path)
             migrate(connection, path)
+            if 0 < before < max(migrations()):  # what a migration frees
+                with suppress(sqlite3.Error):  # no space for the copy: it stays as big as it is
+                    connection.execute("VACUUM")
         except BaseException:
             connection.close()
             raise
