@@ -44,11 +44,12 @@ def set_metrics(
     names = sorted(metrics)
     layout = _json([[name, metrics[name][1]] for name in names])
     numbers = f"[{','.join(number_text(metrics[name][0]) for name in names)}]"
-    metric_set = _shared(connection, "metric_sets", "layout", layout)
-    connection.executemany(
-        "INSERT OR IGNORE INTO metric_names (metric_set, name, unit, position) VALUES (?, ?, ?, ?)",
-        [(metric_set, name, metrics[name][1], number) for number, name in enumerate(names)],
-    )
+    metric_set, new = _shared(connection, "metric_sets", "layout", layout)
+    if new:
+        connection.executemany(
+            "INSERT INTO metric_names (metric_set, name, unit, position) VALUES (?, ?, ?, ?)",
+            [(metric_set, name, metrics[name][1], number) for number, name in enumerate(names)],
+        )
     connection.execute(
         "INSERT INTO run_metrics (run_id, metric_set, numbers) VALUES (?, ?, ?)",
         (run_id, metric_set, numbers),
@@ -90,7 +91,7 @@ def options_id(connection: sqlite3.Connection, resolved: Mapping[str, int | str]
     if row is not None:
         return int(row[0])
     names = sorted(resolved)
-    option_set = _shared(connection, "option_sets", "names", _json(names))
+    option_set, _ = _shared(connection, "option_sets", "names", _json(names))
     settings = _json([resolved[name] for name in names])
     return _inserted(
         connection.execute(
@@ -100,12 +101,13 @@ def options_id(connection: sqlite3.Connection, resolved: Mapping[str, int | str]
     )
 
 
-def _shared(connection: sqlite3.Connection, table: str, column: str, text: str) -> int:
-    """The number of a row that many runs share, made if it is new."""
+def _shared(connection: sqlite3.Connection, table: str, column: str, text: str) -> tuple[int, bool]:
+    """The number of a row that many runs share, made if it is new, and whether it is."""
     row = connection.execute(f"SELECT id FROM {table} WHERE {column} = ?", (text,)).fetchone()
     if row is not None:
-        return int(row[0])
-    return _inserted(connection.execute(f"INSERT INTO {table} ({column}) VALUES (?)", (text,)))
+        return int(row[0]), False
+    made = connection.execute(f"INSERT INTO {table} ({column}) VALUES (?)", (text,))
+    return _inserted(made), True
 
 
 def _inserted(cursor: sqlite3.Cursor) -> int:

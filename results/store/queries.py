@@ -38,9 +38,14 @@ class Answer:
 
 def named_queries() -> dict[str, str]:
     """The named queries with what their first comment line says of them."""
+    return described(QUERIES)
+
+
+def described(folder: Path) -> dict[str, str]:
+    """The queries of a folder with what their first comment line says of them."""
     return {
         path.stem: path.read_text(encoding="utf-8").splitlines()[0].removeprefix("-- ")
-        for path in sorted(QUERIES.glob("*.sql"))
+        for path in sorted(folder.glob("*.sql"))
     }
 
 

@@ -134,31 +134,38 @@ class Store:
         Takes the place of a failed or refused run of the same identity (same id, attempts added
         up); a run that is ok stays as it is.
         """
+        return self.add_runs([record], plan)[0]
+
+    def add_runs(self, records: Iterable[RunRecord], plan: str) -> list[int]:
+        """Stores runs as `add_run` does, all of them in one transaction."""
+        with self._transaction() as connection:
+            return [self._add_run(connection, record, plan) for record in records]
+
+    def _add_run(self, connection: sqlite3.Connection, record: RunRecord, plan: str) -> int:
         values = {name: getattr(record, name) for name in _RUN_COLUMNS} | {
             "plan": plan, "parameters": _json(record.parameters),
-            _COST: record.metrics.get(_COST, (None, ""))[0], "resolved_id": 0,
+            "resolved_id": compact.options_id(connection, record.resolved),
+            _COST: record.metrics.get(_COST, (None, ""))[0],
         }  # fmt: skip
         changes = ", ".join(
             f"{name} = excluded.{name}" for name in values if name not in ("identity", "attempts")
         )
-        with self._transaction() as connection:
-            values["resolved_id"] = compact.options_id(connection, record.resolved)
-            done = connection.execute(
-                f"{_insert('runs', values)} ON CONFLICT (identity) DO UPDATE SET {changes}, "
-                "attempts = runs.attempts + excluded.attempts WHERE runs.status != 'ok' "
-                "RETURNING id",
-                values,
+        done = connection.execute(
+            f"{_insert('runs', values)} ON CONFLICT (identity) DO UPDATE SET {changes}, "
+            "attempts = runs.attempts + excluded.attempts WHERE runs.status != 'ok' "
+            "RETURNING id",
+            values,
+        ).fetchone()
+        if done is None:  # it is stored already, and ok
+            (kept,) = connection.execute(
+                "SELECT id FROM runs WHERE identity = ?", (record.identity,)
             ).fetchone()
-            if done is None:  # it is stored already, and ok
-                (kept,) = connection.execute(
-                    "SELECT id FROM runs WHERE identity = ?", (record.identity,)
-                ).fetchone()
-                return int(kept)
-            run_id = int(done[0])
-            try:
-                compact.set_metrics(connection, run_id, record.metrics)
-            except ValueError as error:
-                raise StoreError(f"{self.path}: a metric of the run is wrong: {error}", 1) from None
+            return int(kept)
+        run_id = int(done[0])
+        try:
+            compact.set_metrics(connection, run_id, record.metrics)
+        except ValueError as error:
+            raise StoreError(f"{self.path}: a metric of the run is wrong: {error}", 1) from None
         return run_id
 
     def add_calibration(self, record: CalibrationRecord) -> None:

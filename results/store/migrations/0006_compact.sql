@@ -76,4 +76,4 @@ JOIN option_sets ON option_sets.id = option_set;
 -- Counting runs by any of these reads the index alone.
 DROP INDEX runs_by_setting;
 CREATE INDEX runs_by_setting
-ON runs (machine, isa, workload, lock, fence, engine, threads, status);
+ON runs (machine, isa, workload, lock, fence, engine, threads, status, cas, cancel, seed);
