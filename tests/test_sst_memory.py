@@ -180,6 +180,7 @@ def test_statistics_count_what_was_done(tmp_path: Path) -> None:
     ("guest", "changed", "code", "cause"),
     [
         (("fail", 3), {}, 3, "the plugin failed: the peer was told to fail"),
+        (("idle", 0), {}, 5, "deadlock: in cycle 0 every core waits, and no request is open"),
         (("leave", 3), {}, 3, "the guest ended in its turn: exit code 9"),
         (("script", "9,r,0"), {}, 4, "by core 9 in cycle 0: there are 4 cores"),
         (("contend", 3), {"oldest_request": 10}, 5, "deadlock in the memory system"),
@@ -210,6 +211,17 @@ def test_a_killed_simulator_leaves_no_guest_and_no_record(tmp_path: Path, seed: 
         started.kill()
     assert gone(tmp_path)
     assert not (tmp_path / "sst-record.json").exists()
+
+
+def test_a_simulator_that_is_told_to_end_says_so(tmp_path: Path) -> None:
+    with start(tmp_path, document(peer("contend", 10**9))) as started:
+        while not (tmp_path / "guest.out").exists():
+            time.sleep(0.05)
+        time.sleep(0.3)
+        started.terminate()
+    assert gone(tmp_path)
+    assert record(tmp_path)["complete"] is False
+    assert "or a signal" in record(tmp_path)["cause"]
 
 
 @pytest.mark.parametrize(

@@ -68,3 +68,60 @@ def test_the_bus_is_what_its_machine_says_of_it(tmp_path: Path) -> None:
     assert upgrade - hit == figures["lat_upgrade"] + figures["lat_invalidate"]
     # A cycle more for each copy but the first, which the embedded engine does not know.
     assert invalidating - hit == figures["lat_l2"] + figures["lat_invalidate"] + 2
+
+
+@pytest.mark.parametrize("flavour", list(TARGETS))
+def test_a_set_latency_is_added(tmp_path: Path, flavour: str) -> None:
+    ops = ("empty", "store", "cas", "fence", "stop")
+    settings = [
+        Setting("sst_bus", TARGETS[flavour].isa, flavour, n, n, "sst", 10 * n, ops)
+        for n in (40, 140)
+    ]
+    with Store(tmp_path / "runs.db") as store:
+        low, high = calibrate(Runner(store, 1), store, settings)
+    for op, added in (("cas", 100), ("fence", 100), ("stop", 1000)):
+        assert high[op].cycles - low[op].cycles == pytest.approx(added, rel=0.05), op
+
+
+@pytest.mark.parametrize("isa", list(ISAS))
+def test_uncontended_costs_are_those_of_the_embedded_engine(tmp_path: Path, isa: str) -> None:
+    cells = [
+        threads(engine, "sst_bus", 1, isa=isa, flavour=ISAS[isa].flavours[0], lock="reservation")
+        for engine in ("qemu", "sst")
+    ]
+    ours, theirs = (found["cycles_per_pair"] for found in run(tmp_path, cells))
+    assert ours == pytest.approx(theirs, rel=0.02)
+
+
+@pytest.mark.parametrize("machine", ["sst_bus", "sst_mesh16"])
+def test_the_same_run_has_the_same_cycles(tmp_path: Path, machine: str) -> None:
+    found = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        found += run(tmp_path / name, [threads("sst", machine, 4)])
+    assert found[0] == found[1]
+
+
+def test_a_mesh_counts_what_passes_its_network(tmp_path: Path) -> None:
+    near, far = run(tmp_path, [threads(f"sst/{name}", "sst_mesh16", 2) for name in ("near", "far")])
+    for found in (near, far):
+        assert found["network_bytes"] >= 8 * found["network_messages"] > 0
+        assert 0 < found["home_events_most"] <= found["home_events"]
+        assert found["memory_reads"] > 0 and found["coherence_l1_FetchInv"] > 0
+    ways = [one["network_link_bytes"] / one["network_bytes"] for one in (near, far)]
+    assert ways[0] < ways[1]  # links on the way of a byte
+
+
+def test_an_instruction_limit_ends_a_run_with_its_cause(tmp_path: Path) -> None:
+    with Store(tmp_path / "runs.db") as store:
+        (found,) = Runner(store, 1, None, Limits(instructions=500)).run(
+            [threads("sst", "sst_mesh16", 2)], "test"
+        )
+    assert (found.status, found.cause) == ("failed", "instruction limit: 500")
+
+
+def test_more_cores_than_there_is_room_for_are_refused(tmp_path: Path) -> None:
+    with Store(tmp_path / "runs.db") as store:
+        (found,) = Runner(store, 1).run([threads("sst", "sst_mesh16", 17)], "test")
+    assert found.status == "refused"
+    assert found.cause == "threads: 17: machine sst_mesh16, a mesh, has room for 16 cores"

@@ -108,12 +108,17 @@ class Region:
 
 def sweeps(connection: sqlite3.Connection) -> list[Sweep]:
     """Every sweep of a latency with two settings or more, by operation, ISA and engine, of engines
-    that add a set latency to their core model's own cost by some mechanism."""
-    return _sweeps(connection, lambda engine: engines.entry(engine).own_costs)
+    whose runs name the mechanism by which they add a set latency, or whose core models have costs of
+    their own."""
+    return _sweeps(
+        connection, lambda engine, named: named is not None or engines.entry(engine).own_costs
+    )
 
 
-def _sweeps(connection: sqlite3.Connection, wanted: Callable[[str], bool]) -> list[Sweep]:
-    """The sweeps of the engines with a label that is wanted."""
+def _sweeps(
+    connection: sqlite3.Connection, wanted: Callable[[str, str | None], bool]
+) -> list[Sweep]:
+    """The sweeps of engines and mechanisms that are wanted: labels, and names or None."""
     found: dict[tuple[str, ...], dict[int, float]] = {}
     mechanisms: dict[tuple[str, ...], set[str]] = {}
     for engine, machine, isa, flavour, op, cas, fence, cancel, cycles, text in connection.execute(
@@ -122,11 +127,14 @@ def _sweeps(connection: sqlite3.Connection, wanted: Callable[[str], bool]) -> li
         "JOIN resolved ON resolved.run_id = runs.id ORDER BY c.id"
     ):
         value = {"cas": cas, "fence": fence, "stop": cancel}.get(op)
-        if value is None or not wanted(engine):
+        if value is None:
             continue  # another operation, or the machine's own latency
+        mechanism = json.loads(text).get(_MECHANISM[op])
+        if not wanted(engine, mechanism):
+            continue
         key = (op, isa, flavour, engine, machine)
         found.setdefault(key, {})[value] = cycles
-        mechanisms.setdefault(key, set()).add(json.loads(text).get(_MECHANISM[op], "unknown"))
+        mechanisms.setdefault(key, set()).add(mechanism or "unknown")
     fits = [_fit(key, points, mechanisms[key]) for key, points in found.items() if len(points) > 1]
     order = list(OPS)
     return sorted(
@@ -141,7 +149,7 @@ def slope_checks(connection: sqlite3.Connection) -> list[SlopeCheck]:
     fact = optional_fact(connection, "validation_slopes")
     if fact is None:
         return []
-    own = _sweeps(connection, lambda engine: engine == fact["candidate"])
+    own = _sweeps(connection, lambda engine, _: engine == fact["candidate"])
     of_place = {_place(sweep): sweep for sweep in own}
     return [
         SlopeCheck(reference, of_place[_place(reference)], fact["bar"])

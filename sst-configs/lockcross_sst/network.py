@@ -21,7 +21,8 @@ class Network:
         self._at = [[] for _ in range(settings.nodes)]
         bytes_a_second = figures["link_bytes"] * 10**12 / settings.period
         self._bandwidth = f"{bytes_a_second:.0f}B/s"
-        self._buffer = f"{BUFFERED_PACKETS * (HEADER + settings.numbers['line'])}B"
+        flits = -(-(HEADER + settings.numbers["line"]) // figures["link_bytes"])  # of a packet
+        self._buffer = f"{BUFFERED_PACKETS * flits * figures['link_bytes']}B"
 
     def attach(self, nic, group, node):
         """Puts a network interface at a node. Groups talk to their neighbours by number."""

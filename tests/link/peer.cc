@@ -9,6 +9,7 @@
 //   that
 //                                it failed, never passes the turn; until then as contend
 //   peer FD lingering            is done, but does not exit
+//   peer FD idle N               asks for nothing until cycle N; 0: for ever
 //
 // Writes one line an answer in a script: core kind line cycle latency; otherwise the last cycle.
 #include <climits>
@@ -88,6 +89,14 @@ void wait_for_turn() {
                 0);
 }
 
+// Lets time pass alone.
+void idle(uint64_t until) {
+    link_->until = until == 0 ? kNoLimit : until;
+    pass_turn();
+    wait_for_turn();
+    last_cycle = link_->now;
+}
+
 bool all_done() {
     for (const Core &core : cores)
         if (core.waits || !core.program.empty())
@@ -138,13 +147,15 @@ int main(int argc, char **argv) {
     cores.resize(link_->cores);
     if (mode == "script")
         read_script(argc - 3, argv + 3);
-    else if (mode != "lingering")
+    else if (mode != "lingering" && mode != "idle")
         for (uint32_t core = 0; core < cores.size(); ++core)
             cores[core].program.push_back(
                 mode == "private"
                     ? Wanted{RequestKind::Read, 1000 + core, 0, number}
                     : Wanted{RequestKind::Write, 0, 0, mode == "contend" ? number : UINT64_MAX});
     wait_for_turn();
+    if (mode == "idle")
+        idle(number);
     for (uint32_t core = 0; core < cores.size(); ++core)
         post(core, 0);
     while (!all_done()) {
