@@ -1,7 +1,7 @@
 -- Coherence events per pair by engine, lock, variant and ISA, latest 3,000 runs of lock_sequence
-WITH latest AS MATERIALIZED ( -- the plus: in the order of the ids, not by an index
+WITH latest AS MATERIALIZED (
     SELECT id, engine, isa, lock, variant, fence FROM runs
-    WHERE workload = 'lock_sequence' AND +status = 'ok' ORDER BY id DESC LIMIT 3000
+    WHERE workload = 'lock_sequence' AND status = 'ok' ORDER BY id DESC LIMIT 3000
 ),
 events AS MATERIALIZED (
     SELECT latest.id, metrics.name AS event, metrics.value AS number, pairs.value AS pairs

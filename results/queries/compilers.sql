@@ -3,7 +3,7 @@ WITH costs AS (
     SELECT engine, machine, isa, flavour, lock, variant, fence, workload, parameters, threads,
            cores, cas, fence_latency, cancel, seed, compiler, cycles_per_pair AS cost
     FROM runs
-    WHERE +status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY id DESC LIMIT 20000
+    WHERE status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY id DESC LIMIT 20000
 )
 SELECT engine, machine, isa, flavour, lock, variant, fence, workload, threads, cores,
        cas, fence_latency, cancel,

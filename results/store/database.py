@@ -16,6 +16,7 @@ from results.store import compact
 MIGRATIONS = Path(__file__).parent / "migrations"
 APPLICATION_ID = 0x4C584442  # set by migration 1
 BUSY_SECONDS = 30
+_TAKES_LONG = 50_000_000  # bytes that take seconds to migrate
 
 
 class StoreError(LockcrossError):
@@ -185,9 +186,11 @@ def open_writer(path: Path) -> sqlite3.Connection:
             connection.executescript(
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;"
             )
-            before = version_of(connection, path)
+            old = 0 < version_of(connection, path) < max(migrations())
+            if old and path.stat().st_size > _TAKES_LONG:
+                print(f"lockcross: {path}: is brought up to date, once", file=sys.stderr)
             migrate(connection, path)
-            if 0 < before < max(migrations()):  # what a migration frees
+            if old:  # what a migration frees
                 with suppress(sqlite3.Error):  # no space for the copy: it stays as big as it is
                     connection.execute("VACUUM")
         except BaseException:

@@ -73,6 +73,9 @@ SELECT runs.id AS run_id, (
 FROM runs JOIN resolved_options ON resolved_options.id = resolved_id
 JOIN option_sets ON option_sets.id = option_set;
 
+-- Nearly every run is ok: an index of all states misleads.
+DROP INDEX runs_by_status;
+CREATE INDEX runs_not_ok ON runs (id) WHERE status != 'ok';
 -- Counting runs by any of these reads the index alone.
 DROP INDEX runs_by_setting;
 CREATE INDEX runs_by_setting
