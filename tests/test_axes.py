@@ -16,7 +16,8 @@ from results.figures.style import LOOKS, look
 from results.model.cell import AXES, COLUMNS, LATENCIES, Cell, option, read_cell, selected
 from results.model.label import LockLabel
 from results.report.validation_table import print_validation
-from results.store.queries import list_runs, table
+from results.store.export import table
+from results.store.queries import list_runs
 from results.store.store import Store
 from sweeps.cli.main import make_app
 from sweeps.cli.run import run

@@ -77,10 +77,10 @@ ODD = [
     (_fact("reproduction/one", {"rows": [1]}), "the fact reproduction/one"),
     ("UPDATE facts SET value = '{' WHERE name = 'plan'", "malformed JSON"),
     ("UPDATE facts SET value = CAST(x'ff' AS TEXT) WHERE name = 'plan'", "a.db"),
-    ("UPDATE runs SET resolved = '[]'", "runs.resolved has a value that is not a JSON object"),
+    ("UPDATE option_sets SET names = '{' || id", "malformed JSON"),
     ("UPDATE crossovers SET setting = 3", "crossovers.setting"),
     ("UPDATE machines SET description = '{}'", "the machine generic: latency"),
-    ("UPDATE metrics SET value = 'much'", "metrics.value is 'much'"),
+    ("UPDATE runs SET cycles_per_pair = 'much'", "runs.cycles_per_pair is 'much'"),
     ("UPDATE calibrations SET cycles = 9e999", "calibrations.cycles is inf"),
 ]  # fmt: skip
 
@@ -95,7 +95,15 @@ def test_values_that_lockcross_does_not_write(database: Path, statement: str, wo
     assert words in said and str(database) in said and "move it away" in said
 
 
-@pytest.mark.parametrize("table", ["runs", "metrics", "facts", "series", "machines"])
+@pytest.mark.parametrize("numbers", ["[1]", '["much",1,1,1,1]', "{}"])
+def test_numbers_that_are_none(database: Path, numbers: str) -> None:
+    change(database, f"UPDATE run_metrics SET numbers = '{numbers}'")
+    with pytest.raises(StoreError, match=r"run_metrics\.numbers is"), Store(database) as store:
+        every = [one for (one,) in store.connection.execute("SELECT identity FROM runs")]
+        store.find(every)
+
+
+@pytest.mark.parametrize("table", ["runs", "run_metrics", "facts", "series", "machines"])
 def test_tables_that_are_missing(database: Path, tmp_path: Path, table: str) -> None:
     change(database, "PRAGMA foreign_keys = OFF", f"DROP TABLE {table}")
     for words in (["report", "--output", tmp_path], ["export", tmp_path / "x.csv"], ["show", 1]):

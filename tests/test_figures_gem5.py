@@ -18,6 +18,7 @@ from results.figures.latency import draw_latency
 from results.model import engines
 from results.paths import REFERENCE
 from results.report.report import write_report
+from results.store.compact import options_id
 from results.store.records import CalibrationRecord
 from results.store.store import Store
 from sweeps.cli.results import figures
@@ -109,9 +110,12 @@ def test_a_gem5_study_of_one_thread_is_drawn(tmp_path: Path) -> None:
         synthetic.plan["map"] = dict(synthetic.plan["map"], threads=1)  # type: ignore[call-overload]
         synthetic.fill()
         store.connection.execute(
-            "UPDATE runs SET cas = json_extract(resolved, '$.cas_success'), "
-            "fence_latency = json_extract(resolved, '$.fence_mfence'), resolved = '{}'"
+            "UPDATE runs SET (cas, fence_latency) = "
+            "(SELECT json_extract(resolved, '$.cas_success'), "
+            "json_extract(resolved, '$.fence_mfence') FROM resolved WHERE run_id = runs.id)"
         )
+        nothing = options_id(store.connection, {})
+        store.connection.execute("UPDATE runs SET resolved_id = ?", (nothing,))
         store.connection.execute("UPDATE calibrations SET engine = 'gem5/minor'")
         store.connection.execute("DELETE FROM series WHERE name GLOB 'run_length/*'")
         drawn = draw_all(store.connection, tmp_path)

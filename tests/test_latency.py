@@ -101,6 +101,9 @@ def test_regions_of_interest_by_three_methods(data: Gem5Data) -> None:
 
 def test_one_method_alone_proves_nothing(data: Gem5Data) -> None:
     data.regions("x86_64", {"m5": 10.0}, (1000.0, 2000.0))
-    data.store.connection.execute("DELETE FROM metrics WHERE name = 'pairs' AND value = 200")
+    data.store.connection.execute(
+        "DELETE FROM run_metrics WHERE run_id IN "
+        "(SELECT run_id FROM metrics WHERE name = 'pairs' AND value = 200)"
+    )
     (one,) = regions(data.store.connection)
     assert (one.costs, one.spread, one.ok) == ({"m5": 10.0}, None, None)

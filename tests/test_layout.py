@@ -16,7 +16,17 @@ MODULES = {
 MOST_FILES = 15
 # From what everything may use to what nothing may: a package imports from those before it alone.
 ORDER = {
-    "results": ("paths", "errors", "model", "published", "store", "analysis", "figures", "report"),
+    "results": (
+        "paths",
+        "errors",
+        "model",
+        "published",
+        "store",
+        "browser",
+        "analysis",
+        "figures",
+        "report",
+    ),
     "sweeps": ("support", "model", "programs", "engines", "execution", "experiments", "cli"),
 }
 

@@ -123,7 +123,8 @@ def _sweeps(
     mechanisms: dict[tuple[str, ...], set[str]] = {}
     for engine, machine, isa, flavour, op, cas, fence, cancel, cycles, text in connection.execute(
         "SELECT c.engine, c.machine, c.isa, c.flavour, op, c.cas, c.fence_latency, cancel, cycles, "
-        "resolved FROM calibrations c JOIN runs ON runs.id = c.run_id ORDER BY c.id"
+        "resolved FROM calibrations c JOIN runs ON runs.id = c.run_id "
+        "JOIN resolved ON resolved.run_id = runs.id ORDER BY c.id"
     ):
         value = {"cas": cas, "fence": fence, "stop": cancel}.get(op)
         if value is None:
@@ -213,12 +214,11 @@ def _lengths(
 ) -> Iterator[tuple[tuple[str, str, str], str, _Length]]:
     """Good runs as ((ISA, engine, workload in words), method, length)."""
     for pairs, cost, total, *columns in connection.execute(
-        f"SELECT pairs.value, cost.value, total.value, {selected()} "
+        f"SELECT pairs.value, cycles_per_pair, total.value, {selected()} "
         "FROM series JOIN runs ON runs.id = series.run_id AND status = 'ok' "
         "JOIN metrics pairs ON pairs.run_id = id AND pairs.name = 'pairs' "
-        "JOIN metrics cost ON cost.run_id = id AND cost.name = 'cycles_per_pair' "
         "JOIN metrics total ON total.run_id = id AND total.name = 'total_cycles' "
-        "WHERE series.name GLOB 'roi/*' ORDER BY series.name, id"
+        "WHERE series.name GLOB 'roi/*' AND cycles_per_pair IS NOT NULL ORDER BY series.name, id"
     ):
         cell = read_cell(columns)
         engine = engines.entry(cell.engine).label

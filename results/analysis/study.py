@@ -203,10 +203,10 @@ def _index(values: Sequence[str], value: str) -> int:
 def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     """The good runs of a series. Raises NoDataError when they are of several compilers."""
     rows = connection.execute(
-        f"SELECT compiler, resolved, value, runs.id, {selected()} FROM series "
+        f"SELECT compiler, resolved, cycles_per_pair, runs.id, {selected()} FROM series "
         "JOIN runs ON runs.id = series.run_id "
-        "JOIN metrics ON metrics.run_id = runs.id AND metrics.name = 'cycles_per_pair' "
-        "WHERE series.name = ? AND status = 'ok' ORDER BY runs.id",
+        "JOIN resolved ON resolved.run_id = runs.id "
+        "WHERE series.name = ? AND status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY runs.id",
         (name,),
     ).fetchall()
     if len(found := compilers.names(row[0] for row in rows)) > 1:

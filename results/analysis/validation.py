@@ -25,13 +25,10 @@ FLOOR = "null"  # what a workload costs without a lock: in no contest
 ALL_ISAS = "all"  # stands for the ISA in the summary of a whole set
 CLEAR = 0.10  # two locks are ranked only if their costs on the reference differ by more
 
-_RUNS = f"""SELECT series.name, runs.id, status, cause, duration_s, cost.value, spread.value,
-    instructions.value, {selected()}
+_RUNS = f"""SELECT series.name, runs.id, status, cause, duration_s, cycles_per_pair,
+    (SELECT value FROM metrics WHERE run_id = runs.id AND name = 'cycles_per_pair_iqr'),
+    (SELECT value FROM metrics WHERE run_id = runs.id AND name = 'instructions'), {selected()}
 FROM series JOIN runs ON runs.id = series.run_id
-LEFT JOIN metrics cost ON cost.run_id = runs.id AND cost.name = 'cycles_per_pair'
-LEFT JOIN metrics spread ON spread.run_id = runs.id AND spread.name = 'cycles_per_pair_iqr'
-LEFT JOIN metrics instructions ON instructions.run_id = runs.id
-    AND instructions.name = 'instructions'
 WHERE series.name GLOB 'validation/*' ORDER BY series.name, runs.id"""
 
 

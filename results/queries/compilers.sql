@@ -1,9 +1,9 @@
--- Cycles per pair of the same cell by programs of several compilers, largest difference first
+-- Cycles per pair of the same cell by programs of several compilers, largest difference first; latest 20,000
 WITH costs AS (
     SELECT engine, machine, isa, flavour, lock, variant, fence, workload, parameters, threads,
-           cores, cas, fence_latency, cancel, seed, compiler, value AS cost
-    FROM runs JOIN metrics ON metrics.run_id = runs.id AND metrics.name = 'cycles_per_pair'
-    WHERE status = 'ok'
+           cores, cas, fence_latency, cancel, seed, compiler, cycles_per_pair AS cost
+    FROM runs
+    WHERE status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY id DESC LIMIT 20000
 )
 SELECT engine, machine, isa, flavour, lock, variant, fence, workload, threads, cores,
        cas, fence_latency, cancel,

@@ -7,9 +7,10 @@ SELECT substr(series.name, 12) AS validation_set, ref.engine AS reference, own.e
        ref.machine, ref.isa, ref.flavour,
        ref.lock || CASE ref.variant WHEN '' THEN '' ELSE ':' || ref.variant END
            || CASE ref.fence WHEN 'full' THEN '' ELSE '/' || ref.fence END AS label,
-       ref.workload, ref.threads, round(b.value, 2) AS reference_cost,
-       round(a.value, 2) AS candidate_cost,
-       round(100 * (a.value - b.value) / b.value, 2) AS error_percent,
+       ref.workload, ref.threads, round(ref.cycles_per_pair, 2) AS reference_cost,
+       round(own.cycles_per_pair, 2) AS candidate_cost,
+       round(100 * (own.cycles_per_pair - ref.cycles_per_pair)
+             / ref.cycles_per_pair, 2) AS error_percent,
        ref.id AS reference_run, own.id AS candidate_run
 FROM series JOIN judged ON series.name = 'validation/' || judged.name
 JOIN runs ref ON ref.id = series.run_id AND ref.engine <> judged.engine
@@ -21,7 +22,6 @@ JOIN runs own ON own.id = other.run_id AND own.engine = judged.engine
     AND own.parameters = ref.parameters AND own.threads = ref.threads AND own.cores IS ref.cores
     AND own.cas IS ref.cas AND own.fence_latency IS ref.fence_latency AND own.cancel IS ref.cancel
     AND own.seed = ref.seed
-JOIN metrics a ON a.run_id = own.id AND a.name = 'cycles_per_pair'
-JOIN metrics b ON b.run_id = ref.id AND b.name = 'cycles_per_pair'
 WHERE own.status = 'ok' AND ref.status = 'ok'
-ORDER BY abs(a.value - b.value) / b.value DESC, ref.id;
+    AND own.cycles_per_pair IS NOT NULL AND ref.cycles_per_pair IS NOT NULL
+ORDER BY abs(own.cycles_per_pair - ref.cycles_per_pair) / ref.cycles_per_pair DESC, ref.id;

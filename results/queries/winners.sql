@@ -1,12 +1,13 @@
 -- The cheapest of all locks and of those compared, by engine, machine, ISA and flavour; ties; leads
 WITH plan AS (SELECT value FROM facts WHERE name = 'plan'),
 costs AS (
-    SELECT engine, machine, isa, flavour, fence, value AS cost,
+    SELECT engine, machine, isa, flavour, fence, cycles_per_pair AS cost,
            lock || CASE fence WHEN 'full' THEN '' ELSE '/' || fence END AS label,
            lock IN (SELECT each.value FROM plan, json_each(plan.value, '$.locks') AS each)
                AS compared
-    FROM runs JOIN metrics ON run_id = runs.id AND name = 'cycles_per_pair'
-    WHERE runs.id IN (SELECT run_id FROM series WHERE name GLOB 'table/*') AND status = 'ok'
+    FROM runs
+    WHERE id IN (SELECT run_id FROM series WHERE name GLOB 'table/*') AND status = 'ok'
+          AND cycles_per_pair IS NOT NULL
 ),
 contests (fences, locks) AS (
     VALUES ('full', 'all'), ('full', 'compared'), ('any', 'all'), ('any', 'compared')

@@ -12,12 +12,18 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from results.published import overtake, reproduction
-from results.store.queries import TABLES
+from results.store.queries import TABLES, VIEWS
 
-_TYPES = {"INTEGER": "'integer'", "REAL": "'integer', 'real'", "TEXT": "'text'"}
+_TYPES = {"INTEGER": "'integer'", "REAL": "'integer', 'real'", "TEXT": "'text'", "BLOB": "'blob'"}
 _OBJECTS = (  # columns of JSON objects
-    ("runs", "parameters"), ("runs", "resolved"), ("crossovers", "setting"),
+    ("runs", "parameters"), ("crossovers", "setting"),
     ("machines", "description"), ("facts", "value"),
+)  # fmt: skip
+_ARRAYS = (  # tables, columns of JSON arrays, how long they are, and of what
+    ("run_metrics", "numbers", "SELECT count(*) FROM metric_names AS one "
+     "WHERE one.metric_set = run_metrics.metric_set", "'integer', 'real'"),
+    ("resolved_options", "settings", "SELECT json_array_length(names) FROM option_sets "
+     "WHERE option_sets.id = option_set", "'integer', 'real', 'text'"),
 )  # fmt: skip
 
 
@@ -114,7 +120,7 @@ def _everything(connection: sqlite3.Connection) -> Iterator[str]:
     if checked != "ok":
         yield str(checked)
     there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    yield from (f"the table {name} is missing" for name in TABLES if name not in there)
+    yield from (f"the table {name} is missing" for name in TABLES + VIEWS if name not in there)
     for table in TABLES:
         yield from _columns(connection, table)
     for table, column in _OBJECTS:
@@ -123,6 +129,14 @@ def _everything(connection: sqlite3.Connection) -> Iterator[str]:
         )
         if wrong.fetchone():
             yield f"{table}.{column} has a value that is not a JSON object"
+    for table, column, length, types in _ARRAYS:
+        wrong = connection.execute(
+            f"SELECT {column} FROM {table} WHERE json_type({column}) != 'array' "
+            f"OR json_array_length({column}) != ({length}) "
+            f"OR EXISTS (SELECT 1 FROM json_each({column}) WHERE type NOT IN ({types})) LIMIT 1"
+        ).fetchone()
+        if wrong:
+            yield f"{table}.{column} is {wrong[0][:40]!r}"
     for name, text in connection.execute("SELECT name, value FROM facts ORDER BY name"):
         for beginning, check in _FACTS.items():
             if name == beginning or (beginning.endswith("/") and name.startswith(beginning)):

@@ -6,15 +6,17 @@ import re
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 from results.errors import LockcrossError
+from results.store import compact
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 APPLICATION_ID = 0x4C584442  # set by migration 1
 BUSY_SECONDS = 30
+_TAKES_LONG = 50_000_000  # bytes that take seconds to migrate
 
 
 class StoreError(LockcrossError):
@@ -103,6 +105,7 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
 def migrate(connection: sqlite3.Connection, path: Path, upto: int | None = None) -> None:
     """Applies the missing migrations, each in a transaction of its own (up to number `upto`)."""
     version = version_of(connection, path)
+    compact.register(connection)
     for number, file in migrations().items():
         if number <= version or (upto is not None and number > upto):
             continue
@@ -183,7 +186,13 @@ def open_writer(path: Path) -> sqlite3.Connection:
             connection.executescript(
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;"
             )
+            old = 0 < version_of(connection, path) < max(migrations())
+            if old and path.stat().st_size > _TAKES_LONG:
+                print(f"lockcross: {path}: is brought up to date, once", file=sys.stderr)
             migrate(connection, path)
+            if old:  # what a migration frees
+                with suppress(sqlite3.Error):  # no space for the copy: it stays as big as it is
+                    connection.execute("VACUUM")
         except BaseException:
             connection.close()
             raise

@@ -1,4 +1,4 @@
-"""Querying the database: SQL, named queries, single runs, exports. Read-only throughout."""
+"""Querying the database: SQL, named queries, single runs. Read-only throughout."""
 
 import itertools
 import json
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from results.errors import LockcrossError
 from results.model.cell import AXES
 from results.paths import QUERIES
 from results.store.database import explain
 
-TABLES = ("runs", "metrics", "calibrations", "crossovers", "crossover_runs", "crossover_seeds",
+VIEWS = ("metrics", "resolved")
+TABLES = ("runs", "run_metrics", "metric_sets", "metric_names", "option_sets", "resolved_options",
+          "calibrations", "crossovers", "crossover_runs", "crossover_seeds",
           "series", "machines", "facts", "migrations")  # fmt: skip
 STATUSES = ("ok", "failed", "refused")
 _STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
@@ -38,9 +38,14 @@ class Answer:
 
 def named_queries() -> dict[str, str]:
     """The named queries with what their first comment line says of them."""
+    return described(QUERIES)
+
+
+def described(folder: Path) -> dict[str, str]:
+    """The queries of a folder with what their first comment line says of them."""
     return {
         path.stem: path.read_text(encoding="utf-8").splitlines()[0].removeprefix("-- ")
-        for path in sorted(QUERIES.glob("*.sql"))
+        for path in sorted(folder.glob("*.sql"))
     }
 
 
@@ -73,7 +78,7 @@ def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
                 "the query would change the database or create a file; only reading is allowed"
             ) from None
         if code in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE):
-            raise QueryError(f"SQL: {error}; the tables are {', '.join(TABLES)}") from None
+            raise QueryError(f"SQL: {error}; the tables are {', '.join(TABLES + VIEWS)}") from None
         raise explain(error, path) from None
 
 
@@ -105,9 +110,8 @@ def list_runs(connection: sqlite3.Connection, limit: int, **filters: str | None)
     where = " AND ".join(tests.get(name, f"{name} = :{name}") for name in given) or "1"
     axes = ", ".join(axis.name for axis in AXES)
     cursor = connection.execute(
-        f"SELECT runs.id, status, {axes}, round(value, 2) AS cycles_per_pair, cause "
-        "FROM runs LEFT JOIN metrics ON metrics.run_id = runs.id AND name = 'cycles_per_pair' "
-        f"WHERE {where} ORDER BY runs.id DESC LIMIT :limit",
+        f"SELECT runs.id, status, {axes}, round(cycles_per_pair, 2) AS cycles_per_pair, cause "
+        f"FROM runs WHERE {where} ORDER BY runs.id DESC LIMIT :limit",
         given | {"limit": limit},
     )
     return Answer([column[0] for column in cursor.description], cursor.fetchall())
@@ -130,8 +134,11 @@ def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
     if row is None:
         raise QueryError(f"there is no run {run_id}; `lockcross runs` lists them")
     columns = dict(zip((column[0] for column in cursor.description), row, strict=True))
-    for name in ("parameters", "resolved"):
-        columns[name] = json.loads(columns[name])
+    del columns["resolved_id"], columns["cycles_per_pair"]  # among the others below
+    (resolved,) = connection.execute(
+        "SELECT resolved FROM resolved WHERE run_id = ?", (run_id,)
+    ).fetchone() or ("{}",)
+    columns |= {"parameters": json.loads(columns["parameters"]), "resolved": json.loads(resolved)}
     metrics = connection.execute(
         "SELECT name, value, unit FROM metrics WHERE run_id = ? ORDER BY name", (run_id,)
     ).fetchall()
@@ -140,58 +147,6 @@ def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
         "SELECT DISTINCT crossover_id FROM crossover_runs WHERE run_id = ?", (run_id,)
     )
     return RunDetails(columns, metrics, *([r[0] for r in rows] for rows in (series, crossovers)))
-
-
-def table(connection: sqlite3.Connection, name: str) -> pd.DataFrame:
-    """A table as it is, or `wide`: a row a run, with its parameters and metrics as columns.
-
-    Raises QueryError for an unknown table.
-    """
-    if name == "wide":
-        return _wide(connection)
-    if name not in TABLES:
-        raise QueryError(f"table {name!r} is unknown; allowed are wide, {', '.join(TABLES)}")
-    return _frame(connection, f"SELECT * FROM {name}")
-
-
-def _frame(connection: sqlite3.Connection, query: str) -> pd.DataFrame:
-    try:
-        return pd.read_sql_query(query, connection)
-    except pd.errors.DatabaseError as error:  # pandas' own, around SQLite's
-        raise error.__cause__ or error from None
-
-
-def _wide(connection: sqlite3.Connection) -> pd.DataFrame:
-    runs = _frame(connection, "SELECT * FROM runs ORDER BY id")
-    for axis in AXES:
-        if axis.number:
-            runs[axis.name] = runs[axis.name].astype("Int64")  # whole numbers, some of them unset
-    metrics = _frame(connection, "SELECT run_id, name, value FROM metrics")
-    values = metrics.pivot_table(index="run_id", columns="name", values="value")
-    parameters = pd.DataFrame([json.loads(text) for text in runs["parameters"]], index=runs["id"])
-    return (
-        runs.join(parameters.add_prefix("parameter_"), on="id")
-        .join(values.add_prefix("metric_"), on="id")
-        .drop(columns="parameters")
-    )
-
-
-def export(frame: pd.DataFrame, path: Path) -> None:
-    """Writes CSV or Parquet, by the file's ending. Raises QueryError."""
-    writers = {
-        ".csv": lambda: frame.to_csv(path, index=False),
-        ".parquet": lambda: frame.to_parquet(path, index=False),
-    }
-    if path.suffix not in writers:
-        raise QueryError(
-            f"{path}: the file's ending gives the format; allowed are {', '.join(writers)}"
-        )
-    try:
-        writers[path.suffix]()
-    except OSError as error:
-        raise QueryError(
-            f"{path}: cannot be written ({error.strerror or error}); name another file", 1
-        ) from None
 
 
 def as_records(answer: Answer) -> Iterable[dict[str, Any]]:

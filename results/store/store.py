@@ -6,13 +6,14 @@ one Store writes a file at a time; readers are not disturbed. All failures are S
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
 from results.errors import LockcrossError
+from results.store import compact
 from results.store.database import (
     StoreError,
     WriterLock,
@@ -35,7 +36,9 @@ __all__ = ["Store", "StoreError"]
 
 _BATCH = 500  # identities in one statement; SQLite allows some thousands
 
-_RUN_COLUMNS = [name for name in RunRecord.__dataclass_fields__ if name != "metrics"]
+_ELSEWHERE = ("metrics", "resolved")  # not columns of runs: results/store/compact.py
+_RUN_COLUMNS = [name for name in RunRecord.__dataclass_fields__ if name not in _ELSEWHERE]
+_COST = "cycles_per_pair"  # a column too
 
 
 def _json(value: object) -> str:
@@ -118,22 +121,12 @@ class Store:
                     f"WHERE identity IN ({', '.join('?' * len(batch))})",
                     batch,
                 ).fetchall()
-                metrics = self._metrics([row[0] for row in rows])
+                metrics = compact.metrics_of(self.connection, (row[0] for row in rows))
                 found |= {
                     identity: StoredRun(run_id, identity, status, cause, metrics[run_id])
                     for run_id, identity, status, cause in rows
                 }
         return found
-
-    def _metrics(self, ids: Sequence[int]) -> dict[int, dict[str, float]]:
-        values: dict[int, dict[str, float]] = {run_id: {} for run_id in ids}
-        for run_id, name, value in self.connection.execute(
-            "SELECT run_id, name, value FROM metrics "
-            f"WHERE run_id IN ({', '.join('?' * len(ids))})",
-            ids,
-        ):
-            values[run_id][name] = value
-        return values
 
     def add_run(self, record: RunRecord, plan: str) -> int:
         """Stores a run with its metrics in one transaction and returns its id.
@@ -141,30 +134,38 @@ class Store:
         Takes the place of a failed or refused run of the same identity (same id, attempts added
         up); a run that is ok stays as it is.
         """
-        columns = [*_RUN_COLUMNS, "plan"]
-        values = {name: getattr(record, name) for name in _RUN_COLUMNS} | {"plan": plan}
-        values |= {"parameters": _json(record.parameters), "resolved": _json(record.resolved)}
-        changes = ", ".join(
-            f"{name} = excluded.{name}" for name in columns if name not in ("identity", "attempts")
-        )
+        return self.add_runs([record], plan)[0]
+
+    def add_runs(self, records: Iterable[RunRecord], plan: str) -> list[int]:
+        """Stores runs as `add_run` does, all of them in one transaction."""
         with self._transaction() as connection:
-            done = connection.execute(
-                f"{_insert('runs', columns)} ON CONFLICT (identity) DO UPDATE SET {changes}, "
-                "attempts = runs.attempts + excluded.attempts WHERE runs.status != 'ok' "
-                "RETURNING id",
-                values,
+            return [self._add_run(connection, record, plan) for record in records]
+
+    def _add_run(self, connection: sqlite3.Connection, record: RunRecord, plan: str) -> int:
+        values = {name: getattr(record, name) for name in _RUN_COLUMNS} | {
+            "plan": plan, "parameters": _json(record.parameters),
+            "resolved_id": compact.options_id(connection, record.resolved),
+            _COST: record.metrics.get(_COST, (None, ""))[0],
+        }  # fmt: skip
+        changes = ", ".join(
+            f"{name} = excluded.{name}" for name in values if name not in ("identity", "attempts")
+        )
+        done = connection.execute(
+            f"{_insert('runs', values)} ON CONFLICT (identity) DO UPDATE SET {changes}, "
+            "attempts = runs.attempts + excluded.attempts WHERE runs.status != 'ok' "
+            "RETURNING id",
+            values,
+        ).fetchone()
+        if done is None:  # it is stored already, and ok
+            (kept,) = connection.execute(
+                "SELECT id FROM runs WHERE identity = ?", (record.identity,)
             ).fetchone()
-            if done is None:  # it is stored already, and ok
-                (kept,) = connection.execute(
-                    "SELECT id FROM runs WHERE identity = ?", (record.identity,)
-                ).fetchone()
-                return int(kept)
-            run_id = int(done[0])
-            connection.execute("DELETE FROM metrics WHERE run_id = ?", (run_id,))
-            connection.executemany(
-                "INSERT INTO metrics (run_id, name, value, unit) VALUES (?, ?, ?, ?)",
-                [(run_id, name, value, unit) for name, (value, unit) in record.metrics.items()],
-            )
+            return int(kept)
+        run_id = int(done[0])
+        try:
+            compact.set_metrics(connection, run_id, record.metrics)
+        except ValueError as error:
+            raise StoreError(f"{self.path}: a metric of the run is wrong: {error}", 1) from None
         return run_id
 
     def add_calibration(self, record: CalibrationRecord) -> None:

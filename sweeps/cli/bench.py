@@ -1,4 +1,4 @@
-"""`lockcross bench`: how fast the engine is on this machine."""
+"""`lockcross bench`: how fast the engine and large databases are on this machine."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -78,8 +78,22 @@ def _beside(other: str) -> str:
     )
 
 
+def bench_results(
+    runs: Annotated[int, typer.Option(min=100, help="How many runs.")] = 200_000,
+) -> None:
+    """Measure a large database: size, pages in the browser, winners, memory of an export."""
+    from rich.console import Console
+
+    from results.browser.bench import NOTE, bench
+
+    console = Console()
+    console.print(bench(runs))
+    console.print(NOTE)
+
+
 def register(app: typer.Typer) -> None:
     """Adds the `bench` commands."""
     group = typer.Typer(help="Measure speed on this machine.", no_args_is_help=True)
     group.command("engine")(bench_engine)
+    group.command("results")(bench_results)
     app.add_typer(group, name="bench")

@@ -28,6 +28,7 @@ def make_app() -> typer.Typer:
         reproduce,
         results,
         run,
+        serve,
         show,
         validate,
     )
@@ -49,6 +50,7 @@ def make_app() -> typer.Typer:
         measure,
         validate,
         results,
+        serve,
         bench,
         dev,
     ):

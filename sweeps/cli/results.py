@@ -68,19 +68,18 @@ def query(
 
 
 def export(
-    file: Annotated[Path, typer.Argument(help="File to write: .csv or .parquet.")],
+    file: Annotated[Path, typer.Argument(help="File to write: .csv, .json or .parquet.")],
     table: Annotated[
         str, typer.Option(help="A table, or wide: one row per run with all its metrics.")
     ] = "wide",
     db: Database = DATABASE,
 ) -> None:
-    """Write runs with their metrics, or a table, as CSV or Parquet."""
-    from results.store import queries
+    """Write runs with their metrics, or a table, as CSV, JSON or Parquet."""
+    from results.store.export import export as write
 
     with _reading(db) as connection:
-        frame = queries.table(connection, table)
-    queries.export(frame, file)
-    print(f"{file}: {len(frame)} rows, {len(frame.columns)} columns")
+        rows, columns = write(connection, table, file)
+    print(f"{file}: {rows} rows, {columns} columns")
 
 
 def runs(  # noqa: PLR0913, PLR0917 its options are its arguments

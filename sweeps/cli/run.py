@@ -279,7 +279,7 @@ def _check_run(store: "Store", done: "StoredRun") -> None:
 def _said(store: "Store", done: "StoredRun") -> tuple[str, dict[str, Any]]:
     """The output that is kept of a run, and its resolved options."""
     output, resolved = store.connection.execute(
-        "SELECT output, resolved FROM runs WHERE id = ?", (done.id,)
+        "SELECT output, resolved FROM runs JOIN resolved ON run_id = id WHERE id = ?", (done.id,)
     ).fetchone()
     return output, json.loads(resolved)
 

@@ -1,0 +1,123 @@
+"""Datasette as a process: installed when it is missing, started, seen to answer, ended."""
+
+import fcntl
+import importlib
+import importlib.metadata
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Sequence
+from tempfile import TemporaryFile
+from typing import NoReturn, Self
+
+from results.browser.site import HOST
+from results.errors import LockcrossError
+from results.paths import ROOT, WORK
+
+_REQUIREMENTS = ROOT / "requirements-browser.txt"
+_START_S = 120  # that a start may take on a busy machine
+
+
+def installed() -> bool:
+    """Every package of the requirements is there, in the version they pin."""
+    for line in _REQUIREMENTS.read_text(encoding="utf-8").splitlines():
+        if pinned := re.match(r"([\w-]+)==([\w.]+)", line):
+            try:
+                if importlib.metadata.version(pinned[1]) != pinned[2]:
+                    return False
+            except importlib.metadata.PackageNotFoundError:
+                return False
+    return True
+
+
+def install() -> None:
+    """Installs what is missing into this Python's environment. Raises LockcrossError."""
+    if installed():
+        return
+    lock = WORK / "build" / "browser.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # one at a time; those that waited find it done
+        if not installed():
+            _install()
+
+
+def _install() -> None:
+    print("lockcross: installing Datasette from requirements-browser.txt", file=sys.stderr)
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "--no-input",
+         "--disable-pip-version-check", "-r", _REQUIREMENTS, "-c", ROOT / "requirements.txt"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    importlib.invalidate_caches()
+    if done.returncode or not installed():
+        said = done.stderr.strip().splitlines()
+        raise LockcrossError(
+            "Datasette could not be installed; check the network and pip's index"
+            + (f" ({said[-1]})" if said else ""),
+            exit_code=1,
+        )
+
+
+def free_port(port: int) -> int:
+    """The port, or some free one for 0. Raises LockcrossError where it is taken."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise LockcrossError(
+                f"port {port} cannot be used ({error.strerror}); name another with --port, "
+                "or --port 0 for a free one"
+            ) from None
+        return int(probe.getsockname()[1])
+
+
+class Server:
+    """A process that serves on a port. A context manager: inside it answers, afterwards it ends.
+
+    Raises LockcrossError when it does not start.
+    """
+
+    def __init__(self, words: Sequence[str], port: int) -> None:
+        self._said = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 closed below
+        self._process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said
+        )
+        self._address = f"http://{HOST}:{port}/-/versions.json"
+
+    def __enter__(self) -> Self:
+        try:
+            self._wait()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait()
+        self._said.close()
+
+    def _wait(self) -> None:
+        end = time.monotonic() + _START_S
+        while self._process.poll() is None and time.monotonic() < end:
+            try:
+                with urllib.request.urlopen(self._address, timeout=5):
+                    return
+            except OSError:
+                time.sleep(0.1)
+        self._failed()
+
+    def serve(self) -> None:
+        """Until it ends, which it does not by itself. Raises LockcrossError."""
+        self._process.wait()
+        self._failed()
+
+    def _failed(self) -> NoReturn:
+        self._said.seek(0)
+        lines = self._said.read().strip().splitlines()[-1:]
+        raise LockcrossError(f"Datasette has ended{''.join(f': {line}' for line in lines)}", 1)
