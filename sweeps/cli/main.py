@@ -23,6 +23,7 @@ def make_app() -> typer.Typer:
         bench,
         crossover,
         dev,
+        explore,
         footprint,
         measure,
         reproduce,
@@ -51,6 +52,7 @@ def make_app() -> typer.Typer:
         results,
         bench,
         dev,
+        explore,
     ):
         part.register(app)
     return app
