@@ -13,16 +13,16 @@ from results.paths import ROOT
 from sweeps.support.paths import BINARIES, ENGINE_SOURCES
 
 ELEMENT = ROOT / "sst-configs" / "element"
-HERE = ROOT / "tests" / "sst"
+HERE = ROOT / "tests" / "link"
 
 
 @cache
 def build(name: str, *parts: str) -> Path:
-    """A program of tests/sst/ with parts of the element. Cached by its content."""
+    """A program of tests/link/ with parts of the element. Cached by its content."""
     sources = [HERE / f"{name}.cc", *(ELEMENT / f"{part}.cc" for part in parts)]
     headers = [*ELEMENT.glob("*.h"), *(ENGINE_SOURCES / "link").glob("*.h")]
     content = b"".join(path.read_bytes() for path in [*sources, *sorted(headers)])
-    output = BINARIES / f"test-sst-{name}-{hashlib.sha256(content).hexdigest()[:16]}"
+    output = BINARIES / f"test-link-{name}-{hashlib.sha256(content).hexdigest()[:16]}"
     if not output.exists():
         BINARIES.mkdir(parents=True, exist_ok=True)
         temporary = output.with_suffix(f".{os.getpid()}")
@@ -33,12 +33,12 @@ def build(name: str, *parts: str) -> Path:
 
 
 def peer(*words: object) -> list[str]:
-    """The command of a peer that plays the plugin (tests/sst/peer.cc)."""
+    """The command of a peer that plays the plugin (tests/link/peer.cc)."""
     return [str(build("peer")), "@FD@", *map(str, words)]
 
 
 def memory(folder: Path, guest: list[str], **changed: int) -> subprocess.CompletedProcess[str]:
-    """Runs a guest with a memory that is not SST (tests/sst/memory.cc)."""
+    """Runs a guest with a memory that is not SST (tests/link/memory.cc)."""
     words = {"cores": 4, "lines": 1000, "oldest": 1000, "latency": 10} | changed
     program = build("memory", "session", "guest", "link_server")
     return subprocess.run(
@@ -81,7 +81,7 @@ def document(guest: list[str], topology: str = "bus", **changed: Any) -> dict[st
         if name in figures:
             figures[name] = changed.pop(name)
     figures |= changed.pop("more", {})
-    found = {
+    found: dict[str, Any] = {
         "clock_mhz": 2000, "line": 64, "cores": 4, "lat_l1": 2, "l1_size": 32768, "l1_ways": 8,
         "sst": figures, "guest": guest, "guest_stdout": "guest.out", "guest_stderr": "guest.err",
         "statistics": "sst-statistics.csv", "record": "sst-record.json",

@@ -58,7 +58,8 @@ class Gem5Data:
     def sweep(self, engine: str, mechanism: str, op: str = "cas", slope: float = 1.0,
               offset: float = 3.0, isa: str = "x86_64", flavour: str = "lock") -> None:  # fmt: skip
         """The latency sweep of one operation on a line of `slope` and `offset` (cycles)."""
-        resolved = dict.fromkeys(("atomic", "fence", "charge"), mechanism)
+        kinds = ("atomic", "fence", "charge") if mechanism != "unknown" else ()
+        resolved = dict.fromkeys(kinds, mechanism)
         for value in LATENCIES:
             run = self.run(
                 engine, "null", 1.0, isa=isa, flavour=flavour, workload="calibrate",

@@ -95,7 +95,7 @@ def test_a_cell_out_of_bounds_is_no_run() -> None:
         parameters={"iterations": 1},
     )
     assert invalid_reason(cell) == ""
-    for key, value in (("cas", 20_000_000), ("cancel", -1), ("seed", 2**32), ("cores", 65)):
+    for key, value in (("cas", 20_000_000), ("cancel", -1), ("seed", 2**32), ("cores", 129)):
         assert f"{key}: {value}: allowed is" in invalid_reason(replace(cell, **{key: value}))
 
 

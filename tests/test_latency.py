@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from results.analysis.latency import TWO_LENGTHS, agreements, regions, sweeps
+from results.analysis.latency import TWO_LENGTHS, agreements, regions, slope_checks, sweeps
 from results.store.records import CalibrationRecord
 from results.store.store import Store
 from tests.synthetic_gem5 import LATENCIES, Gem5Data
@@ -71,6 +71,20 @@ def test_mechanisms_of_one_model_are_compared(data: Gem5Data) -> None:
     assert one.ok
     data.sweep("gem5/minor/sentinel", "sentinel", isa="aarch64", flavour="lse", slope=0.94)
     assert not agreements(sweeps(data.store.connection))[0].ok
+
+
+def test_the_candidates_slopes_are_held_against_the_references(data: Gem5Data) -> None:
+    data.sweep("gem5/o3", "sentinel", slope=1.04)
+    data.sweep("gem5/o3/chain", "chain", slope=0.94)
+    data.sweep("gem5/o3", "sentinel", "fence")  # the candidate has none
+    data.sweep("qemu", "unknown", slope=0.988, offset=50)
+    data.sweep("qemu", "unknown", isa="aarch64", flavour="lse")  # the reference has none
+    assert slope_checks(data.store.connection) == []
+    data.store.set_fact("validation_slopes", {"candidate": "qemu", "bar": 0.0505})
+    near, far = slope_checks(data.store.connection)
+    assert (near.reference.engine, near.candidate.engine) == ("gem5/o3", "qemu")
+    assert (near.difference, near.met) == (pytest.approx(0.05), True)
+    assert (far.difference, far.met) == (pytest.approx(0.988 / 0.94 - 1), False)
 
 
 def test_regions_of_interest_by_three_methods(data: Gem5Data) -> None:

@@ -22,6 +22,11 @@ def test_requests_are_made_in_their_cycle_and_answered(tmp_path: Path) -> None:
     assert done.stdout.split()[:2] == ["4", "1"]
 
 
+def test_time_passes_without_requests(tmp_path: Path) -> None:
+    assert memory(tmp_path, peer("idle", 12345)).returncode == 0
+    assert answers(tmp_path) == [["12345"]]
+
+
 @pytest.mark.parametrize(
     ("guest", "code", "cause"),
     [
@@ -30,6 +35,7 @@ def test_requests_are_made_in_their_cycle_and_answered(tmp_path: Path) -> None:
         (("die", 3), 3, "the guest ended in its turn: signal 9"),
         (("leave", 3), 3, "the guest ended in its turn: exit code 9"),
         (("fail", 3), 3, "the plugin failed: the peer was told to fail"),
+        (("idle", 0), 5, "deadlock: in cycle 0 every core waits, and no request is open"),
         (("lingering",), 3, "the guest did not end though its plugin was done"),
     ],
 )

@@ -48,6 +48,11 @@ def latencies(folder: Path, *script: str, **changed: Any) -> list[int]:
     return [int(line[4]) for line in found]
 
 
+def rows(folder: Path) -> list[dict[str, str]]:
+    with (folder / "sst-statistics.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def test_latencies_on_a_bus_are_the_sums_of_their_parts(tmp_path: Path) -> None:
     memory, hit, transfer, shared, upgrade, dirty = latencies(
         tmp_path, "0,r,9", "0,r,9", "1,r,9,1000", "2,r,9,2000", "0,w,9,3000", "1,r,9,4000"
@@ -56,8 +61,9 @@ def test_latencies_on_a_bus_are_the_sums_of_their_parts(tmp_path: Path) -> None:
     assert hit == 2  # lat_l1
     assert shared == 12 + path  # lat_slice
     assert memory == 120 + 12 + path + 3  # lat_memory_access
-    # Another L1 is asked on the way.
-    assert transfer == dirty == upgrade == 12 + path + 5
+    # Other L1s are asked on the way: for the line, or to give it up.
+    assert transfer == dirty == 12 + path + 5
+    assert upgrade == 12 + path + 6
 
 
 def test_bus_latency_is_of_each_transfer(tmp_path: Path) -> None:
@@ -67,6 +73,15 @@ def test_bus_latency_is_of_each_transfer(tmp_path: Path) -> None:
     slow = latencies(tmp_path / "slow", *script, bus_latency=11)
     # To the shared cache and back; where another L1 is asked, to it and back too.
     assert [b - a for a, b in zip(base, slow, strict=True)] == [20, 40, 20]
+
+
+def test_a_touching_write_makes_a_line_the_cores_own(tmp_path: Path) -> None:
+    script = ("0,r,9", "0,t,9,100", "0,u,9,100", "1,r,9,1000", "0,u,9,2000", "0,r,20,1000")
+    latencies(tmp_path, *script)
+    found = {(row["StatisticName"], row["StatisticSubId"]): int(row["Sum.u64"])
+             for row in rows(tmp_path) if row["ComponentName"] == "frontend"}  # fmt: skip
+    assert found["touches", "core0"] == 3
+    assert found["touches_missed", "core0"] == 1  # the last: core 1 has the line, too
 
 
 @pytest.mark.parametrize("mhz", [1000, 2300, 3000, 5200])
@@ -105,17 +120,45 @@ def test_what_is_farther_takes_longer(tmp_path: Path, topology: str) -> None:
     assert far > near
     assert taken([0, 1], lat_link=5) > near
     assert taken([0, 1], lat_router=5) > near
-    assert taken([0, 1], link_bytes=8) > near
+
+
+def test_a_hop_takes_its_link_and_its_router(tmp_path: Path) -> None:
+    # Cores at the corner, and three and six hops from it, where the line is; it is shared already.
+    script = ("0,r,0", "1,r,0,1000", "2,r,0,2000", "3,r,0,3000")
+
+    def taken(**changed: int) -> int:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        found = latencies(
+            folder, *script, topology="mesh", slices=16, place=[0, 1, 3, 15], **changed
+        )
+        return found[3] - found[2]
+
+    assert taken() == 2 * 3 * (1 + 1)
+    assert taken(lat_link=4) == 2 * 3 * (4 + 1)
+    assert taken(lat_router=3) == 2 * 3 * (1 + 3)
+
+
+def test_narrow_links_make_queues(tmp_path: Path) -> None:
+    # All cores read at once, each its own line, from one slice.
+    slowest = []
+    for width in (72, 8):
+        (tmp_path / str(width)).mkdir()
+        script = [f"{core},r,{core}" for core in range(16)]
+        found = latencies(
+            tmp_path / str(width), *script, topology="mesh", link_bytes=width, cores=16, slices=1
+        )
+        slowest.append(max(found))
+    assert slowest[1] > slowest[0] + 15 * 4
 
 
 def test_statistics_count_what_was_done(tmp_path: Path) -> None:
     latencies(tmp_path, "0,w,0", "1,w,0,1000", "0,r,0,2000", topology="mesh", cores=2)
-    with (tmp_path / "sst-statistics.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    table = rows(tmp_path)
 
     def total(component: str, name: str, column: str = "Sum.u64") -> int:
         return sum(
-            int(row[column]) for row in rows
+            int(row[column]) for row in table
             if row["ComponentName"].startswith(component) and row["StatisticName"] == name
         )  # fmt: skip
 
@@ -137,13 +180,14 @@ def test_statistics_count_what_was_done(tmp_path: Path) -> None:
     ("guest", "changed", "code", "cause"),
     [
         (("fail", 3), {}, 3, "the plugin failed: the peer was told to fail"),
+        (("idle", 0), {}, 5, "deadlock: in cycle 0 every core waits, and no request is open"),
         (("leave", 3), {}, 3, "the guest ended in its turn: exit code 9"),
         (("script", "9,r,0"), {}, 4, "by core 9 in cycle 0: there are 4 cores"),
         (("contend", 3), {"oldest_request": 10}, 5, "deadlock in the memory system"),
     ],
 )
 def test_failures_have_their_cause(
-    tmp_path: Path, guest: tuple[object, ...], changed: dict[str, int], code: int, cause: str
+    tmp_path: Path, guest: tuple[object, ...], changed: dict[str, Any], code: int, cause: str
 ) -> None:
     found, errors = run(tmp_path, document(peer(*guest), **changed))
     assert found == code
@@ -169,6 +213,17 @@ def test_a_killed_simulator_leaves_no_guest_and_no_record(tmp_path: Path, seed: 
     assert not (tmp_path / "sst-record.json").exists()
 
 
+def test_a_simulator_that_is_told_to_end_says_so(tmp_path: Path) -> None:
+    with start(tmp_path, document(peer("contend", 10**9))) as started:
+        while not (tmp_path / "guest.out").exists():
+            time.sleep(0.05)
+        time.sleep(0.3)
+        started.terminate()
+    assert gone(tmp_path)
+    assert record(tmp_path)["complete"] is False
+    assert "or a signal" in record(tmp_path)["cause"]
+
+
 @pytest.mark.parametrize(
     ("topology", "changed", "message"),
     [
@@ -183,7 +238,8 @@ def test_a_killed_simulator_leaves_no_guest_and_no_record(tmp_path: Path, seed: 
         ("ring", {"rows": 2}, "sst.rows: 2, but a ring has one row"),
         ("ring", {"cores": 5}, "cores: 5, but the ring has 4 nodes"),
         ("mesh", {"cores": 17}, "cores: 17, but the mesh has 16 nodes"),
-        ("mesh", {"slices": 17}, "sst.slices: 17, but the mesh has 16 nodes"),
+        ("mesh", {"slices": 17}, "sst.slices: 17, but it has 16 nodes for them"),
+        ("mesh", {"memory_controllers": 13}, "sst.memory_controllers: 13, but it has 12 nodes for"),
         ("mesh", {"place": [0, 1, 2]}, "place: 3 nodes for 4 cores"),
         ("mesh", {"place": [0, 1, 2, 16]}, "place: 16 is no node from 0 to 15"),
         ("mesh", {"place": [0, 1, 1, 2]}, "place: two cores at node 1"),
@@ -195,5 +251,6 @@ def test_what_cannot_be_built_is_refused_in_one_line(
 ) -> None:
     code, errors = run(tmp_path, document(peer("contend", 1), topology, **changed))
     assert code == 2
-    assert errors.strip() == f"lockcross-sst: {message}"
+    assert errors.startswith(f"lockcross-sst: {message}")
+    assert errors.count("\n") == 1
     assert not (tmp_path / "guest.out").exists()

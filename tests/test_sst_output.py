@@ -84,8 +84,8 @@ def test_a_good_run_is_read(tmp_path: Path) -> None:
     assert [values[f"link_{name}"] for name in LINK] == [5, 6, 7, 0]
     assert values["coherence_l1_Inv"] == 3 and values["coherence_slice_GetX"] == 4
     assert "coherence_l1_FetchInv" not in values  # none occurred
-    assert values["home_occupancy"] == pytest.approx(0.2)
-    assert values["home_occupancy_most"] == pytest.approx(0.3)
+    assert values["home_occupancy"] == pytest.approx(40 / 600)
+    assert values["home_occupancy_most"] == pytest.approx(30 / 600)
     assert (values["home_events"], values["home_events_most"]) == (10, 8)
     assert (values["memory_reads"], values["memory_writes"]) == (3, 1)
     assert found.resolved["sst_version"] == "14.1.0" and found.resolved["sst_topology"] == "mesh"

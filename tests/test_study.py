@@ -17,6 +17,7 @@ from sweeps.execution.runner import Runner
 from sweeps.experiments.crossover.cells import StudyCells, labels
 from sweeps.experiments.crossover.plan import StudyPlan, load_study
 from sweeps.experiments.crossover.study import Study
+from sweeps.experiments.many_cores.plan import is_of_many_cores, load_many_cores
 from sweeps.model import locks as locks_module
 from sweeps.model.cells import arguments, digest
 from sweeps.model.isa import ISAS
@@ -298,7 +299,7 @@ def test_a_latency_that_is_never_paid_is_left_unset() -> None:
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in STUDIES.glob("*.toml")))
 def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
-    assert load_study(name).locks
+    assert (load_many_cores if is_of_many_cores(name) else load_study)(name).locks
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from results.analysis.validation import SetSummary, speeds, summarize
 from results.report.validation_table import print_validation, why_missed
 from results.store.queries import as_records, ask
 from results.store.store import Store
+from sweeps.experiments.validate import latency_settings, load_validation
 from tests.synthetic_gem5 import Gem5Data
 
 
@@ -159,6 +160,33 @@ def test_the_table_names_verdicts_and_findings(data: Gem5Data) -> None:
         "gem5 TimingSimple",
     ):
         assert expected in text.getvalue()
+
+
+def test_a_bar_on_slopes_has_the_candidate_swept_beside_each_mechanism() -> None:
+    definition = load_validation("gem5")
+    assert definition.mechanisms is not None
+    both = latency_settings(definition, definition.set)
+    own = [one for one in both if one.engine == definition.candidate]
+    assert {(one.machine, one.isa, one.flavour) for one in own} == {
+        (one.machine, one.isa, one.flavour) for one in both if one not in own
+    }
+    assert {op for one in own for op in one.ops} == {"empty", "store", "cas", "fence"}
+    without = definition.mechanisms.model_copy(update={"slope": None})
+    alone = definition.model_copy(update={"mechanisms": without})
+    assert latency_settings(alone, alone.set) == [one for one in both if one not in own]
+
+
+def test_the_table_has_the_bar_of_the_slopes(data: Gem5Data) -> None:
+    data.validation()
+    data.sweep("gem5/o3", "sentinel", slope=1.0)
+    data.sweep("gem5/o3/chain", "chain", slope=0.9)
+    data.sweep("qemu", "unknown", slope=1.0)
+    for bar, verdict in ((0.2, "met"), (0.1, "MISSED")):
+        data.store.set_fact("validation_slopes", {"candidate": "qemu", "bar": bar})
+        text = io.StringIO()
+        print_validation(data.store.connection, Console(file=text, width=200))
+        (row,) = (line for line in text.getvalue().splitlines() if "chain" in line)
+        assert "CAS" in row and f"11.1 % (bar {100 * bar:g} %)" in row and verdict in row
 
 
 def test_the_named_query_gives_the_same_errors(data: Gem5Data, tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ Pure analysis of the calibrations and of the series `roi/<isa>/...`. Latencies a
 import itertools
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from results.analysis.study import optional_fact
 from results.model import engines
 from results.model.cell import read_cell, selected
 
@@ -67,6 +68,26 @@ class Agreement:
 
 
 @dataclass(frozen=True)
+class SlopeCheck:
+    """A latency sweep of a reference engine, and the candidate's of the same operation on the same
+    machine. `bar`: by how much the slopes may differ, relative to the reference's."""
+
+    reference: Sweep
+    candidate: Sweep
+    bar: float
+
+    @property
+    def difference(self) -> float:
+        """Of the slopes, relative to the reference's."""
+        return abs(self.candidate.slope / self.reference.slope - 1)
+
+    @property
+    def met(self) -> bool:
+        """It is within the bar."""
+        return self.difference <= self.bar
+
+
+@dataclass(frozen=True)
 class Region:
     """Cycles per pair of one workload, by each method of finding the region of interest: the
     options of the engine label that choose one, and `two lengths` of the whole program.
@@ -87,7 +108,17 @@ class Region:
 
 def sweeps(connection: sqlite3.Connection) -> list[Sweep]:
     """Every sweep of a latency with two settings or more, by operation, ISA and engine, of engines
-    that add a set latency to their core model's own cost by some mechanism."""
+    whose runs name the mechanism by which they add a set latency, or whose core models have costs of
+    their own."""
+    return _sweeps(
+        connection, lambda engine, named: named is not None or engines.entry(engine).own_costs
+    )
+
+
+def _sweeps(
+    connection: sqlite3.Connection, wanted: Callable[[str, str | None], bool]
+) -> list[Sweep]:
+    """The sweeps of engines and mechanisms that are wanted: labels, and names or None."""
     found: dict[tuple[str, ...], dict[int, float]] = {}
     mechanisms: dict[tuple[str, ...], set[str]] = {}
     for engine, machine, isa, flavour, op, cas, fence, cancel, cycles, text in connection.execute(
@@ -95,17 +126,35 @@ def sweeps(connection: sqlite3.Connection) -> list[Sweep]:
         "resolved FROM calibrations c JOIN runs ON runs.id = c.run_id ORDER BY c.id"
     ):
         value = {"cas": cas, "fence": fence, "stop": cancel}.get(op)
-        if value is None or not engines.entry(engine).own_costs:
-            continue  # another operation, the machine's own latency, or set without a mechanism
+        if value is None:
+            continue  # another operation, or the machine's own latency
+        mechanism = json.loads(text).get(_MECHANISM[op])
+        if not wanted(engine, mechanism):
+            continue
         key = (op, isa, flavour, engine, machine)
         found.setdefault(key, {})[value] = cycles
-        mechanisms.setdefault(key, set()).add(json.loads(text).get(_MECHANISM[op], "unknown"))
+        mechanisms.setdefault(key, set()).add(mechanism or "unknown")
     fits = [_fit(key, points, mechanisms[key]) for key, points in found.items() if len(points) > 1]
     order = list(OPS)
     return sorted(
         fits,
         key=lambda s: (order.index(s.op), s.isa, s.flavour, engines.order(s.engine), s.machine),
     )
+
+
+def slope_checks(connection: sqlite3.Connection) -> list[SlopeCheck]:
+    """The candidate of a validation beside each mechanism of its references; none where the
+    validation has no bar for slopes."""
+    fact = optional_fact(connection, "validation_slopes")
+    if fact is None:
+        return []
+    own = _sweeps(connection, lambda engine, _: engine == fact["candidate"])
+    of_place = {_place(sweep): sweep for sweep in own}
+    return [
+        SlopeCheck(reference, of_place[_place(reference)], fact["bar"])
+        for reference in sweeps(connection)
+        if _place(reference) in of_place
+    ]
 
 
 def _fit(key: tuple[str, ...], points: dict[int, float], mechanisms: set[str]) -> Sweep:
@@ -132,7 +181,11 @@ def agreements(found: Sequence[Sweep]) -> list[Agreement]:
 
 
 def _subject(sweep: Sweep) -> tuple[str, ...]:
-    return (engines.entry(sweep.engine).label, sweep.machine, sweep.isa, sweep.flavour, sweep.op)
+    return (engines.entry(sweep.engine).label, *_place(sweep))
+
+
+def _place(sweep: Sweep) -> tuple[str, ...]:
+    return (sweep.machine, sweep.isa, sweep.flavour, sweep.op)
 
 
 def regions(connection: sqlite3.Connection) -> list[Region]:

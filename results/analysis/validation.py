@@ -77,7 +77,7 @@ class Run:
 @dataclass(frozen=True)
 class Compared:
     """The same cell on both engines, in cycles per pair; `cell` is the reference's, and so is
-    `spread`."""
+    `spread`. Costs are means over the seeds; the cell is the first seed's."""
 
     set: str
     cell: Cell
@@ -200,7 +200,22 @@ def _compare(runs: Sequence[Run], judged: Mapping[str, str]) -> list[Compared]:
             continue
         assert run.cost is not None and other.cost is not None
         found.append(Compared(run.set, run.cell, other.cost, run.cost, run.spread or 0.0))
-    return found
+    return _over_seeds(found)
+
+
+def _over_seeds(cells: Sequence[Compared]) -> list[Compared]:
+    groups: dict[tuple[str, Cell], list[Compared]] = {}
+    for one in cells:
+        groups.setdefault((one.set, replace(one.cell, seed=0)), []).append(one)
+    return [
+        replace(
+            some[0],
+            candidate=fmean(one.candidate for one in some),
+            reference=fmean(one.reference for one in some),
+            spread=fmean(one.spread for one in some),
+        )
+        for some in groups.values()
+    ]
 
 
 def _subject(run: Run) -> tuple[str, Cell, LockLabel]:

@@ -14,11 +14,13 @@ mpl.use("Agg")
 from matplotlib.figure import Figure
 
 from results.analysis.explorer import KIND
+from results.analysis.many_cores import FACT as MANY_CORES
 from results.analysis.reference import References, Source
 from results.analysis.study import NoDataError, machines, optional_fact
 from results.errors import LockcrossError
 from results.figures.engines import draw_engines
 from results.figures.latency import draw_latency
+from results.figures.many_cores import draw_cancellation, draw_cores, draw_distance
 from results.figures.reproductions import draw_reproduction
 from results.figures.rounds import draw_rounds
 from results.figures.run_length import draw_run_length
@@ -83,6 +85,33 @@ DRAWINGS = (
         "The reservation lock's fourth round, in which the second thread cancels every "
         "reservation, stands far above all others.",
         draw_rounds,
+    ),
+    Drawing(
+        "many_cores",
+        MANY_CORES,
+        "Many cores that contend for one lock",
+        "Cost of an acquire-release pair, the time from one section to the next, what a pair sends "
+        "over the network, and how busy the busiest home of lines is, each against the number of "
+        "cores that contend, for every lock. Bands are the least and the greatest of all seeds.",
+        draw_cores,
+    ),
+    Drawing(
+        "many_cores_distance",
+        MANY_CORES,
+        "An owner and one contender, by the way between them",
+        "Cost of a pair, and messages on the network, against the number of links between the "
+        "owner's node and the contender's, a column for each share of the acquisitions that is the "
+        "owner's. Bands are the least and the greatest of all seeds.",
+        draw_distance,
+    ),
+    Drawing(
+        "many_cores_map",
+        MANY_CORES,
+        "What it takes to cancel a reservation, from each node of the mesh",
+        "The mesh with, at each node, the cycles that a contender there takes to cancel a "
+        "reservation of the owner's, without the charge for stopping a thread, which is the same "
+        "from everywhere. The owner is in the corner.",
+        draw_cancellation,
     ),
     Drawing(
         "latency_calibration",
@@ -166,7 +195,7 @@ def drawings(
     for drawing in DRAWINGS:
         if drawing.each_machine:
             found += [(one, connection) for one in _of_machines(drawing, connection)]
-        elif drawing.section == STUDY:
+        elif drawing.section in (STUDY, MANY_CORES):
             found.append((drawing, connection))
         elif drawing.section == LATENCY:
             found.append((drawing, others.latency.connection if others else connection))

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from rich.table import Table
 
-from results.analysis import summary
+from results.analysis import many_cores, summary
 from results.analysis.reference import references
-from results.analysis.study import fact
+from results.analysis.study import fact, optional_fact
 from results.figures.draw import draw_all
 from results.model.flavours import isa_words
 from results.report.answer import axis_tables, seeds_words, ties_words, win_words
+from results.report.many_cores import changing, crossover_rows, tables
 from results.report.report import write_report
 from results.report.terminal import console
 from results.store.store import Store
@@ -33,8 +34,11 @@ def present(db: Path, output: Path) -> None:
         with references(store.connection) as others:
             figures = draw_all(store.connection, output / "figures", others)
             report = write_report(store.connection, output / "report.html", figures, others)
-        console(fold=False).print(_table(store.connection))
-        _print_crossovers(store.connection)
+        if optional_fact(store.connection, "plan"):
+            console(fold=False).print(_table(store.connection))
+            _print_crossovers(store.connection)
+        if optional_fact(store.connection, many_cores.FACT):
+            _print_many_cores(store.connection)
     print(f"\ndatabase  {db}")
     for path in figures.values():
         print(f"figure    {path}")
@@ -90,3 +94,22 @@ def _print_crossovers(connection: sqlite3.Connection) -> None:
         "Where the named lock begins to beat the other of the two (a third may be cheaper than "
         f"both); {seeds_words(lines)}"
     )
+
+
+def _print_many_cores(connection: sqlite3.Connection) -> None:
+    """The tables of a study of many cores; the least cost of a row, and ties with it, have a *."""
+    for one in tables(connection):
+        table = Table(
+            one.axis, *(label.words() for label in one.labels), title=f"{one.title} ({one.unit})",
+            box=None,
+        )  # fmt: skip
+        for row in one.rows:
+            marked = (cell + "*" * least for cell, least in zip(row.cells, row.least, strict=True))
+            table.add_row(row.place, *marked)
+        console(fold=False).print(table)
+    rows = changing(crossover_rows(connection))
+    if rows:
+        table = Table("two locks", "along", "held at", "cheaper", box=None)
+        for found in rows:
+            table.add_row(found.pair, found.axis, found.held, found.words)
+        console(fold=False).print(table)

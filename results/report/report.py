@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from results.analysis import latency, summary
+from results.analysis import latency, many_cores, summary
 from results.analysis.reference import References, Source
 from results.analysis.study import engine, isa_title, machines, optional_fact
 from results.analysis.validation import ALL_ISAS, CLEAR, speeds, summarize
@@ -33,6 +33,7 @@ from results.published.reproduction import cells, table_rows
 from results.published.reproduction import load as load_reproductions
 from results.report.answer import axis_tables, cost_table, seeds_words, ties_words
 from results.report.explorer import HOW, explorer_data
+from results.report.many_cores import changing, crossover_rows, tables
 from results.report.validation_table import percent, reasons, signed, verdict, why_missed
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -94,6 +95,7 @@ def render(
     parts = {
         "study": _study(connection, plan) if plan else None,
         "explorer": explorer_data(connection),
+        "many": _many_cores(connection),
         "validations": _validations(others, figures),
         "latency": _latency(others.latency.connection),
         "latency_note": others.latency.note,
@@ -138,6 +140,7 @@ def _sections(parts: Mapping[str, Any]) -> list[_Section]:
             _Section("answer", "The answer"),
             study and (study["costs"].machines or study["crossovers"]),
         ),
+        (_Section("many_cores", "Many cores"), parts["many"]),
         (_Section("validation", "Validation"), parts["validations"]),
         (_Section("latency", "Latency mechanisms"), parts["latency"]),
         *(published if study else []),
@@ -156,6 +159,8 @@ def _words(label: str) -> str:
 def _title(plan: Mapping[str, Any] | None, parts: Mapping[str, Any]) -> str:
     if plan:
         return str(plan["title"])
+    if parts["many"]:
+        return str(parts["many"]["title"])
     if parts["explorer"]:
         return "Which Java lock is cheapest, and where the answer changes"
     if parts["reproductions"] or parts["overtake"]:
@@ -183,6 +188,15 @@ def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str,
         "borders": axis_tables(found["map"]),
         "crossovers": [(title, found[kind]) for kind, title in _KINDS.items() if found[kind]],
     }
+
+
+def _many_cores(connection: sqlite3.Connection) -> dict[str, Any] | None:
+    """What the section on many cores shows, if there is such a study."""
+    plan = optional_fact(connection, many_cores.FACT)
+    if plan is None:
+        return None
+    found = changing(crossover_rows(connection))
+    return {**plan, "tables": tables(connection), "crossovers": found}
 
 
 def _validations(others: References, paths: Mapping[str, Path]) -> list[dict[str, Any]]:
@@ -221,7 +235,7 @@ def _latency(connection: sqlite3.Connection) -> dict[str, Any] | None:
     methods = sorted({method for one in regions for method in one.costs})
     return {
         "sweeps": sweeps, "agreements": agreements, "regions": regions, "methods": methods,
-        "isas": isas,
+        "isas": isas, "slopes": latency.slope_checks(connection),
     }  # fmt: skip
 
 

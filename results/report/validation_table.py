@@ -6,6 +6,7 @@ from collections import Counter
 from rich.console import Console
 from rich.table import Column, Table
 
+from results.analysis.latency import OPS, SlopeCheck, slope_checks
 from results.analysis.validation import SetSummary, Speed, speeds, summarize
 from results.model import engines
 
@@ -22,6 +23,8 @@ def print_validation(connection: sqlite3.Connection, console: Console) -> None:
     console.print(_errors(summaries))
     for one in summaries:
         _print_findings(one, console)
+    if checks := slope_checks(connection):
+        console.print(_slopes(checks))
     console.print(_speeds(speeds(connection)))
 
 
@@ -92,6 +95,27 @@ def _print_findings(one: SetSummary, console: Console) -> None:
     ]
     if lines:
         console.print(f"{one.title}, {engines.title(one.reference)}, {one.isa}", *lines, sep="\n")
+
+
+def _slopes(checks: list[SlopeCheck]) -> Table:
+    """How far the slopes of set latencies are apart at the most, by reference and operation."""
+    bar = checks[0].bar
+    table = Table(
+        "reference", "operation", "lines", "furthest apart", "where", "bar", box=None,
+        title="Slope of measured over set latency, the candidate's against the reference's",
+    )  # fmt: skip
+    groups: dict[tuple[str, str], list[SlopeCheck]] = {}
+    for one in checks:
+        label = engines.entry(one.reference.engine).label
+        groups.setdefault((label, one.reference.op), []).append(one)
+    for (label, op), some in groups.items():
+        worst = max(some, key=lambda one: one.difference)
+        where = f"{worst.reference.isa} {worst.reference.flavour}, {worst.reference.mechanism}"
+        table.add_row(
+            engines.title(label), OPS[op], str(len(some)), percent(worst.difference, bar), where,
+            VERDICTS[all(one.met for one in some)],
+        )  # fmt: skip
+    return table
 
 
 def _speeds(found: list[Speed]) -> Table:

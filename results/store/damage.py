@@ -76,6 +76,11 @@ class _Bars(_Shape):
     missed: str = ""
 
 
+class _Slopes(_Shape):
+    candidate: str
+    bar: float
+
+
 class _Names(_Shape):
     names: list[str]
 
@@ -89,6 +94,7 @@ _FACTS: dict[str, Callable[[Any], object]] = {  # by what the name begins with
     "isa/": _Isa.model_validate,
     "job": _Job.model_validate,
     "validation_bars": TypeAdapter(dict[str, _Bars]).validate_python,
+    "validation_slopes": _Slopes.model_validate,
     "java_locks": _Names.model_validate,
     overtake.FACT: overtake.from_fact,
     reproduction.fact_name(""): reproduction.from_fact,

@@ -18,14 +18,13 @@ class Alarm : public SST::Event {
 
 Frontend::Frontend(SST::ComponentId_t id, SST::Params &params)
     : SST::Component(id), picosecond_(getTimeConverter("1ps")),
-      period_(params.find<uint64_t>("period")),
-      line_(params.find<uint64_t>("line")), lat_l1_(params.find<uint64_t>("lat_l1")),
-      record_path_(params.find<std::string>("record")), session_(session_options(params)),
-      out_("", 0, 0, SST::Output::STDERR) {
+      period_(params.find<uint64_t>("period")), line_(params.find<uint64_t>("line")),
+      lat_l1_(params.find<uint64_t>("lat_l1")), record_path_(params.find<std::string>("record")),
+      session_(session_options(params)), out_("", 0, 0, SST::Output::STDERR) {
     registerAsPrimaryComponent();
     primaryComponentDoNotEndSim();
-    steps_ = configureSelfLink("steps", "1ps",
-                               new SST::Event::Handler<Frontend, &Frontend::step>(this));
+    steps_ =
+        configureSelfLink("steps", "1ps", new SST::Event::Handler<Frontend, &Frontend::step>(this));
     watches_ = configureSelfLink("watches", "1ps",
                                  new SST::Event::Handler<Frontend, &Frontend::watch>(this));
     const auto cores = params.find<uint32_t>("cores");
@@ -53,14 +52,14 @@ void Frontend::add_core(uint32_t number) {
     if (slots == nullptr || !slots->isPopulated(static_cast<int>(number)))
         out_.fatal(CALL_INFO, 2, "lockcross: core %" PRIu32 " has no memory interface\n", number);
     const std::string name = "core" + std::to_string(number);
-    cores_.push_back({slots->create<Memory>(static_cast<int>(number),
-                                            SST::ComponentInfo::SHARE_NONE,
-                                            getTimeConverter(std::to_string(period_) + "ps"),
-                                            new Memory::Handler<Frontend, &Frontend::answered>(this)),
-                      registerStatistic<uint64_t>("read_cycles", name),
-                      registerStatistic<uint64_t>("write_cycles", name),
-                      registerStatistic<uint64_t>("touches", name),
-                      registerStatistic<uint64_t>("touches_missed", name)});
+    cores_.push_back(
+        {slots->create<Memory>(static_cast<int>(number), SST::ComponentInfo::SHARE_NONE,
+                               getTimeConverter(std::to_string(period_) + "ps"),
+                               new Memory::Handler<Frontend, &Frontend::answered>(this)),
+         registerStatistic<uint64_t>("read_cycles", name),
+         registerStatistic<uint64_t>("write_cycles", name),
+         registerStatistic<uint64_t>("touches", name),
+         registerStatistic<uint64_t>("touches_missed", name)});
 }
 
 void Frontend::init(unsigned int phase) {

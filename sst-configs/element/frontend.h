@@ -1,8 +1,8 @@
 // The SST component lockcross.frontend: the cores of a guest in QEMU, in front of SST's caches.
 //
 // Time: cycle c is from c to c + 1 periods. Caches work at its beginning; what they answer then is
-// here a quarter later (the links' latency), and this component acts at half past. So all answers of
-// a cycle are here before it acts, and what it asks for is there when the caches next work.
+// here a quarter later (the links' latency), and this component acts at half past. So all answers
+// of a cycle are here before it acts, and what it asks for is there when the caches next work.
 #pragma once
 
 #include <memory>
@@ -71,7 +71,7 @@ class Frontend : public SST::Component {
     void make(const Request &request);
     void step_at(uint64_t cycle);
     void watch_at(uint64_t cycle);
-    uint64_t now() const;          // picoseconds
+    uint64_t now() const;                 // picoseconds
     uint64_t delay(uint64_t cycle) const; // until this component acts in that cycle
     Record record(const std::string &cause);
     void give_up(const Failure &failure);

@@ -3,11 +3,11 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <ctime>
 #include <linux/futex.h>
 #include <new>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <ctime>
 #include <unistd.h>
 
 #include "failure.h"
@@ -23,8 +23,7 @@ LinkServer::LinkServer(uint32_t cores, uint32_t line_bytes, uint32_t lat_l1) {
     descriptor_ = memfd_create("lockcross", MFD_CLOEXEC);
     if (descriptor_ < 0 || ftruncate(descriptor_, sizeof(Link)) != 0)
         throw Failure(ExitCode::Link, std::string("no shared memory: ") + std::strerror(errno));
-    void *memory =
-        mmap(nullptr, sizeof(Link), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+    void *memory = mmap(nullptr, sizeof(Link), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
     if (memory == MAP_FAILED)
         throw Failure(ExitCode::Link, std::string("no shared memory: ") + std::strerror(errno));
     link_ = new (memory) Link{};

@@ -19,8 +19,7 @@ std::string describe(const LinkRequest &request) {
 } // namespace
 
 Session::Session(SessionOptions options)
-    : options_(std::move(options)),
-      server_(options_.cores, options_.line_bytes, options_.lat_l1) {}
+    : options_(std::move(options)), server_(options_.cores, options_.line_bytes, options_.lat_l1) {}
 
 void Session::start() {
     guest_.start(options_.guest, server_.descriptor(), options_.guest_output,
@@ -70,9 +69,8 @@ bool Session::exchange(uint64_t cycle) {
     }
     take(cycle);
     if (until_ == kNoLimit && answers_.empty() && open_.empty() && planned_.empty())
-        throw Failure(ExitCode::Deadlock,
-                      "deadlock: in cycle " + std::to_string(cycle) +
-                          " every core waits, and no request is open");
+        throw Failure(ExitCode::Deadlock, "deadlock: in cycle " + std::to_string(cycle) +
+                                              " every core waits, and no request is open");
     return true;
 }
 

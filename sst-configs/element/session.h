@@ -78,9 +78,9 @@ class Session {
     uint64_t until_ = 0;
     std::map<uint64_t, std::vector<LinkRequest>> planned_; // by cycle
     std::vector<LinkAnswer> answers_;                      // that the plugin does not have yet
-    std::deque<Request> made_;                             // in order; answered ones at the front go
-    std::unordered_set<uint64_t> open_;                    // numbers
-    uint64_t last_answer_ = 0;                             // its cycle
+    std::deque<Request> made_;          // in order; answered ones at the front go
+    std::unordered_set<uint64_t> open_; // numbers
+    uint64_t last_answer_ = 0;          // its cycle
     uint64_t requests_ = 0, touches_ = 0, turns_ = 0;
 };
 

@@ -21,25 +21,27 @@ class Network:
         self._at = [[] for _ in range(settings.nodes)]
         bytes_a_second = figures["link_bytes"] * 10**12 / settings.period
         self._bandwidth = f"{bytes_a_second:.0f}B/s"
-        self._buffer = f"{BUFFERED_PACKETS * (HEADER + settings.numbers['line'])}B"
+        flits = -(-(HEADER + settings.numbers["line"]) // figures["link_bytes"])  # of a packet
+        self._buffer = f"{BUFFERED_PACKETS * flits * figures['link_bytes']}B"
 
     def attach(self, nic, group, node):
         """Puts a network interface at a node. Groups talk to their neighbours by number."""
-        nic.addParams(
+        nic.addParams({"group": group, "min_packet_size": f"{HEADER}B"})
+        link_control = nic.setSubComponent("linkcontrol", "merlin.linkcontrol")
+        link_control.addParams(
             {
-                "group": group,
-                "min_packet_size": f"{HEADER}B",
-                "network_bw": self._bandwidth,
-                "network_input_buffer_size": self._buffer,
-                "network_output_buffer_size": self._buffer,
+                "link_bw": self._bandwidth,
+                "input_buf_size": self._buffer,
+                "output_buf_size": self._buffer,
             }
         )
-        self._at[node].append(nic)
+        link_control.enableStatistics(["send_bit_count"], {"type": "sst.AccumulatorStatistic"})
+        self._at[node].append(link_control)
 
     def edge(self, number, count):
         """The node of one of `count` memory controllers: around the edge of a mesh, evenly."""
         columns, rows = self._settings.figures["columns"], self._settings.figures["rows"]
-        around = [x for x in range(columns)]
+        around = list(range(columns))
         around += [y * columns + columns - 1 for y in range(1, rows)]
         if rows > 1:
             around += [(rows - 1) * columns + x for x in range(columns - 2, -1, -1)]
@@ -49,14 +51,14 @@ class Network:
 
     def build(self):
         """The routers and their links. Call it when all is attached."""
-        local = max(len(nics) for nics in self._at)
+        local = max(map(len, self._at))
         routers = [self._router(node, local) for node in range(len(self._at))]
         first_local = 2 * len(self._shape)
-        for node, nics in enumerate(self._at):
-            for number, nic in enumerate(nics):
+        for node, link_controls in enumerate(self._at):
+            for number, link_control in enumerate(link_controls):
                 self._link(
                     f"node_{node}_{number}",
-                    (nic, "port"),
+                    (link_control, "rtr_port"),
                     (routers[node], f"port{first_local + number}"),
                     self._settings.period // 4,
                 )
@@ -69,7 +71,9 @@ class Network:
             {
                 "id": node,
                 "num_ports": 2 * len(self._shape) + local,
-                "num_vns": 1,
+                # merlin's mesh puts packets that turn in the first row on a second channel, which
+                # is there only with a second virtual network. Otherwise they are lost.
+                "num_vns": 1 if self._ring else 2,
                 "flit_size": f"{figures['link_bytes']}B",
                 "link_bw": self._bandwidth,
                 "xbar_bw": self._bandwidth,
@@ -91,7 +95,10 @@ class Network:
 
     def _link_routers(self, routers):
         """merlin's ports: up and down in each dimension, the first dimension first."""
+        # A quarter less: a packet is there before the next router's clock, not with it, and so
+        # passes that router in one cycle, not in two.
         latency = self._settings.figures["lat_link"] * self._settings.period
+        latency -= self._settings.period // 4
         columns = self._shape[0]
         for node, router in enumerate(routers):
             ends = node % columns == columns - 1

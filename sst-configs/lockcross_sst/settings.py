@@ -132,10 +132,12 @@ def _check_network(settings):
         raise ValueError("sst.columns, sst.rows: a network needs two nodes")
     if cores > nodes:
         raise ValueError(f"cores: {cores}, but the {settings.topology} has {nodes} nodes")
-    for name in ("slices", "memory_controllers"):
-        if settings.figures[name] > nodes:
+    columns, rows = settings.figures["columns"], settings.figures["rows"]
+    edge = nodes - max(0, columns - 2) * max(0, rows - 2)
+    for name, most in (("slices", nodes), ("memory_controllers", edge)):
+        if settings.figures[name] > most:
             raise ValueError(
-                f"sst.{name}: {settings.figures[name]}, but the {settings.topology} has {nodes} nodes"
+                f"sst.{name}: {settings.figures[name]}, but it has {most} nodes for them"
             )
     place = settings.place
     if len(place) != cores:

@@ -13,6 +13,7 @@ KEPT = {
     "memHierarchy.DirectoryController": ("GetS_recv", "GetX_recv", "PutM_recv"),
     "memHierarchy.MemController": (
         "requests_received_GetS", "requests_received_GetX", "requests_received_PutM",
+        "requests_received_Write",
     ),
     "merlin.hr_router": (
         "send_packet_count", "send_bit_count", "output_port_stalls", "xbar_stalls",

@@ -1,9 +1,10 @@
 """`lockcross bench`: how fast the engine is on this machine."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,22 +19,36 @@ def bench_engine(
     isas: Annotated[
         list[str] | None, typer.Argument(help="Instruction sets; all when none is given.")
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="The engine to measure; one that has a benchmark of its own.")
+    ] = engines.DEFAULT,
     beside: Annotated[
         str, typer.Option(help="Another engine to run one of the cells on, as gem5/o3.")
     ] = "",
 ) -> None:
-    """Measure the embedded engine: instructions and hand-overs per second, memory."""
+    """Measure an engine: for the embedded one, instructions and hand-overs per second, memory."""
     from rich.console import Console
 
     unknown = [isa for isa in isas or [] if isa not in ISAS]
     if unknown:
         raise LockcrossError(f"ISA {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
     console = Console()
-    embedded = import_module(f"sweeps.engines.{engines.entry(engines.DEFAULT).family}.bench")
-    console.print(embedded.bench(isas or list(ISAS)))
-    console.print(embedded.NOTE)
+    measured = _benchmark(engine)
+    console.print(measured.bench(isas or list(ISAS)))
+    console.print(measured.NOTE)
     if beside:
         console.print(_beside(beside))
+
+
+def _benchmark(label: str) -> Any:
+    """The module `bench` of an engine. Raises LockcrossError where there is none."""
+    from sweeps.engines import load_engine
+
+    load_engine(label)  # says which engines are known
+    able = [one.label for one in engines.ENGINES if find_spec(f"sweeps.engines.{one.family}.bench")]
+    if label not in able:
+        raise LockcrossError(f"engine {label} has no benchmark; {', '.join(able)} have")
+    return import_module(f"sweeps.engines.{label}.bench")
 
 
 def _beside(other: str) -> str:

@@ -17,10 +17,12 @@ from sweeps.execution.runner import Runner
 from sweeps.experiments.crossover.cells import isa_of
 from sweeps.experiments.crossover.plan import StudyPlan, load_study
 from sweeps.experiments.crossover.study import Study
+from sweeps.experiments.many_cores.plan import ManyCoresPlan, is_of_many_cores, load_many_cores
+from sweeps.experiments.many_cores.study import ManyCoresStudy
 from sweeps.model.isa import ISAS
 
 
-def _flavours(plan: StudyPlan, isas: list[str] | None) -> list[str]:
+def _flavours(plan: StudyPlan | ManyCoresPlan, isas: list[str] | None) -> list[str]:
     if unknown := [isa for isa in isas or [] if isa not in ISAS]:
         raise LockcrossError(f"--isa: {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
     found = [flavour for flavour in plan.flavours if not isas or isa_of(flavour) in isas]
@@ -48,7 +50,8 @@ def crossover(
     """The main job: measure, find the crossovers, draw the figures, write the report."""
     if quick and study:
         raise LockcrossError("--quick is a study of its own; give either --quick or --study")
-    plan = load_study(study or ("crossover_quick" if quick else "crossover"))
+    name = study or ("crossover_quick" if quick else "crossover")
+    plan = load_many_cores(name) if is_of_many_cores(name) else load_study(name)
     flavours = _flavours(plan, isa)
     for flavour in flavours:  # reports a missing engine before it creates a database
         load_engine(plan.engine).version(isa_of(flavour))
@@ -73,18 +76,23 @@ def crossover(
     present(db, output or db.parent)
 
 
-def _measure(store: Store, plan: StudyPlan, flavours: list[str], jobs: int) -> int:
+def _measure(store: Store, plan: StudyPlan | ManyCoresPlan, flavours: list[str], jobs: int) -> int:
     """Runs the study; returns how many runs were new."""
+
+    def study(runner: Runner) -> Study | ManyCoresStudy:
+        if isinstance(plan, ManyCoresPlan):
+            return ManyCoresStudy(plan, store, runner)
+        return Study(plan, flavours, store, runner)
+
     before = _count_runs(store)
     look = Runner(store, jobs, retry_failed=True)
-    study = Study(plan, flavours, store, look)
-    missing = len(look.look_up(study.known_cells()).missing)
+    looking = study(look)
+    missing = len(look.look_up(looking.known_cells()).missing)
     if missing:
-        with one_bar(missing + study.estimated_searches()) as progress:
-            runner = Runner(store, jobs, progress, retry_failed=True)
-            Study(plan, flavours, store, runner).run()
+        with one_bar(missing + looking.estimated_searches()) as progress:
+            study(Runner(store, jobs, progress, retry_failed=True)).run()
     else:
-        study.run()
+        looking.run()
     return _count_runs(store) - before
 
 

@@ -34,6 +34,7 @@ def validate(
 
     Exits with 1 when a bar is missed.
     """
+    from results.analysis.latency import slope_checks
     from results.analysis.validation import summarize
     from results.report.terminal import console
     from results.report.validation_table import print_validation
@@ -63,9 +64,9 @@ def validate(
             Validation(definition, store, runner, machine, seeds).run(chosen, latencies)
         print_validation(store.connection, console())
         names = {one.name for one in chosen}
-        missed = [
-            one for one in summarize(store.connection) if one.met is False and one.set in names
-        ]
+        missed = any(
+            one.met is False and one.set in names for one in summarize(store.connection)
+        ) or (latencies and not all(one.met for one in slope_checks(store.connection)))
     if missed:
         raise typer.Exit(1)
 

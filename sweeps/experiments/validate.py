@@ -26,6 +26,7 @@ from sweeps.support.paths import VALIDATIONS
 from sweeps.support.toml import load, names
 
 _SWEEP_OPS = ("empty", "store", "cas", "fence", "stop")
+_CANDIDATE_OPS = _SWEEP_OPS[:-1]  # its charges are what is set
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -49,11 +50,14 @@ class Set(Document):
 class Mechanisms(Document):
     """Sweeps of every mechanism that sets a latency (`latencies`: cycles, as set), and runs of two
     `lengths` (iterations) by every method of finding the region of interest. `machines`: reference
-    -> the machine that describes it."""
+    -> the machine that describes it. `slope`: by how much the candidate's slope of measured over
+    set latency may differ from a reference's, relative to that; None: no bar, and the candidate has
+    no sweeps."""
 
     latencies: Annotated[list[Annotated[int, Field(ge=0, le=MAX_LATENCY)]], Field(min_length=2)]
     lengths: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=2)]
     machines: dict[str, str]
+    slope: Annotated[float, Field(ge=0)] | None = None
 
 
 class Definition(Document):
@@ -138,17 +142,23 @@ def cells_of(one: Set, machine: str = "", seeds: int = 1) -> list[Cell]:
 
 
 def latency_settings(definition: Definition, sets: Sequence[Set]) -> list[Setting]:
-    """Every latency sweep: each mechanism of each reference of the sets, ISA and flavour."""
+    """Every latency sweep: each mechanism of each reference of the sets, ISA and flavour, and where
+    the slopes have a bar the candidate beside them."""
     found = []
     for reference, machine in _machines(definition, sets):
         assert definition.mechanisms is not None
+        beside = () if definition.mechanisms.slope is None else (definition.candidate,)
         for isa in ISAS.values():
-            for label in load_engine(reference).mechanisms(isa.name):
-                found += [
-                    Setting(machine, isa.name, flavour, cycles, cycles, label, cycles, _SWEEP_OPS)
-                    for flavour in isa.flavours
-                    for cycles in definition.mechanisms.latencies
-                ]
+            labels = load_engine(reference).mechanisms(isa.name)
+            found += [
+                Setting(machine, isa.name, flavour, cycles, cycles, label, cycles, ops)
+                for label, ops in (
+                    *((label, _SWEEP_OPS) for label in labels),
+                    *((label, _CANDIDATE_OPS) for label in beside if labels),
+                )
+                for flavour in isa.flavours
+                for cycles in definition.mechanisms.latencies
+            ]
     return found
 
 
@@ -207,9 +217,16 @@ class Validation:
                 self._store_series(name, some)
             settings = latency_settings(self._definition, sets)
             calibrate(self._runner, self._store, settings)
+            self._store_slopes()
 
     def _store_series(self, name: str, cells: Sequence[Cell]) -> None:
         self._store.set_series(name, [run.id for run in self._runner.run(cells, "validate")])
+
+    def _store_slopes(self) -> None:
+        mechanisms = self._definition.mechanisms
+        if mechanisms and mechanisms.slope is not None:
+            fact = {"candidate": self._definition.candidate, "bar": mechanisms.slope}
+            self._store.set_fact("validation_slopes", fact)
 
     def _store_facts(self, sets: Sequence[Set]) -> None:
         bars = dict(self._store.fact("validation_bars") or {})

@@ -76,6 +76,14 @@ class MemorySystem(Document):
             )
         return self
 
+    def links(self, a: int, b: int) -> int:
+        """How many links lie between two nodes of a ring or a mesh."""
+        assert self.columns is not None
+        columns = self.columns.number
+        if self.topology == "ring":
+            return min(abs(a - b), columns - abs(a - b))
+        return abs(a % columns - b % columns) + abs(a // columns - b // columns)
+
     @property
     def nodes(self) -> int:
         """How many cores it has room for."""

@@ -100,7 +100,8 @@ class SstEngine:
         """What a run said, from SST's record, the guest's line, the plugin's report and SST's
         statistics."""
         refused = {f"refused.{name}": _WHY for name in refused_figures(cell)}
-        return sst_output.read(cell, limits, end, folder, self._own(cell) | refused)
+        resolved = self._own(cell) | _mechanisms(cell) | refused
+        return sst_output.read(cell, limits, end, folder, resolved)
 
     def _places(self, cell: Cell) -> list[int]:
         return places(self._place, system_of(cell), _cores(cell))
@@ -144,6 +145,12 @@ def make(label: str) -> SstEngine:
 def _table(cell: Cell) -> dict[str, int | str]:
     """The table [sst] as options of a run."""
     return {f"sst_{name}": value for name, value in system_of(cell).settings().items()}
+
+
+def _mechanisms(cell: Cell) -> dict[str, int | str]:
+    """By what the latencies that a cell sets are added."""
+    given = {"atomic": cell.cas, "fence": cell.fence_latency, "charge": cell.cancel}
+    return {f"mechanism_{kind}": "plugin" for kind, set_to in given.items() if set_to is not None}
 
 
 def _cores(cell: Cell) -> int:

@@ -58,7 +58,7 @@ def read(
             raise BadRunError("engine output: it does not say what it asked of SST")
         found = qemu_output.metrics(guest.pairs, engine) | own_metrics(guest)
         found |= _link(engine.memory_system) | {"sst_cycles": (record.cycles, "cycles")}
-        found |= statistics(folder / STATISTICS)
+        found |= statistics(folder / STATISTICS, found["cycles"][0])
         check_metrics(found)
     except BadRunError as bad:
         return RunOutcome(str(bad))

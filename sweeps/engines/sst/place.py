@@ -1,7 +1,6 @@
 """Which node of the network each core is at."""
 
 import re
-from collections.abc import Callable
 
 from results.errors import LockcrossError
 from sweeps.model.memory_system import MemorySystem
@@ -30,9 +29,8 @@ def places(name: str, system: MemorySystem, cores: int) -> list[int]:
         chosen = int(at[1])
         others = [chosen, *(node for node in others if node != chosen)]
     elif name:
-        hops = distance(system)
         sign = 1 if name == "near" else -1
-        others.sort(key=lambda node: (sign * hops(0, node), node))
+        others.sort(key=lambda node: (sign * system.links(0, node), node))
     return [0, *others][:cores]
 
 
@@ -45,17 +43,3 @@ def misplaced(name: str, system: MemorySystem, cores: int) -> str:
     if (at := _AT.fullmatch(name)) and not 0 < int(at[1]) < system.nodes:
         return f"{name}: allowed is a node from 1 to {system.nodes - 1}"
     return f"{name}: one core has nothing to be {name} of" if cores == 1 else ""
-
-
-def distance(system: MemorySystem) -> Callable[[int, int], int]:
-    """How many links lie between two nodes of a ring or a mesh."""
-    assert system.columns is not None
-    columns = system.columns.number
-
-    def in_mesh(a: int, b: int) -> int:
-        return abs(a % columns - b % columns) + abs(a // columns - b // columns)
-
-    def in_ring(a: int, b: int) -> int:
-        return min(abs(a - b), columns - abs(a - b))
-
-    return in_ring if system.topology == "ring" else in_mesh

@@ -13,29 +13,27 @@ from sweeps.support.files import head
 STATISTICS = "sst-statistics.csv"
 _RECEIVED = "_recv"  # what the name of a count of events ends with
 _CACHES = ("l1", "slice", "directory")
-# A component of sst-configs/: what it is, its number, and what of it the statistic is of.
-_COMPONENT = re.compile(r"(l1|slice|directory|memory|router|bus)_?(\d*)(.*)")
+# A component of sst-configs/: what it is, its number, and its part.
+_COMPONENT = re.compile(r"(l1|slice|directory|memory|router)_\d+(:.*)?")
 _READS = ("requests_received_GetS", "requests_received_GetSX", "requests_received_GetX")
 _WRITES = ("requests_received_Write", "requests_received_PutM")
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """One statistic: what kind of component it is of and its number, which part of it (empty: the
-    component itself), the sum of what was added, and how often."""
+    """One statistic of a component: its kind, the sum of what was added, and how often."""
 
     kind: str
-    number: str
-    part: str
     name: str
     total: int
     count: int
 
 
-def statistics(path: Path) -> Metrics:
-    """The metrics that SST's file gives. Raises BadRunError for a file that is not SST's."""
+def statistics(path: Path, cycles: float) -> Metrics:
+    """The metrics that SST's file gives of a run of so many cycles. Raises BadRunError for a file
+    that is not SST's."""
     found = _read(path)
-    return _coherence(found) | _homes(found) | _memory(found) | _network(found)
+    return _coherence(found) | _homes(found, cycles) | _memory(found) | _network(found)
 
 
 def _read(path: Path) -> list[Statistic]:
@@ -49,8 +47,7 @@ def _read(path: Path) -> list[Statistic]:
         for row in rows:
             if place := _COMPONENT.fullmatch(row["ComponentName"]):
                 total, count = int(row["Sum.u64"]), int(row["Count.u64"])
-                kind, number, part = place.groups()
-                found.append(Statistic(kind, number, part, row["StatisticName"], total, count))
+                found.append(Statistic(place[1], row["StatisticName"], total, count))
     except (KeyError, TypeError, ValueError, csv.Error):
         raise BadRunError(f"SST's statistics: line {rows.line_num} is not as expected") from None
     if not found:
@@ -72,22 +69,19 @@ def _coherence(found: Sequence[Statistic]) -> Metrics:
     return {name: (total, "count") for name, total in sorted(totals.items())}
 
 
-def _homes(found: Sequence[Statistic]) -> Metrics:
-    """How busy the slices were, which are the lines' homes: events in their miss buffers."""
-    waiting = [
-        one for one in found
-        if one.kind == "slice" and one.name == "MSHR_occupancy" and one.count
-    ]  # fmt: skip
-    events = [one for one in found if one.kind == "slice" and one.name == "TotalEventsReceived"]
-    metrics: Metrics = {}
-    if waiting:
-        shares = [one.total / one.count for one in waiting]
-        metrics["home_occupancy"] = (sum(shares) / len(shares), "events")
-        metrics["home_occupancy_most"] = (max(shares), "events")
-    if events:
-        metrics["home_events"] = (_sum(events), "count")
-        metrics["home_events_most"] = (max(one.total for one in events), "count")
-    return metrics
+def _homes(found: Sequence[Statistic], cycles: float) -> Metrics:
+    """How busy the slices were, which are the lines' homes: requests that are open there, on
+    average over the run, of all together and of the busiest. SST counts only cycles in which
+    something is done at all."""
+    slices = [one for one in found if one.kind == "slice"]
+    waiting = [one.total for one in slices if one.name == "MSHR_occupancy"]
+    events = [one.total for one in slices if one.name == "TotalEventsReceived"]
+    return {
+        "home_occupancy": (sum(waiting) / cycles, "requests"),
+        "home_occupancy_most": (max(waiting, default=0) / cycles, "requests"),
+        "home_events": (sum(events), "count"),
+        "home_events_most": (max(events, default=0), "count"),
+    }
 
 
 def _memory(found: Sequence[Statistic]) -> Metrics:
@@ -106,7 +100,7 @@ def _network(found: Sequence[Statistic]) -> Metrics:
         return {}
     sent = [
         one for one in found
-        if one.kind in (*_CACHES, "memory") and one.part and one.name == "send_bit_count"
+        if one.kind in _CACHES and one.name == "send_bit_count"
     ]  # fmt: skip
     bits = _sum(one for one in links if one.name == "send_bit_count")
     stalled = _sum(one for one in links if one.name == "output_port_stalls")

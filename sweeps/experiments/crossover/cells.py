@@ -35,6 +35,7 @@ class AxisLine:
     limits: tuple[int, int]
     setting: Mapping[str, int | str]
     cell: Callable[[str, int, int], Cell] = field(compare=False)
+    workload: str = "lock_sequence"
 
 
 def isa_of(flavour: str) -> str:

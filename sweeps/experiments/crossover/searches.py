@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from results.analysis.crossover import (
     Crossing,
@@ -15,9 +16,12 @@ from results.analysis.crossover import (
     search,
     search_near,
 )
+from results.errors import LockcrossError
 from results.model.cell import Cell
-from results.store.records import CrossoverRecord, CrossoverRun, CrossoverSeed
+from results.store.records import CrossoverRecord, CrossoverRun, CrossoverSeed, StoredRun
+from sweeps.execution.runner import Runner
 from sweeps.experiments.crossover.cells import FIRST_SEED, AxisLine, isa_of
+from sweeps.model.locks import cancels
 
 Evaluate = Callable[[Sequence[Cell]], Sequence[Point]]
 
@@ -99,7 +103,7 @@ def records(searched: Searched, engine: str) -> list[CrossoverRecord]:
         kept.append(
             CrossoverRecord(
                 machine=line.machine, isa=isa_of(line.flavour), flavour=line.flavour,
-                engine=engine, workload="lock_sequence", setting=line.setting, unit=line.unit,
+                engine=engine, workload=line.workload, setting=line.setting, unit=line.unit,
                 lock_a=found.lock_a, lock_b=found.lock_b, low=min(task.coarse),
                 high=max(task.coarse), tolerance=line.tolerance, axis=line.axis,
                 verdict=found.verdict, below=crossing.below if crossing else always,
@@ -108,6 +112,20 @@ def records(searched: Searched, engine: str) -> list[CrossoverRecord]:
             )
         )  # fmt: skip
     return kept
+
+
+def points(runner: Runner, cells: Sequence[Cell], plan: str) -> list[Point]:
+    """The cost in core cycles per pair, exactly, of each cell. Raises as `Runner.require` does."""
+    return [_point(cell, run) for cell, run in zip(cells, runner.require(cells, plan), strict=True)]
+
+
+def _point(cell: Cell, run: StoredRun) -> Point:
+    if run.metrics.get("charges_stop", 0) > 0 and not cancels(cell.label):
+        raise LockcrossError(
+            f"lock {cell.lock} stops threads: give it TRAIT_CANCELS in lockimpl/locks.def"
+        )
+    cycles, pairs = int(run.metrics["core_cycles"]), int(run.metrics["pairs"])
+    return Point(Fraction(cycles, pairs), run.id)
 
 
 def _cell(task: CrossoverTask, lock: str, x: int, seed: int = FIRST_SEED) -> Cell:

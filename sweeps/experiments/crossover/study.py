@@ -3,15 +3,13 @@ where it was stopped, and a second run has nothing to do."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 from results.analysis.crossover import Point
 from results.analysis.winners import neighbours
-from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.model.label import FULL, LockLabel
-from results.store.records import CrossoverRecord, StoredRun
+from results.store.records import CrossoverRecord
 from results.store.store import Store
 from sweeps.execution.runner import Runner
 from sweeps.experiments.calibrate import Setting, calibrate
@@ -23,7 +21,13 @@ from sweeps.experiments.crossover.cells import (
     table_machines,
 )
 from sweeps.experiments.crossover.plan import StudyPlan
-from sweeps.experiments.crossover.searches import CrossoverTask, Searched, records, search_all
+from sweeps.experiments.crossover.searches import (
+    CrossoverTask,
+    Searched,
+    points,
+    records,
+    search_all,
+)
 from sweeps.experiments.facts import store_isas, store_machines
 from sweeps.model.locks import cancels
 
@@ -149,20 +153,7 @@ class Study:
         return list(tasks.values())
 
     def _evaluate(self, cells: Iterable[Cell]) -> list[Point]:
-        """Cost in core cycles per pair, exactly, of each cell."""
-        wanted = list(cells)
-        return [
-            self._point(cell, run)
-            for cell, run in zip(wanted, self._runner.require(wanted, PLAN), strict=True)
-        ]
-
-    def _point(self, cell: Cell, run: StoredRun) -> Point:
-        if run.metrics.get("charges_stop", 0) > 0 and not cancels(cell.label):
-            raise LockcrossError(
-                f"lock {cell.lock} stops threads: give it TRAIT_CANCELS in lockimpl/locks.def"
-            )
-        cycles, pairs = int(run.metrics["core_cycles"]), int(run.metrics["pairs"])
-        return Point(Fraction(cycles, pairs), run.id)
+        return points(self._runner, list(cells), PLAN)
 
     def _store_crossovers(self, found: Sequence[Searched]) -> None:
         by_series: dict[str, list[CrossoverRecord]] = {

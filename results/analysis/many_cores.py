@@ -1,0 +1,218 @@
+"""What a study of many cores has found: quantities by cores and by distance, and what it takes to
+cancel a reservation from each node."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from results.analysis.study import FoundCrossover, NoDataError, crossovers, optional_fact
+from results.analysis.winners import Surface
+from results.model.cell import Cell, read_cell, selected
+from results.model.label import LockLabel
+from results.store import compilers
+
+FACT = "many_cores"  # the plan
+CORES, DISTANCE, CANCELLATION = (f"{FACT}/{kind}" for kind in ("cores", "distance", "cancellation"))
+_CANCELLED, _KNOWN = 4, 5  # phases of workload transition: thread 1, for the first time and again
+
+Metrics = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is shown of a run: its title, unit and value, None of a run that has no such metrics."""
+
+    title: str
+    unit: str
+    of: Callable[[Metrics], float | None]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A good run of a series."""
+
+    cell: Cell
+    metrics: Metrics
+
+    @property
+    def label(self) -> LockLabel:
+        """The lock label."""
+        return self.cell.label
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A quantity at one place of a curve: the first seed's, the least and the greatest of all."""
+
+    x: int
+    value: float
+    low: float
+    high: float
+
+
+Curves = dict[LockLabel, list[Spot]]
+
+
+@dataclass(frozen=True)
+class CancelMap:
+    """Cycles that it takes to cancel a reservation from each node of a mesh, of shape (rows,
+    columns), NaN at the owner's, which is the first."""
+
+    machine: str
+    label: LockLabel
+    costs: Surface
+
+    def slope(self) -> tuple[float, float]:
+        """Cycles of a cancellation next to the owner, and for each link more, by least squares."""
+        known = ~np.isnan(self.costs)
+        links, costs = np.indices(self.costs.shape).sum(axis=0)[known], self.costs[known]
+        if len(set(links)) < 2:
+            return float(costs.mean()), 0.0
+        slope, offset = np.polyfit(links - 1, costs, 1)
+        return float(offset), float(slope)
+
+
+def _a_pair(name: str) -> Callable[[Metrics], float | None]:
+    return lambda found: found[name] / found["pairs"] if name in found else None
+
+
+QUANTITIES = {
+    "cost": Quantity("cost", "core cycles per pair", _a_pair("core_cycles")),
+    "hand_over": Quantity("hand-over", "cycles from section to section", _a_pair("cycles")),
+    "messages": Quantity("messages on the network", "per pair", _a_pair("network_messages")),
+    "bytes": Quantity("bytes on the network", "per pair", _a_pair("network_bytes")),
+    "home": Quantity(
+        "busiest home", "open requests, mean", lambda found: found.get("home_occupancy_most")
+    ),
+}
+
+
+def plan(connection: sqlite3.Connection) -> dict[str, Any]:
+    """The plan. Raises NoDataError where there is no such study."""
+    found = optional_fact(connection, FACT)
+    if found is None:
+        raise NoDataError("this database holds no study of many cores")
+    return found
+
+
+def samples(connection: sqlite3.Connection, series: str) -> list[Sample]:
+    """The good runs of a series. Raises NoDataError when there are none, or of two compilers."""
+    rows = connection.execute(
+        f"SELECT compiler, runs.id, {selected()} FROM series JOIN runs ON runs.id = run_id "
+        "WHERE series.name = ? AND status = 'ok' ORDER BY runs.id",
+        (series,),
+    ).fetchall()
+    if not rows:
+        raise NoDataError(f"the series {series} has no runs")
+    if len(found := compilers.names(row[0] for row in rows)) > 1:
+        raise NoDataError(f"the series {series} mixes programs of {' and '.join(found)}")
+    return [Sample(read_cell(columns), _metrics(connection, run)) for _, run, *columns in rows]
+
+
+def _metrics(connection: sqlite3.Connection, run: int) -> dict[str, float]:
+    return dict(
+        connection.execute("SELECT name, value FROM metrics WHERE run_id = ?", (run,)).fetchall()
+    )
+
+
+def by_cores(connection: sqlite3.Connection, quantity: str) -> Curves:
+    """A quantity by the number of cores, a curve a lock; none that no run has."""
+    found = _curves(samples(connection, CORES), quantity, lambda one: one.cell.threads)
+    return _ordered(connection, found)
+
+
+def by_distance(connection: sqlite3.Connection, quantity: str, share: int) -> Curves:
+    """A quantity by the links between owner and contender, at one share of the owner."""
+    found = [
+        one for one in samples(connection, DISTANCE)
+        if one.cell.parameters["owner_share"] == share
+    ]  # fmt: skip
+    columns = {one.cell.machine: mesh(connection, one.cell.machine)[1] for one in found}
+    curves = _curves(found, quantity, lambda one: _links(one.cell, columns[one.cell.machine]))
+    return _ordered(connection, curves)
+
+
+def shares(connection: sqlite3.Connection) -> list[int]:
+    """The owner's shares whose distances were tried, from the least."""
+    return sorted(int(x) for x in (plan(connection)["distance"] or {}).get("shares", []))
+
+
+def _curves(found: Sequence[Sample], quantity: str, place: Callable[[Sample], int]) -> Curves:
+    values: dict[LockLabel, dict[int, dict[int, float]]] = {}  # by lock, place and seed
+    for one in found:
+        if (value := QUANTITIES[quantity].of(one.metrics)) is not None:
+            at = values.setdefault(one.label, {}).setdefault(place(one), {})
+            at[one.cell.seed] = value
+    return {
+        label: [
+            Spot(x, seeds[min(seeds)], min(seeds.values()), max(seeds.values()))
+            for x, seeds in sorted(places.items())
+        ]
+        for label, places in values.items()
+    }
+
+
+def _ordered(connection: sqlite3.Connection, curves: Curves) -> Curves:
+    """The curves in the order of the plan's locks."""
+    labels = map(LockLabel, plan(connection)["locks"])
+    return {label: curves[label] for label in labels if label in curves}
+
+
+def mesh(connection: sqlite3.Connection, machine: str) -> tuple[int, int]:
+    """Rows and columns of a machine's mesh. Raises NoDataError."""
+    row = connection.execute(
+        "SELECT description FROM machines WHERE name = ?", (machine,)
+    ).fetchone()
+    table = json.loads(row[0]).get("sst", {}) if row else {}
+    if "columns" not in table:
+        raise NoDataError(f"the database does not say what the network of {machine} is")
+    rows, columns = (
+        int(next(table[name][key] for key in ("value", "assumption") if key in table[name]))
+        for name in ("rows", "columns")
+    )
+    return rows, columns
+
+
+def _node(cell: Cell) -> int:
+    """Of the contender, as the engine's label says it; the owner is at node 0."""
+    return int(cell.engine.rpartition("/at-")[2])
+
+
+def _links(cell: Cell, columns: int) -> int:
+    row, column = divmod(_node(cell), columns)
+    return row + column
+
+
+def cancel_map(connection: sqlite3.Connection) -> CancelMap:
+    """The map of the study. Raises NoDataError."""
+    found = samples(connection, CANCELLATION)
+    first = found[0].cell
+    costs = np.full(mesh(connection, first.machine), np.nan)
+    for one in found:
+        objects = int(one.cell.parameters["objects"])
+        known, again = (one.metrics[f"phase_{phase}_cycles"] for phase in (_CANCELLED, _KNOWN))
+        costs[divmod(_node(one.cell), costs.shape[1])] = (known - again) / objects
+    return CancelMap(first.machine, first.label, costs)
+
+
+def ties(curves: Curves, share: float) -> dict[int, list[LockLabel]]:
+    """At each place the lock with the least value, and those that are less than `share` above."""
+    found: dict[int, list[LockLabel]] = {}
+    for x in sorted({spot.x for spots in curves.values() for spot in spots}):
+        here = {
+            label: spot.value for label, spots in curves.items() for spot in spots if spot.x == x
+        }
+        least = min(here.values())
+        order = sorted(here, key=lambda label: (here[label], label))
+        found[x] = [label for label in order if here[label] <= least * (1 + share)]
+    return found
+
+
+def found_crossovers(connection: sqlite3.Connection) -> list[FoundCrossover]:
+    """Every search's, of the kinds of axes in turn."""
+    kinds = ("cores", "distance", "owner_share")
+    return [one for kind in kinds for one in crossovers(connection, f"{FACT}/{kind}")]

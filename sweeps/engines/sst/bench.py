@@ -1,0 +1,118 @@
+"""How fast the engine is on this machine, with the user's own SST."""
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from results.errors import LockcrossError
+from results.model.cell import Cell
+from sweeps.engines.base import Limits, ProcessResult
+from sweeps.engines.guest import Metrics
+from sweeps.engines.sst.engine import SstEngine
+from sweeps.model.isa import ISAS
+from sweeps.programs.builder import Builder
+
+REPEATS = 3  # of short cells; the best counts, since the machine may be shared
+_ACCESSES = ("loads", "stores", "cas_won", "cas_lost", "rmw")
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A cell that is run. `counted`: metrics whose sum a second is its rate, where it has one."""
+
+    title: str
+    machine: str
+    workload: str
+    lock: str
+    threads: int
+    parameters: Mapping[str, int | str]
+    goal: float
+    counted: Sequence[str] = ()
+
+    def cell(self, isa: str) -> Cell:
+        """The cell for an ISA."""
+        return Cell(
+            engine="sst", machine=self.machine, isa=isa, flavour=ISAS[isa].flavours[0],
+            lock=self.lock, workload=self.workload, threads=self.threads,
+            parameters=self.parameters,
+        )  # fmt: skip
+
+
+_NOTHING = {"iterations": 1}
+_START = _Measured("start", "sst_bus", "sync", "null", 1, _NOTHING, 2)
+_START_64 = _Measured("start", "sst_mesh64", "sync", "null", 1, _NOTHING, 2)
+_PRIVATE = _Measured(
+    "private hits", "sst_bus", "sync", "thin", 1, {"iterations": 200_000}, 300e3, _ACCESSES
+)
+_CONTENDED = _Measured(
+    "contended accesses", "sst_bus", "transfer", "null", 8, {"iterations": 2000, "op": "cas"},
+    60e3, ("link_requests",),
+)  # fmt: skip
+_CELL_64 = _Measured(
+    "256 pairs on one lock", "sst_mesh64", "threads", "tasuki", 64,
+    {"iterations": 4, "critical": 20, "think": 100}, 300,
+)  # fmt: skip
+NOTE = (
+    f"Best of {REPEATS} runs on one CPU (the last one: once). Private hits: accesses of workload "
+    "sync, lock thin, which hit the L1; contended accesses: requests to SST in workload transfer; "
+    "both a second after the start. Start: a run that does nothing. Goals are upper bounds of "
+    "seconds and lower bounds of rates."
+)
+
+
+def bench(isas: Sequence[str]) -> Table:
+    """Seconds and rates of a few cells, for some instruction sets. Raises LockcrossError when one
+    fails."""
+    table = Table("ISA", "what", "machine", "cores", "seconds", "rate", "goal")
+    for isa in isas:
+        start, _ = _best(table, _START, isa)
+        _best(table, _START_64, isa)
+        for one in (_PRIVATE, _CONTENDED):
+            _best(table, one, isa, start)
+        _best(table, _CELL_64, isa, repeats=1)
+    return table
+
+
+def _best(
+    table: Table, one: _Measured, isa: str, start: float = 0.0, repeats: int = REPEATS
+) -> tuple[float, Metrics]:
+    """The seconds of the fastest run and its metrics; adds its row."""
+    seconds, metrics = min((_run(one.cell(isa)) for _ in range(repeats)), key=lambda run: run[0])
+    rate, goal = "", f"{one.goal:g} s"
+    if one.counted:
+        done = sum(metrics[name][0] for name in one.counted)
+        rate = f"{done / max(seconds - start, 1e-9) / 1e3:.0f} k/s"
+        goal = f"{one.goal / 1e3:.0f} k/s"
+    table.add_row(isa, one.title, one.machine, str(one.threads), f"{seconds:.2f}", rate, goal)
+    return seconds, metrics
+
+
+def _run(cell: Cell) -> tuple[float, Metrics]:
+    """Seconds of wall time of a run on one CPU, as the pool does it, and its metrics."""
+    engine, limits = SstEngine(cell.engine), Limits()
+    if why := engine.refuses(cell):
+        raise LockcrossError(why)
+    program = engine.program(cell)
+    binary = Builder().build([program])[program].path
+    cpu = min(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
+        for name, content in engine.inputs(cell, binary, limits).items():
+            Path(folder, name).write_text(content, encoding="utf-8")
+        command = ["taskset", "-c", str(cpu), *engine.command(cell, binary, limits)]
+        begin = time.perf_counter()
+        done = subprocess.run(
+            command, cwd=folder, env={}, capture_output=True, text=True, errors="replace",
+            stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+        seconds = time.perf_counter() - begin
+        end = ProcessResult(done.returncode, done.stdout, done.stderr, "", seconds)
+        outcome = engine.read(cell, limits, end, Path(folder))
+    if outcome.cause:
+        raise LockcrossError(f"benchmark run failed: {outcome.cause}", exit_code=1)
+    return seconds, outcome.metrics

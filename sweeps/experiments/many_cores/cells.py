@@ -1,0 +1,123 @@
+"""The cells of the study of many cores, and the axes that are searched."""
+
+from functools import partial
+
+from results.model.cell import Cell
+from sweeps.experiments.crossover.cells import FIRST_SEED, AxisLine, isa_of
+from sweeps.experiments.many_cores.plan import (
+    ManyCoresPlan,
+    network,
+    nodes_at,
+    placed,
+    room,
+)
+from sweeps.model.workloads import with_defaults
+
+
+class ManyCoresCells:
+    """Makes the cells of a plan."""
+
+    def __init__(self, plan: ManyCoresPlan) -> None:
+        self.plan = plan
+        self.seeds = range(FIRST_SEED, FIRST_SEED + plan.seeds)
+
+    def contended(self, lock: str, cores: int, seed: int) -> Cell:
+        """So many cores that contend for one lock: each its part of the pairs, rounded up."""
+        given = self.plan.cores
+        machine = next(one for one in given.machines if room(one) >= cores)
+        parameters = {**given.parameters, "iterations": -(-given.pairs // cores)}
+        return self._cell(lock, machine, "threads", cores, parameters, seed)
+
+    def owned(self, lock: str, links: int, share: int, seed: int) -> Cell:
+        """An owner, and a contender so many links away."""
+        given = self.plan.distance
+        assert given is not None
+        (node,) = nodes_at(given.machine, [links])
+        parameters = {**given.parameters, "owner_share": share}
+        return self._cell(lock, given.machine, "lock_sequence", 2, parameters, seed, node)
+
+    def contended_cells(self) -> list[Cell]:
+        """Of the curves, the largest first: the smaller ones then fill the gaps at the end."""
+        return [
+            self.contended(lock, cores, seed)
+            for cores in self.plan.cores.values[::-1]
+            for seed in self.seeds
+            for lock in self.plan.locks
+        ]
+
+    def owned_cells(self) -> list[Cell]:
+        """Each distance and share; none where the plan has no distances."""
+        given = self.plan.distance
+        return [] if given is None else [
+            self.owned(lock, links, share, seed)
+            for links in given.links
+            for share in given.shares
+            for seed in self.seeds
+            for lock in self.plan.locks
+        ]  # fmt: skip
+
+    def cancelling_cells(self) -> list[Cell]:
+        """A contender at each node but the owner's; of one seed, as maps are."""
+        given = self.plan.cancellation
+        return [] if given is None else [
+            self._cell(
+                given.lock, given.machine, "transition", 2, given.parameters, FIRST_SEED,
+                node, given.cancel,
+            )
+            for node in range(1, network(given.machine).nodes)
+        ]  # fmt: skip
+
+    def lines(self) -> list[AxisLine]:
+        """Every axis along which costs may cross."""
+        return [self._cores_line(), *self._distance_lines()]
+
+    def _cores_line(self) -> AxisLine:
+        given = self.plan.cores
+        values = given.values
+        return AxisLine(
+            "cores", given.machines[0], "threads", "cores", self.plan.flavour, tuple(values),
+            given.tolerance, 1, (values[0], values[-1]),
+            {**given.parameters, "pairs": given.pairs}, self.contended, "threads",
+        )  # fmt: skip
+
+    def _distance_lines(self) -> list[AxisLine]:
+        given = self.plan.distance
+        if given is None:
+            return []
+        fixed: dict[str, int | str] = {**given.parameters, "threads": 2}
+        along = [
+            AxisLine(
+                f"distance/{share}", given.machine, "distance", "links", self.plan.flavour,
+                tuple(given.links), given.tolerance, 1, (given.links[0], given.links[-1]),
+                {**fixed, "owner_share": share},
+                partial(self._at_distance, share),
+            )
+            for share in given.shares
+        ]  # fmt: skip
+        return along + [
+            AxisLine(
+                f"owner_share/{links}", given.machine, "owner_share", "ppm", self.plan.flavour,
+                tuple(given.owner_share), given.step, given.step,
+                (given.owner_share[0], given.owner_share[-1]), {**fixed, "links": links},
+                partial(self._at_share, links),
+            )
+            for links in (given.links[0], given.links[-1])
+        ]  # fmt: skip
+
+    def _at_distance(self, share: int, lock: str, x: int, seed: int) -> Cell:
+        return self.owned(lock, x, share, seed)
+
+    def _at_share(self, links: int, lock: str, x: int, seed: int) -> Cell:
+        return self.owned(lock, links, x, seed)
+
+    def _cell(
+        self, lock: str, machine: str, workload: str, threads: int,
+        parameters: dict[str, int | str], seed: int, node: int = 0, cancel: int | None = None,
+    ) -> Cell:  # fmt: skip
+        """`node`: where core 1 is; 0: cores are in the order of the nodes."""
+        engine = placed(self.plan.engine, node) if node else self.plan.engine
+        return Cell(
+            engine=engine, machine=machine, isa=isa_of(self.plan.flavour),
+            flavour=self.plan.flavour, lock=lock, workload=workload, threads=threads,
+            parameters=with_defaults(workload, parameters), cancel=cancel, seed=seed,
+        )  # fmt: skip
