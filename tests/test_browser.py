@@ -282,7 +282,7 @@ def test_on_paper_there_is_the_map_and_its_costs_without_controls(page: Page) ->
     assert page.locator("#explorer-costs").is_visible()
     controls = page.locator("#explorer select, #explorer input, #explorer button")
     assert not any(controls.nth(n).is_visible() for n in range(controls.count()))
-    assert "owner's share 90 %" in page.locator("#explorer-label").text_content()
+    assert "owner's share 90\u00a0%" in page.locator("#explorer-label").text_content()
 
 
 def test_every_control_has_a_name_and_is_reached_by_the_keyboard(page: Page) -> None:

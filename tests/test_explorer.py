@@ -1,12 +1,13 @@
 """The grid of `./lockcross explore`, and what the report's interactive map is given of it."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from results.analysis.explorer import Explorer, explorer
+from results.analysis.explorer import CHECK, Explorer, explorer
 from results.errors import LockcrossError
 from results.figures.draw import draw_all
 from results.model.label import LockLabel
@@ -18,6 +19,7 @@ from sweeps.execution.runner import Runner
 from sweeps.experiments.explore import (
     Exploration,
     ExplorePlan,
+    drawn_points,
     labels,
     load_exploration,
     map_cells,
@@ -36,6 +38,7 @@ def small() -> ExplorePlan:
     plan["workload"]["parameters"] |= {"objects": 2, "runs": 4}
     plan["grid"] = {"cas": [0, 150], "fence_latency": [0, 150], "cancel": [0, 5000],
                     "owner_share": [500000, 1000000]}  # fmt: skip
+    plan["check"]["points"] = 2
     plan["calibration"] = {"latencies": [0, 150], "machines": ["zen4"]}
     return ExplorePlan.model_validate(plan)
 
@@ -82,7 +85,9 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
         Exploration(plan, asked, store, Runner(store)).run()
         again = Runner(store)
         assert not again.look_up(Exploration(plan, asked, store, again).cells()).missing
-        (one,) = explorer(store.connection).maps
+        read = explorer(store.connection)
+        (one,) = read.maps
+        assert read.accuracy and read.accuracy.points == 2 and read.accuracy.worst < 0.1
         assert (one.cas_set, one.fence_set) == ((0, 150), (0, 150))
         assert one.own and [mark.machine for mark in one.marks] == ["zen4"]
         costs = {lock.label: lock for lock in one.locks}
@@ -124,6 +129,43 @@ def test_axes_are_measured_and_costs_as_stored(found: Explorer, tmp_path: Path) 
             assert costs[tuple(min(n, s - 1) for n, s in zip(place, costs.shape, strict=True))] == (
                 cycles
             )
+
+
+def test_between_points_costs_lie_on_straight_lines(found: Explorer) -> None:
+    one = found.maps[0]
+    axes = (one.cas, one.fence, one.cancel, one.share)
+    locks = {lock.label: lock for lock in one.locks}
+    for label, point, expected in (
+        ("tasuki", (87, 47, 1000, 640000), 40 + 85 + 45),
+        ("thin", (22, 100, 0, 500000), 50.5),
+        ("reservation", (22, 32, 27500, 900000), 15 + 0.1 * (5 * 90 + 27500 / 400)),
+        ("reservation", (2, 2, 0, 950000), 15 + 0.05 * 200),
+        ("asym_tasuki/rmw", (87, 152, 50000, 700000), 31 + 1.8 * 85),
+    ):
+        assert locks[LockLabel(label)].at(axes, point) == pytest.approx(expected, abs=0.01)
+
+
+def test_the_points_of_a_check_lie_between_those_of_the_grid() -> None:
+    plan = load_exploration()
+    points = drawn_points(plan, "generic", "lock")
+    assert points == drawn_points(plan, "generic", "lock") != drawn_points(plan, "generic", "lse")
+    assert len(set(points)) == plan.check.points
+    grid = plan.grid
+    axes = (grid.cas, grid.fence_latency, grid.cancel, grid.owner_share)
+    for point in points:
+        assert all(a[0] <= x <= a[-1] for x, a in zip(point, axes, strict=True))
+        assert point[-1] % 50_000 == 0  # exact in 20 runs
+
+
+def test_the_page_says_how_far_interpolation_is_off(tmp_path: Path) -> None:
+    explored(tmp_path / "explored.db")
+    with Store(tmp_path / "explored.db") as store:
+        one = {"points": 10, "costs": 30, "mean": 0.01, "worst": 0.04, "wrong": 1}
+        store.set_fact(CHECK, {"a/b": one, "a/c": {**one, "costs": 10, "mean": 0.03, "wrong": 2}})
+        page = write_report(store.connection, tmp_path / "report.html", {}).read_text()
+    assert "In 20 points" in page
+    assert re.search(r"off by 1\.5 %\s+on average and by\s+4\.0 % at worst", page)
+    assert re.search(r"the cheapest in\s+3\.", page)
 
 
 def test_real_processors_are_on_the_plans_first_machine_alone(found: Explorer) -> None:

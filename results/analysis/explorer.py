@@ -36,6 +36,7 @@ from results.model.label import FULL, LockLabel
 from results.store.queries import show_run
 
 KIND = "explore"  # of the series, and the name of the fact
+CHECK = "explore/check"  # a fact: how far interpolation is off, by map
 _SHARE = "owner_share"
 
 
@@ -48,6 +49,16 @@ class LockCosts:
     label: LockLabel
     costs: NDArray[np.float64]
     command: str
+
+    def at(self, axes: Sequence[Sequence[float]], point: Sequence[float]) -> float:
+        """The cost at a point of the map's axes, along straight lines between those of the grid."""
+        costs = self.costs
+        for axis, value in zip(axes, point, strict=True):
+            along = np.reshape(costs, (costs.shape[0], -1))
+            xs = axis if len(along) > 1 else [value]
+            line = [float(np.interp(value, xs, column)) for column in along.T]
+            costs = np.reshape(line, costs.shape[1:])
+        return float(costs)
 
 
 @dataclass(frozen=True)
@@ -86,6 +97,18 @@ class Explorer:
     maps: tuple[ExplorerMap, ...]
     notes: tuple[str, ...]
     limits: Mapping[str, str]
+    accuracy: "Accuracy | None" = None
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How far interpolated costs are off, as shares, in points between those of the grids; and in
+    how many of them another lock is the cheapest."""
+
+    points: int
+    mean: float
+    worst: float
+    wrong: int
 
 
 def explorer(connection: sqlite3.Connection) -> Explorer:
@@ -99,7 +122,21 @@ def explorer(connection: sqlite3.Connection) -> Explorer:
     limits: dict[str, str] = {}
     for name in ("plan", KIND):
         limits |= (optional_fact(connection, name) or {}).get("limits", {})
-    return Explorer(tuple(found), tuple(notes), limits)
+    return Explorer(tuple(found), tuple(notes), limits, _accuracy(connection))
+
+
+def _accuracy(connection: sqlite3.Connection) -> Accuracy | None:
+    """Over all maps that were checked (fact `explore/check`), if any was."""
+    checks = list((optional_fact(connection, CHECK) or {}).values())
+    if not checks:
+        return None
+    costs = sum(one["costs"] for one in checks)
+    return Accuracy(
+        sum(one["points"] for one in checks),
+        sum(one["mean"] * one["costs"] for one in checks) / costs,
+        max(one["worst"] for one in checks),
+        sum(one["wrong"] for one in checks),
+    )
 
 
 def _names(connection: sqlite3.Connection) -> list[tuple[str, str, str, str]]:

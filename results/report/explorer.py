@@ -29,6 +29,7 @@ def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
         "limits": dict(found.limits),
         "notes": list(found.notes),
         "how": HOW,
+        "accuracy": vars(found.accuracy) if found.accuracy else None,
     }
 
 

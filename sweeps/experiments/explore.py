@@ -1,11 +1,15 @@
 """The grid behind the report's interactive map: `lockcross explore`."""
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Annotated, Self
 
+import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from results.analysis.explorer import CHECK, ExplorerMap, explorer
 from results.errors import LockcrossError
 from results.model import engines
 from results.model.cell import MAX_LATENCY, MAX_THREADS, Cell
@@ -27,6 +31,7 @@ WORKLOAD = "lock_sequence"
 _OPS = ("empty", "store", "cas", "fence")  # what the axes are calibrated with
 _WHOLE = 1_000_000  # parts of a share
 
+Point = tuple[int, int, int, int]  # set CAS, fence and cancellation latency, owner's share
 Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
 Share = Annotated[int, Field(ge=0, le=_WHOLE)]
 
@@ -72,6 +77,13 @@ class Calibration(Document):
     machines: list[str]
 
 
+class Check(Document):
+    """Points between those of the grid that are run on each map, drawn with a seed."""
+
+    points: Annotated[int, Field(ge=0, le=1000)]
+    seed: int
+
+
 class ExplorePlan(Document):
     """A file of sweeps/explorations."""
 
@@ -85,6 +97,7 @@ class ExplorePlan(Document):
     limits: dict[str, str] = {}
     workload: Workload
     grid: Grid
+    check: Check
     calibration: Calibration
 
     @model_validator(mode="after")
@@ -140,20 +153,45 @@ def map_cells(plan: ExplorePlan, machine: str, flavour: str) -> list[Cell]:
     """The runs of one map, each once. A latency that a lock never pays is left unset, so that one
     run serves for all its values."""
     grid = plan.grid
-    cells = {}
-    for label, cas, fence, cancel, share in itertools.product(
-        labels(plan, flavour), grid.cas, grid.fence_latency, grid.cancel, grid.owner_share
-    ):
-        paid = (fence if label.fence == FULL else None, cancel if cancels(label) else None)
-        if (label, cas, *paid, share) not in cells:
-            parameters = {**plan.workload.parameters, "owner_share": share}
-            cells[label, cas, *paid, share] = Cell(
-                engine=engines.DEFAULT, machine=machine, isa=isa_of(flavour), flavour=flavour,
-                lock=label.lock, variant=label.variant, fence=label.fence, workload=WORKLOAD,
-                parameters=with_defaults(WORKLOAD, parameters), threads=plan.workload.threads,
-                cas=cas, fence_latency=paid[0], cancel=paid[1],
-            )  # fmt: skip
+    points = itertools.product(grid.cas, grid.fence_latency, grid.cancel, grid.owner_share)
+    cells = {
+        (cell.label, cell.cas, cell.fence_latency, cell.cancel, point[-1]): cell
+        for label, point in itertools.product(labels(plan, flavour), list(points))
+        for cell in [point_cell(plan, machine, flavour, label, point)]
+    }
     return list(cells.values())
+
+
+def point_cell(
+    plan: ExplorePlan, machine: str, flavour: str, label: LockLabel, point: Point
+) -> Cell:
+    """The run of a lock at a point."""
+    cas, fence, cancel, share = point
+    parameters = {**plan.workload.parameters, "owner_share": share}
+    return Cell(
+        engine=engines.DEFAULT, machine=machine, isa=isa_of(flavour), flavour=flavour,
+        lock=label.lock, variant=label.variant, fence=label.fence, workload=WORKLOAD,
+        parameters=with_defaults(WORKLOAD, parameters), threads=plan.workload.threads, cas=cas,
+        fence_latency=fence if label.fence == FULL else None,
+        cancel=cancel if cancels(label) else None,
+    )  # fmt: skip
+
+
+def drawn_points(plan: ExplorePlan, machine: str, flavour: str) -> list[Point]:
+    """The points of a map's check. Cancellation costs are drawn evenly by their logarithm, and
+    shares such that they are exact in the workload's runs."""
+    grid, draw = plan.grid, Random(f"{plan.check.seed} {machine} {flavour}")
+    least = math.log(max(grid.cancel[0], 1))
+    step = _WHOLE // plan.workload.parameters.get("runs", 1)
+    return [
+        (
+            draw.randint(grid.cas[0], grid.cas[-1]),
+            draw.randint(grid.fence_latency[0], grid.fence_latency[-1]),
+            round(math.exp(draw.uniform(least, math.log(max(grid.cancel[-1], 1))))),
+            draw.randrange(grid.owner_share[0], grid.owner_share[-1] + 1, step),
+        )
+        for _ in range(plan.check.points)
+    ]
 
 
 def maps(plan: ExplorePlan, machines: Sequence[str], isas: Sequence[str]) -> list[tuple[str, str]]:
@@ -177,6 +215,25 @@ def maps(plan: ExplorePlan, machines: Sequence[str], isas: Sequence[str]) -> lis
     return found
 
 
+def _compare(
+    one: ExplorerMap, points: Sequence[Point], kinds: Sequence[LockLabel],
+    rows: Sequence[Sequence[float]],
+) -> Mapping[str, float]:  # fmt: skip
+    """Interpolated costs against those measured: a row a point, a column a lock label."""
+    axes = (one.cas, one.fence, one.cancel, one.share)
+    locks = {lock.label: lock for lock in one.locks}
+    errors, wrong = [], 0
+    for (cas, fence, cancel, share), measured in zip(points, rows, strict=True):
+        place = (np.interp(cas, one.cas_set, one.cas), np.interp(fence, one.fence_set, one.fence))
+        guessed = [locks[label].at(axes, (*map(float, place), cancel, share)) for label in kinds]
+        errors += [abs(a / b - 1) for a, b in zip(guessed, measured, strict=True)]
+        wrong += int(np.argmin(guessed) != np.argmin(measured))
+    return {
+        "points": len(points), "costs": len(errors), "mean": float(np.mean(errors)),
+        "worst": max(errors), "wrong": wrong,
+    }  # fmt: skip
+
+
 class Exploration:
     """Runs a plan's maps and stores them."""
 
@@ -191,6 +248,7 @@ class Exploration:
     def cells(self) -> list[Cell]:
         """Every run that is needed."""
         found = [cell for one in self._asked for cell in map_cells(self._plan, *one)]
+        found += [cell for one in self._asked for cell in self._check_cells(*one)]
         return found + [s.cell(*loop) for s in self._settings() for loop in s.loops()]
 
     def run(self) -> None:
@@ -206,10 +264,29 @@ class Exploration:
             self._store.set_series(name, [run.id for run in runs])
         store_machines(self._store, {setting.machine for setting in self._settings()})
         store_isas(self._store)
-        self._store.set_fact(NAME, self._fact())
+        self._store.set_fact(NAME, self._plan.model_dump())
+        self._store_check()
 
-    def _fact(self) -> Mapping[str, object]:
-        return self._plan.model_dump()
+    def _check_cells(self, machine: str, flavour: str) -> list[Cell]:
+        """Every lock at each point of a map's check."""
+        return [
+            point_cell(self._plan, machine, flavour, label, point)
+            for point in drawn_points(self._plan, machine, flavour)
+            for label in labels(self._plan, flavour)
+        ]
+
+    def _store_check(self) -> None:
+        """How far interpolated costs are off from those of the runs, by map."""
+        kept = dict(self._store.fact(CHECK) or {})
+        maps = {(one.machine, one.flavour): one for one in explorer(self._store.connection).maps}
+        for key in self._asked:
+            points, kinds = drawn_points(self._plan, *key), labels(self._plan, key[1])
+            runs = self._runner.require(self._check_cells(*key), NAME)
+            costs = [run.metrics["cycles_per_pair"] for run in runs]
+            rows = [costs[n : n + len(kinds)] for n in range(0, len(costs), len(kinds))]
+            if points and key in maps:
+                kept["/".join(key)] = _compare(maps[key], points, kinds, rows)
+        self._store.set_fact(CHECK, kept)
 
     def _settings(self) -> list[Setting]:
         """Calibrations along both axes of each map, and of each machine as it is."""

@@ -105,7 +105,7 @@ function drawAll() {
   const width = sheet.clientWidth;
   if (!width) return;
   const height = Math.round(Math.min(width * 0.82, Math.max(280, window.innerHeight * 0.8)));
-  sheet.style.height = `${height}px`;
+  sheet.style.aspectRatio = `${width} / ${height}`; // on paper, too, which may be narrower
   const scale = window.devicePixelRatio || 1;
   for (const name of ["map", "cursor"]) {
     Object.assign(byId(name), { width: Math.round(width * scale), height: Math.round(height * scale) });
@@ -154,11 +154,21 @@ function showChosen() {
   showBoxes();
   showSlider("cancel");
   showSlider("share");
+  byId("fixed").hidden = view.map.explored;
+  byId("fixed").textContent = "This map has one cancellation cost and one share; the grid for the "
+    + `sliders: ${DATA.how} --machine ${view.map.machine}`;
   byId("label").textContent = `${settingWords(view)}. Workload: ${view.map.workload}.`;
 }
 
 function change(some) {
   show(settled({ ...state, ...some }));
+}
+
+// Another map: a cursor on the machine as it is moves with it.
+function changeMap(some) {
+  const { own } = view.map;
+  const there = own && own.cas === state.cas && own.fence === state.fence;
+  change({ ...some, ...(there ? { cas: null, fence: null } : {}) });
 }
 
 // Where the pointer is, in latencies; on a measured point or a mark that is near.
@@ -192,22 +202,27 @@ function onKey(event) {
 
 function listenToMap() {
   const canvas = byId("cursor");
-  let pressed = false;
-  const hover = (event) => { hovered = pointOf(event); later(drawPoint); };
-  canvas.addEventListener("pointermove", (event) => (pressed ? change(pointOf(event)) : hover(event)));
-  canvas.addEventListener("pointerdown", (event) => { pressed = true; change(pointOf(event)); });
-  for (const name of ["pointerup", "pointercancel", "pointerleave"]) {
-    canvas.addEventListener(name, () => { pressed = false; hovered = null; later(drawPoint); });
+  canvas.addEventListener("pointermove", (event) => {
+    if (event.pointerType === "mouse" && event.buttons & 1) change(pointOf(event));
+    else {
+      hovered = pointOf(event);
+      later(drawPoint);
+    }
+  });
+  // No pointerdown: a finger that scrolls the page must not move the cursor.
+  canvas.addEventListener("click", (event) => change(pointOf(event)));
+  for (const name of ["pointercancel", "pointerleave"]) {
+    canvas.addEventListener(name, () => { hovered = null; later(drawPoint); });
   }
   canvas.addEventListener("keydown", onKey);
 }
 
 function listenToForm() {
-  byId("flavour").addEventListener("change", (event) => change({ flavour: event.target.value }));
-  byId("machine").addEventListener("change", (event) => change({ machine: event.target.value }));
+  byId("flavour").addEventListener("change", (event) => changeMap({ flavour: event.target.value }));
+  byId("machine").addEventListener("change", (event) => changeMap({ machine: event.target.value }));
   byId("core").addEventListener("change", (event) => {
     const found = DATA.maps.find((one) => one.flavour === state.flavour && one.core === event.target.value);
-    change({ machine: found.machine });
+    changeMap({ machine: found.machine });
   });
   for (const name of ["cancel", "share"]) {
     byId(name).addEventListener("input", (event) => change({ [name]: event.target.stops[event.target.value] }));

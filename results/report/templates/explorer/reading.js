@@ -14,7 +14,7 @@ function percent(ppm) {
 function settingWords(view) {
   const { map, state } = view;
   return `${map.isa}, machine ${map.machine} (${map.core}); a cancellation stops a thread for `
-    + `${cycles(state.cancel)} cycles; owner's share ${percent(state.share)}`;
+    + `${cycles(state.cancel)} cycles; owner's share ${percent(state.share).replace(" ", "\u00a0")}`;
 }
 
 function pointWords(view, point) {
@@ -88,22 +88,24 @@ function commandsOf(view) {
 function picture(view) {
   const [width, height, line, scale] = [820, 620, 19, 2];
   const ranked = rank(view.map, view.contest, view.state);
+  const heads = settingWords(view).split("; ");
   const lines = [answerWords(view, view.state, ranked),
     ...ranked.map((row) => `${row.lock.words}: ${row.cost.toFixed(2)} cycles per pair`
       + (row.measured ? "" : " (interpolated)"))];
   const canvas = document.createElement("canvas");
   canvas.width = width * scale;
-  canvas.height = (height + 62 + line * lines.length) * scale;
+  const top = 16 + line * heads.length;
+  canvas.height = (top + height + 26 + line * lines.length) * scale;
   const context = canvas.getContext("2d");
   context.fillStyle = "#ffffff";
   context.fillRect(0, 0, canvas.width, canvas.height);
-  const frame = drawMap(context, view, 0, 36, width, height, scale);
+  const frame = drawMap(context, view, 0, top, width, height, scale);
   dot(context, frame.x(view.state.cas), frame.y(view.state.fence), 5, "#ffffff", "#000000");
   context.setTransform(scale, 0, 0, scale, 0, 0);
   context.fillStyle = "#1a1a1a";
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
-  text(context, settingWords(view), 12, 24, 14, "bold");
-  lines.forEach((words, n) => text(context, words, 12, height + 60 + line * n, 14, n ? "" : "bold"));
+  heads.forEach((words, n) => text(context, words, 12, 24 + line * n, 14, "bold"));
+  lines.forEach((words, n) => text(context, words, 12, top + height + 24 + line * n, 14, n ? "" : "bold"));
   return canvas;
 }
