@@ -277,8 +277,10 @@ def test_it_fits_the_screen(page: Page, width: int) -> None:
 
 
 def test_on_paper_there_is_the_map_and_its_costs_without_controls(page: Page) -> None:
+    page.locator("#explorer-paper[src^='data:image/png']").wait_for(state="attached")
     page.emulate_media(media="print")
-    assert page.locator("#explorer-map").is_visible()
+    shown = page.locator("#explorer-paper")
+    assert shown.is_visible() and shown.evaluate("(image) => image.naturalWidth") == 1440
     assert page.locator("#explorer-costs").is_visible()
     controls = page.locator("#explorer select, #explorer input, #explorer button")
     assert not any(controls.nth(n).is_visible() for n in range(controls.count()))

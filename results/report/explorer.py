@@ -12,7 +12,7 @@ from results.model.flavours import isa_words
 from results.model.label import FENCE_KINDS, LockLabel
 
 HOW = "./lockcross explore"  # the command that computes the grid
-_DIGITS = 3  # behind the point, of cycles
+_DIGITS = 4  # behind the point, of cycles: what is shown with two is then rounded but once
 
 
 def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:

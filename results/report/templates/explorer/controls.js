@@ -10,6 +10,7 @@ let frame;
 let hovered = null;
 let asked = 0;
 let saying = 0;
+const paper = new Image(); // of the map: browsers do not print every canvas
 let drawn = ""; // what of the state the map was drawn of
 
 // Stops of a slider: round values within the axis, and its measured points.
@@ -105,7 +106,7 @@ function drawAll() {
   const width = sheet.clientWidth;
   if (!width) return;
   const height = Math.round(Math.min(width * 0.82, Math.max(280, window.innerHeight * 0.8)));
-  sheet.style.aspectRatio = `${width} / ${height}`; // on paper, too, which may be narrower
+  sheet.style.aspectRatio = `${width} / ${height}`;
   const scale = window.devicePixelRatio || 1;
   for (const name of ["map", "cursor"]) {
     Object.assign(byId(name), { width: Math.round(width * scale), height: Math.round(height * scale) });
@@ -122,7 +123,10 @@ function drawPoint() {
   const said = showPoint(view, { ...state, ...hovered });
   if (hovered) return;
   clearTimeout(saying); // only a cursor that rests is read out
-  saying = setTimeout(() => { byId("status").textContent = said; }, SAY_AFTER);
+  saying = setTimeout(() => {
+    byId("status").textContent = said;
+    paper.src = paperMap(view).toDataURL();
+  }, SAY_AFTER);
 }
 
 function later(work) {
@@ -264,6 +268,8 @@ function listenToButtons() {
 
 function start() {
   document.querySelector(".explorer").hidden = false;
+  Object.assign(paper, { id: "explorer-paper", alt: "The map, as described below" });
+  byId("sheet").after(paper);
   makeBoxes("locks", LOCKS, "locks");
   makeBoxes("fences", FENCES, "fences");
   listenToMap();
@@ -278,5 +284,4 @@ function start() {
     if (found) show(found, true);
   });
   new ResizeObserver(() => later(drawAll)).observe(byId("sheet"));
-  window.addEventListener("beforeprint", drawAll);
 }

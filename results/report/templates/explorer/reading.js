@@ -84,6 +84,17 @@ function commandsOf(view) {
   return view.contest.map((one) => commandFor(view.map, one.lock, view.state)).join("\n");
 }
 
+// The map alone, with a ring for the cursor, for print.
+function paperMap(view) {
+  const [width, height, scale] = [720, 540, 2];
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width: width * scale, height: height * scale });
+  const context = canvas.getContext("2d");
+  const frame = drawMap(context, view, 0, 0, width, height, scale);
+  dot(context, frame.x(view.state.cas), frame.y(view.state.fence), 5, "#ffffff", "#000000");
+  return canvas;
+}
+
 // The map with its setting, its point and all costs there, on a canvas of its own.
 function picture(view) {
   const [width, height, line, scale] = [820, 620, 19, 2];

@@ -50,6 +50,8 @@ function fromFragment(fragment, before) {
   if (!fragment.startsWith(PREFIX)) return null;
   const given = new URLSearchParams(fragment.slice(PREFIX.length));
   const state = { ...before };
+  // The cursor of another map is on the machine as it is, unless the address says where.
+  if (given.has("machine") || given.has("flavour")) [state.cas, state.fence] = [null, null];
   for (const key of ["machine", "flavour"]) if (given.has(key)) state[key] = given.get(key);
   for (const key of ["locks", "fences"]) if (given.has(key)) state[key] = given.get(key).split(",");
   for (const key of ["cancel", "share", "cas", "fence"]) {
