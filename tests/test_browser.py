@@ -20,9 +20,11 @@ from tests.explored import CANCEL, CAS, FENCE, SHARE, Point, explored
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright for this machine")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium (apt-get install chromium): the report's map is not tried"
-)
+if CHROMIUM is None:
+    pytest.skip(
+        "no Chromium (apt-get install chromium): the report's map is not tried",
+        allow_module_level=True,
+    )
 TINT = 0.42  # as in raster.js
 COMPARED = ("tasuki", "reservation", "asym_tasuki")
 SHARE_STEPS = 20  # twentieths are the slider's stops

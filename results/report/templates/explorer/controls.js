@@ -9,6 +9,7 @@ let view;
 let frame;
 let hovered = null;
 let asked = 0;
+let wholeMap = false;
 let saying = 0;
 const paper = new Image(); // of the map: browsers do not print every canvas
 let drawn = ""; // what of the state the map was drawn of
@@ -129,9 +130,16 @@ function drawPoint() {
   }, SAY_AFTER);
 }
 
-function later(work) {
+// Draws in the browser's next frame, however often it is asked until then: the cursor alone, or
+// `whole`, the map too.
+function later(whole) {
+  wholeMap ||= whole;
   cancelAnimationFrame(asked);
-  asked = requestAnimationFrame(work);
+  asked = requestAnimationFrame(() => {
+    const draw = wholeMap || !frame ? drawAll : drawPoint;
+    wholeMap = false;
+    draw();
+  });
 }
 
 // Shows a state. `keep`: the address stays as it is, as before the first change.
@@ -144,11 +152,11 @@ function show(next, keep = false) {
   byId("said").textContent = "";
   if (!keep) history.replaceState(null, "", toFragment(state));
   const { cas, fence, ...chosen } = state;
-  if (drawn === JSON.stringify(chosen)) later(frame ? drawPoint : drawAll);
+  if (drawn === JSON.stringify(chosen)) later(false);
   else {
     drawn = JSON.stringify(chosen);
     showChosen();
-    later(drawAll);
+    later(true);
   }
 }
 
@@ -210,13 +218,13 @@ function listenToMap() {
     if (event.pointerType === "mouse" && event.buttons & 1) change(pointOf(event));
     else {
       hovered = pointOf(event);
-      later(drawPoint);
+      later(false);
     }
   });
   // No pointerdown: a finger that scrolls the page must not move the cursor.
   canvas.addEventListener("click", (event) => change(pointOf(event)));
   for (const name of ["pointercancel", "pointerleave"]) {
-    canvas.addEventListener(name, () => { hovered = null; later(drawPoint); });
+    canvas.addEventListener(name, () => { hovered = null; later(false); });
   }
   canvas.addEventListener("keydown", onKey);
 }
@@ -283,5 +291,5 @@ function start() {
     const found = fromFragment(location.hash, state);
     if (found) show(found, true);
   });
-  new ResizeObserver(() => later(drawAll)).observe(byId("sheet"));
+  new ResizeObserver(() => later(true)).observe(byId("sheet"));
 }
