@@ -171,10 +171,11 @@ def machines(connection: sqlite3.Connection) -> list[str]:
     return [plan["machine"], *plan["beside"]]
 
 
-def tie_share(connection: sqlite3.Connection, machine: str) -> float:
+def tie_share(connection: sqlite3.Connection, machine: str, percent: float | None = None) -> float:
     """The lead, as a share of the next lock's cost, below which two locks tie on a machine: the
-    plan's, or the engine's error if the machine's description states a larger one."""
-    share = float(fact(connection, "plan")["tie_percent"]) / 100
+    study's, or `percent` of another plan, or the engine's error if the machine's description states
+    a larger one."""
+    share = float(fact(connection, "plan")["tie_percent"] if percent is None else percent) / 100
     row = connection.execute(
         "SELECT json_extract(description, '$.engine_error.value') FROM machines WHERE name = ?",
         (machine,),
@@ -245,7 +246,7 @@ def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: s
     measured_fence = measured(connection, machine, isa_name, flavour, "fence_latency")
     return Grid(
         known, flavour, tuple(map(measured_cas, xs)), tuple(map(measured_fence, ys)), costs,
-        tuple(_map_crossings(connection, name, measured_cas, measured_fence)),
+        tuple(map_crossings(connection, name, measured_cas, measured_fence)),
         tuple(marks(connection, isa_name, flavour)) if machine == plan["machine"] else (),
         tuple(label for label in costs if label.lock not in plan["locks"]),
         tie_share(connection, machine),
@@ -263,23 +264,30 @@ class Scale:
 
 
 def measured(
-    connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str, axis: str
+    connection: sqlite3.Connection,
+    machine: str,
+    isa_name: str,
+    flavour: str,
+    axis: str,
+    label: str = "",
 ) -> Scale:
-    """From set to measured latency along `cas` or `fence_latency`. Raises NoDataError."""
+    """From set to measured latency along `cas` or `fence_latency`, on the study's engine or the one
+    of a `label`. Raises NoDataError."""
     op = {"cas": "cas", "fence_latency": "fence"}[axis]
     rows = connection.execute(
         f"SELECT {axis}, cycles FROM calibrations WHERE machine = ? AND isa = ? AND flavour = ? "
         f"AND op = ? AND engine = ? AND {axis} IS NOT NULL",
-        (machine, isa_name, flavour, op, engine(connection)),
+        (machine, isa_name, flavour, op, label or engine(connection)),
     ).fetchall()
     if not rows:
         raise NoDataError(f"{isa_name} has no calibrations; run ./lockcross crossover")
     return Scale(rows)
 
 
-def _map_crossings(
+def map_crossings(
     connection: sqlite3.Connection, name: str, cas: Scale, fence: Scale
 ) -> list[MapCrossing]:
+    """The searched crossovers of a winner map's series, at measured latencies."""
     found = []
     for one in crossovers(connection, name):
         if one.value is None or one.band is None:
@@ -304,8 +312,10 @@ def marks(connection: sqlite3.Connection, isa_name: str, flavour: str) -> list[M
     return [mark for mark in places(connection, isa_name, flavour) if mark.machine not in own]
 
 
-def places(connection: sqlite3.Connection, isa_name: str, flavour: str) -> list[Mark]:
-    """Every machine calibrated as it is."""
+def places(
+    connection: sqlite3.Connection, isa_name: str, flavour: str, label: str = ""
+) -> list[Mark]:
+    """Every machine calibrated as it is, on the study's engine or the one of a `label`."""
     found = []
     for name, title, text, cas, fence in connection.execute(
         "SELECT name, title, description, a.cycles, b.cycles FROM machines "
@@ -315,7 +325,7 @@ def places(connection: sqlite3.Connection, isa_name: str, flavour: str) -> list[
         "AND a.engine = b.engine "
         "WHERE a.cas IS NULL AND a.fence_latency IS NULL AND a.isa = ? AND a.flavour = ? "
         "AND a.engine = ? ORDER BY name",
-        (isa_name, flavour, engine(connection)),
+        (isa_name, flavour, label or engine(connection)),
     ):
         figures = json.loads(text)["latency"][isa_name]
         option = f"fence_{isa(connection, isa_name).full_fence}"

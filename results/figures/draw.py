@@ -13,6 +13,7 @@ mpl.use("Agg")
 
 from matplotlib.figure import Figure
 
+from results.analysis.explorer import KIND
 from results.analysis.many_cores import FACT as MANY_CORES
 from results.analysis.reference import References, Source
 from results.analysis.study import NoDataError, machines, optional_fact
@@ -177,7 +178,7 @@ def draw_all(
         print(f"figure {ENGINES.name}: {others.apart}", file=sys.stderr)
     if others and others.studies and STUDY in {d.section for d in DRAWINGS if d.name in found}:
         found[ENGINES.name] = draw_over_one_another(others.studies, folder)
-    if not found:
+    if not found and optional_fact(connection, KIND) is None:
         raise NoDataError(
             "this database holds no finished study (./lockcross crossover makes one), no "
             "validation and no latency sweeps (./lockcross validate), so there is nothing to draw"

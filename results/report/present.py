@@ -19,6 +19,14 @@ from results.store.store import Store
 _SHOWN_AXES = ("cas", "fence_latency", "cancel")
 
 
+def write_page(db: Path, output: Path) -> Path:
+    """Draws the figures and writes the report into `output`; returns the report's path. Raises
+    StoreError, NoDataError, FigureError, ReportError."""
+    with Store(db, read_only=True) as store, references(store.connection) as others:
+        figures = draw_all(store.connection, output / "figures", others)
+        return write_report(store.connection, output / "report.html", figures, others)
+
+
 def present(db: Path, output: Path) -> None:
     """Draws and writes into `output`, then prints the winner table, the crossovers and the paths.
     Raises StoreError, NoDataError, FigureError, ReportError."""

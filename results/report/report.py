@@ -32,6 +32,7 @@ from results.published import overtake
 from results.published.reproduction import cells, table_rows
 from results.published.reproduction import load as load_reproductions
 from results.report.answer import axis_tables, cost_table, seeds_words, ties_words
+from results.report.explorer import HOW, explorer_data
 from results.report.many_cores import changing, crossover_rows, tables
 from results.report.validation_table import percent, reasons, signed, verdict, why_missed
 
@@ -87,11 +88,13 @@ def render(
         "why_missed": why_missed,
         "colour": lambda label: look(label).colour, "axes": summary.AXES,
         "overtake_axes": overtake.AXES, "fences": FENCE_KINDS, "clear": CLEAR,
+        "how": HOW,
     }  # fmt: skip
     plan = optional_fact(connection, "plan")
     others = others or References([Source(connection)], {})
     parts = {
         "study": _study(connection, plan) if plan else None,
+        "explorer": explorer_data(connection),
         "many": _many_cores(connection),
         "validations": _validations(others, figures),
         "latency": _latency(others.latency.connection),
@@ -158,6 +161,8 @@ def _title(plan: Mapping[str, Any] | None, parts: Mapping[str, Any]) -> str:
         return str(plan["title"])
     if parts["many"]:
         return str(parts["many"]["title"])
+    if parts["explorer"]:
+        return "Which Java lock is cheapest, and where the answer changes"
     if parts["reproductions"] or parts["overtake"]:
         return "Published and simulated numbers"
     return "Engines compared"

@@ -23,6 +23,7 @@ def make_app() -> typer.Typer:
         bench,
         crossover,
         dev,
+        explore,
         footprint,
         measure,
         reproduce,
@@ -53,6 +54,7 @@ def make_app() -> typer.Typer:
         serve,
         bench,
         dev,
+        explore,
     ):
         part.register(app)
     return app

@@ -157,14 +157,10 @@ def figures(
 
 def report(output: Output = None, db: Database = DATABASE) -> None:
     """Draw the figures and write the report from the database: one HTML page."""
-    from results.analysis.reference import references
-    from results.figures.draw import draw_all
-    from results.report.report import write_report
+    from results.report.present import write_page
 
-    folder = output or db.parent
-    with _reading(db) as connection, references(connection) as others:
-        figures = draw_all(connection, folder / "figures", others)
-        print(write_report(connection, folder / "report.html", figures, others))
+    with explained(db):
+        print(write_page(db, output or db.parent))
 
 
 def _check_format(form: str) -> None:

@@ -22,21 +22,24 @@ missing_packages() {
     venv_ready || find_python >/dev/null || echo python3-venv
 }
 
+# Sets `run`, the beginning of a command that installs packages; fails without the rights.
+may_install() {
+    run=()
+    if [[ $(id -u) != 0 ]]; then
+        # Without a terminal sudo cannot ask for a password.
+        have sudo && { sudo -n true 2>/dev/null || [[ -t 0 ]]; } || return 1
+        run=(sudo)
+    fi
+    run+=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+}
+
 install_packages() {
-    local packages run=()
+    local packages run
     mapfile -t packages <<<"$(missing_packages)"
     have apt-get || die 2 "missing: ${packages[*]} (Debian's names), and there is no apt-get here." \
         "Install them with this system's package manager and start again."
-    if [[ $(id -u) != 0 ]]; then
-        # Without a terminal sudo cannot ask for a password.
-        if have sudo && { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; then
-            run=(sudo)
-        else
-            die 2 "system packages are missing and there are no rights to install them." \
-                "Please run this as root, then start again:"$'\n'"  apt-get install ${packages[*]}"
-        fi
-    fi
-    run+=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+    may_install || die 2 "system packages are missing and there are no rights to install them." \
+        "Please run this as root, then start again:"$'\n'"  apt-get install ${packages[*]}"
     quietly "the package lists could not be updated; check the network and apt's sources" \
         "${run[@]}" update
     # Only now is it known which QEMU the distribution has.
@@ -50,4 +53,17 @@ install_packages() {
     [[ -z $missing ]] ||
         die 1 "still missing after the installation: ${missing//$'\n'/ }" \
             "(Python 3.11 or later with its venv module is needed)"
+}
+
+# The tests of the report's map need a browser, and nothing else does: it is installed only where
+# LOCKCROSS_BROWSER asks for it, as .ci/run does. Without one these tests are skipped.
+browser_wanted() { [[ -n ${LOCKCROSS_BROWSER:-} ]] && ! have chromium && ! have chromium-browser; }
+
+# Never ends the set-up: not every distribution has Chromium as a package.
+install_browser() {
+    local run log="$work/build/setup.log"
+    say "installing chromium, for the tests of the report's map"
+    have apt-get && may_install && { "${run[@]}" update &&
+        "${run[@]}" install -y --no-install-recommends chromium; } >"$log" 2>&1 </dev/null 9>&- ||
+        say "chromium could not be installed, so the tests of the report's map will be skipped"
 }

@@ -28,13 +28,16 @@ set_up() {
     exec 9>"$work/build/setup.lock"
     wait_for_lock 9 "another set-up is running here; waiting for it"
     [[ -z "$(missing_packages)" ]] || install_packages
+    ! browser_wanted || install_browser
     choose_qemu || build_qemu
     venv_ready || make_venv
     engine_ready || make_engine
     exec 9>&-
 }
 
-ready() { choose_qemu && venv_ready && engine_ready && [[ -z "$(missing_packages)" ]]; }
+ready() {
+    choose_qemu && venv_ready && engine_ready && [[ -z "$(missing_packages)" ]] && ! browser_wanted
+}
 
 wait_for_lock() { # file descriptor, what to say when another has it
     flock --nonblock "$1" && return

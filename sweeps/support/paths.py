@@ -5,6 +5,7 @@ from results.paths import ROOT, WORK
 MACHINES = ROOT / "sweeps" / "machines"
 PLANS = ROOT / "sweeps" / "plans"
 STUDIES = ROOT / "sweeps" / "studies"
+EXPLORATIONS = ROOT / "sweeps" / "explorations"
 VALIDATIONS = ROOT / "sweeps" / "validations"
 REPRODUCTIONS = ROOT / "sweeps" / "reproductions"
 LOCKS_DEF = ROOT / "lockimpl" / "locks.def"

@@ -1,0 +1,288 @@
+"""What the report's interactive map is made of: the costs of every lock over CAS, fence and
+cancellation latency and the owner's share.
+
+A map comes from the grid of `./lockcross explore` (series `explore/...`); where there is none, from
+the study's winner map, with one cancellation cost and one share.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from results.analysis.study import (
+    Isa,
+    MapCrossing,
+    Mark,
+    NoDataError,
+    SeriesRun,
+    engine,
+    isa,
+    map_crossings,
+    marks,
+    measured,
+    optional_fact,
+    places,
+    series,
+    tie_share,
+)
+from results.model import engines
+from results.model.cell import LATENCIES, option
+from results.model.label import FULL, LockLabel
+from results.store.queries import show_run
+
+KIND = "explore"  # of the series, and the name of the fact
+CHECK = "explore/check"  # a fact: how far interpolation is off, by map
+_SHARE = "owner_share"
+
+
+@dataclass(frozen=True)
+class LockCosts:
+    """A lock's cycles per pair, of shape (CAS, fence, cancellation, share). An axis that the lock
+    does not depend on has length 1. `command` repeats one of the runs, with `{cas}`,
+    `{fence_latency}`, `{cancel}` and `{owner_share}` for what is set."""
+
+    label: LockLabel
+    costs: NDArray[np.float64]
+    command: str
+
+    def at(self, axes: Sequence[Sequence[float]], point: Sequence[float]) -> float:
+        """The cost at a point of the map's axes, along straight lines between those of the grid."""
+        costs = self.costs
+        for axis, value in zip(axes, point, strict=True):
+            along = np.reshape(costs, (costs.shape[0], -1))
+            xs = axis if len(along) > 1 else [value]
+            line = [float(np.interp(value, xs, column)) for column in along.T]
+            costs = np.reshape(line, costs.shape[1:])
+        return float(costs)
+
+
+@dataclass(frozen=True)
+class ExplorerMap:
+    """The costs on one machine in one flavour. `cas` and `fence` are measured cycles, and beside
+    them those that were set. `explored`: it is a grid of `./lockcross explore`. `searched`: the
+    cancellation cost and the share with which the crossings were searched."""
+
+    machine: str
+    title: str
+    out_of_order: bool
+    isa: Isa
+    flavour: str
+    explored: bool
+    cas: tuple[float, ...]
+    cas_set: tuple[int, ...]
+    fence: tuple[float, ...]
+    fence_set: tuple[int, ...]
+    cancel: tuple[int, ...]
+    share: tuple[int, ...]
+    locks: tuple[LockCosts, ...]
+    aside: tuple[str, ...]
+    tie: float
+    threads: int
+    parameters: Mapping[str, int | str]
+    own: Mark | None
+    marks: tuple[Mark, ...]
+    crossings: tuple[MapCrossing, ...] = ()
+    searched: tuple[int | None, int] = (None, 0)
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """Every map, those on the grid of `./lockcross explore` first, and why some are missing."""
+
+    maps: tuple[ExplorerMap, ...]
+    notes: tuple[str, ...]
+    limits: Mapping[str, str]
+    accuracy: "Accuracy | None" = None
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How far interpolated costs are off, as shares, in points between those of the grids; and in
+    how many of them another lock is the cheapest."""
+
+    points: int
+    mean: float
+    worst: float
+    wrong: int
+
+
+def explorer(connection: sqlite3.Connection) -> Explorer:
+    """Every map that a database holds runs for."""
+    found, notes = [], []
+    for kind, machine, isa_name, flavour in _names(connection):
+        try:
+            found.append(_map(connection, kind, machine, isa_name, flavour))
+        except NoDataError as missing:
+            notes.append(f"machine {machine}, {isa_name} {flavour}: {missing.message}")
+    limits: dict[str, str] = {}
+    for name in ("plan", KIND):
+        limits |= (optional_fact(connection, name) or {}).get("limits", {})
+    return Explorer(tuple(found), tuple(notes), limits, _accuracy(connection))
+
+
+def _accuracy(connection: sqlite3.Connection) -> Accuracy | None:
+    """Over all maps that were checked (fact `explore/check`), if any was."""
+    checks = list((optional_fact(connection, CHECK) or {}).values())
+    if not checks:
+        return None
+    costs = sum(one["costs"] for one in checks)
+    return Accuracy(
+        sum(one["points"] for one in checks),
+        sum(one["mean"] * one["costs"] for one in checks) / costs,
+        max(one["worst"] for one in checks),
+        sum(one["wrong"] for one in checks),
+    )
+
+
+def _names(connection: sqlite3.Connection) -> list[tuple[str, str, str, str]]:
+    """(kind of series, machine, ISA, flavour) of each map, once, in the order of the page."""
+    plans = {
+        kind: optional_fact(connection, fact) for kind, fact in ((KIND, KIND), ("map", "plan"))
+    }
+    found: dict[tuple[str, str, str], str] = {}
+    for kind, plan in plans.items():
+        rows = connection.execute(
+            "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
+        ).fetchall()
+        parts = [tuple(name.split("/")[1:]) for (name,) in rows if name.count("/") == 3]
+        for machine, isa_name, flavour in sorted(parts, key=lambda one: _order(plan or {}, one)):
+            found.setdefault((machine, isa_name, flavour), kind)
+    return [(kind, *name) for name, kind in found.items()]
+
+
+def _order(plan: Mapping[str, Any], name: Sequence[str]) -> tuple[int, int, str]:
+    machines = plan.get("machines") or [plan.get("machine"), *plan.get("beside", [])]
+    return (
+        machines.index(name[0]) if name[0] in machines else len(machines),
+        plan["flavours"].index(name[2]) if name[2] in plan.get("flavours", []) else 99,
+        "/".join(name),
+    )
+
+
+def _map(
+    connection: sqlite3.Connection, kind: str, machine: str, isa_name: str, flavour: str
+) -> ExplorerMap:
+    """One map. Raises NoDataError when some of its runs or calibrations are missing."""
+    known, explored = isa(connection, isa_name), kind == KIND
+    plan = optional_fact(connection, KIND if explored else "plan") or {}
+    label = engines.DEFAULT if explored else engine(connection)
+    runs = series(connection, f"{kind}/{machine}/{isa_name}/{flavour}")
+    if not runs:
+        raise NoDataError("all of its runs failed")
+    points = {run.id: _point(run, known) for run in runs}
+    axes = [sorted({x for p in points.values() if (x := p[n]) is not None}) for n in range(4)]
+    if not axes[2]:  # no run sets it: they have the machine's own
+        own_stop = runs[0].latency("cancel", "charge_stop")
+        axes[2] = [own_stop if own_stop is not None else 0]
+    cas, fence = (
+        tuple(map(measured(connection, machine, isa_name, flavour, axis, label), values))
+        for axis, values in (("cas", axes[0]), ("fence_latency", axes[1]))
+    )
+    title, ooo = connection.execute(
+        "SELECT title, json_extract(description, '$.out_of_order') IS NOT NULL FROM machines "
+        "WHERE name = ?",
+        (machine,),
+    ).fetchone() or (machine, 0)
+    parameters = {k: v for k, v in runs[0].cell.parameters.items() if k != _SHARE}
+    crossings, searched = _crossings(connection, machine, isa_name, flavour, runs[0])
+    own, others = _marks(connection, plan, machine, isa_name, flavour, explored)
+    return ExplorerMap(
+        machine, title, bool(ooo), known, flavour, explored, cas, tuple(axes[0]), fence,
+        tuple(axes[1]), tuple(axes[2]), tuple(axes[3]), _locks(connection, runs, points, axes),
+        tuple(plan.get("aside") or plan.get("table_locks") or ()),
+        tie_share(connection, machine, plan.get("tie_percent", 0.0)), runs[0].cell.threads,
+        parameters, own, others, crossings, searched,
+    )  # fmt: skip
+
+
+def _point(run: SeriesRun, known: Isa) -> tuple[int | None, ...]:
+    """What is set of a run, in the order of a map's axes; None for a latency that its lock does not
+    pay."""
+    full = run.label.fence == FULL
+    return (
+        run.latency("cas", "cas_success"),
+        run.latency("fence_latency", f"fence_{known.full_fence}") if full else None,
+        run.cell.cancel,
+        int(run.cell.parameters[_SHARE]),
+    )
+
+
+def _locks(
+    connection: sqlite3.Connection,
+    runs: Iterable[SeriesRun],
+    points: Mapping[int, tuple[int | None, ...]],
+    axes: Sequence[Sequence[int]],
+) -> tuple[LockCosts, ...]:
+    """The costs of every lock on the grid. Raises NoDataError when a point is missing."""
+    by_label: dict[LockLabel, list[SeriesRun]] = {}
+    for run in runs:
+        by_label.setdefault(run.label, []).append(run)
+    found = []
+    for label, own in by_label.items():
+        fixed = [all(points[run.id][n] is None for run in own) for n in range(4)]
+        shape = [1 if fixed[n] else len(axes[n]) for n in range(4)]
+        costs = np.full(shape, np.nan)
+        for run in own:
+            place = zip(points[run.id], axes, fixed, strict=True)
+            costs[tuple(0 if no else list(axis).index(x or 0) for x, axis, no in place)] = run.cost
+        if np.isnan(costs).any():
+            raise NoDataError(f"runs of {label} are missing; run ./lockcross explore")
+        found.append(LockCosts(label, costs, _template(connection, own[0].id)))
+    return tuple(found)
+
+
+def _template(connection: sqlite3.Connection, run_id: int) -> str:
+    """The command of a run, with names in place of what a map varies."""
+    command = str(show_run(connection, run_id).columns["command"])
+    for axis in LATENCIES:
+        command = re.sub(rf"({option(axis)}) \d+", rf"\1 {{{axis}}}", command)
+    return re.sub(rf"({_SHARE}=)\d+", rf"\1{{{_SHARE}}}", command)
+
+
+def _crossings(
+    connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str, like: SeriesRun
+) -> tuple[tuple[MapCrossing, ...], tuple[int | None, int]]:
+    """The study's searched crossovers on this map, if they are of the same workload, with the
+    cancellation cost and the share that they were searched with."""
+    name = f"map/{machine}/{isa_name}/{flavour}"
+    if optional_fact(connection, "plan") is None or engine(connection) != like.cell.engine:
+        return (), (None, 0)
+    runs = series(connection, name)
+    if not runs or _workload(runs[0]) != _workload(like):
+        return (), (None, 0)
+    cas, fence = (
+        measured(connection, machine, isa_name, flavour, axis) for axis in ("cas", "fence_latency")
+    )
+    at = (runs[0].latency("cancel", "charge_stop"), int(runs[0].cell.parameters[_SHARE]))
+    return tuple(map_crossings(connection, name, cas, fence)), at
+
+
+def _workload(run: SeriesRun) -> tuple[Any, ...]:
+    parameters = {key: value for key, value in run.cell.parameters.items() if key != _SHARE}
+    return run.cell.workload, run.cell.threads, parameters
+
+
+def _marks(
+    connection: sqlite3.Connection, plan: Mapping[str, Any], machine: str, isa_name: str,
+    flavour: str, explored: bool,
+) -> tuple[Mark | None, tuple[Mark, ...]]:  # fmt: skip
+    """Where the machine itself lies, and the real processors, on the plan's first machine alone:
+    the others' maps are of another core."""
+    every = (
+        places(connection, isa_name, flavour, engines.DEFAULT)
+        if explored
+        else places(connection, isa_name, flavour)
+    )
+    own = next((mark for mark in every if mark.machine == machine), None)
+    first = (plan.get("machines") or [plan.get("machine")])[0]
+    if machine != first:
+        return own, ()
+    if not explored:
+        return own, tuple(marks(connection, isa_name, flavour))
+    real = set(plan.get("calibration", {}).get("machines", [])) - {machine}
+    return own, tuple(mark for mark in every if mark.machine in real)

@@ -1,0 +1,61 @@
+// What is chosen, and how it stands in the address: `#explorer?machine=...`, so that a view can be
+// sent to somebody who has the same page.
+const PREFIX = "#explorer?";
+const PPM = 10000; // parts per million of a percent
+
+function firstState() {
+  const map = DATA.maps[0];
+  const aside = new Set(map.locks.filter((one) => one.aside).map((one) => one.lock));
+  const locks = [...LOCKS.keys()].filter((name) => !aside.has(name));
+  return settled({ machine: map.machine, flavour: map.flavour, locks, fences: ["full"],
+    cancel: 5000, share: 900000, cas: null, fence: null });
+}
+
+function clamp(value, axis) {
+  return Math.min(axis[axis.length - 1], Math.max(axis[0], value));
+}
+
+// A state that the data can show: an unknown map becomes the nearest known one, and values come
+// into the range of its axes.
+function settled(state) {
+  const map = findMap(state.machine, state.flavour)
+    || DATA.maps.find((one) => one.machine === state.machine)
+    || DATA.maps.find((one) => one.flavour === state.flavour) || DATA.maps[0];
+  const middle = (axis) => (axis[0] + axis[axis.length - 1]) / 2;
+  const own = map.own || { cas: middle(map.cas.measured), fence: middle(map.fence.measured) };
+  const number = (value, fallback) => (Number.isFinite(value) ? value : fallback);
+  return {
+    machine: map.machine, flavour: map.flavour,
+    locks: state.locks.filter((one) => LOCKS.has(one)),
+    fences: state.fences.filter((one) => FENCES.has(one)),
+    cancel: clamp(number(state.cancel, map.cancel[0]), map.cancel),
+    share: clamp(number(state.share, map.share[0]), map.share),
+    cas: clamp(number(state.cas, own.cas), map.cas.measured),
+    fence: clamp(number(state.fence, own.fence), map.fence.measured),
+  };
+}
+
+function toFragment(state) {
+  const short = (value) => String(Math.round(value * 1000) / 1000);
+  const values = new URLSearchParams({
+    machine: state.machine, flavour: state.flavour, locks: state.locks.join(","),
+    fences: state.fences.join(","), cancel: short(state.cancel), share: short(state.share),
+    cas: short(state.cas), fence: short(state.fence),
+  });
+  return PREFIX + values.toString().replaceAll("%2C", ",");
+}
+
+// The state in an address, what it leaves out being as in `before`; null where it has none.
+function fromFragment(fragment, before) {
+  if (!fragment.startsWith(PREFIX)) return null;
+  const given = new URLSearchParams(fragment.slice(PREFIX.length));
+  const state = { ...before };
+  // The cursor of another map is on the machine as it is, unless the address says where.
+  if (given.has("machine") || given.has("flavour")) [state.cas, state.fence] = [null, null];
+  for (const key of ["machine", "flavour"]) if (given.has(key)) state[key] = given.get(key);
+  for (const key of ["locks", "fences"]) if (given.has(key)) state[key] = given.get(key).split(",");
+  for (const key of ["cancel", "share", "cas", "fence"]) {
+    if (given.get(key)) state[key] = Number(given.get(key));
+  }
+  return settled(state);
+}

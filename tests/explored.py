@@ -1,0 +1,135 @@
+"""A small explored grid from a closed-form cost model, for tests of the report's map."""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from results.model.cell import Cell
+from results.model.label import FULL, LockLabel
+from results.store.records import CalibrationRecord, MachineRecord
+from results.store.store import Store
+from sweeps.model.cells import command
+from tests.synthetic import PAIRS, record
+
+CAS, FENCE, CANCEL = (0, 20, 150), (0, 30, 150), (0, 5000, 50000)
+SHARE = (500000, 900000, 1000000)
+LABELS = ("tasuki", "reservation", "asym_tasuki", "thin", "asym_tasuki/rmw")
+FLAVOURS = {"lock": "x86_64", "larx": "ppc64le"}
+MACHINES = {"generic": {"out_of_order": {}}, "generic_inorder": {}}
+OVERHEAD = 2  # a latency is measured so much above what is set
+WORKLOAD = {"objects": 8, "runs": 20, "run_length": 20, "critical": 0, "think": 0}
+PLAN = {
+    "machines": ["generic"], "flavours": list(FLAVOURS), "aside": ["thin"], "tie_percent": 2.0,
+    "locks": ["tasuki", "reservation", "asym_tasuki"], "limits": {"thin": "it </script> spins"},
+    "calibration": {"machines": ["known"]},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is set of a run."""
+
+    cas: int
+    fence: int
+    cancel: int
+    share: int
+
+
+def cost(label: str, at: Point, machine: str, flavour: str) -> float:
+    """Cycles per pair. The reservation lock pays a CAS and a fence for what its owner does not
+    acquire, and a cancellation for each of them."""
+    foreign = 1 - at.share / 1_000_000
+    tasuki = 40 + at.cas + at.fence
+    base = {
+        "tasuki": tasuki,
+        "reservation": 15 + foreign * (5 * tasuki + at.cancel / 400),
+        "asym_tasuki": 33 + 1.9 * at.fence + foreign * at.cas,
+        "asym_tasuki/rmw": 31 + 1.8 * at.cas,
+        "thin": 30.5 + at.cas,
+    }[label]
+    return base * (1.5 if machine == "generic_inorder" else 1) + (7 if flavour == "larx" else 0)
+
+
+@dataclass
+class Explored:
+    """Fills a store with explored grids. `costs`: what is stored, by machine, flavour, label and
+    point."""
+
+    store: Store
+    costs: dict[tuple[str, str, str, Point], float] = field(default_factory=dict)
+
+    def fill(self) -> None:
+        """Every machine and flavour of this module."""
+        self.store.set_fact("explore", PLAN)
+        for isa, title, fence in (("x86_64", "x86-64", "mfence"), ("ppc64le", "POWER", "hwsync")):
+            self.store.set_fact(f"isa/{isa}", {"title": title, "full_fence": fence})
+        for machine, flavour in itertools.product(MACHINES, FLAVOURS):
+            runs = [
+                run
+                for label in LABELS
+                if not (flavour == "larx" and label.endswith("rmw"))
+                for run in self._runs(machine, flavour, LockLabel(label))
+            ]
+            self.store.set_series(f"explore/{machine}/{FLAVOURS[flavour]}/{flavour}", runs)
+            self._calibrate(machine, flavour, runs[0], [(None, None), *((x, x) for x in CAS)])
+        self._calibrate("known", "lock", runs[0], [(None, None)])
+        for name, description in {**MACHINES, "known": {}}.items():
+            figures = {"cas_success": {"value": 44, "source": "s"}}
+            figures |= {
+                f"fence_{one}": {"assumption": 66, "why": "w"} for one in ("mfence", "hwsync")
+            }
+            latency = dict.fromkeys(FLAVOURS.values(), figures)
+            self.store.set_machine(
+                MachineRecord(name, f"The {name} machine", {**description, "latency": latency})
+            )
+
+    def _runs(self, machine: str, flavour: str, label: LockLabel) -> list[int]:
+        found: dict[object, int] = {}
+        for values in itertools.product(CAS, FENCE, CANCEL, SHARE):
+            at = Point(*values)
+            fence = at.fence if label.fence == FULL else None
+            cancel = at.cancel if label.lock == "reservation" else None
+            cycles = round(cost(label, at, machine, flavour), 2)
+            self.costs[machine, flavour, label, at] = cycles
+            key = (at.cas, fence, cancel, at.share)
+            if key not in found:
+                found[key] = self._run(machine, flavour, label, key, cycles)
+        return list(found.values())
+
+    def _run(
+        self, machine: str, flavour: str, label: LockLabel,
+        key: tuple[int, int | None, int | None, int], cycles: float,
+    ) -> int:  # fmt: skip
+        cas, fence, cancel, share = key
+        cell = Cell(
+            machine=machine, isa=FLAVOURS[flavour], flavour=flavour, lock=label.lock,
+            fence=label.fence, workload="lock_sequence", threads=2, cas=cas, fence_latency=fence,
+            cancel=cancel, parameters={**WORKLOAD, "owner_share": share},
+        )  # fmt: skip
+        metrics: Mapping[str, tuple[float, str]] = {
+            "core_cycles": (cycles * PAIRS, "cycles"), "pairs": (PAIRS, "pairs"),
+            "cycles_per_pair": (cycles, "cycles/pair"),
+        }  # fmt: skip
+        identity = f"{machine} {flavour} {label} {key}"
+        one = record(identity, **{**vars(cell), "command": command(cell), "metrics": metrics})
+        return self.store.add_run(one, "explore")
+
+    def _calibrate(
+        self, machine: str, flavour: str, run: int, settings: list[tuple[int | None, int | None]]
+    ) -> None:
+        for cas, fence in settings:
+            for op, own in (("cas", 44), ("fence", 66)):
+                cycles = float((own if cas is None else cas) + OVERHEAD)
+                self.store.add_calibration(
+                    CalibrationRecord(machine, FLAVOURS[flavour], flavour, "qemu", cas, fence, op,
+                                      cycles, run, run)
+                )  # fmt: skip
+
+
+def explored(path: Path) -> dict[tuple[str, str, str, Point], float]:
+    """Makes a database with explored grids at `path`, and returns the costs that it holds."""
+    with Store(path) as store:
+        one = Explored(store)
+        one.fill()
+        return one.costs

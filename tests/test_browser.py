@@ -1,0 +1,304 @@
+"""The report's interactive map in a real browser: it shows what the database holds, alone and
+offline. Skipped where there is no Chromium or no Playwright."""
+
+import itertools
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results.figures.style import look
+from results.model.label import LockLabel
+from results.report.report import write_report
+from results.store.queries import show_run
+from results.store.store import Store
+from tests.explored import CANCEL, CAS, FENCE, SHARE, Point, explored
+
+playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright for this machine")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+if CHROMIUM is None:
+    pytest.skip(
+        "no Chromium (apt-get install chromium): the report's map is not tried",
+        allow_module_level=True,
+    )
+TINT = 0.42  # as in raster.js
+COMPARED = ("tasuki", "reservation", "asym_tasuki")
+SHARE_STEPS = 20  # twentieths are the slider's stops
+# Points of the grid: places in CAS, FENCE, CANCEL and SHARE. The same place of the map with several
+# cancellation costs and shares, and others.
+TEN = [(1, 1, 1, 1), (1, 1, 2, 1), (1, 1, 1, 0), (1, 1, 0, 2), (2, 0, 1, 1), (0, 2, 1, 1),
+       (2, 2, 2, 0), (0, 0, 1, 2), (2, 1, 0, 0), (0, 1, 2, 1)]  # fmt: skip
+
+Page = Any  # of Playwright, which is not always there
+Costs = dict[tuple[str, str, str, Point], float]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Costs]:
+    """A page with explored grids, and their costs."""
+    folder = tmp_path_factory.mktemp("browser")
+    costs = explored(folder / "explored.db")
+    with Store(folder / "explored.db", read_only=True) as store:
+        return write_report(store.connection, folder / "report.html", {}), costs
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        one = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield one
+        one.close()
+
+
+@pytest.fixture
+def page(browser: Any, report: tuple[Path, Costs]) -> Iterator[Page]:
+    """The page, open. At the end: nothing was asked for but itself, and the console is empty."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    shown, said, asked = context.new_page(), [], []
+    shown.on("console", lambda message: said.append(message.text))
+    shown.on("pageerror", lambda error: said.append(str(error)))
+    shown.on("request", lambda request: asked.append(request.url))
+    open_at(shown, report[0])
+    yield shown
+    context.close()
+    assert said == []
+    assert {url.partition("#")[0] for url in asked if not url.startswith("blob:")} == {
+        report[0].as_uri()
+    }
+
+
+def open_at(page: Page, path: Path, fragment: str = "") -> None:
+    page.goto("about:blank")
+    page.goto(path.as_uri() + fragment)
+    page.locator("#explorer-costs tbody tr").first.wait_for()
+
+
+def rows(page: Page) -> dict[str, str]:
+    """The costs in the table, by lock label."""
+    return page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('#explorer-costs tbody tr')]"
+        ".map((row) => [row.dataset.label, row.cells[1].textContent]))"
+    )
+
+
+def at_the_pointer(page: Page, at: Point, dx: float = 0, dy: float = 0) -> tuple[float, float]:
+    """Moves the pointer to a place of the map. Returns where it is on the canvas."""
+    box = page.locator("#explorer-cursor").bounding_box()
+    left, top, right, bottom = 46, 10, box["width"] - 12, box["height"] - 42
+    x = left + at.cas / CAS[-1] * (right - left) + dx
+    y = bottom - at.fence / FENCE[-1] * (bottom - top) + dy
+    page.mouse.move(box["x"] + x, box["y"] + y)
+    page.wait_for_timeout(80)  # the next frame is drawn
+    return x, y
+
+
+def slide(page: Page, at: Point) -> None:
+    """Moves both sliders, as somebody at the keyboard does, until they say what they should."""
+    for name, value, words in (
+        ("Cost of a cancellation", at.cancel, f"{at.cancel:,} cycles, "),
+        ("Owner's share", at.share, f"{at.share / 10_000:g} %, "),
+    ):
+        slider = page.get_by_role("slider", name=name)
+        slider.focus()
+        page.keyboard.press("Home")
+        for _ in range(SHARE_STEPS):
+            if slider.get_attribute("aria-valuetext").startswith(words):
+                break
+            page.keyboard.press("ArrowRight")
+        assert slider.get_attribute("aria-valuetext") == words + "measured", value
+
+
+def stored(costs: Costs, at: Point, labels: tuple[str, ...] = COMPARED) -> dict[str, float]:
+    return {label: costs["generic", "lock", label, at] for label in labels}
+
+
+def points() -> list[Point]:
+    return [Point(CAS[c], FENCE[f], CANCEL[k], SHARE[s]) for c, f, k, s in TEN]
+
+
+def test_ten_points_cost_what_the_database_says(page: Page, report: tuple[Path, Costs]) -> None:
+    winners = set()
+    for at in points():
+        slide(page, at)
+        at_the_pointer(page, at)
+        expected = stored(report[1], at)
+        assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
+        assert page.locator("#explorer-basis").text_content().startswith("Measured")
+        if (at.cas, at.fence) == (CAS[1], FENCE[1]):
+            winners.add(min(expected, key=lambda label: expected[label]))
+    assert len(winners) > 1  # the sliders decide who wins at one and the same place
+
+
+def test_the_regions_have_the_colour_of_the_lock_that_wins(
+    page: Page, report: tuple[Path, Costs]
+) -> None:
+    shades = {}
+    for label in COMPARED:
+        colour = look(LockLabel(label)).colour
+        parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+        shades[label] = [255 - (255 - part) * TINT for part in parts]
+    tried = 0
+    for at in points():
+        expected = stored(report[1], at)
+        first, second = sorted(expected.values())[:2]
+        if first > 0.8 * second:
+            continue  # near a border: some pixels further another lock may win
+        slide(page, at)
+        # Inside the map, and beside the mark of the measured point.
+        dx, dy = (9 if at.cas < CAS[-1] else -9), (9 if at.fence == FENCE[-1] else -9)
+        x, y = at_the_pointer(page, at, dx, dy)
+        pixel = page.evaluate(
+            """([x, y]) => {
+              const canvas = document.createElement("canvas"), often = {willReadFrequently: true};
+              const one = canvas.getContext("2d", often);
+              const map = document.getElementById("explorer-map");
+              one.drawImage(map, -Math.round(x), -Math.round(y));
+              return [...one.getImageData(0, 0, 1, 1).data].slice(0, 3);
+            }""",
+            [x, y],
+        )
+        winner = min(expected, key=lambda label: expected[label])
+        assert all(abs(a - b) <= 1 for a, b in zip(pixel, shades[winner], strict=True)), (at, pixel)
+        tried += 1
+    assert tried >= 6
+
+
+def test_between_points_it_says_so(page: Page, report: tuple[Path, Costs]) -> None:
+    at = Point(85, 90, CANCEL[1], SHARE[1])
+    slide(page, at)
+    at_the_pointer(page, at)
+    basis = page.locator("#explorer-basis").text_content()
+    assert basis == "Interpolated between CAS 22 and 152, mfence 32 and 152."
+    shown = float(rows(page)["tasuki"])
+    assert abs(shown - (40 + at.cas + at.fence)) < 0.5  # the model is linear; a pixel is 0.2 cycles
+
+
+def test_the_keyboard_moves_the_cursor_and_it_is_read_out(
+    page: Page, report: tuple[Path, Costs]
+) -> None:
+    page.locator("#explorer-cursor").focus()
+    for key in ("Home", "Shift+ArrowLeft", "Shift+ArrowDown"):
+        page.keyboard.press(key)
+    at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
+    playwright.expect(page.locator("#explorer-status")).to_contain_text("CAS 22, mfence 32")
+    assert rows(page) == {label: f"{c:.2f}" for label, c in stored(report[1], at).items()}
+    said = page.locator("#explorer-status").text_content()
+    assert said.startswith("CAS 22, mfence 32: ") and "Measured" in said
+    page.keyboard.press("ArrowUp")
+    assert "fence=33&" in f"{page.url}&"
+
+
+def test_locks_and_kinds_of_fence_are_chosen(page: Page, report: tuple[Path, Costs]) -> None:
+    page.get_by_role("checkbox", name="thin").check()
+    page.get_by_role("checkbox", name="locked RMW").check()
+    at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
+    at_the_pointer(page, at)
+    expected = stored(report[1], at, (*COMPARED, "thin", "asym_tasuki/rmw"))
+    assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
+    for name in ("tasuki", "reservation", "asymmetric", "thin"):
+        page.get_by_role("checkbox", name=name).uncheck()
+    assert page.locator("#explorer-where").text_content() == "No lock is chosen."
+
+
+def test_isa_core_and_machine_are_chosen(page: Page, report: tuple[Path, Costs]) -> None:
+    page.get_by_role("combobox", name="ISA").select_option("POWER")
+    page.get_by_role("combobox", name="Core").select_option("in order")
+    assert page.get_by_role("combobox", name="Machine").input_value() == "generic_inorder"
+    at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
+    at_the_pointer(page, at)
+    expected = {x: report[1]["generic_inorder", "larx", x, at] for x in COMPARED}
+    assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
+    assert "hwsync 32" in page.locator("#explorer-where").text_content()
+
+
+def test_a_view_can_be_sent(page: Page, report: tuple[Path, Costs]) -> None:
+    at = Point(CAS[2], FENCE[0], CANCEL[2], SHARE[0])
+    page.get_by_role("checkbox", name="thin").check()
+    slide(page, at)
+    at_the_pointer(page, at)
+    page.mouse.down()
+    page.mouse.up()
+    before, fragment = rows(page), "#" + page.url.partition("#")[2]
+    assert "locks=tasuki,reservation,asym_tasuki,thin" in fragment
+    open_at(page, report[0], fragment)
+    assert rows(page) == before
+    assert before["thin"] == f"{report[1]['generic', 'lock', 'thin', at]:.2f}"
+
+
+@pytest.mark.parametrize(
+    "fragment", ["#explorer?cas=NaN&share=x&machine=vax&locks=vax&fences=", "#explorer?cancel=1e99"]
+)
+def test_an_odd_address_does_no_harm(page: Page, report: tuple[Path, Costs], fragment: str) -> None:
+    page.goto("about:blank")
+    page.goto(report[0].as_uri() + fragment)
+    assert page.locator("#explorer-where").text_content()
+
+
+def test_the_commands_are_those_of_the_runs(page: Page, report: tuple[Path, Costs]) -> None:
+    at = Point(CAS[2], FENCE[1], CANCEL[0], SHARE[2])
+    slide(page, at)
+    at_the_pointer(page, at)
+    page.mouse.down()
+    page.mouse.up()
+    with Store(report[0].with_name("explored.db"), read_only=True) as store:
+        ids = store.connection.execute("SELECT id FROM runs WHERE machine = 'generic'").fetchall()
+        known = {show_run(store.connection, run_id).columns["command"] for (run_id,) in ids}
+    shown = page.locator("#explorer-commands").text_content().splitlines()
+    assert len(shown) == len(COMPARED) and set(shown) <= known
+    for line, label in zip(shown, sorted(COMPARED), strict=True):
+        assert re.search(r"--cas-latency 150\b.*owner_share=1000000", line), label
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the commands").click()
+    playwright.expect(page.locator("#explorer-said")).to_contain_text("copied")
+    assert page.evaluate("navigator.clipboard.readText()").splitlines() == shown
+
+
+def test_the_map_is_saved_as_png(page: Page) -> None:
+    with page.expect_download() as download:
+        page.get_by_role("button", name="PNG").click()
+    assert download.value.suggested_filename == "lockcross-generic-lock.png"
+    data = Path(download.value.path()).read_bytes()
+    assert data.startswith(b"\x89PNG") and len(data) > 20_000
+
+
+@pytest.mark.parametrize("width", [1280, 768, 390, 320])  # the last is 1280 at a zoom of 400 %
+def test_it_fits_the_screen(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_timeout(100)
+    box = page.locator("#explorer-map").bounding_box()
+    assert 0.6 * min(width, 900) <= box["width"] <= width
+    wide = page.evaluate(
+        "[...document.querySelectorAll('#explorer *')].filter((one) => !one.closest('.scroll, pre')"
+        " && one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.outerHTML)"
+    )
+    assert wide == []
+
+
+def test_on_paper_there_is_the_map_and_its_costs_without_controls(page: Page) -> None:
+    page.locator("#explorer-paper[src^='data:image/png']").wait_for(state="attached")
+    page.emulate_media(media="print")
+    shown = page.locator("#explorer-paper")
+    assert shown.is_visible() and shown.evaluate("(image) => image.naturalWidth") == 1440
+    assert page.locator("#explorer-costs").is_visible()
+    controls = page.locator("#explorer select, #explorer input, #explorer button")
+    assert not any(controls.nth(n).is_visible() for n in range(controls.count()))
+    assert "owner's share 90\u00a0%" in page.locator("#explorer-label").text_content()
+
+
+def test_every_control_has_a_name_and_is_reached_by_the_keyboard(page: Page) -> None:
+    nameless = page.evaluate(
+        "[...document.querySelectorAll('#explorer select, #explorer input')]"
+        ".filter((one) => !one.labels.length).map((one) => one.id)"
+    )
+    assert nameless == []
+    reached = set()
+    page.locator("#explorer-flavour").focus()
+    for _, _ in itertools.product(range(6), range(6)):
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.value"))
+        page.keyboard.press("Tab")
+    assert {"explorer-core", "tasuki", "full", "explorer-cancel", "explorer-share", "explorer-cas",
+            "explorer-place", "explorer-cursor", "explorer-png"} <= reached  # fmt: skip

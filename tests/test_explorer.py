@@ -1,0 +1,236 @@
+"""The grid of `./lockcross explore`, and what the report's interactive map is given of it."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from results.analysis.explorer import CHECK, Explorer, explorer
+from results.errors import LockcrossError
+from results.figures.draw import draw_all
+from results.model.label import LockLabel
+from results.report.explorer import explorer_data
+from results.report.report import write_report
+from results.store.queries import show_run
+from results.store.store import Store
+from sweeps.cli.explore import explore
+from sweeps.execution.runner import Runner
+from sweeps.experiments.explore import (
+    Exploration,
+    ExplorePlan,
+    drawn_points,
+    labels,
+    load_exploration,
+    map_cells,
+    maps,
+)
+from sweeps.model.cells import command
+from tests.commands import lockcross
+from tests.explored import CANCEL, CAS, FENCE, OVERHEAD, SHARE, explored
+from tests.synthetic import study
+
+
+def small() -> ExplorePlan:
+    """The plan that is shipped, with few points and locks."""
+    plan = load_exploration().model_dump()
+    plan |= {"locks": ["tasuki", "reservation"], "aside": ["thin"], "fence_kinds": ["rmw"]}
+    plan["workload"]["parameters"] |= {"objects": 2, "runs": 4}
+    plan["grid"] = {"cas": [0, 150], "fence_latency": [0, 150], "cancel": [0, 5000],
+                    "owner_share": [500000, 1000000]}  # fmt: skip
+    plan["check"]["points"] = 2
+    plan["calibration"] = {"latencies": [0, 150], "machines": ["zen4"]}
+    return ExplorePlan.model_validate(plan)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
+    """What is read of a database with explored grids."""
+    path = tmp_path_factory.mktemp("explored") / "explored.db"
+    explored(path)
+    with Store(path, read_only=True) as store:
+        return explorer(store.connection)
+
+
+def test_a_latency_that_a_lock_never_pays_makes_no_runs() -> None:
+    plan = load_exploration()
+    cells = map_cells(plan, "generic", "lock")
+    counts = dict.fromkeys(labels(plan, "lock"), 0)
+    for cell in cells:
+        counts[cell.label] += 1
+    grid = plan.grid
+    points = len(grid.cas) * len(grid.owner_share)
+    assert counts[LockLabel("thin")] == points * len(grid.fence_latency)
+    assert counts[LockLabel("asym_tasuki/rmw")] == points
+    assert counts[LockLabel("reservation/rmw")] == points * len(grid.cancel)
+    assert counts[LockLabel("reservation")] == points * len(grid.cancel) * len(grid.fence_latency)
+    assert len(set(map(command, cells))) == len(cells)
+
+
+def test_which_maps_are_made_is_asked_for() -> None:
+    plan = load_exploration()
+    assert [flavour for _, flavour in maps(plan, [], [])] == ["lock", "larx", "lse", "llsc"]
+    assert maps(plan, ["skylake", "power9"], []) == [("skylake", "lock"), ("power9", "larx")]
+    assert maps(plan, ["generic"], ["aarch64"]) == [("generic", "lse"), ("generic", "llsc")]
+    with pytest.raises(LockcrossError, match="none of these"):
+        maps(plan, ["skylake"], ["aarch64"])
+    for arguments in (["--machine", "vax"], ["--isa", "mips"]):
+        done = lockcross("explore", *arguments)
+        assert done.returncode == 2 and "is unknown" in done.stderr
+
+
+def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
+    plan, asked = small(), [("generic", "lock")]
+    with Store(tmp_path / "small.db") as store:
+        Exploration(plan, asked, store, Runner(store)).run()
+        again = Runner(store)
+        assert not again.look_up(Exploration(plan, asked, store, again).cells()).missing
+        read = explorer(store.connection)
+        (one,) = read.maps
+        assert read.accuracy and read.accuracy.points == 2 and read.accuracy.worst < 0.1
+        assert (one.cas_set, one.fence_set) == ((0, 150), (0, 150))
+        assert one.own and [mark.machine for mark in one.marks] == ["zen4"]
+        costs = {lock.label: lock for lock in one.locks}
+        assert set(costs) == {"tasuki", "reservation", "thin", "tasuki/rmw", "reservation/rmw"}
+        assert costs[LockLabel("reservation")].costs.shape == (2, 2, 2, 2)
+        assert costs[LockLabel("tasuki")].costs.shape == (2, 2, 1, 2)
+        # At a grid's point the template is the very command of the run.
+        for cell, run in zip(
+            map_cells(plan, *asked[0]), again.require(map_cells(plan, *asked[0]), "x"), strict=True
+        ):
+            given = replace(cell, parameters={**cell.parameters})
+            made = costs[cell.label].command.format(
+                cas=given.cas, fence_latency=given.fence_latency, cancel=given.cancel,
+                owner_share=given.parameters["owner_share"],
+            )  # fmt: skip
+            assert made == show_run(store.connection, run.id).columns["command"] == command(cell)
+
+
+def test_the_maps_come_in_the_order_of_the_plan(found: Explorer) -> None:
+    names = [(one.machine, one.flavour) for one in found.maps]
+    assert names == [("generic", "lock"), ("generic", "larx"),
+                     ("generic_inorder", "lock"), ("generic_inorder", "larx")]  # fmt: skip
+    assert [one.out_of_order for one in found.maps] == [True, True, False, False]
+    assert not found.notes
+
+
+def test_axes_are_measured_and_costs_as_stored(found: Explorer, tmp_path: Path) -> None:
+    stored = explored(tmp_path / "same.db")
+    one = found.maps[0]
+    assert one.cas == tuple(x + OVERHEAD for x in CAS) and one.cas_set == CAS
+    assert (one.fence_set, one.cancel, one.share) == (FENCE, CANCEL, SHARE)
+    by_label = {lock.label: lock.costs for lock in one.locks}
+    assert by_label[LockLabel("asym_tasuki/rmw")].shape == (3, 1, 1, 3)
+    for (machine, flavour, label, at), cycles in stored.items():
+        if (machine, flavour) == ("generic", "lock"):
+            costs = by_label[LockLabel(label)]
+            place = (CAS.index(at.cas), FENCE.index(at.fence), CANCEL.index(at.cancel),
+                     SHARE.index(at.share))  # fmt: skip
+            assert costs[tuple(min(n, s - 1) for n, s in zip(place, costs.shape, strict=True))] == (
+                cycles
+            )
+
+
+def test_between_points_costs_lie_on_straight_lines(found: Explorer) -> None:
+    one = found.maps[0]
+    axes = (one.cas, one.fence, one.cancel, one.share)
+    locks = {lock.label: lock for lock in one.locks}
+    for label, point, expected in (
+        ("tasuki", (87, 47, 1000, 640000), 40 + 85 + 45),
+        ("thin", (22, 100, 0, 500000), 50.5),
+        ("reservation", (22, 32, 27500, 900000), 15 + 0.1 * (5 * 90 + 27500 / 400)),
+        ("reservation", (2, 2, 0, 950000), 15 + 0.05 * 200),
+        ("asym_tasuki/rmw", (87, 152, 50000, 700000), 31 + 1.8 * 85),
+    ):
+        assert locks[LockLabel(label)].at(axes, point) == pytest.approx(expected, abs=0.01)
+
+
+def test_the_points_of_a_check_lie_between_those_of_the_grid() -> None:
+    plan = load_exploration()
+    points = drawn_points(plan, "generic", "lock")
+    assert points == drawn_points(plan, "generic", "lock") != drawn_points(plan, "generic", "lse")
+    assert len(set(points)) == plan.check.points
+    grid = plan.grid
+    axes = (grid.cas, grid.fence_latency, grid.cancel, grid.owner_share)
+    for point in points:
+        assert all(a[0] <= x <= a[-1] for x, a in zip(point, axes, strict=True))
+        assert point[-1] % 50_000 == 0  # exact in 20 runs
+
+
+def test_the_page_says_how_far_interpolation_is_off(tmp_path: Path) -> None:
+    explored(tmp_path / "explored.db")
+    with Store(tmp_path / "explored.db") as store:
+        one = {"points": 10, "costs": 30, "mean": 0.01, "worst": 0.04, "wrong": 1}
+        store.set_fact(CHECK, {"a/b": one, "a/c": {**one, "costs": 10, "mean": 0.03, "wrong": 2}})
+        page = write_report(store.connection, tmp_path / "report.html", {}).read_text()
+    assert "In 20 points" in page
+    assert re.search(r"off by 1\.5 %\s+on average and by\s+4\.0 % at worst", page)
+    assert re.search(r"the cheapest in\s+3\.", page)
+
+
+def test_real_processors_are_on_the_plans_first_machine_alone(found: Explorer) -> None:
+    first, *_, last = found.maps
+    assert first.own and first.own.cas == 44 + OVERHEAD
+    assert [(mark.machine, mark.assumed) for mark in first.marks] == [("known", True)]
+    assert last.own and not last.marks
+
+
+def test_a_map_without_all_of_its_runs_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    explored(tmp_path / "some.db")
+    with Store(tmp_path / "some.db") as store:
+        name = "explore/generic/x86_64/lock"
+        ids = store.connection.execute(
+            "SELECT run_id FROM series WHERE name = ? ORDER BY run_id", (name,)
+        ).fetchall()
+        store.set_series(name, [run_id for (run_id,) in ids[1:]])
+        found = explorer(store.connection)
+    assert len(found.maps) == 3
+    assert found.notes == (
+        "machine generic, x86_64 lock: runs of tasuki are missing; run ./lockcross explore",
+    )
+
+
+def test_a_study_alone_gives_its_winner_maps(tmp_path: Path) -> None:
+    with Store(study(tmp_path / "study.db"), read_only=True) as store:
+        found = explorer(store.connection)
+        data = explorer_data(store.connection)
+    one = found.maps[0]
+    assert not one.explored and one.cancel == (2000,) and one.share == (900000,)
+    assert one.crossings and one.searched == (2000, 900000)
+    assert found.limits == {"thin": "it spins"}
+    assert data and json.loads(json.dumps(data))["maps"][0]["cancel"] == [2000]
+
+
+def test_the_command_ends_with_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sweeps.cli.explore.load_exploration", small)
+    explore(isa=["x86_64"], db=tmp_path / "own.db", output=tmp_path)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "stands here once" not in page and '"explored": true' in page
+
+
+def test_a_page_of_a_grid_alone_is_written(tmp_path: Path) -> None:
+    explored(tmp_path / "explored.db")
+    with Store(tmp_path / "explored.db", read_only=True) as store:
+        figures = draw_all(store.connection, tmp_path)
+        path = write_report(store.connection, tmp_path / "report.html", figures)
+    page = path.read_text(encoding="utf-8")
+    assert 'id="explorer-data"' in page and "it </script> spins" not in page
+
+
+def test_without_a_grid_the_page_says_how_to_get_one(tmp_path: Path) -> None:
+    path = study(tmp_path / "study.db")
+    with Store(path) as store:
+        page = write_report(store.connection, tmp_path / "with.html", {}).read_text()
+        assert "<code>./lockcross explore</code> computes the grid over both" in page
+        store.connection.execute("DELETE FROM series WHERE name GLOB 'map/*'")
+        page = write_report(store.connection, tmp_path / "without.html", {}).read_text()
+    assert "stands here once <code>./lockcross explore</code> has computed it" in page
+    assert "<script" not in page
+
+
+def test_another_study_keeps_the_grid(tmp_path: Path) -> None:
+    explored(tmp_path / "explored.db")
+    with Store(tmp_path / "explored.db") as store:
+        store.forget_series()
+        assert len(explorer(store.connection).maps) == 4
