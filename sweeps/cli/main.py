@@ -33,6 +33,7 @@ def make_app() -> typer.Typer:
         show,
         validate,
     )
+    from sweeps.cli.questions import advise
 
     app = typer.Typer(
         name="lockcross",
@@ -55,6 +56,7 @@ def make_app() -> typer.Typer:
         bench,
         dev,
         explore,
+        advise,
     ):
         part.register(app)
     return app

@@ -1,0 +1,164 @@
+"""What `advise` is asked: a machine, its locks and how a program uses them; the rest is assumed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from results.errors import LockcrossError
+from results.model.cell import Cell
+from results.model.label import LockLabel
+from sweeps.experiments.crossover.plan import load_study
+from sweeps.experiments.questions.lines import check_cell, check_label, with_lock
+from sweeps.model.isa import ISAS
+from sweeps.model.machine import load_machine
+from sweeps.model.workloads import with_defaults
+
+WORKLOAD = "lock_sequence"
+STUDY = "crossover"  # whose locks are compared, and whose ties are ties
+WHOLE = 1_000_000  # parts of an owner's share
+OBJECTS, RUNS = 8, 20
+_MOST_RUNS = 100
+_MOST_PAIRS = 40_000  # of a run: a fraction of a second
+DEFAULTS: Mapping[str, tuple[float, str]] = {
+    "owner_share": (0.9, "as on the winner map"),
+    "run_length": (20, "as on the winner map"),
+    "threads": (2, "as on the winner map"),
+}
+
+
+@dataclass(frozen=True)
+class Use:
+    """How a program uses its locks; None where nobody said. `owner_share`: of acquisitions;
+    `run_length`: acquisitions in a row by one thread; `lifetime`: acquisitions of an object until
+    it is given up, in which another thread comes once for the first time. `why`: whence it is."""
+
+    owner_share: float | None = None
+    run_length: int | None = None
+    threads: int | None = None
+    lifetime: int | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """What an atomic, a full fence and stopping a thread take, in cycles as measured there; None:
+    the machine's own."""
+
+    cas: int | None = None
+    fence: int | None = None
+    cancel: int | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """`base`: the run of the first lock with the machine's own latencies, but for a cancellation's;
+    `measured`: the latencies that are to be set so that they measure this. `assumed`: by name,
+    value and reason in words."""
+
+    base: Cell
+    labels: tuple[LockLabel, ...]
+    measured: Latencies
+    assumed: Mapping[str, str]
+
+
+def ask(
+    machine: str, isa: str, flavour: str, locks: Sequence[str], latencies: Latencies, use: Use
+) -> Question:
+    """The question in terms of cells. Raises LockcrossError for what cannot be run."""
+    isa, flavour = _target(machine, isa, flavour)
+    assumed: dict[str, str] = {}
+    chosen = {}
+    for name, (default, reason) in DEFAULTS.items():
+        given = getattr(use, name)
+        chosen[name] = default if given is None else given
+        if given is None:
+            assumed[name] = f"{default:g}: {reason}"
+    labels = _labels(locks, assumed)
+    threads = int(chosen["threads"])
+    parameters = _parameters(
+        chosen["owner_share"], int(chosen["run_length"]), threads, use, assumed
+    )
+    base = Cell(
+        machine=machine, isa=isa, flavour=flavour, lock=labels[0].lock, workload=WORKLOAD,
+        parameters=with_defaults(WORKLOAD, parameters), threads=threads, cancel=latencies.cancel,
+    )  # fmt: skip
+    for label in labels:
+        check_cell(with_lock(base, label))
+    _assume_machine(base, latencies, assumed)
+    return Question(base, labels, latencies, assumed)
+
+
+def _target(machine: str, isa: str, flavour: str) -> tuple[str, str]:
+    isas = load_machine(machine).isas
+    if isa and isa not in isas:
+        raise LockcrossError(f"--isa: {isa!r}: machine {machine} is {', '.join(isas)} only")
+    isa = isa or isas[0]
+    flavours = ISAS[isa].flavours
+    if flavour and flavour not in flavours:
+        raise LockcrossError(f"--flavour: {flavour!r}: {isa} has {', '.join(flavours)} only")
+    return isa, flavour or flavours[0]
+
+
+def _labels(locks: Sequence[str], assumed: dict[str, str]) -> tuple[LockLabel, ...]:
+    study = load_study(STUDY)
+    names = list(locks) or [*study.locks, *study.table_locks]
+    if not locks:
+        assumed["locks"] = f"{', '.join(names)}: those of the main job"
+    labels = tuple(dict.fromkeys(map(check_label, names)))
+    if len(labels) < 2:
+        raise LockcrossError("--locks: give two locks or more, e.g. --locks thin,reservation")
+    return labels
+
+
+def _parameters(
+    share: float, run_length: int, threads: int, use: Use, assumed: dict[str, str]
+) -> dict[str, int]:
+    """The workload's keys. The owner's share must be a whole number of an object's runs."""
+    if threads == 1 and share < 1:
+        raise LockcrossError(
+            "--threads 1: with one thread its share is 1; give --owner-share 1 or more threads"
+        )
+    wanted = Fraction(share).limit_denominator(_MOST_RUNS)
+    if use.lifetime is None:
+        runs = RUNS
+        assumed["runs"] = f"{RUNS} of an object: as on the winner map"
+    else:
+        runs = max(round(use.lifetime / run_length), 1)
+    runs = max(wanted.denominator * round(runs / wanted.denominator), wanted.denominator)
+    if runs != RUNS and use.lifetime is None:
+        assumed["runs"] = f"{runs} of an object: the owner's share asks for it"
+    objects = min(OBJECTS, max(_MOST_PAIRS // (runs * run_length), 2))
+    objects = max(objects, threads)
+    assumed["objects"] = f"{objects}: cancelled once each, if another thread comes"
+    if abs(float(wanted) - share) > 1e-9:
+        assumed["owner_share"] = f"{float(wanted):.4g} in place of {share:g}: {wanted} of the runs"
+    assumed["critical, think"] = "0: nothing is done inside and between the sections"
+    assumed["contention"] = "none: no two threads want a lock at once, so nobody waits"
+    return {
+        "objects": objects, "runs": runs, "run_length": run_length,
+        "owner_share": round(wanted * WHOLE), "critical": 0, "think": 0,
+    }  # fmt: skip
+
+
+def _assume_machine(base: Cell, latencies: Latencies, assumed: dict[str, str]) -> None:
+    """What the machine's file assumes of the latencies that decide."""
+    machine = load_machine(base.machine)
+    figures = machine.figures(base.isa)
+    for name, option, given in (
+        ("CAS", "cas_success", latencies.cas),
+        ("fence", ISAS[base.isa].full_fence, latencies.fence),
+        ("cancellation", "charge_stop", latencies.cancel),
+    ):
+        figure = figures[option]
+        if given is None and figure.why is not None:
+            assumed[name] = f"{figure.number} cycles: {figure.why}"
+    others = [name for name, figure in figures.items() if figure.why is not None]
+    assumed["machine"] = (
+        f"{base.machine}: {len(others)} of its {len(figures)} figures are assumptions "
+        f"(`./lockcross machines {base.machine}` shows them)"
+    )
+
+
+def settled(question: Question, cas: int | None, fence: int | None) -> Cell:
+    """The base with the latencies set that measure as asked."""
+    return replace(question.base, cas=cas, fence_latency=fence)
