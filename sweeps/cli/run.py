@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sweeps.engines.base import Limits
 
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
-DEFAULT_INSTRUCTION_LIMIT = 2_000_000_000
+DEFAULT_INSTRUCTION_LIMIT = 4_000_000_000
 _SHOWN_FAILURES = 5  # causes
 _NUMBER = r"[0-9]{1,30}"  # longer ones are out of bounds, and Python may not convert them
 
