@@ -67,13 +67,14 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
 ) -> None:
     """Say which lock is cheapest on a processor for a program, why, and what would change it."""
     from sweeps.experiments.questions.question import Latencies, Use, ask
+    from sweeps.model.machine import machine_named
 
     if form not in _FORMATS:
         raise LockcrossError(f"--format: {form!r} is unknown; allowed are {', '.join(_FORMATS)}")
     use = Use(owner_share, run_length, threads)
     names = [name.strip() for name in locks.split(",") if name.strip()]
     latencies = Latencies(cas_latency, fence_latency, cancel_latency)
-    question = ask(machine, isa, flavour, names, latencies, use)
+    question = ask(machine_named(machine), isa, flavour, names, latencies, use)
     advice = _answer(question, db, jobs)
     if form == "json":
         print(json.dumps(_as_json(advice), indent=1))
