@@ -33,7 +33,7 @@ def make_app() -> typer.Typer:
         show,
         validate,
     )
-    from sweeps.cli.questions import advise
+    from sweeps.cli.questions import advise, crossovers
 
     app = typer.Typer(
         name="lockcross",
@@ -57,6 +57,7 @@ def make_app() -> typer.Typer:
         dev,
         explore,
         advise,
+        crossovers,
     ):
         part.register(app)
     return app
