@@ -66,12 +66,16 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     db: Database = DATABASE,
 ) -> None:
     """Say which lock is cheapest on a processor for a program, why, and what would change it."""
-    from sweeps.experiments.questions.question import Latencies, Use, ask
+    from results.analysis.events import read_events
+    from results.analysis.locality import pattern
+    from sweeps.experiments.questions.question import Latencies, Use, ask, with_log
     from sweeps.model.machine import machine_named
 
     if form not in _FORMATS:
         raise LockcrossError(f"--format: {form!r} is unknown; allowed are {', '.join(_FORMATS)}")
     use = Use(owner_share, run_length, threads)
+    if log is not None:
+        use = with_log(use, pattern(read_events(log)), log.name)
     names = [name.strip() for name in locks.split(",") if name.strip()]
     latencies = Latencies(cas_latency, fence_latency, cancel_latency)
     question = ask(machine_named(machine), isa, flavour, names, latencies, use)

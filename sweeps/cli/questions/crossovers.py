@@ -123,7 +123,8 @@ def _row(task: "CrossoverTask", one: "CrossoverRecord") -> dict[str, Any]:
         "tie": "the same everywhere",
     }.get(one.verdict, f"{one.below} everywhere from {one.low} to {one.high}")
     return {
-        "machine": one.machine, "isa": one.isa, "flavour": one.flavour, "axis": one.axis,
+        "machine": one.machine, "isa": one.isa, "flavour": one.flavour, "workload": one.workload,
+        "axis": one.axis,
         "cheaper": found, "value": None if one.value is None else round(one.value, 2),
         "bracket_low": one.bracket_low, "bracket_high": one.bracket_high,
         "least": round(min(values), 2) if values else None,

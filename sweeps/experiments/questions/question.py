@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
+from results.analysis.locality import Pattern
 from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.model.label import LockLabel
@@ -17,7 +17,8 @@ WORKLOAD = "lock_sequence"
 STUDY = "crossover"  # whose locks are compared, and whose ties are ties
 WHOLE = 1_000_000  # parts of an owner's share
 OBJECTS, RUNS = 8, 20
-_MOST_RUNS = 100
+_MOST_RUNS = 200  # where no log asks for more
+_EXACT = 1e-3  # of a share
 _MOST_PAIRS = 40_000  # of a run: a fraction of a second
 DEFAULTS: Mapping[str, tuple[float, str]] = {
     "owner_share": (0.9, "as on the winner map"),
@@ -29,14 +30,28 @@ DEFAULTS: Mapping[str, tuple[float, str]] = {
 @dataclass(frozen=True)
 class Use:
     """How a program uses its locks; None where nobody said. `owner_share`: of acquisitions;
-    `run_length`: acquisitions in a row by one thread; `lifetime`: acquisitions of an object until
-    it is given up, in which another thread comes once for the first time. `why`: whence it is."""
+    `run_length`: acquisitions in a row by one thread; `lifetime`: acquisitions of an object for
+    each object that another thread takes; `contended`: the share of operations while others wait;
+    `log`: the file that says so."""
 
     owner_share: float | None = None
     run_length: int | None = None
     threads: int | None = None
     lifetime: int | None = None
-    why: str = ""
+    contended: float = 0.0
+    log: str = ""
+
+
+def with_log(use: Use, found: Pattern, name: str) -> Use:
+    """What a program's log says, where nothing else was given."""
+    alone = found.lifetime is None
+    return Use(
+        found.owner_share if use.owner_share is None else use.owner_share,
+        max(round(found.run_length), 1) if use.run_length is None else use.run_length,
+        max(found.threads, 1 if alone else 2) if use.threads is None else use.threads,
+        None if found.lifetime is None else round(found.lifetime),
+        found.contended, name,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -113,31 +128,44 @@ def _labels(locks: Sequence[str], assumed: dict[str, str]) -> tuple[LockLabel, .
 def _parameters(
     share: float, run_length: int, threads: int, use: Use, assumed: dict[str, str]
 ) -> dict[str, int]:
-    """The workload's keys. The owner's share must be a whole number of an object's runs."""
+    """The workload's keys. The owner's share must be a whole number of an object's runs, and these
+    a divisor of a million, so that the share and its neighbours are exact."""
     if threads == 1 and share < 1:
         raise LockcrossError(
             "--threads 1: with one thread its share is 1; give --owner-share 1 or more threads"
         )
-    wanted = Fraction(share).limit_denominator(_MOST_RUNS)
-    if use.lifetime is None:
-        runs = RUNS
-        assumed["runs"] = f"{RUNS} of an object: as on the winner map"
-    else:
-        runs = max(round(use.lifetime / run_length), 1)
-    runs = max(wanted.denominator * round(runs / wanted.denominator), wanted.denominator)
-    if runs != RUNS and use.lifetime is None:
-        assumed["runs"] = f"{runs} of an object: the owner's share asks for it"
-    objects = min(OBJECTS, max(_MOST_PAIRS // (runs * run_length), 2))
-    objects = max(objects, threads)
-    assumed["objects"] = f"{objects}: cancelled once each, if another thread comes"
-    if abs(float(wanted) - share) > 1e-9:
-        assumed["owner_share"] = f"{float(wanted):.4g} in place of {share:g}: {wanted} of the runs"
+    runs = _runs(share, run_length, use.lifetime)
+    owned = runs if share == 1 else min(max(round(share * runs), 1), runs - 1)
+    if abs(owned / runs - share) > _EXACT:
+        assumed["owner_share"] = (
+            f"{owned / runs:.6g} in place of {share:.6g}: {owned} of {runs} runs"
+        )
+    objects = max(min(OBJECTS, _MOST_PAIRS // (runs * run_length)), 2, threads)
+    assumed["runs"] = f"{runs} of each object, {runs * run_length:,} acquisitions"
+    if use.lifetime is not None:
+        assumed["runs"] += f"; in the log {use.lifetime:,} for each object that changes hands"
+    assumed["objects"] = f"{objects}; a lock that cancels does so once for each" * (share < 1) or (
+        f"{objects}, none of which changes hands"
+    )
     assumed["critical, think"] = "0: nothing is done inside and between the sections"
-    assumed["contention"] = "none: no two threads want a lock at once, so nobody waits"
+    assumed["contention"] = "none: no two threads want a lock at once" + (
+        f"; in the log {100 * use.contended:.1f} % of operations meet some" if use.log else ""
+    )
     return {
         "objects": objects, "runs": runs, "run_length": run_length,
-        "owner_share": round(wanted * WHOLE), "critical": 0, "think": 0,
+        "owner_share": owned * (WHOLE // runs), "critical": 0, "think": 0,
     }  # fmt: skip
+
+
+def _runs(share: float, run_length: int, lifetime: int | None) -> int:
+    """How many runs an object has: so many that it is acquired as often as in the log, or as few
+    as the share allows."""
+    most = max(_MOST_PAIRS // (2 * run_length), RUNS)
+    known = [n for n in range(2, most + 1) if WHOLE % n == 0]
+    if lifetime is not None:
+        return min(known, key=lambda n: (abs(n * run_length - lifetime), n))
+    enough = [n for n in known if RUNS <= n <= _MOST_RUNS]
+    return min(enough, key=lambda n: (abs(round(share * n) / n - share) > _EXACT, n))
 
 
 def _assume_machine(base: Cell, latencies: Latencies, assumed: dict[str, str]) -> None:
