@@ -5,7 +5,7 @@ pair.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from results.analysis.crossover import Crossing, Crossover
@@ -70,7 +70,8 @@ class AxisAnswer:
 @dataclass(frozen=True)
 class Advice:
     """The whole answer. `tie`: the share of a lead below which it is a tie, `tie_why` whence it is.
-    `assumed`: name -> value and reason, in words."""
+    `assumed`: name -> value and reason, in words; `limits`: of locks that cannot replace all
+    others, what they cannot do; `notes`: what else bears on the answer."""
 
     setting: Mapping[str, object]
     locks: tuple[LockCost, ...]
@@ -78,6 +79,15 @@ class Advice:
     tie_why: str
     axes: tuple[AxisAnswer, ...]
     assumed: Mapping[str, str]
+    limits: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def without_limits(self) -> Win | None:
+        """The winner among the locks without limits, where the winner has some and two have
+        none."""
+        costs = {one.label: one.cost for one in self.locks if one.label.lock not in self.limits}
+        return winner(costs, self.tie) if self.win.lock not in costs and len(costs) > 1 else None
 
     @property
     def win(self) -> Win:

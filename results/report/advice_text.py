@@ -14,6 +14,8 @@ def print_advice(advice: Advice) -> None:
     """The locks in order, why, what would change the answer, what was assumed."""
     out = console(fold=False)
     out.print(headline(advice))
+    for line in remarks(advice):
+        out.print(line)
     out.print(_setting(advice), "")
     out.print(_locks(advice))
     out.print("", reason(advice), "")
@@ -22,6 +24,21 @@ def print_advice(advice: Advice) -> None:
     out.print("", "Assumed:")
     for name, value in advice.assumed.items():
         out.print(f"  {name}: {value}")
+
+
+def remarks(advice: Advice) -> list[str]:
+    """What must be known beside the answer: what its lock cannot do, and the best without it."""
+    found = list(advice.notes)
+    other = advice.without_limits
+    if (limit := advice.limits.get(advice.win.lock.lock)) is not None:
+        found.insert(0, f"Mind: {advice.win.lock.words()}: {limit}")
+        if other is not None:
+            tied = "".join(f", in a tie with {lock.words()}" for lock in other.tied)
+            found[0] += (
+                f". Without it: {other.lock.words()}, {other.cost:.1f} cycles a pair{tied} "
+                f"(lead {100 * other.lead:.1f} %)"
+            )
+    return found
 
 
 def headline(advice: Advice) -> str:
@@ -102,4 +119,4 @@ def value_words(axis: AxisAnswer, value: float) -> str:
         return f"{value / _PPM:g} %"
     if axis.unit == "cycles":
         return f"{value:,.0f} cycles" if value >= 1000 else f"{value:.1f} cycles"
-    return f"{value:g}"
+    return f"{value:.4g}" if value % 1 else f"{value:,.0f}"

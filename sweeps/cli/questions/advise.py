@@ -1,6 +1,7 @@
 """`lockcross advise`: which lock on my processor, for my program."""
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from sweeps.experiments.questions.question import Question
 
 _FORMATS = ("table", "json")
+_USUAL = 130  # runs of a question
 _MOST = 10_000  # cycles of an atomic or a fence
 
 
@@ -68,6 +70,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     """Say which lock is cheapest on a processor for a program, why, and what would change it."""
     from results.analysis.events import read_events
     from results.analysis.locality import pattern
+    from results.figures.advice import check_format, draw_advice
     from sweeps.experiments.questions.question import Latencies, Use, ask, with_log
     from sweeps.model.machine import machine_named
 
@@ -79,6 +82,8 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     names = [name.strip() for name in locks.split(",") if name.strip()]
     latencies = Latencies(cas_latency, fence_latency, cancel_latency)
     question = ask(machine_named(machine), isa, flavour, names, latencies, use)
+    if figure is not None:
+        check_format(figure)  # before anything is run
     advice = _answer(question, db, jobs)
     if form == "json":
         print(json.dumps(_as_json(advice), indent=1))
@@ -86,6 +91,9 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         from results.report.advice_text import print_advice
 
         print_advice(advice)
+    if figure is not None:
+        draw_advice(advice, figure)
+        print(figure, file=sys.stderr)
 
 
 def _answer(question: "Question", db: Path, jobs: int) -> "Advice":
@@ -95,7 +103,7 @@ def _answer(question: "Question", db: Path, jobs: int) -> "Advice":
     from sweeps.execution.runner import Runner
     from sweeps.experiments.questions.advise import Advisor
 
-    with Store(db) as store, one_bar(1) as progress:
+    with Store(db) as store, one_bar(_USUAL) as progress:
         return Advisor(question, store, Runner(store, jobs, progress, retry_failed=True)).answer()
 
 

@@ -91,14 +91,23 @@ class Advisor:
         ]
         known = itertools.product(lines, locks)
         self._evaluate([line.cell(one.label, x, 1) for line, one in known for x in line.values])
-        found = search_all(self._evaluate, tasks, ())
+        # Where two locks are close to each other, one seed is not enough to tell where they cross.
+        seeds = _SEEDS if locks[0].seeds > 1 else ()
+        found = search_all(self._evaluate, tasks, seeds)
         self._keep(found)
         answers = [
             self._axis_answer(axis, line, best, [one for one in found if one.task.line is line])
             for axis, line in zip(axes, lines, strict=True)
         ]
         return Advice(
-            self._setting(), tuple(locks), tie, tie_why, tuple(answers), self._question.assumed
+            self._setting(),
+            tuple(locks),
+            tie,
+            tie_why,
+            tuple(answers),
+            self._question.assumed,
+            load_study(STUDY).limits,
+            self._question.notes,
         )
 
     def _measure(self) -> None:

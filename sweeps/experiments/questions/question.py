@@ -19,6 +19,7 @@ WHOLE = 1_000_000  # parts of an owner's share
 OBJECTS, RUNS = 8, 20
 _MOST_RUNS = 200  # where no log asks for more
 _EXACT = 1e-3  # of a share
+_CONTENDED = 0.02  # a share of operations that bears on the answer
 _MOST_PAIRS = 40_000  # of a run: a fraction of a second
 DEFAULTS: Mapping[str, tuple[float, str]] = {
     "owner_share": (0.9, "as on the winner map"),
@@ -68,12 +69,13 @@ class Latencies:
 class Question:
     """`base`: the run of the first lock with the machine's own latencies, but for a cancellation's;
     `measured`: the latencies that are to be set so that they measure this. `assumed`: by name,
-    value and reason in words."""
+    value and reason in words; `notes`: sentences beside the answer."""
 
     base: Cell
     labels: tuple[LockLabel, ...]
     measured: Latencies
     assumed: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
 
 def ask(
@@ -100,7 +102,19 @@ def ask(
     for label in labels:
         check_cell(with_lock(base, label))
     _assume_machine(base, latencies, assumed)
-    return Question(base, labels, latencies, assumed)
+    return Question(base, labels, latencies, assumed, _notes(use))
+
+
+def _notes(use: Use) -> tuple[str, ...]:
+    """What a log says that the answer cannot take in."""
+    if not use.log:
+        return ()
+    if use.contended < _CONTENDED:
+        return (f"Share, run length and threads are those of {use.log} where none were given.",)
+    return (
+        f"Mind: {100 * use.contended:.0f} % of the operations in {use.log} meet contention, and "
+        "here nobody waits: `./lockcross run --workload threads` shows locks under contention.",
+    )
 
 
 def _target(machine: str, isa: str, flavour: str) -> tuple[str, str]:
@@ -148,9 +162,7 @@ def _parameters(
         f"{objects}, none of which changes hands"
     )
     assumed["critical, think"] = "0: nothing is done inside and between the sections"
-    assumed["contention"] = "none: no two threads want a lock at once" + (
-        f"; in the log {100 * use.contended:.1f} % of operations meet some" if use.log else ""
-    )
+    assumed["contention"] = "none: no two threads want a lock at once"
     return {
         "objects": objects, "runs": runs, "run_length": run_length,
         "owner_share": owned * (WHOLE // runs), "critical": 0, "think": 0,
