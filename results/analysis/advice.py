@@ -123,10 +123,13 @@ def nearest(
     for one in found:
         other = LockLabel(one.lock_b if one.lock_a == best else one.lock_a)
         for crossing in one.crossings:
-            if crossing.below == best and crossing.high * step > now:
-                above.append(Change(other, _value(crossing, step, crossing.high, tried)))
-            elif crossing.below != best and crossing.low * step < now:
-                below.append(Change(other, _value(crossing, step, crossing.low, tried)))
+            # Equal here: it changes here.
+            if crossing.below == best and crossing.high * step >= now:
+                value = _value(crossing, step, crossing.high, tried)
+                above.append(Change(other, max(value, now)))
+            elif crossing.below != best and crossing.low * step <= now:
+                value = _value(crossing, step, crossing.low, tried)
+                below.append(Change(other, min(value, now)))
     return (
         max(below, key=lambda change: change.value, default=None),
         min(above, key=lambda change: change.value, default=None),

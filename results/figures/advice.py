@@ -88,4 +88,6 @@ def _place(axis: AxisAnswer, value: float) -> float:
 
 
 def _words(axis: AxisAnswer, value: float) -> str:
-    return f"{value / 10_000:g} %" if axis.unit == "ppm" else f"{value:,.4g}"
+    if axis.unit == "ppm":
+        return f"{value / 10_000:g} %"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"

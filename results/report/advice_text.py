@@ -16,12 +16,12 @@ def print_advice(advice: Advice) -> None:
     out.print(headline(advice))
     for line in remarks(advice):
         out.print(line)
-    out.print(_setting(advice), "")
+    out.print(_setting(advice), end="\n\n")
     out.print(_locks(advice))
-    out.print("", reason(advice), "")
+    out.print("\n" + reason(advice), end="\n\n")
     out.print("How far one parameter would have to move for another lock to be the cheapest:")
     out.print(_changes(advice))
-    out.print("", "Assumed:")
+    out.print("\nAssumed:")
     for name, value in advice.assumed.items():
         out.print(f"  {name}: {value}")
 
