@@ -198,13 +198,16 @@ class Store:
 
     def forget_series(self) -> None:
         """Removes a study's series and crossovers, in one transaction; the runs and what
-        `lockcross validate`, `reproduce` and `explore` have left stay."""
+        `lockcross validate`, `reproduce` and `explore` have left stay, as does what users asked."""
         with self._transaction() as connection:
             connection.execute(
                 "DELETE FROM series WHERE name NOT GLOB 'validation/*' AND name NOT GLOB 'roi/*' "
                 "AND name NOT GLOB 'reproduce/*' AND name NOT GLOB 'explore/*'"
             )
-            connection.execute("DELETE FROM crossovers")
+            connection.execute(
+                "DELETE FROM crossovers WHERE series NOT GLOB 'asked/*' "
+                "AND series NOT GLOB 'advise/*'"
+            )
 
     def fact(self, name: str) -> dict[str, object] | None:
         """A fact of a study, or None."""
