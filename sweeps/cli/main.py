@@ -27,12 +27,12 @@ def make_app() -> typer.Typer:
         footprint,
         measure,
         reproduce,
-        results,
         run,
-        serve,
-        show,
         validate,
     )
+    from sweeps.cli.lists import commands as lists
+    from sweeps.cli.reading import results, serve
+    from sweeps.cli.sweeping import sweep
 
     app = typer.Typer(
         name="lockcross",
@@ -45,8 +45,9 @@ def make_app() -> typer.Typer:
     for part in (
         crossover,
         reproduce,
+        sweep,
         run,
-        show,
+        lists,
         footprint,
         measure,
         validate,
