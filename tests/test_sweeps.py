@@ -183,3 +183,19 @@ def test_a_run_says_its_cost_first_and_then_what_it_assumed() -> None:
     assert not [row for row in rows if row[1:2] == ["0"]]
     done = lockcross("run", "--lock", "thin", "--workload", "lock_sequence", "objects=2")
     assert "keys left at their defaults: runs=" in done.stdout
+
+
+def test_figures_and_report_are_of_the_plan_that_is_named(database: Path, tmp_path: Path) -> None:
+    where = ("--plan", "mine", "--db", str(database), "--output", str(tmp_path))
+    done = lockcross("figures", *where)
+    assert done.returncode == 0, done.stderr
+    path, *compared = done.stdout.splitlines()
+    assert path.endswith("figures/mine_cas.png") and Path(path).stat().st_size > 10_000
+    assert compared[0] == "Compared: tasuki, thin; with full fences, locked RMW."
+    done = lockcross("report", *where)
+    assert done.returncode == 0, done.stderr
+    page = Path(done.stdout.strip()).read_text()
+    assert "<h1>Plan mine</h1>" in page and compared[0] in page and "data:image/svg" in page
+    assert "half a line" in page and "tasuki/rmw" in page and "http://" not in page
+    done = lockcross("figures", *where, "--with", str(database))
+    assert done.returncode == 2 and "--with" in done.stderr

@@ -76,13 +76,25 @@ def compare(
     if not found:
         raise LockcrossError("--only: no run has these values")
     names = _differing([place for place, _ in found], known)
-    if along not in names or by == along:
+    if by == along or (along not in names and along != LOCK):
         rest = ", ".join(name for name in names if name != by) or "nothing"
         raise LockcrossError(f"--along: {along} is the same in all runs; {rest} differ")
     held = [name for name in names if name not in (by, along, "seed")]
     first = found[0][0]
     same = {name: first.get(name) for name in known if name not in names and name != by}
     return Comparison(by, along, _set(same), _panels(found, by, along, held))
+
+
+def varied(runs: Iterable[PlanRun]) -> tuple[list[str], list[str]]:
+    """What differs among runs with a cost, but for lock and seed: axes and keys of numbers, and
+    those of texts. Raises LockcrossError where no run has a cost."""
+    found = [_places(run) for run in runs if run.status == "ok" and run.cost is not None]
+    if not found:
+        raise LockcrossError("none of the plan's runs has a cost per acquire-release pair")
+    names = _differing(found, dict.fromkeys(name for place in found for name in place))
+    names = [name for name in names if name not in (LOCK, "seed")]
+    texts = [name for name in names if any(isinstance(place.get(name), str) for place in found)]
+    return [name for name in names if name not in texts], texts
 
 
 def _places(run: PlanRun) -> dict[str, Value]:

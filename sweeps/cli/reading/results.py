@@ -14,10 +14,19 @@ from results.store.database import explained
 from sweeps.cli.options import Database
 from sweeps.cli.reading import compare, runs
 from sweeps.cli.reading.opened import reading
-from sweeps.cli.reading.plans import OF_A_PLAN, compared_in_study, print_of_plan
+from sweeps.cli.reading.plans import (
+    OF_A_PLAN,
+    compared_in_study,
+    print_figures_of_plan,
+    print_of_plan,
+)
 from sweeps.cli.reading.rows import Form, Format, cell, number, print_rows
 
 Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
+
+OfPlan = Annotated[
+    str | None, typer.Option("--plan", help="Of this plan, its name or file, not of the main job.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -108,6 +117,7 @@ def figures(
         list[Path] | None,
         typer.Option("--with", help="A study on another engine, instead of the reference studies."),
     ] = None,
+    plan: OfPlan = None,
     output: Output = None,
     db: Database = DATABASE,
 ) -> None:
@@ -116,6 +126,11 @@ def figures(
     from results.figures.draw import draw_all
 
     folder, paths = (output or db.parent) / "figures", [db, *(others or [])]
+    if plan is not None:
+        if others:
+            raise LockcrossError("--with is of the main job's figures; leave it or --plan out")
+        print_figures_of_plan(db, plan, folder)
+        return
     with ExitStack() as opened:
         studies = {str(path): opened.enter_context(reading(path)) for path in paths}
         mine = opened.enter_context(references(studies[str(db)]))
@@ -125,10 +140,16 @@ def figures(
             print(path)
 
 
-def report(output: Output = None, db: Database = DATABASE) -> None:
+def report(plan: OfPlan = None, output: Output = None, db: Database = DATABASE) -> None:
     """Draw the figures and write the report from the database: one HTML page."""
     from results.report.present import write_page
 
+    if plan is not None:
+        from results.report.plan_page import write_plan_page
+
+        with reading(db) as connection:
+            print(write_plan_page(connection, plan, output or db.parent))
+        return
     with explained(db):
         print(write_page(db, output or db.parent))
 
