@@ -32,7 +32,7 @@ def make_app() -> typer.Typer:
     )
     from sweeps.cli.lists import commands as lists
     from sweeps.cli.reading import results, serve
-    from sweeps.cli.sweeping import sweep
+    from sweeps.cli.sweeping import new, sweep
 
     app = typer.Typer(
         name="lockcross",
@@ -46,6 +46,7 @@ def make_app() -> typer.Typer:
         crossover,
         reproduce,
         sweep,
+        new,
         run,
         lists,
         footprint,
