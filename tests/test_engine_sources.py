@@ -8,7 +8,9 @@ from pathlib import Path
 from sweeps.support.paths import ENGINE_SOURCES
 
 # Every folder includes only from itself and from those before it.
-LAYERS = ("base", "isa", "memory", "core", "core_models", "output", "region", "plugin")
+LAYERS = (
+    "base", "isa", "output", "link", "memory", "core", "core_models", "region", "plugin",
+)  # fmt: skip
 HEADERS = sorted(str(path.relative_to(ENGINE_SOURCES)) for path in ENGINE_SOURCES.rglob("*.h"))
 
 

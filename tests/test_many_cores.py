@@ -68,7 +68,7 @@ class ModelRunner(Runner):
             found = {f"phase_{n}_cycles": (float(value), "cycles") for n, value in phases.items()}
             return found | {"pairs": (50, "pairs"), "cycles_per_pair": (1, "cycles/pair")}
         pairs = int(cell.parameters.get("iterations", 10)) * cell.threads
-        each = contended(cell) if cell.workload == "threads" else owned(cell, links)
+        each = contended(cell) if cell.workload == "random_threads" else owned(cell, links)
         metrics: dict[str, tuple[float, str]] = {
             "core_cycles": (each * pairs, "cycles"), "cycles": (each * pairs // 2, "cycles"),
             "pairs": (pairs, "pairs"), "cycles_per_pair": (each, "cycles/pair"),
@@ -141,10 +141,10 @@ def test_the_study_is_known_by_its_table() -> None:
         ("links = [1, 4, 7, 10, 14]", "links = [1, 15]", "farthest node of sst_mesh64 is 14"),
         ('[distance]\nmachine = "sst_mesh64"', '[distance]\nmachine = "sst_bus"', "has no mesh"),
         ("step = 50000", "step = 30000", "owner_share: 500000 is no multiple of step 30000"),
-        ("critical = 20, think", "iterations = 20, think", "threads takes critical, think"),
+        ("critical = 20, think", "iterations = 20, think", "random_threads takes critical, think"),
         ("objects = 1, runs", "owner_share = 1, runs", "parameters: owner_share: unknown"),
         ('owner = "running"', 'owner = "asleep"', "parameters: owner: asleep"),
-        ("pairs = 256", "pairs = 0", "cores.pairs"),
+        ("pairs = 512", "pairs = 0", "cores.pairs"),
     ],
 )
 def test_a_mistake_in_the_plan_is_said(old: str, new: str, said: str) -> None:
@@ -172,7 +172,7 @@ def test_every_cell_can_be_run() -> None:
 def test_contended_cells_share_the_pairs_and_take_the_machine_with_room() -> None:
     cells = {cell.threads: cell for cell in ManyCoresCells(plan()).contended_cells()}
     assert {n: cell.parameters["iterations"] for n, cell in cells.items()} == {
-        n: 256 // n for n in (1, 2, 4, 8, 16, 32, 64, 128)
+        n: 512 // n for n in (1, 2, 4, 8, 16, 32, 64, 128)
     }
     assert {n for n, cell in cells.items() if cell.machine == "sst_mesh128"} == {128}
     assert {cell.engine for cell in cells.values()} == {"sst"}
@@ -208,7 +208,7 @@ def test_costs_cross_along_cores_with_a_band_over_the_seeds(database: Path) -> N
     assert one.value == pytest.approx(10) and one.below == "tasuki" and one.unit == "cores"
     assert one.band is not None and (one.band.seeds, one.band.there) == (3, 3)
     assert one.band.low == pytest.approx(10 - 2 / 90) and one.band.high == pytest.approx(10)
-    assert one.setting == {"critical": 20, "think": 100, "pairs": 256}
+    assert one.setting == {"critical": 20, "think": 100, "pairs": 512}
 
 
 def test_costs_cross_along_distance_and_share(database: Path) -> None:

@@ -37,6 +37,7 @@ SessionOptions Frontend::session_options(SST::Params &params) {
     options.cores = params.find<uint32_t>("cores");
     options.line_bytes = params.find<uint32_t>("line");
     options.lat_l1 = params.find<uint32_t>("lat_l1");
+    options.lat_miss = params.find<uint32_t>("lat_miss");
     options.lines = params.find<uint64_t>("lines");
     options.oldest_request = params.find<uint64_t>("oldest_request");
     options.guest_output = params.find<std::string>("guest_stdout");

@@ -31,7 +31,7 @@ class Frontend : public SST::Component {
     SST_ELI_DOCUMENT_PARAMS(
         {"period", "picoseconds of a cycle, a multiple of 4"}, {"cores", "how many"},
         {"line", "bytes of a cache line"}, {"lat_l1", "cycles of a hit in an L1"},
-        {"lines", "that the memory has"},
+        {"lat_miss", "cycles of a miss at least"}, {"lines", "that the memory has"},
         {"oldest_request", "cycles after which a request without an answer is a failure"},
         {"guest", "words of its command"}, {"guest0", "its first word, and so on: guest1, ..."},
         {"guest_stdout", "file for the guest's output"},

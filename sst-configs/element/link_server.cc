@@ -19,7 +19,7 @@ constexpr timespec kPatience{0, 100'000'000}; // after which to look whether the
 
 } // namespace
 
-LinkServer::LinkServer(uint32_t cores, uint32_t line_bytes, uint32_t lat_l1) {
+LinkServer::LinkServer(uint32_t cores, uint32_t line_bytes, uint32_t lat_l1, uint32_t lat_miss) {
     descriptor_ = memfd_create("lockcross", MFD_CLOEXEC);
     if (descriptor_ < 0 || ftruncate(descriptor_, sizeof(Link)) != 0)
         throw Failure(ExitCode::Link, std::string("no shared memory: ") + std::strerror(errno));
@@ -31,6 +31,7 @@ LinkServer::LinkServer(uint32_t cores, uint32_t line_bytes, uint32_t lat_l1) {
     link_->cores = cores;
     link_->line_bytes = line_bytes;
     link_->lat_l1 = lat_l1;
+    link_->lat_miss = lat_miss;
     link_->turn = Turn::Plugin;
     link_->magic = kLinkMagic;
 }

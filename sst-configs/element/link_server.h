@@ -11,7 +11,7 @@ namespace lockcross {
 class LinkServer {
   public:
     // Makes the region. Throws Failure.
-    LinkServer(uint32_t cores, uint32_t line_bytes, uint32_t lat_l1);
+    LinkServer(uint32_t cores, uint32_t line_bytes, uint32_t lat_l1, uint32_t lat_miss);
     LinkServer(const LinkServer &) = delete;
     LinkServer &operator=(const LinkServer &) = delete;
     ~LinkServer();

@@ -19,7 +19,8 @@ std::string describe(const LinkRequest &request) {
 } // namespace
 
 Session::Session(SessionOptions options)
-    : options_(std::move(options)), server_(options_.cores, options_.line_bytes, options_.lat_l1) {}
+    : options_(std::move(options)),
+      server_(options_.cores, options_.line_bytes, options_.lat_l1, options_.lat_miss) {}
 
 void Session::start() {
     guest_.start(options_.guest, server_.descriptor(), options_.guest_output,

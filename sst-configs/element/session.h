@@ -19,7 +19,7 @@
 namespace lockcross {
 
 struct SessionOptions {
-    uint32_t cores, line_bytes, lat_l1;
+    uint32_t cores, line_bytes, lat_l1, lat_miss;
     uint64_t lines;          // that the memory has
     uint64_t oldest_request; // cycles
     std::vector<std::string> guest;

@@ -19,6 +19,7 @@ def build(settings):
             "cores": numbers["cores"],
             "line": numbers["line"],
             "lat_l1": numbers["lat_l1"],
+            "lat_miss": numbers["lat_l1"] + settings.figures["lat_slice"],
             "lines": settings.lines,
             "oldest_request": numbers["oldest_request"],
             "guest": len(settings.guest),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sweeps.engines.base import Limits
 
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
-DEFAULT_INSTRUCTION_LIMIT = 2_000_000_000
+DEFAULT_INSTRUCTION_LIMIT = 4_000_000_000
 MAX_INSTRUCTIONS = 10**15  # as cycles in an engine's ticks it still fits into 64 bits
 _MAX_TIME_S = 1_000_000  # a week and a half
 _MAX_JOBS = 1024

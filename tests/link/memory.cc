@@ -56,6 +56,7 @@ int main(int argc, char **argv) {
     options.cores = static_cast<uint32_t>(std::atoi(argv[1]));
     options.line_bytes = 64;
     options.lat_l1 = 2;
+    options.lat_miss = 2;
     options.lines = std::strtoull(argv[2], nullptr, 10);
     options.oldest_request = std::strtoull(argv[3], nullptr, 10);
     options.guest.assign(argv + 5, argv + argc);

@@ -60,6 +60,7 @@ struct Link {
     uint32_t cores;      // that the simulator has
     uint32_t line_bytes; // of its caches
     uint32_t lat_l1;     // cycles of its L1, which an answer includes
+    uint32_t lat_miss;   // cycles that an answer takes at least if the line is not in the L1
 
     alignas(64) std::atomic<Turn> turn; // futex word
     std::atomic<LinkState> plugin, simulator;

@@ -20,6 +20,7 @@ class LinkClient final : public MemorySimulator {
     std::vector<LinkAnswer> exchange(std::vector<LinkRequest> &requests, Cycle until) override;
     Cycle now() const override { return link_->now; }
     Cycle lat_l1() const override { return link_->lat_l1; }
+    Cycle lat_miss() const override { return link_->lat_miss; }
     void finish() override;
 
   private:

@@ -20,6 +20,8 @@ class MemorySimulator {
     virtual Cycle now() const = 0;
     // The cycles of an L1 hit that its answers include.
     virtual Cycle lat_l1() const = 0;
+    // The cycles that the answer to a miss takes at least.
+    virtual Cycle lat_miss() const = 0;
     // The region of interest has ended.
     virtual void finish() = 0;
 };

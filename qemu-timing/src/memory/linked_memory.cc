@@ -178,6 +178,7 @@ void LinkedMemory::send(LinkRequest request, Cycle cycle) {
     answers_[request.id].sent = cycle;
     answers_[request.id].lag = lag_;
     request.cycle = cycle + lag_;
+    open_.insert(request.cycle);
     to_send_.push_back(request);
 }
 
@@ -252,12 +253,21 @@ bool LinkedMemory::answered_by(const Completion &completion, Cycle now) {
     return !is_open(completion) && value(completion) <= now;
 }
 
+// No core that waits goes on before the first answer.
+Cycle LinkedMemory::horizon() const {
+    Cycle now = simulator_->now();
+    if (!open_.empty())
+        now = std::max(now, *open_.begin() + simulator_->lat_miss() - 1);
+    return now - lag_;
+}
+
 void LinkedMemory::advance(Cycle until) {
     bool forever = until == std::numeric_limits<Cycle>::max();
     use_.turns++;
     Cycle limit = forever ? kNoLimit : until + lag_;
     for (const LinkAnswer &answer : simulator_->exchange(to_send_, limit)) {
         const Answer &ours = answers_[answer.id];
+        open_.erase(open_.find(ours.sent + ours.lag));
         Cycle net = answer.cycle - ours.lag - simulator_->lat_l1();
         settle(answer.id, std::max(ours.sent, net));
     }

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -58,7 +59,7 @@ class LinkedMemory final : public Memory {
     bool has_copy(uint32_t core, LineId line) const override { return lines_[line].sharers[core]; }
 
     void advance(Cycle until) override;
-    Cycle horizon() const override { return simulator_->now() - lag_; }
+    Cycle horizon() const override;
     void finish() override { simulator_->finish(); }
     std::optional<MemoryUse> use() const override { return use_; }
 
@@ -141,6 +142,7 @@ class LinkedMemory final : public Memory {
     std::unordered_map<uint64_t, std::vector<Dependent>> dependents_;
     std::unordered_map<uint32_t, Completion> sleeping_; // by core: what it waits for
     std::vector<LinkRequest> to_send_;
+    std::multiset<Cycle> open_; // the simulator's cycles of the requests without an answer
     Cycle lag_ = 0;
     MemoryUse use_;
 };

@@ -44,6 +44,7 @@ class Script final : public MemorySimulator {
     }
     Cycle now() const override { return now_; }
     Cycle lat_l1() const override { return kL1; }
+    Cycle lat_miss() const override { return kL1 + kLatency; }
     void finish() override {}
 
     std::vector<LinkRequest> sent, touched;

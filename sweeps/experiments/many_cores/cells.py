@@ -5,6 +5,7 @@ from functools import partial
 from results.model.cell import Cell
 from sweeps.experiments.crossover.cells import FIRST_SEED, AxisLine, isa_of
 from sweeps.experiments.many_cores.plan import (
+    CONTENDED,
     ManyCoresPlan,
     network,
     nodes_at,
@@ -26,7 +27,7 @@ class ManyCoresCells:
         given = self.plan.cores
         machine = next(one for one in given.machines if room(one) >= cores)
         parameters = {**given.parameters, "iterations": -(-given.pairs // cores)}
-        return self._cell(lock, machine, "threads", cores, parameters, seed)
+        return self._cell(lock, machine, CONTENDED, cores, parameters, seed)
 
     def owned(self, lock: str, links: int, share: int, seed: int) -> Cell:
         """An owner, and a contender so many links away."""
@@ -77,7 +78,7 @@ class ManyCoresCells:
         return AxisLine(
             "cores", given.machines[0], "threads", "cores", self.plan.flavour, tuple(values),
             given.tolerance, 1, (values[0], values[-1]),
-            {**given.parameters, "pairs": given.pairs}, self.contended, "threads",
+            {**given.parameters, "pairs": given.pairs}, self.contended, CONTENDED,
         )  # fmt: skip
 
     def _distance_lines(self) -> list[AxisLine]:

@@ -19,6 +19,7 @@ from sweeps.model.workloads import WORKLOADS
 from sweeps.support.paths import STUDIES
 from sweeps.support.toml import load
 
+CONTENDED = "random_threads"  # the workload in which all cores contend
 Count = Annotated[int, Field(ge=1)]
 Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
 Share = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -55,7 +56,7 @@ class Cores(Document):
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
-        _check_keys("threads", self.parameters, ("iterations",))
+        _check_keys(CONTENDED, self.parameters, ("iterations",))
         return self
 
 
