@@ -31,6 +31,7 @@ def make_app() -> typer.Typer:
         validate,
     )
     from sweeps.cli.lists import commands as lists
+    from sweeps.cli.questions import advise, crossovers
     from sweeps.cli.reading import results, serve
     from sweeps.cli.sweeping import new, sweep
 
@@ -57,6 +58,8 @@ def make_app() -> typer.Typer:
         bench,
         dev,
         explore,
+        advise,
+        crossovers,
     ):
         part.register(app)
     return app
