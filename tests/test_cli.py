@@ -64,6 +64,9 @@ def test_every_command_has_help_and_stands_in_the_readme(name: str) -> None:
         (["runs", "--db", ""], "--db"),
         (["sweep", "smoke", "--db", ""], "--db"),
         (["runs", "--db", "."], "is a directory"),
+        (["query", "winners", "--format", "xml"], "'table', 'csv', 'json'"),
+        (["runs", "--format", "xml"], "'table', 'csv', 'json'"),
+        (["runs", "--threads", "0"], "--threads"),
     ],
 )
 def test_a_users_mistake_is_one_message_and_exit_code_2(arguments: list[str], words: str) -> None:

@@ -21,7 +21,7 @@ from results.report.report import write_report
 from results.store.compact import options_id
 from results.store.records import CalibrationRecord
 from results.store.store import Store
-from sweeps.cli.results import figures
+from sweeps.cli.reading.results import figures
 from tests.synthetic import Synthetic, record, study
 from tests.synthetic_gem5 import Gem5Data
 from tests.test_figures import OF_STUDY

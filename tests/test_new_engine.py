@@ -105,7 +105,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 
 def test_it_runs_with_its_own_metrics_and_refuses_what_it_cannot(tree: Tree) -> None:
-    done = tree.lockcross(*RUN, "--engine", "fake/flat")
+    done = tree.lockcross(*RUN, "--engine", "fake/flat", "--all")
     assert done.returncode == 0 and "horizon" in done.stdout, done.stderr
     for words, why in (
         (("--isa", "aarch64"), "engine fake/flat simulates x86_64 only"),

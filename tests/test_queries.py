@@ -15,7 +15,7 @@ from results.errors import LockcrossError
 from results.store.export import export, table
 from results.store.queries import QueryError, ask, list_runs, named_queries, show_run
 from results.store.store import Store
-from sweeps.cli import results as cli
+from sweeps.cli.reading import results as cli
 from tests.commands import start
 from tests.synthetic import record, study
 from tests.synthetic_gem5 import Gem5Data
@@ -171,7 +171,9 @@ def test_control_characters_do_not_reach_the_terminal(database: Path, tmp_path: 
         (["query", "no_such"], "named ones are"),
         (["query", "SELECT '\udcff'"], "not UTF-8"),
         (["query"], "--list"),
-        (["query", "winners", "--format", "xml"], "allowed are table, csv, json"),
+        (["runs", "--plan", "nonesuch"], "no runs of plan 'nonesuch'"),
+        (["runs", "--where", "colour = 1"], "no such column: colour"),
+        (["runs", "--where", "1) --"], "--where"),
         (["runs", "--status", "fine"], "allowed are ok, failed, refused"),
         (["show", "99999"], "no run 99999"),
         (["export", "runs.xls"], "allowed are .csv, .json, .parquet"),

@@ -254,6 +254,18 @@ def write(name: str, title: str, draw: Callable[[], Figure], folder: Path) -> Pa
     return path
 
 
+def save(file: Path, draw: Callable[[], Figure]) -> None:
+    """Draws a figure into one file, of the kind that its ending names. Raises FigureError."""
+    with mpl.rc_context({"backend": "Agg", **RC}):
+        figure = draw()
+        try:
+            figure.savefig(file, metadata={"Software": ""} if file.suffix == ".png" else None)
+        except OSError as error:
+            raise FigureError(
+                f"{file}: cannot be written ({error.strerror}); name another file", exit_code=2
+            ) from None
+
+
 def draw_over_one_another(studies: Mapping[str, sqlite3.Connection], folder: Path) -> Path:
     """Draws the figure `engines` from several studies, each with a name for messages; returns the
     PNG's path. Raises NoDataError, FigureError."""

@@ -108,6 +108,25 @@ def read_cell(row: Sequence[Any]) -> Cell:
     return Cell(**values | {"parameters": json.loads(values["parameters"])})
 
 
+def values(cell: Cell) -> dict[str, int | str | None]:
+    """Every value of a cell by its name: the axes, then the workload's keys. A key with the name
+    of an axis is `parameters.NAME`."""
+    axes = {axis.name: getattr(cell, axis.name) for axis in AXES}
+    keys = {
+        f"parameters.{key}" if key in axes else key: value for key, value in cell.parameters.items()
+    }
+    return axes | keys
+
+
+def differing(cells: Sequence[Cell]) -> tuple[dict[str, int | str], list[str]]:
+    """What some cells have in common, as far as it is set, and the names of what differs."""
+    every = [values(cell) for cell in cells]
+    names = dict.fromkeys(name for one in every for name in one)
+    apart = [name for name in names if len({one.get(name) for one in every}) > 1]
+    same = {name: value for name, value in every[0].items() if name not in apart} if every else {}
+    return {name: value for name, value in same.items() if value not in (None, "")}, apart
+
+
 def selected(table: str = "runs") -> str:
     """COLUMNS, to be selected from a table."""
     return ", ".join(f"{table}.{name}" for name in COLUMNS)

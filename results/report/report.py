@@ -36,7 +36,7 @@ from results.report.explorer import HOW, explorer_data
 from results.report.many_cores import changing, crossover_rows, tables
 from results.report.validation_table import percent, reasons, signed, verdict, why_missed
 
-_TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 _SHOWN_FAILURES = 100
 _KINDS = {  # of series with crossovers, as the page calls them
     "axis": "By axis",
@@ -60,8 +60,12 @@ def write_report(
 
     Sections without data are left out. Raises ReportError when it cannot be written.
     """
+    return write_page(render(connection, figures, others), path)
+
+
+def write_page(page: str, path: Path) -> Path:
+    """Writes a page to `path` and returns it. Raises ReportError when it cannot be written."""
     try:
-        page = render(connection, figures, others)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -78,7 +82,7 @@ def render(
 ) -> str:
     """The page as text. Everything from the database is escaped."""
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
     )
     (drawing,) = (one for one in DRAWINGS if one.section == VALIDATION)
     environment.globals |= {
@@ -219,7 +223,7 @@ def _validations(others: References, paths: Mapping[str, Path]) -> list[dict[str
         found.append({
             "sets": sets, "speeds": speeds(source.connection), "isas": isas, "note": source.note,
             "machines": [title for (title,) in machines], "against": ", ".join(against),
-            "uri": _uri(path) if path else "",
+            "uri": svg_uri(path) if path else "",
         })  # fmt: skip
     return found
 
@@ -245,11 +249,11 @@ def _figures(connection: sqlite3.Connection, paths: Mapping[str, Path]) -> list[
         if drawing.name not in paths:
             continue
         words = {"section": drawing.section, "title": drawing.title, "text": drawing.text}
-        found.append({"uri": _uri(paths[drawing.name]), **words})
+        found.append({"uri": svg_uri(paths[drawing.name]), **words})
     return found
 
 
-def _uri(path: Path) -> str:
+def svg_uri(path: Path) -> str:
     """The SVG beside a PNG, as an address that holds it."""
     data = path.with_suffix(".svg").read_bytes()
     return f"data:image/svg+xml;base64,{base64.b64encode(data).decode()}"
@@ -262,7 +266,7 @@ def _reproductions(
     for one in load_reproductions(connection):
         path = paths.get(reproduction_figure(one.name))
         rows = [(row, cells(row)) for row in table_rows(one)]
-        found.append({"found": one, "rows": rows, "uri": _uri(path) if path else ""})
+        found.append({"found": one, "rows": rows, "uri": svg_uri(path) if path else ""})
     return found
 
 

@@ -3,16 +3,18 @@
 import itertools
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from results.errors import LockcrossError
-from results.model.cell import AXES
+from results.model.cell import AXES, read_cell, selected, values
 from results.paths import QUERIES
 from results.store.database import explain
+from results.store.plans import bound as plan_bound
+from results.store.plans import condition
 
 VIEWS = ("metrics", "resolved")
 TABLES = ("runs", "run_metrics", "metric_sets", "metric_names", "option_sets", "resolved_options",
@@ -99,22 +101,87 @@ def _guarded(connection: sqlite3.Connection) -> Iterator[None]:
         connection.text_factory = str
 
 
-def list_runs(connection: sqlite3.Connection, limit: int, **filters: str | None) -> Answer:
-    """The latest runs; `filters` are columns of the table `runs` and the values they must have."""
+def list_runs(
+    connection: sqlite3.Connection,
+    limit: int,
+    *,
+    plan: str | None = None,
+    where: str | None = None,
+    **filters: str | int | None,
+) -> Answer:
+    """The latest runs: id, status, every axis and key of the workloads, cost, cause.
+
+    `filters` are columns of the table `runs` and the values they must have, `plan` a plan's name
+    or path, `where` a condition in SQL on columns and keys. Raises QueryError.
+    """
     given = {column: value for column, value in filters.items() if value is not None}
     if given.get("status", "ok") not in STATUSES:
         raise QueryError(
             f"status {given['status']!r} is unknown; allowed are {', '.join(STATUSES)}"
         )
     tests = {"compiler": "instr(compiler, :compiler)"}  # its line is longer than what one types
-    where = " AND ".join(tests.get(name, f"{name} = :{name}") for name in given) or "1"
-    axes = ", ".join(axis.name for axis in AXES)
-    cursor = connection.execute(
-        f"SELECT runs.id, status, {axes}, round(cycles_per_pair, 2) AS cycles_per_pair, cause "
-        f"FROM runs WHERE {where} ORDER BY runs.id DESC LIMIT :limit",
-        given | {"limit": limit},
+    terms = [tests.get(name, f"{name} = :{name}") for name in given]
+    bound: dict[str, str | int] = {**given, "limit": limit}
+    if plan is not None:
+        terms.append(condition(connection, plan))
+        bound |= plan_bound(plan)
+    source = "runs"
+    if where is not None:
+        terms.append(f"({where}\n)")
+        source = _with_keys(connection)
+    rows = _rows(
+        connection,
+        f"SELECT runs.id, status, round(cycles_per_pair, 2), cause, {selected()} FROM {source} "
+        f"WHERE {' AND '.join(terms) or '1'} ORDER BY runs.id DESC LIMIT :limit",
+        bound,
+        where,
     )
-    return Answer([column[0] for column in cursor.description], cursor.fetchall())
+    return _listed(rows)
+
+
+def _with_keys(connection: sqlite3.Connection) -> str:
+    """The table runs with a column for each key of a workload that is no column yet."""
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
+    keys = [
+        key
+        for (key,) in connection.execute(
+            "SELECT DISTINCT each.key FROM runs, json_each(parameters) AS each"
+        )
+        if key not in columns and key.isidentifier()
+    ]
+    more = "".join(f", json_extract(parameters, '$.{key}') AS {key}" for key in keys)
+    return f"(SELECT *{more} FROM runs) AS runs"
+
+
+def _rows(
+    connection: sqlite3.Connection, sql: str, bound: Mapping[str, Any], where: str | None
+) -> list[tuple[Any, ...]]:
+    """The rows of a query that may hold a condition of the user's. Raises QueryError for a faulty
+    one."""
+    if where is None:
+        return connection.execute(sql, bound).fetchall()
+    try:
+        with _guarded(connection):
+            return connection.execute(sql, bound).fetchall()
+    except (sqlite3.Error, UnicodeEncodeError) as error:
+        raise QueryError(
+            f"--where {where!r}: {error}; give a condition in SQL on the columns that `lockcross "
+            "runs --format csv` prints, e.g. \"cas > 20 AND lock != 'thin'\""
+        ) from None
+
+
+def _listed(rows: list[tuple[Any, ...]]) -> Answer:
+    cells = [values(read_cell(row[4:])) for row in rows]
+    names = dict.fromkeys(
+        itertools.chain((axis.name for axis in AXES), *(cell.keys() for cell in cells))
+    )
+    return Answer(
+        ["id", "status", *names, "cycles_per_pair", "cause"],
+        [
+            (row[0], row[1], *(cell.get(name) for name in names), *row[2:4])
+            for row, cell in zip(rows, cells, strict=True)
+        ],
+    )
 
 
 @dataclass(frozen=True)

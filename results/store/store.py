@@ -198,11 +198,13 @@ class Store:
 
     def forget_series(self) -> None:
         """Removes a study's series and crossovers, in one transaction; the runs and what
-        `lockcross validate`, `reproduce` and `explore` have left stay, as does what users asked."""
+        `lockcross sweep`, `validate`, `reproduce` and `explore` have left stay, as do the
+        crossovers that users asked for."""
         with self._transaction() as connection:
             connection.execute(
                 "DELETE FROM series WHERE name NOT GLOB 'validation/*' AND name NOT GLOB 'roi/*' "
-                "AND name NOT GLOB 'reproduce/*' AND name NOT GLOB 'explore/*'"
+                "AND name NOT GLOB 'reproduce/*' AND name NOT GLOB 'explore/*' "
+                "AND name NOT GLOB 'plan/*'"
             )
             connection.execute(
                 "DELETE FROM crossovers WHERE series NOT GLOB 'asked/*' "

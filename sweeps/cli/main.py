@@ -27,13 +27,13 @@ def make_app() -> typer.Typer:
         footprint,
         measure,
         reproduce,
-        results,
         run,
-        serve,
-        show,
         validate,
     )
+    from sweeps.cli.lists import commands as lists
     from sweeps.cli.questions import advise, crossovers
+    from sweeps.cli.reading import results, serve
+    from sweeps.cli.sweeping import new, sweep
 
     app = typer.Typer(
         name="lockcross",
@@ -46,8 +46,10 @@ def make_app() -> typer.Typer:
     for part in (
         crossover,
         reproduce,
+        sweep,
+        new,
         run,
-        show,
+        lists,
         footprint,
         measure,
         validate,

@@ -1,12 +1,17 @@
 """Options that several commands have, declared once."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from results.model.cell import LATENCIES, MAX_LATENCY, MAX_SEED, option
 
+if TYPE_CHECKING:
+    from sweeps.engines.base import Limits
+
+DEFAULT_TIME_LIMIT = 0.0  # the engine's
+DEFAULT_INSTRUCTION_LIMIT = 4_000_000_000
 MAX_INSTRUCTIONS = 10**15  # as cycles in an engine's ticks it still fits into 64 bits
 _MAX_TIME_S = 1_000_000  # a week and a half
 _MAX_JOBS = 1024
@@ -58,6 +63,13 @@ TimeLimit = Annotated[
         help="Seconds of CPU time a cell may take; 0: the engine's own limit.",
     ),
 ]
+
+
+def limits(time_limit: float, instruction_limit: int) -> "Limits":
+    """Limits from the options."""
+    from sweeps.engines.base import Limits
+
+    return Limits(time_limit, instruction_limit)
 
 
 def current_name(name: str) -> str:

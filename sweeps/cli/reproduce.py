@@ -31,8 +31,9 @@ def reproduce(
 ) -> None:
     """Run the experiments of the sources and print published and simulated numbers side by side."""
     from results.store.store import Store
+    from sweeps.cli.options import limits
     from sweeps.cli.progress import Bar
-    from sweeps.cli.run import limits, store_to_read
+    from sweeps.cli.sweeping.sweep import store_to_read
     from sweeps.execution.runner import Runner
 
     plans = _chosen(names or [])

@@ -1,17 +1,14 @@
-"""Commands that run cells: sweep, run, calibrate, build."""
+"""Commands that run single cells: run, calibrate."""
 
-import json
 import re
 import shutil
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,20 +16,22 @@ from results.errors import LockcrossError
 from results.model import engines
 from results.paths import DATABASE
 from sweeps.cli.options import (
+    DEFAULT_INSTRUCTION_LIMIT,
+    DEFAULT_TIME_LIMIT,
     RENAMED,
     Cancel,
     Cas,
     Database,
-    DryRun,
     FenceLatency,
     InstructionLimit,
     Jobs,
     Keep,
-    RetryFailed,
     Seed,
     Seeds,
     TimeLimit,
+    limits,
 )
+from sweeps.cli.reading.outcome import print_runs, said
 from sweeps.support.text import shown
 
 if TYPE_CHECKING:
@@ -41,89 +40,13 @@ if TYPE_CHECKING:
     from results.store.store import Store
     from sweeps.engines.base import Limits
 
-DEFAULT_TIME_LIMIT = 0.0  # the engine's
-DEFAULT_INSTRUCTION_LIMIT = 4_000_000_000
-_SHOWN_FAILURES = 5  # causes
 _NUMBER = r"[0-9]{1,30}"  # longer ones are out of bounds, and Python may not convert them
 
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    app.command()(sweep)
     app.command(context_settings=RENAMED)(run)
     app.command(context_settings=RENAMED)(calibrate)
-    app.command()(build)
-
-
-def limits(time_limit: float, instruction_limit: int) -> "Limits":
-    """Limits from the options."""
-    from sweeps.engines.base import Limits
-
-    return Limits(time_limit, instruction_limit)
-
-
-def sweep(
-    plan: Annotated[str, typer.Argument(help="A plan's name (see `plans`) or file.")],
-    dry_run: DryRun = False,
-    retry_failed: RetryFailed = False,
-    jobs: Jobs = 0,
-    time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
-    instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
-    keep: Keep = False,
-    db: Database = DATABASE,
-) -> None:
-    """Run the cells of a plan that are not in the database yet."""
-    from results.store.store import Store
-    from sweeps.cli.progress import Bar
-    from sweeps.execution.runner import Runner
-    from sweeps.experiments.plan import load_plan
-
-    loaded = load_plan(plan)
-    bounds = limits(time_limit, instruction_limit)
-    if dry_run:
-        with store_to_read(db) as store:
-            from sweeps.execution.estimate import describe
-
-            known = Runner(store, jobs, None, bounds, retry_failed).look_up(loaded.cells)
-            print(f"{loaded.name}: {loaded.title}")
-            print(describe(store, known, jobs))
-        return
-    with Store(db) as store, Bar() as progress:
-        runs = Runner(store, jobs, progress, bounds, retry_failed, keep).run(
-            loaded.cells, loaded.name
-        )
-    _summarize(runs)
-
-
-@contextmanager
-def store_to_read(path: Path) -> "Iterator[Store]":
-    """The store at `path`, or an empty one if there is none yet: reading creates no file."""
-    from results.store.store import Store
-
-    if path.exists():
-        with Store(path, read_only=True) as store:
-            yield store
-        return
-    with TemporaryDirectory(prefix="lockcross-") as folder, Store(Path(folder) / "no.db") as store:
-        yield store
-
-
-def _summarize(runs: "Sequence[StoredRun]") -> None:
-    """Prints how a sweep ended. Exits with 1 if a cell failed."""
-    distinct = {run.identity: run for run in runs}.values()
-    by_status = Counter(run.status for run in distinct)
-    counts = ", ".join(f"{by_status[status]} {status}" for status in ("ok", "failed", "refused"))
-    print(f"{len(runs)} cells, {len(distinct)} distinct: {counts}")
-    causes = Counter(run.cause for run in distinct if run.status == "failed")
-    for cause, count in causes.most_common(_SHOWN_FAILURES):
-        print(f"  failed {count} times: {cause}")
-    if causes:
-        failed = next(run.id for run in distinct if run.status == "failed")
-        print(
-            f"`lockcross show {failed}` shows one of them, `lockcross sweep ... --retry-failed` "
-            "runs them again"
-        )
-        raise typer.Exit(1)
 
 
 # Options of `run` alone.
@@ -176,27 +99,37 @@ def run(
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
     keep: Keep = False,
     events: _Events = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print every number that is not zero.")
+    ] = False,
     db: _OneDatabase = None,
 ) -> None:
-    """Run one cell and print its metrics. A run with --db is not repeated if it is stored."""
+    """Run one cell and print its cost and what it assumed.
+
+    A run with --db is not repeated if it is stored.
+    """
     from results.model.cell import Cell
     from sweeps.model.isa import ISAS
+    from sweeps.model.workloads import with_defaults
 
     if events is not None:
         engine = _engine_with_events(engine, db, events)
     machine, isa = _target(engine, machine, isa)
+    given = _parameters(parameters or [])
     cell = Cell(
         engine=engine, machine=machine, isa=isa,
         flavour=flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock=lock,
         variant="" if variant in _first_variant(lock) else variant, fence=fence,
-        workload=workload, parameters=_parameters(workload, parameters or []),
+        workload=workload, parameters=with_defaults(workload, given),
         threads=_fewest_threads(workload) if threads is None else threads, cores=cores,
         cas=cas, fence_latency=fence_latency, cancel=cancel, seed=seed,
     )  # fmt: skip
     cells = [replace(cell, seed=seed + more) for more in range(seeds)]
     if events is not None and seeds > 1:
         raise LockcrossError("--events records one run; leave --seeds out")
-    _run_cells(cells, db, limits(time_limit, instruction_limit), keep, events)
+    bounds = limits(time_limit, instruction_limit)
+    with _ran(cells, db, bounds, keep, events) as (store, done):
+        print_runs(store, cell, given, done, everything)
 
 
 def _target(engine: str, machine: str, isa: str) -> tuple[str, str]:
@@ -211,10 +144,11 @@ def _target(engine: str, machine: str, isa: str) -> tuple[str, str]:
     return machine, isa or (host_isa() if on_host else "x86_64")
 
 
-def _run_cells(
+@contextmanager
+def _ran(
     cells: "Sequence[Cell]", db: Path | None, bounds: "Limits", keep: bool, events: Path | None
-) -> None:
-    """Runs cells that differ in their seed alone, if they are not in `db`, and prints them. Raises
+) -> "Iterator[tuple[Store, Sequence[StoredRun]]]":
+    """Cells that differ in their seed alone, run if they are not in `db`, with their store. Raises
     LockcrossError if one is not ok."""
     from results.store.store import Store
     from sweeps.engines import load_engine
@@ -234,7 +168,7 @@ def _run_cells(
         done = runner.run(cells, "run")
         for one in done:
             _check_run(store, one)
-        _print_runs(store, done)
+        yield store, done
 
 
 def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
@@ -269,52 +203,11 @@ def _save_events(folder: Path, name: str, file: Path) -> None:
 def _check_run(store: "Store", done: "StoredRun") -> None:
     """Raises LockcrossError for a run that is not ok."""
     if done.status != "ok":
-        output, _ = _said(store, done)
+        output, _ = said(store, done)
         raise LockcrossError(
             f"{done.status}: {done.cause}" + (f"\n{output.strip()}" if output else ""),
             exit_code=2 if done.status == "refused" else 1,
         )
-
-
-def _said(store: "Store", done: "StoredRun") -> tuple[str, dict[str, Any]]:
-    """The output that is kept of a run, and its resolved options."""
-    output, resolved = store.connection.execute(
-        "SELECT output, resolved FROM runs JOIN resolved ON run_id = id WHERE id = ?", (done.id,)
-    ).fetchone()
-    return output, json.loads(resolved)
-
-
-def _print_runs(store: "Store", done: "Sequence[StoredRun]") -> None:
-    """Prints the metrics of a run, or of several that differ in their seed alone."""
-    from rich.table import Table
-
-    from results.report.terminal import console
-
-    units = dict(
-        store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (done[0].id,))
-    )
-    columns = ["value"] if len(done) == 1 else ["median", "least", "most"]
-    table = Table("metric", *columns, "unit", box=None)
-    for name in sorted(units):
-        values = [run.metrics[name] for run in done if name in run.metrics]
-        shown_values = [median(values), min(values), max(values)][: len(columns)]
-        table.add_row(name, *map(_number, shown_values), units[name])
-    console().print(table)
-    prefix = "refused."
-    output, options = _said(store, done[0])
-    refused = [key.removeprefix(prefix) for key in options if key.startswith(prefix)]
-    if refused:
-        print(f"machine figures that the core model has no parameter for: {', '.join(refused)}")
-    if "cycles_by" in options:
-        print(f"cycles by the {options['cycles_by']}")
-    if "cancellation" in options:
-        print(f"cancellation: {options['cancellation']}")
-    if output:
-        print(output.strip())
-
-
-def _number(value: float) -> str:
-    return f"{value:g}" if value % 1 else f"{value:.0f}"
 
 
 def _fewest_threads(workload: str) -> int:
@@ -331,16 +224,15 @@ def _first_variant(lock: str) -> tuple[str, ...]:
     return locks[lock].variants[:1] if lock in locks else ()
 
 
-def _parameters(workload: str, words: Sequence[str]) -> dict[str, int | str]:
-    from sweeps.model.workloads import with_defaults
-
+def _parameters(words: Sequence[str]) -> dict[str, int | str]:
+    """The keys of a workload that are given as words."""
     found: dict[str, int | str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key in found:
             raise LockcrossError(f"parameter {shown(word)}: key=value is expected, each key once")
         found[key] = int(value) if re.fullmatch(_NUMBER, value) else value
-    return with_defaults(workload, found)
+    return found
 
 
 def calibrate(
@@ -385,21 +277,3 @@ def calibrate(
     for op in found[0]:
         table.add_row(op, *(f"{records[op].cycles:.2f}" for records in found))
     console().print(f"measured cycles on {machine}", table)
-
-
-def build(
-    plan: Annotated[str, typer.Argument(help="Build the programs of this plan.")],
-    jobs: Jobs = 0,
-) -> None:
-    """Build the programs that a plan runs."""
-    from results.model.label import LockLabel
-    from sweeps.engines import load_engine
-    from sweeps.experiments.plan import load_plan
-    from sweeps.model.cells import unsupported_reason
-    from sweeps.programs.builder import Builder
-
-    possible = [cell for cell in load_plan(plan).cells if not unsupported_reason(cell)]
-    built = Builder().build([load_engine(cell.engine).program(cell) for cell in possible], jobs)
-    for program, binary in built.items():
-        lock = LockLabel.of(program.lock, program.variant, program.fence)
-        print(f"{binary.digest[:12]}  {program.workload} {lock} {program.flavour}")

@@ -1,14 +1,10 @@
-"""Commands that read results: query, export, runs, show, figures, report, locality."""
+"""Commands that read results: query, export, show, figures, report, locality."""
 
-import csv
-import json
-import math
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,36 +12,39 @@ from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.database import explained
 from sweeps.cli.options import Database
-
-if TYPE_CHECKING:
-    import sqlite3
-
-    from results.store.queries import Answer
+from sweeps.cli.reading import compare, runs
+from sweeps.cli.reading.opened import reading
+from sweeps.cli.reading.plans import (
+    OF_A_PLAN,
+    compared_in_study,
+    print_figures_of_plan,
+    print_of_plan,
+)
+from sweeps.cli.reading.rows import Form, Format, cell, number, print_rows
 
 Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
-Format = Annotated[str, typer.Option("--format", help="table, csv or json.")]
-Filter = Annotated[str | None, typer.Option(help="Only runs with this value.")]
-FORMATS = ("table", "csv", "json")
+
+OfPlan = Annotated[
+    str | None, typer.Option("--plan", help="Of this plan, its name or file, not of the main job.")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    for command in (query, export, runs, show, figures, report, locality):
+    for command in (query, export, show, figures, report, locality):
         app.command()(command)
-
-
-@contextmanager
-def _reading(db: Path) -> "Iterator[sqlite3.Connection]":
-    from results.store.store import Store
-
-    with explained(db), Store(db, read_only=True) as store:
-        yield store.connection
+    runs.register(app)
+    compare.register(app)
 
 
 def query(
     sql: Annotated[str | None, typer.Argument(help="SQL, or a named query.")] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the named queries.")] = False,
-    form: Format = "table",
+    plan: Annotated[
+        str | None,
+        typer.Option(help="winners or costs of this plan, its name or file, not of the study."),
+    ] = None,
+    form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
     """Query the database with SQL or a named query. Nothing can be changed.
@@ -54,17 +53,24 @@ def query(
     """
     from results.store.queries import Answer, ask, named_queries
 
-    _check_format(form)
     if list_them:
-        _print(Answer(["query", "what it shows"], list(named_queries().items())), form)
+        print_rows(Answer(["query", "what it shows"], list(named_queries().items())), form)
         return
     if sql is None:
         raise LockcrossError("give SQL or a named query; --list shows the named ones")
-    with _reading(db) as connection:
+    with reading(db) as connection:
+        if plan is not None:
+            print_of_plan(connection, sql, plan, form)
+            return
         answer = ask(connection, sql, db)
-    _print(answer, form)
+        note = compared_in_study(connection) if sql in OF_A_PLAN and answer.rows else ""
+    print_rows(answer, form)
+    if note and form == Form.TABLE:
+        print(note)
     if not answer.rows:
         print("the query found no rows in the database", file=sys.stderr)
+        if sql in OF_A_PLAN:
+            print("it is of the main job; --plan NAME shows it of a sweep", file=sys.stderr)
 
 
 def export(
@@ -77,36 +83,9 @@ def export(
     """Write runs with their metrics, or a table, as CSV, JSON or Parquet."""
     from results.store.export import export as write
 
-    with _reading(db) as connection:
+    with reading(db) as connection:
         rows, columns = write(connection, table, file)
     print(f"{file}: {rows} rows, {columns} columns")
-
-
-def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
-    status: Annotated[str | None, typer.Option(help="ok, failed or refused.")] = None,
-    lock: Filter = None,
-    isa: Filter = None,
-    machine: Filter = None,
-    workload: Filter = None,
-    compiler: Annotated[
-        str | None, typer.Option(help="Part of its version line, e.g. 12.2.0 or clang.")
-    ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Print at most this many.")] = 50,
-    form: Format = "table",
-    db: Database = DATABASE,
-) -> None:
-    """List runs, the latest first."""
-    from results.store.queries import list_runs
-
-    _check_format(form)
-    with _reading(db) as connection:
-        answer = list_runs(
-            connection, limit, status=status, lock=lock, isa=isa, machine=machine,
-            workload=workload, compiler=compiler,
-        )  # fmt: skip
-    _print(answer, form)
-    if not answer.rows:
-        print("no run in the database matches", file=sys.stderr)
 
 
 def show(
@@ -117,17 +96,17 @@ def show(
     from results.report.terminal import visible
     from results.store.queries import show_run
 
-    with _reading(db) as connection:
+    with reading(db) as connection:
         run = show_run(connection, run_id)
     apart = {"output", "command"}  # longer: shown below
     facts = {name: value for name, value in run.columns.items() if name not in apart}
     for name, value in (facts | {"series": run.series, "crossovers": run.crossovers}).items():
         if value not in (None, "", []):
-            print(visible(f"{name:<16} {_cell(value)}"))
+            print(visible(f"{name:<16} {cell(value)}"))
     if run.metrics:
         print("\nMetrics:")
     for name, value, unit in run.metrics:
-        print(visible(f"{name:<28} {_number(value):>14} {unit}"))
+        print(visible(f"{name:<28} {number(value):>14} {unit}"))
     if run.columns["output"]:
         print(visible(f"\nOutput:\n{run.columns['output']}"))
     print(visible(f"\nTo repeat it:\n{run.columns['command']}"))
@@ -138,6 +117,7 @@ def figures(
         list[Path] | None,
         typer.Option("--with", help="A study on another engine, instead of the reference studies."),
     ] = None,
+    plan: OfPlan = None,
     output: Output = None,
     db: Database = DATABASE,
 ) -> None:
@@ -146,8 +126,13 @@ def figures(
     from results.figures.draw import draw_all
 
     folder, paths = (output or db.parent) / "figures", [db, *(others or [])]
+    if plan is not None:
+        if others:
+            raise LockcrossError("--with is of the main job's figures; leave it or --plan out")
+        print_figures_of_plan(db, plan, folder)
+        return
     with ExitStack() as opened:
-        studies = {str(path): opened.enter_context(_reading(path)) for path in paths}
+        studies = {str(path): opened.enter_context(reading(path)) for path in paths}
         mine = opened.enter_context(references(studies[str(db)]))
         if others:
             mine = replace(mine, studies=studies)
@@ -155,65 +140,18 @@ def figures(
             print(path)
 
 
-def report(output: Output = None, db: Database = DATABASE) -> None:
+def report(plan: OfPlan = None, output: Output = None, db: Database = DATABASE) -> None:
     """Draw the figures and write the report from the database: one HTML page."""
     from results.report.present import write_page
 
+    if plan is not None:
+        from results.report.plan_page import write_plan_page
+
+        with reading(db) as connection:
+            print(write_plan_page(connection, plan, output or db.parent))
+        return
     with explained(db):
         print(write_page(db, output or db.parent))
-
-
-def _check_format(form: str) -> None:
-    if form not in FORMATS:
-        raise LockcrossError(f"--format: {form!r} is unknown; allowed are {', '.join(FORMATS)}")
-
-
-def _print(answer: "Answer", form: str) -> None:
-    from results.report.terminal import console
-    from results.store.queries import as_records
-
-    if form == "json":
-        records = [
-            {name: _json_value(value) for name, value in record.items()}
-            for record in as_records(answer)
-        ]
-        print(json.dumps(records, indent=1, allow_nan=False))
-    elif form == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerows([answer.columns, *(map(_plain, row) for row in answer.rows)])
-    else:
-        from rich.table import Table
-
-        shown = Table(*answer.columns, box=None)
-        for row in answer.rows:
-            shown.add_row(*map(_cell, row))
-        console(fold=False).print(shown)
-
-
-def _plain(value: object) -> object:
-    """A SQLite value for a table of any format."""
-    from results.store.queries import blob
-
-    return blob(value) if isinstance(value, bytes) else value
-
-
-def _json_value(value: object) -> object:
-    """A SQLite value for JSON, which has no infinity."""
-    return None if isinstance(value, float) and not math.isfinite(value) else _plain(value)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return _number(value)
-    if isinstance(value, dict):
-        return ", ".join(f"{key}={one}" for key, one in value.items())
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return "" if value is None else str(_plain(value))
-
-
-def _number(value: float) -> str:
-    return f"{value:.0f}" if not math.isfinite(value) or value == int(value) else f"{value:.2f}"
 
 
 def locality(

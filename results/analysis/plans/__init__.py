@@ -1,0 +1,1 @@
+"""The runs of plans: their settings, winners and comparisons."""

@@ -1,0 +1,1 @@
+"""Commands that read the database, and how they print rows."""

@@ -1,0 +1,1 @@
+"""Commands for sweeps: run a plan, build its programs, write files to start from."""

@@ -1,0 +1,161 @@
+"""Commands for whole plans: sweep, build."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from results.paths import DATABASE
+from sweeps.cli.options import (
+    DEFAULT_INSTRUCTION_LIMIT,
+    DEFAULT_TIME_LIMIT,
+    Database,
+    DryRun,
+    InstructionLimit,
+    Jobs,
+    Keep,
+    RetryFailed,
+    TimeLimit,
+    limits,
+)
+
+if TYPE_CHECKING:
+    from results.store.records import StoredRun
+    from results.store.store import Store
+
+_SHOWN_FAILURES = 5  # causes
+_SHOWN_WINNERS = 24  # rows
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command()(sweep)
+    app.command()(build)
+
+
+def sweep(
+    plan: Annotated[str, typer.Argument(help="A plan's name (see `plans`) or file.")],
+    dry_run: DryRun = False,
+    retry_failed: RetryFailed = False,
+    jobs: Jobs = 0,
+    time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
+    instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
+    keep: Keep = False,
+    db: Database = DATABASE,
+) -> None:
+    """Run the cells of a plan that are not in the database yet, and say which locks win."""
+    from results.store.plans import PREFIX
+    from results.store.store import Store
+    from sweeps.cli.progress import Bar
+    from sweeps.execution.runner import Runner
+    from sweeps.experiments.facts import store_machines
+    from sweeps.experiments.plan import load_plan
+
+    loaded = load_plan(plan)
+    bounds = limits(time_limit, instruction_limit)
+    if dry_run:
+        with store_to_read(db) as store:
+            from sweeps.execution.estimate import describe
+
+            known = Runner(store, jobs, None, bounds, retry_failed).look_up(loaded.cells)
+            print(f"{loaded.name}: {loaded.title}")
+            print(describe(store, known, jobs))
+        return
+    with Store(db) as store:
+        with Bar() as progress:
+            runner = Runner(store, jobs, progress, bounds, retry_failed, keep)
+            runs = runner.run(loaded.cells, loaded.name)
+        store.set_series(f"{PREFIX}{loaded.name}", (run.id for run in runs))
+        store_machines(store, {cell.machine for cell in loaded.cells})
+        _print_winners(store, loaded.name)
+    _print_where_the_rest_is(loaded.name, db)
+    _summarize(runs)
+
+
+@contextmanager
+def store_to_read(path: Path) -> "Iterator[Store]":
+    """The store at `path`, or an empty one if there is none yet: reading creates no file."""
+    from results.store.store import Store
+
+    if path.exists():
+        with Store(path, read_only=True) as store:
+            yield store
+        return
+    with TemporaryDirectory(prefix="lockcross-") as folder, Store(Path(folder) / "no.db") as store:
+        yield store
+
+
+def _print_winners(store: "Store", plan: str) -> None:
+    """Prints the table of winners of a plan, as far as its runs have costs."""
+    from results.analysis.plans.sweep import groups, runs_of_plan
+    from results.report.sweep_table import compared_words, winner_rows
+    from results.report.terminal import console
+    from sweeps.cli.reading.rows import print_compact
+
+    out, found = console(fold=False), groups(runs_of_plan(store.connection, plan))
+    if not found:
+        out.print("no run has a cost per acquire-release pair, so there is no winner")
+        return
+    rows = winner_rows(store.connection, found)
+    print_compact(rows, out, ("winner", "cycles_per_pair"), _SHOWN_WINNERS)
+    out.print(compared_words(found))
+
+
+def _print_where_the_rest_is(plan: str, db: Path) -> None:
+    """Prints the commands that show more of a plan."""
+    from rich.table import Table
+
+    from results.report.terminal import console
+
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    at = "" if db == DATABASE else f" --db {shlex.quote(str(db))}"
+    for command, rest, what in (
+        ("query winners", "", "who wins in each setting"),
+        ("query costs", "", "what every lock costs in each setting"),
+        ("compare", " --along KEY", "cost along an axis or a key; --figure FILE draws it"),
+        ("runs", "", "every run; ./lockcross show ID has all of one"),
+        ("report", "", "a page with tables and figures"),
+    ):
+        table.add_row(f"./lockcross {command} --plan {shlex.quote(plan)}{rest}{at}", what)
+    console(fold=False).print(table)
+
+
+def _summarize(runs: "Sequence[StoredRun]") -> None:
+    """Prints how a sweep ended. Exits with 1 if a cell failed."""
+    distinct = {run.identity: run for run in runs}.values()
+    by_status = Counter(run.status for run in distinct)
+    counts = ", ".join(f"{by_status[status]} {status}" for status in ("ok", "failed", "refused"))
+    print(f"{len(runs)} cells, {len(distinct)} distinct: {counts}")
+    causes = Counter(run.cause for run in distinct if run.status == "failed")
+    for cause, count in causes.most_common(_SHOWN_FAILURES):
+        print(f"  failed {count} times: {cause}")
+    if causes:
+        failed = next(run.id for run in distinct if run.status == "failed")
+        print(
+            f"`lockcross show {failed}` shows one of them, `lockcross sweep ... --retry-failed` "
+            "runs them again"
+        )
+        raise typer.Exit(1)
+
+
+def build(
+    plan: Annotated[str, typer.Argument(help="Build the programs of this plan.")],
+    jobs: Jobs = 0,
+) -> None:
+    """Build the programs that a plan runs."""
+    from results.model.label import LockLabel
+    from sweeps.engines import load_engine
+    from sweeps.experiments.plan import load_plan
+    from sweeps.model.cells import unsupported_reason
+    from sweeps.programs.builder import Builder
+
+    possible = [cell for cell in load_plan(plan).cells if not unsupported_reason(cell)]
+    built = Builder().build([load_engine(cell.engine).program(cell) for cell in possible], jobs)
+    for program, binary in built.items():
+        lock = LockLabel.of(program.lock, program.variant, program.fence)
+        print(f"{binary.digest[:12]}  {program.workload} {lock} {program.flavour}")

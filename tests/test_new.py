@@ -1,0 +1,66 @@
+"""`lockcross new`: files to start from are valid as they stand."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from results.paths import ROOT
+from sweeps.experiments.crossover.plan import StudyPlan
+from sweeps.experiments.plan import load_plan, parse_plan
+from sweeps.model.machine import Machine, load_machine, machine_names
+from sweeps.support.toml import parse
+from tests.commands import lockcross
+
+
+@pytest.mark.parametrize("origin", machine_names())
+def test_a_machine_is_the_one_that_it_was_copied_from(origin: str, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from sweeps.cli.main import make_app
+
+    file = tmp_path / "mine.toml"
+    words = ["new", "machine", "mine", "--from", origin, "--output", str(file)]
+    done = CliRunner().invoke(make_app(), words)
+    assert done.exit_code == 0 and done.output.split() == [str(file)]
+    made = parse(Machine, file.read_text())
+    own = load_machine(origin)
+    assert made.name == "mine" and own.title in made.title
+    assert made.model_copy(update={"name": own.name, "title": own.title}) == own
+    assert f"./lockcross calibrate {file}" in file.read_text()
+
+
+def test_plans_and_studies_are_valid_and_keep_what_is_there(tmp_path: Path) -> None:
+    plan, study = tmp_path / "mine.toml", tmp_path / "study.toml"
+    assert lockcross("new", "plan", "mine", "--output", str(plan)).returncode == 0
+    assert len(load_plan(str(plan)).cells) == 54
+    assert lockcross("new", "study", "mine", "--output", str(study)).returncode == 0
+    assert parse(StudyPlan, study.read_text()).machine == "generic"
+    plan.write_text("mine")
+    done = lockcross("new", "plan", "mine", "--output", str(plan))
+    assert done.returncode == 2 and "--force writes over it" in done.stderr
+    assert plan.read_text() == "mine"
+    assert lockcross("new", "plan", "mine", "--output", str(plan), "--force").returncode == 0
+    assert "[[sweep]]" in plan.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["machine", "mine", "--from", "vax"], "machine 'vax' is unknown"),
+        (["plan", "../mine"], "letters, digits, _ and - are allowed"),
+        (["study", "mine", "--output", "/nowhere/a.toml"], "cannot be written"),
+    ],
+)
+def test_what_cannot_be_written_is_one_message(words: list[str], why: str) -> None:
+    done = lockcross("new", *words)
+    assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_plan_of_the_readme_is_the_one_to_start_from(tmp_path: Path) -> None:
+    (shown,) = re.findall(r"^```toml\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+    file = tmp_path / "mine.toml"
+    lockcross("new", "plan", "mine", "--output", str(file))
+    assert parse_plan(shown) == parse_plan(file.read_text())
+    assert tomllib.loads(shown) == tomllib.loads(file.read_text())
