@@ -16,7 +16,7 @@ from results.analysis.events import EventLog, Kind
 from results.analysis.locality import pattern
 from results.analysis.study import crossovers
 from results.errors import LockcrossError
-from results.figures.advice import draw_advice
+from results.figures.questions.advice import draw_advice
 from results.model.label import LockLabel
 from results.report.advice_text import headline, reason, remarks
 from results.store.store import Store

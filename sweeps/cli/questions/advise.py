@@ -70,7 +70,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     """Say which lock is cheapest on a processor for a program, why, and what would change it."""
     from results.analysis.events import read_events
     from results.analysis.locality import pattern
-    from results.figures.advice import check_format, draw_advice
+    from results.figures.questions.advice import check_format, draw_advice
     from sweeps.experiments.questions.question import Latencies, Use, ask, with_log
     from sweeps.model.machine import machine_named
 

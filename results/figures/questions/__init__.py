@@ -1,0 +1,1 @@
+"""Figures of answers to users' own questions."""
