@@ -110,6 +110,40 @@ def sharing(log: EventLog) -> Sharing:
     return Sharing(log.objects_made, len(threads), int((threads > 1).sum()))
 
 
+@dataclass(frozen=True)
+class Pattern:
+    """How a program uses its locks, in the terms of workload lock_sequence. The owner of an object
+    is its first locker. `run_length`: acquisitions in a row by a thread that is not the owner (of
+    the owner's if there are no others). `lifetime`: acquisitions for each object that another
+    thread takes; None if none is. `contended`: the share of operations in fat sections."""
+
+    threads: int
+    owner_share: float
+    run_length: float
+    lifetime: float | None
+    contended: float
+
+
+def pattern(log: EventLog) -> Pattern:
+    """The pattern of a log. Raises LockcrossError for one without acquisitions."""
+    acquired = log.events[log.events["kind"] == Kind.ACQUIRED]
+    if acquired.empty:
+        raise LockcrossError(f"{log.name}: nothing is acquired in this log")
+    ordered = acquired.sort_values("object", kind="stable", ignore_index=True)
+    owner = ordered.groupby("object")["thread"].transform("first")
+    own = ordered["thread"] == owner
+    new = (ordered[["object", "thread"]] != ordered[["object", "thread"]].shift()).any(axis=1)
+    counted = ~own if not own.all() else own
+    operations = Sections(log).operations()
+    shared = int(ordered[~own]["object"].nunique())
+    return Pattern(
+        int(acquired["thread"].nunique()), float(own.mean()),
+        float(counted.sum() / (new & counted).sum()),
+        len(acquired) / shared if shared else None,
+        float(operations["in_fat"].mean()),
+    )  # fmt: skip
+
+
 class Sections:
     """The flat, fat and locked sections of every object of a log.
 

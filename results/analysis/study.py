@@ -262,6 +262,12 @@ class Scale:
     def __call__(self, value: float) -> float:
         return float(np.interp(value, self._set, self._measured))
 
+    def inverse(self, measured: float) -> float | None:
+        """What to set for a measured latency; None outside what was measured."""
+        if not self._measured[0] <= measured <= self._measured[-1]:
+            return None
+        return float(np.interp(measured, self._measured, self._set))
+
 
 def measured(
     connection: sqlite3.Connection,

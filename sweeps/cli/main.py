@@ -34,6 +34,7 @@ def make_app() -> typer.Typer:
         validate,
     )
     from sweeps.cli.lists import commands as lists
+    from sweeps.cli.questions import advise, crossovers
     from sweeps.cli.reading import results, serve
     from sweeps.cli.sweeping import new, sweep
 
@@ -60,6 +61,8 @@ def make_app() -> typer.Typer:
         bench,
         dev,
         explore,
+        advise,
+        crossovers,
     ):
         part.register(app)
     return app

@@ -138,10 +138,10 @@ def _target(engine: str, machine: str, isa: str) -> tuple[str, str]:
     """Machine and ISA, the engine's own where none is given."""
     from sweeps.engines import load_engine
     from sweeps.model.isa import host_isa
-    from sweeps.model.machine import isas_of
+    from sweeps.model.machine import isas_of, machine_named
 
     on_host = load_engine(engine).capabilities().host_machines
-    machine = machine or (on_host[0] if on_host else "generic")
+    machine = machine_named(machine) or (on_host[0] if on_host else "generic")
     isas_of(machine)  # reports an unknown name before anything else
     return machine, isa or (host_isa() if on_host else "x86_64")
 
@@ -257,8 +257,9 @@ def calibrate(
     from sweeps.experiments.calibrate import Setting
     from sweeps.experiments.calibrate import calibrate as measure
     from sweeps.model.isa import ISAS
-    from sweeps.model.machine import load_machine
+    from sweeps.model.machine import load_machine, machine_named
 
+    machine = machine_named(machine)
     isas = [name for name in load_machine(machine).isas if isa in (None, name)]
     settings = [
         Setting(machine, name, one, cas, fence_latency, engine)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.paths import ROOT, WORK
-from results.store.records import RunRecord, StoredRun
+from results.store.records import MachineRecord, RunRecord, StoredRun
 from results.store.store import Store
 from sweeps.engines import load_engine, refusal
 from sweeps.engines.base import Engine, Limits, ProcessResult, RunOutcome
@@ -20,6 +20,7 @@ from sweeps.execution.derived import with_derived
 from sweeps.execution.kept import check_room, keep
 from sweeps.execution.pool import Pool, Task
 from sweeps.model.cells import arguments, command, digest, invalid_reason, unsupported_reason
+from sweeps.model.machine import is_own, load_machine
 from sweeps.programs.builder import Binary, Builder
 from sweeps.support.paths import KEPT_FOLDERS, RUN_FOLDERS
 from sweeps.support.text import shortened
@@ -80,6 +81,7 @@ class Runner:
         self._keep = keep
         self._collect = collect
         self._builder: Builder | None = None
+        self._kept: set[str] = set()  # machines that were looked at
 
     def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
         """Runs what is missing and returns the stored run of every cell, in the order of `cells`.
@@ -88,6 +90,7 @@ class Runner:
         nothing can be run at all: a missing engine or compiler, a cell with values unknown to it.
         """
         prepared = self.prepare(cells)
+        self._keep_machines(cells)
         missing = self._missing(prepared)
         refused = [item for item in missing if item.refusal]
         for item in refused:
@@ -172,6 +175,13 @@ class Runner:
         }
         return [item for identity, item in distinct.items() if identity not in known]
 
+    def _keep_machines(self, cells: Sequence[Cell]) -> None:
+        """Stores what users' own machines are: no file of the tree says it."""
+        for name in {cell.machine for cell in cells} - self._kept:
+            self._kept.add(name)
+            if is_own(name):
+                self._store.set_machine(record_of(name))
+
     def _run_all(self, items: Sequence[Prepared], plan: str, title: str, jobs: int) -> None:
         if not items:
             return
@@ -238,6 +248,12 @@ class Runner:
             resolved=outcome.resolved,
             metrics=outcome.metrics,
         )
+
+
+def record_of(machine: str) -> MachineRecord:
+    """A machine as it is described now."""
+    known = load_machine(machine)
+    return MachineRecord(machine, known.title, known.model_dump(mode="json", exclude_none=True))
 
 
 def _distinct(prepared: Sequence[Prepared]) -> dict[str, Prepared]:

@@ -62,7 +62,16 @@ def iterations(op: str) -> int:
 def calibrate(
     runner: Runner, store: Store, settings: Sequence[Setting]
 ) -> list[dict[str, CalibrationRecord]]:
-    """Measures every operation in each setting, stores the calibrations and returns them.
+    """Measures as `measure` does, and stores the calibrations."""
+    found = measure(runner, settings)
+    for records in found:
+        for record in records.values():
+            store.add_calibration(record)
+    return found
+
+
+def measure(runner: Runner, settings: Sequence[Setting]) -> list[dict[str, CalibrationRecord]]:
+    """Measures every operation in each setting.
 
     One dictionary a setting, by operation; costs in cycles. Raises LockcrossError (exit code 1)
     when a run fails.
@@ -74,10 +83,7 @@ def calibrate(
     for setting in settings:
         wanted = setting.loops()
         loops = dict(zip(wanted, itertools.islice(left, len(wanted)), strict=True))
-        records = {op: _record(setting, op, loops) for op in setting.ops if op != "empty"}
-        for record in records.values():
-            store.add_calibration(record)
-        found.append(records)
+        found.append({op: _record(setting, op, loops) for op in setting.ops if op != "empty"})
     return found
 
 

@@ -21,7 +21,7 @@ from sweeps.experiments.calibrate import Setting, calibrate
 from sweeps.experiments.facts import store_isas, store_machines
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import cancels, load_locks
-from sweeps.model.machine import load_machine, machine_names
+from sweeps.model.machine import known_machines, load_machine, machine_named, machine_names
 from sweeps.model.workloads import WORKLOADS, with_defaults
 from sweeps.support.paths import EXPLORATIONS
 from sweeps.support.toml import load
@@ -199,7 +199,11 @@ def maps(plan: ExplorePlan, machines: Sequence[str], isas: Sequence[str]) -> lis
 
     Raises LockcrossError (exit code 2) for a machine or an ISA that there is no map of.
     """
-    for key, given, known in (("machine", machines, machine_names()), ("isa", isas, list(ISAS))):
+    machines = [machine_named(name) for name in machines]
+    for key, given, known in (
+        ("machine", machines, known_machines(machines)),
+        ("isa", isas, list(ISAS)),
+    ):
         if unknown := [value for value in given if value not in known]:
             raise LockcrossError(
                 f"--{key}: {unknown[0]!r} is unknown; known are {', '.join(known)}"

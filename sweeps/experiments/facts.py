@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from results.store.records import MachineRecord
 from results.store.store import Store
+from sweeps.execution.runner import record_of
 from sweeps.model.isa import ISAS
-from sweeps.model.machine import HOST, load_machine
+from sweeps.model.machine import HOST
 
 
 def store_isas(store: Store) -> None:
@@ -18,6 +18,4 @@ def store_isas(store: Store) -> None:
 def store_machines(store: Store, names: Iterable[str]) -> None:
     """Keeps machines as they are described now."""
     for name in sorted(set(names) - {HOST}):
-        machine = load_machine(name)
-        description = machine.model_dump(mode="json", exclude_none=True)
-        store.set_machine(MachineRecord(name, machine.title, description))
+        store.set_machine(record_of(name))

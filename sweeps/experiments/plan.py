@@ -23,7 +23,7 @@ from sweeps.engines import load_engine
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import load_locks
-from sweeps.model.machine import HOST, isas_of, machine_names
+from sweeps.model.machine import HOST, MachineName, isas_of, known_machines
 from sweeps.model.workloads import WORKLOADS, with_defaults
 from sweeps.support.files import head
 from sweeps.support.paths import PLANS
@@ -75,6 +75,8 @@ def _field(axis: CellAxis) -> Any:
     kind: Any = Names
     if axis.number:
         kind = Axis[Annotated[int, Field(ge=axis.low, le=axis.high)]]
+    if axis.name == "machine":
+        kind = Annotated[list[MachineName], BeforeValidator(_as_names)]
     if axis.optional or axis.name in _FOLLOWING:
         return (kind | None, None)
     return (kind, ... if axis.default is None else [axis.default])
@@ -102,7 +104,7 @@ class Sweep(_Axes):
             except LockcrossError as error:
                 raise ValueError(f"engine: {error.message}") from None
         for key, known in (
-            ("machine", [*machine_names(), HOST]),
+            ("machine", [*known_machines(self.given("machine")), HOST]),
             ("isa", list(ISAS)),
             ("flavour", ["all", *itertools.chain(*(isa.flavours for isa in ISAS.values()))]),
             ("lock", list(load_locks())),

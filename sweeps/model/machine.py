@@ -1,7 +1,13 @@
 """Machine descriptions: sweeps/machines/*.toml, each figure with a source or marked as assumed."""
 
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -11,9 +17,9 @@ from results.model.schema import Document
 from sweeps.model.figure import Figure, Latency, PowerOfTwo, PowerOfTwoOrNone, Short, Switch, within
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.model.memory_system import MemorySystem
-from sweeps.support.paths import MACHINES
+from sweeps.support.paths import MACHINES, OWN_MACHINES
 from sweeps.support.text import shown
-from sweeps.support.toml import load, names
+from sweeps.support.toml import is_path, load, names
 
 HOST = "host"  # the machine of runs on a host that no description has
 _WIDEST_IN_ORDER = 2
@@ -310,13 +316,50 @@ def isas_of(name: str) -> list[str]:
 
 @cache
 def load_machine(name: str) -> Machine:
-    """Reads sweeps/machines/<name>.toml.
+    """Reads sweeps/machines/<name>.toml, or what is kept of a file of the user's own.
 
     Raises LockcrossError (exit code 2) for an unknown machine or a faulty description.
     """
+    if is_own(name):
+        return load(Machine, OWN_MACHINES, name, "machine").model_copy(update={"name": name})
     machine = load(Machine, MACHINES, name, "machine")
     if machine.name != name:
         raise LockcrossError(
             f"sweeps/machines/{name}.toml: name: {machine.name!r} does not match the file's name"
         )
     return machine
+
+
+def machine_named(given: str) -> str:
+    """The name under which a machine is known and stored: a machine of the tree has its own, a file
+    of the user's one that stands for its content. A copy of the file is kept, so that what was run
+    with it can be run again after the file has changed. Raises LockcrossError."""
+    if not is_path(given):
+        return given
+    machine = load(Machine, MACHINES, given, "machine")
+    if not re.fullmatch(r"\w[\w-]*", machine.name, re.ASCII):
+        raise LockcrossError(
+            f"{given}: name: {shown(machine.name)}: letters, digits, _ and - are allowed"
+        )
+    content = json.dumps(machine.model_dump(mode="json"), sort_keys=True)
+    name = f"{machine.name}@{hashlib.sha256(content.encode()).hexdigest()[:10]}"
+    place = OWN_MACHINES / f"{name}.toml"
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        new = place.with_suffix(f".{os.getpid()}")
+        new.write_bytes(Path(given).read_bytes())
+        new.rename(place)
+    return name
+
+
+def is_own(name: str) -> bool:
+    """Whether a name is that of a file of the user's own, of which there is a copy."""
+    return "@" in name and not is_path(name) and (OWN_MACHINES / f"{name}.toml").exists()
+
+
+def known_machines(given: Iterable[str]) -> list[str]:
+    """All machines of the tree, and those of the given names that are users' own."""
+    return [*machine_names(), *filter(is_own, given)]
+
+
+MachineName = Annotated[str, AfterValidator(machine_named)]  # in plans: a name or a path

@@ -12,6 +12,7 @@ LOCKS_DEF = ROOT / "lockimpl" / "locks.def"
 WORKLOADS_DEF = ROOT / "workloads" / "workloads.def"
 KERNELS = ROOT / "workloads" / "kernels"
 RUN_FOLDERS = WORK / "build" / "runs"  # one of each driver
+OWN_MACHINES = WORK / "results" / "output" / "machines"  # copies of users' own files
 KEPT_FOLDERS = WORK / "build" / "kept-runs"
 BINARIES = WORK / "build" / "bin"
 ENGINE_SOURCES = ROOT / "qemu-timing" / "src"

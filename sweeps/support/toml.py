@@ -10,8 +10,10 @@ from pydantic import BaseModel, ValidationError
 
 from results.errors import LockcrossError
 from results.paths import ROOT
+from sweeps.support.files import head
 from sweeps.support.text import shortened, shown
 
+_MAX_FILE = 1_000_000  # bytes of a document
 _MAX_LINES = 10  # mistakes that are listed
 _MAX_LINE = 1000  # characters of each
 
@@ -35,18 +37,32 @@ def names(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
+def is_path(name: str) -> bool:
+    """Whether a name is that of a file anywhere, not of a document of the tree."""
+    return name.endswith(".toml") or "/" in name
+
+
 def load(model: type[Model], folder: Path, name: str, kind: str) -> Model:
-    """Reads the document of a name in a folder of the tree; `kind` is what people call it.
+    """Reads the document of a name in a folder of the tree, or of any path; `kind` is what people
+    call it.
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    if name not in (known := names(folder)):
-        raise LockcrossError(f"{kind} {name!r} is unknown; known are {', '.join(known)}")
-    path = folder / f"{name}.toml"
+    if not is_path(name) and name not in (known := names(folder)):
+        raise LockcrossError(
+            f"{kind} {name!r} is unknown; known are {', '.join(known)}; a file of your own is "
+            "named by its path, ./FILE.toml"
+        )
+    path = Path(name) if is_path(name) else folder / f"{name}.toml"
     try:
-        return parse(model, path.read_text(encoding="utf-8"))
+        text = head(path, _MAX_FILE + 1).decode()
+        if len(text) > _MAX_FILE:
+            raise ValueError(f"larger than a {kind} may be, {_MAX_FILE} bytes")
+        return parse(model, text)
     except OSError as error:
-        raise LockcrossError(f"{_short(path)}: {error.strerror}") from None
+        raise LockcrossError(f"{kind} {_short(path)}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise LockcrossError(f"{kind} {_short(path)}: no text in UTF-8") from None
     except ValueError as error:
         raise LockcrossError(f"{_short(path)}: {error}") from None
 

@@ -59,12 +59,12 @@ def machines(
 ) -> None:
     """List the machines, or every figure of one with its source or the reason for assuming it."""
     from sweeps.cli.lists.machine_list import details, overview
-    from sweeps.model.machine import load_machine, machine_names
+    from sweeps.model.machine import load_machine, machine_named, machine_names
 
     shown = (
         overview(map(load_machine, machine_names()))
         if name is None
-        else details(load_machine(name))
+        else details(load_machine(machine_named(name)))
     )
     with printer(form) as out:
         out.print(*shown, sep="\n")

@@ -11,7 +11,7 @@ from results.model.schema import Document
 from sweeps.engines import load_engine
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import load_locks
-from sweeps.model.machine import machine_names
+from sweeps.model.machine import MachineName, known_machines
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.paths import STUDIES
 from sweeps.support.toml import load
@@ -72,7 +72,7 @@ class RunLength(_Sequence):
 class Rounds(Document):
     """The rounds experiment of thesis Figure 6.15."""
 
-    machine: str
+    machine: MachineName
     flavour: str
     fences: Annotated[list[str], Field(min_length=1)]  # fence kinds, a panel of the figure each
     parameters: dict[str, int]
@@ -104,7 +104,7 @@ class Calibration(Document):
     """Set latencies at which CAS and fence are measured, and the real processors."""
 
     latencies: Annotated[list[Latency], Field(min_length=2)]
-    machines: list[str]
+    machines: list[MachineName]
 
     _rise = field_validator("latencies")(_rising)
 
@@ -114,8 +114,8 @@ class StudyPlan(Document):
 
     title: Annotated[str, Field(min_length=1)]
     engine: str = engines.DEFAULT
-    machine: str
-    beside: list[str] = []  # further machines with maps and crossovers of their own
+    machine: MachineName
+    beside: list[MachineName] = []  # further machines with maps and crossovers of their own
     flavours: Annotated[list[str], Field(min_length=1)]
     locks: Annotated[list[str], Field(min_length=2)]
     table_locks: list[str]
@@ -151,7 +151,7 @@ class StudyPlan(Document):
         rounds = [self.rounds] if self.rounds else []
         machines = [*self.machines, *(r.machine for r in rounds), *self.calibration.machines]
         for key, values, known in (
-            ("machine", machines, machine_names()),
+            ("machine", machines, known_machines(machines)),
             ("locks", [*self.locks, *self.table_locks], list(load_locks())),
             ("limits", list(self.limits), self.table_locks),
             ("fence_kinds", self.fence_kinds, [k for k in FENCE_KINDS if k != "full"]),
@@ -179,7 +179,7 @@ class StudyPlan(Document):
 
 
 def load_study(name: str) -> StudyPlan:
-    """Reads sweeps/studies/<name>.toml.
+    """Reads sweeps/studies/<name>.toml, or the file of a path.
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -13,11 +14,11 @@ from results.model.schema import Document
 from sweeps.engines import load_engine
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import load_locks
-from sweeps.model.machine import load_machine, machine_names
+from sweeps.model.machine import MachineName, known_machines, load_machine
 from sweeps.model.memory_system import MemorySystem
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.paths import STUDIES
-from sweeps.support.toml import load
+from sweeps.support.toml import is_path, load
 
 CONTENDED = "random_threads"  # the workload in which all cores contend
 Count = Annotated[int, Field(ge=1)]
@@ -46,7 +47,7 @@ class Cores(Document):
     """All cores contend for one lock (workload threads), `pairs` times in all. A number of cores
     runs on the first of the `machines` that has room for it."""
 
-    machines: Annotated[list[str], Field(min_length=1)]
+    machines: Annotated[list[MachineName], Field(min_length=1)]
     values: Annotated[list[Threads], Field(min_length=2)]
     pairs: Count
     tolerance: Count
@@ -65,7 +66,7 @@ class Distance(Document):
     (parts per million) leave of the object's runs (workload lock_sequence). Costs cross along the
     links, and along `owner_share` at the least and the most of them."""
 
-    machine: str
+    machine: MachineName
     links: Annotated[list[Count], Field(min_length=2)]
     shares: Annotated[list[Share], Field(min_length=1)]
     tolerance: Count
@@ -88,7 +89,7 @@ class Cancellation(Document):
     transition). `cancel`: the machine's charge for stopping a thread, which is the same from
     everywhere."""
 
-    machine: str
+    machine: MachineName
     lock: str
     cancel: Annotated[int, Field(ge=0, le=MAX_LATENCY)]
     parameters: dict[str, int | str]
@@ -133,7 +134,7 @@ class ManyCoresPlan(Document):
             raise ValueError(f"engine: {error.message}") from None
         given = self.cancellation
         for key, values, known in (
-            ("machine", self.machines, machine_names()),
+            ("machine", self.machines, known_machines(self.machines)),
             ("flavour", [self.flavour], [name for isa in ISAS.values() for name in isa.flavours]),
             ("locks", [*self.locks, *([given.lock] if given else [])], list(load_locks())),
         ):
@@ -194,15 +195,16 @@ def nodes_at(machine: str, links: Sequence[int]) -> list[int]:
 
 
 def is_of_many_cores(name: str) -> bool:
-    """Whether a file of sweeps/studies is such a plan; what cannot be read is none."""
+    """Whether a study of a name or a path is such a plan; what cannot be read is none."""
     try:
-        return "cores" in tomllib.loads((STUDIES / f"{name}.toml").read_text(encoding="utf-8"))
+        path = Path(name) if is_path(name) else STUDIES / f"{name}.toml"
+        return "cores" in tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
 
 
 def load_many_cores(name: str) -> ManyCoresPlan:
-    """Reads sweeps/studies/<name>.toml.
+    """Reads sweeps/studies/<name>.toml, or the file of a path.
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """

@@ -1,0 +1,146 @@
+"""Which lock is the cheapest in one setting, why, and how far that may move until another is.
+
+Pure analysis of costs and searches, whoever ran them. Costs are core cycles per acquire-release
+pair.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from results.analysis.crossover import Crossing, Crossover
+from results.analysis.winners import Win, winner
+from results.model.label import LockLabel
+
+# Where cycles go, by the metrics of a run; all else is the rest.
+CAUSES = {
+    "atomics": ("stall_atomic",),
+    "fences": ("stall_fence",),
+    "stores": ("stall_drain", "stall_store_buffer", "stall_forward"),
+    "cancellations": ("stall_charge",),
+    "misses": ("stall_l2", "stall_memory", "stall_transfer", "stall_upgrade", "stall_hold"),
+    "branches": ("stall_mispredict", "stall_taken_branch"),
+}
+REST = "the rest"
+TRIED = ("ppm", "threads")  # units of axes that have only some values: nothing lies between them
+
+
+@dataclass(frozen=True)
+class LockCost:
+    """What one lock costs: the mean of its seeds, the least and the greatest of them, and the
+    first seed's cycles by cause."""
+
+    label: LockLabel
+    cost: float
+    low: float
+    high: float
+    seeds: int
+    causes: Mapping[str, float]
+    runs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """From this value of an axis on, another lock is the cheapest."""
+
+    lock: LockLabel
+    value: float
+
+
+@dataclass(frozen=True)
+class AxisAnswer:
+    """How far one parameter may move, all else the same. `low` and `high`: the ends of what was
+    searched; None of `below` and `above`: nothing changes up to there."""
+
+    axis: str
+    unit: str
+    now: float
+    low: float
+    high: float
+    below: Change | None
+    above: Change | None
+
+    @property
+    def nearest(self) -> Change | None:
+        """The change that is nearer, relative to the value now."""
+        found = [one for one in (self.below, self.above) if one is not None]
+        return min(found, key=lambda one: abs(one.value - self.now), default=None)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The whole answer. `tie`: the share of a lead below which it is a tie, `tie_why` whence it is.
+    `assumed`: name -> value and reason, in words; `limits`: of locks that cannot replace all
+    others, what they cannot do; `notes`: what else bears on the answer."""
+
+    setting: Mapping[str, object]
+    locks: tuple[LockCost, ...]
+    tie: float
+    tie_why: str
+    axes: tuple[AxisAnswer, ...]
+    assumed: Mapping[str, str]
+    limits: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def without_limits(self) -> Win | None:
+        """The winner among the locks without limits, where the winner has some and two have
+        none."""
+        costs = {one.label: one.cost for one in self.locks if one.label.lock not in self.limits}
+        return winner(costs, self.tie) if self.win.lock not in costs and len(costs) > 1 else None
+
+    @property
+    def win(self) -> Win:
+        """The cheapest lock and those that it ties with."""
+        return winner({one.label: one.cost for one in self.locks}, self.tie)
+
+
+def lock_cost(
+    label: LockLabel, seeds: Sequence[tuple[int, float, Mapping[str, float]]]
+) -> LockCost:
+    """From the runs of a lock's seeds: number, cost and metrics of each."""
+    costs = [cost for _, cost, _ in seeds]
+    _, first, metrics = seeds[0]
+    causes = {
+        cause: sum(metrics.get(name, 0.0) for name in names) / metrics["pairs"]
+        for cause, names in CAUSES.items()
+    }
+    causes[REST] = max(first - sum(causes.values()), 0.0)
+    return LockCost(
+        label, fmean(costs), min(costs), max(costs), len(seeds), causes,
+        tuple(run for run, _, _ in seeds),
+    )  # fmt: skip
+
+
+def nearest(
+    found: Sequence[Crossover], best: LockLabel, now: float, step: int = 1, tried: bool = False
+) -> tuple[Change | None, Change | None]:
+    """The first value below `now`, and the first above it, at which another lock becomes cheaper
+    than the best. `found` are searches between the best and each other lock, in steps of an axis;
+    `tried`: only values of the search itself count."""
+    below: list[Change] = []
+    above: list[Change] = []
+    for one in found:
+        other = LockLabel(one.lock_b if one.lock_a == best else one.lock_a)
+        for crossing in one.crossings:
+            # Equal here: it changes here.
+            if crossing.below == best and crossing.high * step >= now:
+                value = _value(crossing, step, crossing.high, tried)
+                above.append(Change(other, max(value, now)))
+            elif crossing.below != best and crossing.low * step <= now:
+                value = _value(crossing, step, crossing.low, tried)
+                below.append(Change(other, min(value, now)))
+    return (
+        max(below, key=lambda change: change.value, default=None),
+        min(above, key=lambda change: change.value, default=None),
+    )
+
+
+def _value(crossing: Crossing, step: int, end: int, tried: bool) -> float:
+    return float((end if tried else crossing.value) * step)
+
+
+def why(best: LockCost, other: LockCost) -> list[tuple[str, float]]:
+    """By how many cycles the other lock costs more, by cause, the largest difference first."""
+    differences = [(cause, other.causes[cause] - best.causes[cause]) for cause in best.causes]
+    return sorted(differences, key=lambda pair: -abs(pair[1]))

@@ -1,0 +1,275 @@
+"""advise and crossovers: against costs in closed form, then on the real engine."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from results.analysis.advice import Advice, AxisAnswer, Change, nearest
+from results.analysis.crossover import Crossover, Point
+from results.analysis.events import EventLog, Kind
+from results.analysis.locality import pattern
+from results.analysis.study import crossovers
+from results.errors import LockcrossError
+from results.figures.advice import draw_advice
+from results.model.label import LockLabel
+from results.report.advice_text import headline, reason, remarks
+from results.store.store import Store
+from sweeps.experiments.questions.advise import Advisor
+from sweeps.experiments.questions.crossovers import (
+    base_cell,
+    coarse,
+    find,
+    settings_of,
+    tasks_of,
+    with_settings,
+)
+from sweeps.experiments.questions.question import Latencies, Use, ask, with_log
+from sweeps.model import machine as machine_module
+from sweeps.model.machine import load_machine, machine_named
+from sweeps.support.paths import MACHINES
+from tests.commands import SMALL, lockcross
+from tests.searching import find_crossover
+from tests.test_study import ModelRunner
+
+
+@pytest.fixture(autouse=True)
+def own_machines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Copies of machine files are kept where the test ends, but for those of commands."""
+    monkeypatch.setattr(machine_module, "OWN_MACHINES", tmp_path / "machines")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "advice.db") as opened:
+        yield opened
+
+
+def advice(
+    store: Store, locks: str, cas: int = 23, fence: int = 32, use: Use | None = None
+) -> Advice:
+    """In the model, a CAS measures 3 more and a fence 2 more than is set; 400 acquisitions pay for
+    a cancellation of 5,000 cycles."""
+    question = ask("generic", "", "", locks.split(","), Latencies(cas, fence, 5000), use or Use())
+    return Advisor(question, store, ModelRunner(store)).answer()
+
+
+def axis(found: Advice, name: str) -> AxisAnswer:
+    return next(one for one in found.axes if one.axis == name)
+
+
+def searched(a: int, b: int, at: int = 50) -> Crossover:
+    """Costs on straight lines of slopes `a` and `b` that meet at a value."""
+    lines = {"a": a, "b": b}
+    return find_crossover(
+        lambda wanted: [Point(Fraction(1000 + lines[lock] * (x - at)), x) for lock, x in wanted],
+        "a", "b", 0, 100, 1,
+    )  # fmt: skip
+
+
+def test_the_nearest_change_is_on_the_side_where_the_other_lock_wins() -> None:
+    a, b = LockLabel("a"), LockLabel("b")
+    assert nearest([searched(2, 1)], a, 20) == (None, Change(b, 50))
+    assert nearest([searched(2, 1)], b, 80) == (Change(a, 50), None)
+    assert nearest([searched(2, 1, 500)], a, 20) == (None, None)  # outside the range
+    assert nearest([searched(2, 1), searched(3, 1, 30)], a, 20) == (None, Change(b, 30))
+
+
+def test_the_cheapest_lock_and_every_border_are_those_of_the_model(store: Store) -> None:
+    found = advice(store, "thin,tasuki,reservation,asym_tasuki")
+    assert [(one.label, one.cost) for one in found.locks] == [
+        ("thin", 60), ("reservation", 79.5), ("tasuki", 90), ("asym_tasuki", 105),
+    ]  # fmt: skip
+    assert not found.win.tied
+    assert headline(found).startswith("thin is the cheapest: 60.0 cycles a pair, 24.5 % less")
+    cas, fence = axis(found, "cas"), axis(found, "fence_latency")
+    assert (cas.now, fence.now) == (23, 32)
+    assert cas.below is None and cas.above is not None
+    assert cas.above.lock == "reservation" and cas.above.value == pytest.approx(62, abs=1)
+    assert fence.below == Change(LockLabel("asym_tasuki"), 9.5) and fence.above is None
+    for name in ("cancel", "owner_share", "run_length", "threads"):
+        assert (axis(found, name).below, axis(found, name).above) == (None, None)
+    assert {"owner_share", "run_length", "threads", "runs"} <= set(found.assumed)
+    assert any("Without it: reservation" in line for line in remarks(found))
+
+
+def test_a_cancellation_is_paid_back_by_so_many_acquisitions(store: Store) -> None:
+    """reservation 67 and 5000 / (20 x run length) against tasuki's 90."""
+    found = advice(store, "tasuki,reservation")
+    length, cancel = axis(found, "run_length"), axis(found, "cancel")
+    assert length.below is not None and length.below.value == pytest.approx(10.9, abs=0.2)
+    assert cancel.above is not None and cancel.above.value == pytest.approx(9200, abs=20)
+
+
+def test_a_tie_is_looked_at_with_more_seeds_and_changes_here(store: Store) -> None:
+    """tasuki = asym_tasuki where cas = fence + 5; each further seed makes tasuki a cycle dearer."""
+    found = advice(store, "tasuki,asym_tasuki", 38, 32)
+    assert [one.seeds for one in found.locks] == [3, 3]
+    assert found.win.lock == "asym_tasuki" and found.win.tied == ("tasuki",)
+    assert "in a tie with tasuki" in headline(found)
+    change = axis(found, "cas").below
+    assert change == Change(LockLabel("tasuki"), 38)
+
+
+def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> None:
+    found = advice(store, "thin,tasuki")
+    assert all(one.nearest is None for one in found.axes)
+    assert "loses" in reason(found)
+    draw_advice(found, tmp_path / "answer.png")
+    assert (tmp_path / "answer.png").stat().st_size > 10_000
+    with pytest.raises(LockcrossError, match=r"\.svg"):
+        draw_advice(found, tmp_path / "answer.doc")
+
+
+def test_a_stated_error_of_the_machine_widens_ties(store: Store, tmp_path: Path) -> None:
+    text = (MACHINES / "generic.toml").read_text("utf-8")
+    own = tmp_path / "mine.toml"
+    own.write_text(text.replace("[core]", '[engine_error]\nvalue = 0.3\nsource = "x"\n\n[core]', 1))
+    question = ask(
+        machine_named(str(own)), "", "", ["thin", "reservation"], Latencies(23, 32, 5000), Use()
+    )
+    found = Advisor(question, store, ModelRunner(store)).answer()
+    assert (found.tie, found.tie_why) == (0.3, "the machine's engine_error")
+    assert found.win.tied == ("reservation",)
+
+
+def test_answers_are_stored_and_a_second_one_runs_nothing(store: Store) -> None:
+    advice(store, "tasuki,reservation")
+    kept = crossovers(store.connection, "advise")
+    assert {one.axis for one in kept} >= {"cas", "fence_latency", "cancel", "run_length"}
+    question = ask("generic", "", "", ["tasuki", "reservation"], Latencies(23, 32, 5000), Use())
+    again = ModelRunner(store)
+    Advisor(question, store, again).answer()
+    assert again.made == 0 and len(crossovers(store.connection, "advise")) == len(kept)
+
+
+def test_a_latency_that_no_setting_reaches_is_refused(store: Store) -> None:
+    with pytest.raises(LockcrossError, match=r"a CAS measures 3\.0 or more"):
+        advice(store, "thin,tasuki", cas=2)
+
+
+def events(*sections: tuple[int, int]) -> EventLog:
+    """Locked sections, one after another: object and thread."""
+    kinds = (Kind.ACQUIRE, Kind.ACQUIRED, Kind.RELEASE)
+    rows = [(item, thread, kind) for item, thread in sections for kind in kinds]
+    table = pd.DataFrame(rows, columns=["object", "thread", "kind"]).astype("int64")
+    return EventLog("log", 1000, 2, table.assign(cycle=range(len(rows)), fat=False))
+
+
+def test_a_log_says_share_run_length_and_lifetime() -> None:
+    """Object 1 is its first locker's six times of ten; two others take it twice in a row each."""
+    mine = [(1, 0)] * 3 + [(1, 1)] * 2 + [(1, 0)] * 3 + [(1, 2)] * 2
+    found = pattern(events(*mine, *[(2, 0)] * 10))
+    assert (found.threads, found.owner_share, found.run_length) == (3, 0.8, 2)
+    assert (found.lifetime, found.contended) == (20, 0)
+    use = with_log(Use(threads=5), found, "log")
+    assert (use.owner_share, use.run_length, use.threads, use.lifetime) == (0.8, 2, 5, 20)
+    alone = pattern(events(*[(2, 0)] * 10))
+    assert (alone.owner_share, alone.lifetime, alone.run_length) == (1, None, 10)
+    with pytest.raises(LockcrossError, match="nothing is acquired"):
+        pattern(replace(events((1, 0)), events=events((1, 0)).events.iloc[:0]))
+
+
+@pytest.mark.parametrize("share", [0.9, 0.95, 0.93, 0.5, 0.999])
+def test_the_share_is_exact_or_said_to_be_rounded(share: float) -> None:
+    question = ask("generic", "", "", [], Latencies(), Use(share))
+    used = int(question.base.parameters["owner_share"]) / 1_000_000
+    assert abs(used - share) <= 1e-3 or "in place of" in question.assumed["owner_share"]
+    assert used * int(question.base.parameters["runs"]) % 1 == pytest.approx(0, abs=1e-6)
+
+
+def test_a_machine_from_a_path_is_its_content(tmp_path: Path) -> None:
+    text = (MACHINES / "zen4.toml").read_text("utf-8")
+    own = tmp_path / "any name.toml"
+    own.write_text(text)
+    first = machine_named(str(own))
+    assert first.startswith("zen4@") and load_machine(first).isas == ["x86_64"]
+    own.write_text("# a remark\n" + text)
+    assert machine_named(str(own)) == first
+    own.write_text(re.sub(r"lat_memory = .*", 'lat_memory = { value = 9, source = "x" }', text))
+    other = machine_named(str(own))
+    assert other != first
+    assert load_machine(other) != load_machine(first)  # what was kept of the first is still there
+
+
+def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
+    """reservation 67 and c / 400 against tasuki's 90, with everything set."""
+    base = with_settings(
+        base_cell("generic", "", "", "lock_sequence", "qemu"),
+        {"threads": 2, "cas_latency": 20, "fence_latency": 30, "run_length": 20, "runs": 20},
+    )
+    pair = (LockLabel("tasuki"), LockLabel("reservation"))
+    tasks = tasks_of([base], pair, "cancel_latency", coarse(0, 50_000, 5), 50)
+    ((_, (record,)),) = find(tasks, 3, store, ModelRunner(store))
+    assert record.value == pytest.approx(9200, abs=1) and record.below == "reservation"
+    assert len(record.seeds) == 3 and record.runs
+    (kept,) = crossovers(store.connection, "asked")
+    assert kept.band is not None and kept.band.high > kept.band.low
+    find(tasks, 3, store, ModelRunner(store))
+    assert len(crossovers(store.connection, "asked")) == 1
+
+
+def test_crossovers_in_every_setting_of_a_plan() -> None:
+    from sweeps.experiments.plan import load_plan
+
+    bases = settings_of(load_plan("contended"), "threads")
+    assert bases and len({(one.machine, one.isa, one.flavour) for one in bases}) > 1
+    assert {one.threads for one in bases} == {1}
+
+
+MINE = ["advise", "--machine", "generic", "--locks", "thin,tasuki"]
+TWO = ["crossovers", "--locks", "thin,tasuki"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["advise", "--machine", "vax"], "'vax' is unknown"),
+        (["advise", "--machine", "./nowhere.toml"], "nowhere.toml: No such file"),
+        (["advise", "--locks", "thin"], "two locks or more"),
+        (["advise", "--locks", "thin,thim"], "'thim' is unknown"),
+        (["advise", "--locks", "thin/rmw,tasuki"], "built with full only"),
+        ([*MINE, "--isa", "mips"], "'mips'"),
+        ([*MINE, "--flavour", "lse"], "x86_64 has lock only"),
+        ([*MINE, "--threads", "1"], "--owner-share 1"),
+        ([*MINE, "--format", "yaml"], "table, json"),
+        ([*MINE, "--figure", "x.doc"], ".png"),
+        ([*MINE, "--log", "README.md"], "not a log"),
+        ([*TWO, "--axis", "colour", "--from", "0", "--to", "1"], "'colour' is unknown"),
+        ([*TWO, "--axis", "threads", "--from", "4", "--to", "2"], "--to must be the larger"),
+        ([*TWO, "--axis", "threads", "--from", "0", "--to", "2"], "from 1 to 128"),
+        ([*TWO, "--axis", "runs", "--from", "1", "--to", "2", "--set", "x"], "key=value"),
+        ([*TWO, "--axis", "runs", "--from", "1", "--to", "2", "--workload", "w"], "'w' is unknown"),
+        (["crossovers", "--locks", "thin", "--axis", "runs", "--from", "1", "--to", "2"], "two"),
+    ],
+)
+def test_mistakes_are_named(words: list[str], said: str, tmp_path: Path) -> None:
+    done = lockcross(*words, "--db", str(tmp_path / "x.db"))
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr.replace("\n", " ")
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_the_commands_on_the_engine(tmp_path: Path) -> None:
+    """Crossovers with a machine of one's own; its content is stored with the runs."""
+    text = (MACHINES / "generic.toml").read_text("utf-8")
+    own, db = tmp_path / "mine.toml", str(tmp_path / "x.db")
+    own.write_text(text.replace('name = "generic"', 'name = "mine"'))
+    done = lockcross(
+        "crossovers", "--locks", "thin,tasuki", "--axis", "fence_latency", "--from", "0", "--to",
+        "60", "--workload", "sync", "--set", "iterations=50", "--machine", str(own), "--points",
+        "2", "--db", db, "--format", "json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)
+    assert row["machine"].startswith("mine@") and row["series"].startswith("asked/fence_latency")
+    run = lockcross("run", *SMALL, "--machine", row["machine"])
+    assert run.returncode == 0, run.stderr  # what a stored run's command says
+    with Store(Path(db), read_only=True) as store:
+        (name,) = store.connection.execute("SELECT name FROM machines").fetchone()
+    assert name == row["machine"]
