@@ -140,7 +140,8 @@ def test_commands_and_their_options_exist(name: str) -> None:
     assert isinstance(group, TyperGroup)
     wrong = []
     for words in commands((ROOT / name).read_text(encoding="utf-8")):
-        command = group.commands.get(words[0]) if words else group
+        of_all = not words or words[0].startswith("--")  # options before a command
+        command = group if of_all else group.commands.get(words[0])
         if isinstance(command, TyperGroup) and words[1:]:
             command = command.commands.get(words[1])
         parameters = command.params if command else []

@@ -231,7 +231,7 @@ def test_counts_are_added_and_said() -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     db = ["--db", str(tmp_path / "a.db")]
-    done = lockcross("footprint", "cas_spin", "null", "--isa", "x86_64", "--csv", *db)
+    done = lockcross("footprint", "cas_spin", "null", "--isa", "x86_64", "--format", "csv", *db)
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(row["lock"], row["path"]) for row in rows[:2]] == [

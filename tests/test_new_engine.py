@@ -54,7 +54,7 @@ class Fake:
             "",
             {"cycles": (100 * pairs, "cycles"), "core_cycles": (100 * pairs, "cycles"),
              "pairs": (pairs, "pairs"), "cycles_per_pair": (100, "cycles/pair"),
-             "horizon": (0, "degrees")},
+             "horizon": (1.0, "degrees")},
         )
 
     def mechanisms(self, isa):

@@ -126,7 +126,7 @@ SAY_OTHER = f"echo '{json.dumps(GUEST | {'lock': 'thin'})}'"
         ("echo no such file >&2; exit 1", "QEMU failed: no such file"),
         ("echo 'sync: x: unknown key' >&2; exit 2", "arguments refused: sync: x: unknown key"),
         ("echo 'lockcross-timing: option x' >&2; exit 2", "options refused: lockcross-timing"),
-        ("exit 3", "instruction limit: 2000000000"),
+        ("exit 3", "instruction limit: 4000000000"),
         ("echo 'lockcross-timing: broken' >&2; exit 4", "engine failure: lockcross-timing: broken"),
         (
             f"echo '{json.dumps(GUEST | {'pairs': -1})}'",

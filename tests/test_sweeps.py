@@ -11,7 +11,7 @@ from rich.console import Console
 from results.analysis.plans.comparison import compare
 from results.analysis.plans.sweep import groups, runs_of_plan
 from results.errors import LockcrossError
-from results.figures.comparison import draw_comparison
+from results.figures.plans.comparison import draw_comparison
 from results.report.sweep_table import compared_words, winner_rows
 from results.store.queries import list_runs
 from results.store.store import Store

@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results.analysis.plans.sweep import PlanRun, groups, runs_of_plan
 from results.errors import LockcrossError
-from results.figures.plan import draw_plan
+from results.figures.plans.plan import draw_plan
 from results.report.report import TEMPLATES, svg_uri, write_page
 from results.report.sweep_table import compared_words, cost_rows, winner_rows
 from results.store.plans import bound, condition, plan_name

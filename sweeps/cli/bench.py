@@ -10,6 +10,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.model import engines
+from sweeps.cli.reading.rows import Form, Format, printer
 from sweeps.model.isa import ISAS
 
 _TURNS = 20_000
@@ -25,19 +26,18 @@ def bench_engine(
     beside: Annotated[
         str, typer.Option(help="Another engine to run one of the cells on, as gem5/o3.")
     ] = "",
+    form: Format = Form.TABLE,
 ) -> None:
     """Measure an engine: for the embedded one, instructions and hand-overs per second, memory."""
-    from rich.console import Console
-
     unknown = [isa for isa in isas or [] if isa not in ISAS]
     if unknown:
         raise LockcrossError(f"ISA {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
-    console = Console()
     measured = _benchmark(engine)
-    console.print(measured.bench(isas or list(ISAS)))
-    console.print(measured.NOTE)
-    if beside:
-        console.print(_beside(beside))
+    with printer(form) as out:
+        out.print(measured.bench(isas or list(ISAS)))
+        out.print(measured.NOTE)
+        if beside:
+            out.print(_beside(beside))
 
 
 def _benchmark(label: str) -> Any:
@@ -80,15 +80,14 @@ def _beside(other: str) -> str:
 
 def bench_results(
     runs: Annotated[int, typer.Option(min=100, help="How many runs.")] = 200_000,
+    form: Format = Form.TABLE,
 ) -> None:
     """Measure a large database: size, pages in the browser, winners, memory of an export."""
-    from rich.console import Console
-
     from results.browser.bench import NOTE, bench
 
-    console = Console()
-    console.print(bench(runs))
-    console.print(NOTE)
+    with printer(form) as out:
+        out.print(bench(runs))
+        out.print(NOTE)
 
 
 def register(app: typer.Typer) -> None:

@@ -1,7 +1,5 @@
 """`lockcross footprint`: what each uncontended path through a lock consists of."""
 
-import csv
-import sys
 from typing import Annotated
 
 import typer
@@ -9,6 +7,7 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from sweeps.cli.options import Database, Jobs
+from sweeps.cli.reading.rows import Form, Format, print_rows
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +20,7 @@ def footprint(
         list[str] | None, typer.Argument(metavar="[LOCK]...", help="Locks; default: all.")
     ] = None,
     isa: Annotated[str | None, typer.Option(help="Only x86_64, ppc64le or aarch64.")] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one row per path.")] = False,
+    form: Format = Form.TABLE,
     jobs: Jobs = 0,
     db: Database = DATABASE,
 ) -> None:
@@ -32,6 +31,7 @@ def footprint(
     """
     from rich.console import Console
 
+    from results.store.queries import Answer
     from results.store.store import Store
     from sweeps.cli.progress import Bar
     from sweeps.execution.runner import Runner
@@ -47,10 +47,8 @@ def footprint(
     wanted = cells([known[name] for name in names or known], [isa] if isa else ISAS)
     with Store(db) as store, Bar() as progress:
         found = measure(Runner(store, jobs, progress), wanted)
-    if as_csv:
-        writer = csv.writer(sys.stdout)
-        writer.writerow(COLUMNS)
-        writer.writerows(rows(found))
+    if form != Form.TABLE:
+        print_rows(Answer(list(COLUMNS), [tuple(row) for row in rows(found)]), form)
         return
     console = Console()
     for table in tables(found):

@@ -8,12 +8,15 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
+from typing import Annotated
 
 import typer
 
 from results.errors import LockcrossError
 from results.paths import WORK
 
+VERSION = "0.1.0"  # as in CHANGELOG.md
+_HELP = "Where reservation locks and asymmetric locks win, by CAS and fence latency."
 INTERRUPTED = 130  # exit code, as a shell gives it for Ctrl-C
 
 
@@ -37,12 +40,12 @@ def make_app() -> typer.Typer:
 
     app = typer.Typer(
         name="lockcross",
-        help="Where reservation locks and asymmetric locks win, by CAS and fence latency.",
+        help=_HELP,
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+    app.callback(help=_HELP)(_every)
     for part in (
         crossover,
         reproduce,
@@ -63,6 +66,26 @@ def make_app() -> typer.Typer:
     ):
         part.register(app)
     return app
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from results.paths import ROOT
+        from sweeps.execution.runner import source_revision
+
+        print(f"lockcross {VERSION}, {source_revision(ROOT)}")
+        raise typer.Exit
+
+
+def _every(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and end.", is_eager=True, callback=_print_version
+        ),
+    ] = False,
+) -> None:
+    """What stands before a command."""
 
 
 def main() -> int:

@@ -9,7 +9,9 @@ from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.published.overtake import AXES, Case
 from results.published.reproduction import Reproduction, cells, table_rows
+from results.store.queries import Answer
 from sweeps.cli.options import Database, DryRun, Jobs, RetryFailed
+from sweeps.cli.reading.rows import Form, Format, print_rows, printer
 from sweeps.experiments.facts import store_machines
 from sweeps.experiments.reproduce import overtake
 from sweeps.experiments.reproduce.definition import load, reproduction_names
@@ -27,6 +29,7 @@ def reproduce(
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     jobs: Jobs = 0,
+    form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
     """Run the experiments of the sources and print published and simulated numbers side by side."""
@@ -39,7 +42,7 @@ def reproduce(
     plans = _chosen(names or [])
     overtakes = not names or overtake.NAME in names
     if list_them:
-        _print_list(plans, overtakes)
+        _print_list(plans, overtakes, form)
         return
     bounds = limits(0.0, _INSTRUCTIONS)
     if dry_run:
@@ -58,6 +61,9 @@ def reproduce(
             cases = overtake.run(runner, store) if overtakes else []
         machines = {one.cell.machine for plan in plans for one in plan.cells.values()}
         store_machines(store, machines.union(overtake.MACHINES if overtakes else ()))
+    if form != Form.TABLE:
+        print_rows(_rows(found, cases), form)
+        return
     for one in found:
         print_reproduction(one)
     if cases:
@@ -75,10 +81,8 @@ def _chosen(chosen: Sequence[str]) -> list[PlannedReproduction]:
     return [load(name) for name in (chosen or known) if name != overtake.NAME]
 
 
-def _print_list(plans: Sequence[PlannedReproduction], overtakes: bool) -> None:
+def _print_list(plans: Sequence[PlannedReproduction], overtakes: bool, form: Form) -> None:
     from rich.table import Table
-
-    from results.report.terminal import console
 
     table = Table("name", "source", "machine", "cells", "rows", "title", box=None)
     for plan in plans:
@@ -90,7 +94,23 @@ def _print_list(plans: Sequence[PlannedReproduction], overtakes: bool) -> None:
     if overtakes:
         machines, cells = ", ".join(overtake.MACHINES), len(overtake.known_cells())
         table.add_row(overtake.NAME, "K 6.6.2", machines, f"{cells} or more", "", overtake.TITLE)
-    console(fold=False).print(table)
+    with printer(form, fold=False) as out:
+        out.print(table)
+
+
+def _rows(found: Sequence[Reproduction], cases: Sequence[Case]) -> Answer:
+    """Every row of every reproduction, then the cases of `overtake` with their lead."""
+    rows = [
+        (one.name, one.unit, row.label, *cells(row)) for one in found for row in table_rows(one)
+    ]
+    rows += [
+        (overtake.NAME, "lead", f"{one.program} {one.machine} {one.kind}", "", f"{one.lead:.2f}",
+         "", ", ".join(filter(None, _words(one))))
+        for one in cases
+    ]  # fmt: skip
+    return Answer(
+        ["reproduction", "unit", "row", "published", "simulated", "ratio", "remark"], rows
+    )
 
 
 def print_reproduction(found: Reproduction) -> None:

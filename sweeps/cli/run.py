@@ -32,6 +32,7 @@ from sweeps.cli.options import (
     limits,
 )
 from sweeps.cli.reading.outcome import print_runs, said
+from sweeps.cli.reading.rows import Form, Format, printer
 from sweeps.support.text import shown
 
 if TYPE_CHECKING:
@@ -102,11 +103,12 @@ def run(
     everything: Annotated[
         bool, typer.Option("--all", help="Print every number that is not zero.")
     ] = False,
+    form: Format = Form.TABLE,
     db: _OneDatabase = None,
 ) -> None:
     """Run one cell and print its cost and what it assumed.
 
-    A run with --db is not repeated if it is stored.
+    A run with --db is not repeated if it is stored. csv and json have the numbers alone.
     """
     from results.model.cell import Cell
     from sweeps.model.isa import ISAS
@@ -129,7 +131,7 @@ def run(
         raise LockcrossError("--events records one run; leave --seeds out")
     bounds = limits(time_limit, instruction_limit)
     with _ran(cells, db, bounds, keep, events) as (store, done):
-        print_runs(store, cell, given, done, everything)
+        print_runs(store, cell, given, done, everything, form)
 
 
 def _target(engine: str, machine: str, isa: str) -> tuple[str, str]:
@@ -243,12 +245,12 @@ def calibrate(
     fence_latency: FenceLatency = None,
     engine: Annotated[str, typer.Option(help="The engine.")] = engines.DEFAULT,
     jobs: Jobs = 0,
+    form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
     """Measure what atomics, fences and charges cost on a machine, and store it."""
     from rich.table import Table
 
-    from results.report.terminal import console
     from results.store.store import Store
     from sweeps.cli.progress import Bar
     from sweeps.execution.runner import Runner
@@ -276,4 +278,5 @@ def calibrate(
     table = Table("operation", *(f"{s.isa} {s.flavour}" for s in settings), box=None)
     for op in found[0]:
         table.add_row(op, *(f"{records[op].cycles:.2f}" for records in found))
-    console().print(f"measured cycles on {machine}", table)
+    with printer(form) as out:
+        out.print(f"measured cycles on {machine}", table)

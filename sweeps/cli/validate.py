@@ -1,11 +1,13 @@
 """`lockcross validate`: one engine against another."""
 
+import sys
 from typing import Annotated
 
 import typer
 
 from results.paths import DATABASE
 from sweeps.cli.options import Database, Jobs, Seeds
+from sweeps.cli.reading.rows import Form, Format, printer
 
 
 def validate(
@@ -28,6 +30,7 @@ def validate(
     ] = "",
     seeds: Seeds = 1,
     jobs: Jobs = 0,
+    form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
     """Compare an engine with a reference engine, side by side; needs both.
@@ -36,7 +39,6 @@ def validate(
     """
     from results.analysis.latency import slope_checks
     from results.analysis.validation import summarize
-    from results.report.terminal import console
     from results.report.validation_table import print_validation
     from results.store.store import Store
     from sweeps.cli.progress import Bar
@@ -57,12 +59,13 @@ def validate(
         for cell in cells_of(one, machine, seeds):
             load_engine(cell.engine).version(cell.isa)
     if described := host_machine(chosen, machine):
-        print(f"machine {described} describes this host")
+        print(f"machine {described} describes this host", file=sys.stderr)
     with Store(db) as store:
         with Bar() as progress:
             runner = Runner(store, jobs, progress, retry_failed=True)
             Validation(definition, store, runner, machine, seeds).run(chosen, latencies)
-        print_validation(store.connection, console())
+        with printer(form) as out:
+            print_validation(store.connection, out)
         names = {one.name for one in chosen}
         missed = any(
             one.met is False and one.set in names for one in summarize(store.connection)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.errors import LockcrossError
+from sweeps.cli.reading.rows import Form, Format, print_rows, printer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,18 +24,18 @@ def register(app: typer.Typer) -> None:
     app.command()(doctor)
 
 
-def plans() -> None:
+def plans(form: Format = Form.TABLE) -> None:
     """List the plans with their number of cells, and how many of them are refused."""
     from rich.table import Table
 
-    from results.report.terminal import console
     from sweeps.experiments.plan import load_plan, plan_names
 
     table = Table("plan", "cells", "refused", "title", box=None)
     for name in plan_names():
         plan = load_plan(name)
         table.add_row(name, str(len(plan.cells)), _refused(plan.cells), plan.title)
-    console().print(table)
+    with printer(form) as out:
+        out.print(table)
 
 
 def _refused(cells: "Sequence[Cell]") -> str:
@@ -54,9 +55,9 @@ def _refused(cells: "Sequence[Cell]") -> str:
 
 def machines(
     name: Annotated[str | None, typer.Argument(help="Show every figure of this machine.")] = None,
+    form: Format = Form.TABLE,
 ) -> None:
     """List the machines, or every figure of one with its source or the reason for assuming it."""
-    from results.report.terminal import console
     from sweeps.cli.lists.machine_list import details, overview
     from sweeps.model.machine import load_machine, machine_named, machine_names
 
@@ -65,42 +66,46 @@ def machines(
         if name is None
         else details(load_machine(machine_named(name)))
     )
-    console().print(*shown, sep="\n")
+    with printer(form) as out:
+        out.print(*shown, sep="\n")
 
 
 def locks(
     name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
+    form: Format = Form.TABLE,
 ) -> None:
     """List the locks and how each can be built, or one with its source and variants."""
-    from results.report.terminal import console
     from sweeps.cli.lists.lock_list import details, overview
     from sweeps.model.locks import load_locks
 
     if name is not None and name not in load_locks():
         raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(load_locks())}")
     shown = overview(load_locks().values()) if name is None else details(load_locks()[name])
-    console().print(*shown, sep="\n")
+    with printer(form) as out:
+        out.print(*shown, sep="\n")
 
 
 def workloads(
     name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
+    form: Format = Form.TABLE,
 ) -> None:
     """List the workloads, or one with its keys, defaults, bounds and rules."""
-    from results.report.terminal import console
     from sweeps.cli.lists.workload_list import description, details, overview
     from sweeps.model.workloads import WORKLOADS
 
     if name is not None and name not in WORKLOADS:
         raise LockcrossError(f"workload {name!r} is unknown; known are {', '.join(WORKLOADS)}")
-    if name is not None:
+    if name is not None and form == Form.TABLE:
         print(f"{name}: {description(name)}\n")  # its lines are not to be folded
     shown = overview() if name is None else details(WORKLOADS[name])
-    console().print(*shown, sep="\n")
+    with printer(form) as out:
+        out.print(*shown, sep="\n")
 
 
-def doctor() -> None:
+def doctor(form: Format = Form.TABLE) -> None:
     """Show which engines and compilers are installed, their versions, and what is missing."""
     from results.model.engines import ENGINES
+    from results.store.queries import Answer
     from sweeps.engines import load_engine
     from sweeps.engines.base import Check
     from sweeps.programs.builder import TARGETS, compiler_version, find_compiler
@@ -117,9 +122,13 @@ def doctor() -> None:
     }.items():  # each answers for its whole family
         for found in load_engine(one.label).doctor():
             checks.append(replace(found, part=f"engine {family}: {found.part}"))
-    for check in checks:
-        part = check.part + (" (optional)" if check.absent else "")
-        print(f"{_state(check):7} {part}: {check.detail}")
+    if form == Form.TABLE:
+        for check in checks:
+            part = check.part + (" (optional)" if check.absent else "")
+            print(f"{_state(check):7} {part}: {check.detail}")
+    else:
+        rows = [(_state(one), one.part, one.optional, one.detail) for one in checks]
+        print_rows(Answer(["state", "part", "optional", "detail"], rows), form)
     if not all(check.ok or check.optional for check in checks):
         raise typer.Exit(1)
 

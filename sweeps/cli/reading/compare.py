@@ -115,8 +115,8 @@ def _rows(found: "Comparison") -> "Answer":
 
 
 def _draw(found: "Comparison", file: Path, quiet: bool) -> None:
-    from results.figures.comparison import MOST_PANELS, draw_comparison
     from results.figures.draw import save
+    from results.figures.plans.comparison import MOST_PANELS, draw_comparison
 
     save(file, lambda: draw_comparison(found))
     if not quiet:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from sweeps.cli.reading.rows import Form, printer
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -26,7 +28,12 @@ def said(store: "Store", done: "StoredRun") -> tuple[str, dict[str, Any]]:
 
 
 def print_runs(
-    store: "Store", cell: "Cell", given: "Mapping[str, Any]", done: "Sequence[StoredRun]", all: bool
+    store: "Store",
+    cell: "Cell",
+    given: "Mapping[str, Any]",
+    done: "Sequence[StoredRun]",
+    all: bool,
+    form: Form,
 ) -> None:
     """Prints a run, or several that differ in their seed alone: the cost, what was assumed, and
     with `all` every number that is not zero. `given`: the workload's keys that the user gave."""
@@ -38,6 +45,15 @@ def print_runs(
     )
     first = [_COST] if _COST in units else [one for one in _WITHOUT_COST if one in units]
     first += [name for name in WORKLOADS[cell.workload].metrics if name in units]
+    rest = [
+        name
+        for name in sorted(units)
+        if name not in first and any(run.metrics.get(name) for run in done)
+    ]
+    if form != Form.TABLE:
+        with printer(form) as out:
+            out.print(_numbers(first + rest * all, units, done))
+        return
     out = console(fold=False)
     out.print(_numbers(first, units, done))
     output, options = said(store, done[0])
@@ -45,11 +61,6 @@ def print_runs(
         print(line)
     if output:
         print(output.strip())
-    rest = [
-        name
-        for name in sorted(units)
-        if name not in first and any(run.metrics.get(name) for run in done)
-    ]
     if all:
         out.print(_numbers(rest, units, done))
     elif rest:

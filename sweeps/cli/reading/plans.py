@@ -40,7 +40,7 @@ def print_of_plan(connection: sqlite3.Connection, query: str, plan: str, form: F
 def print_figures_of_plan(db: Path, plan: str, folder: Path) -> None:
     """Draws the figures of a plan and prints their paths, and what they compare."""
     from results.analysis.plans.sweep import groups, runs_of_plan
-    from results.figures.plan import draw_plan
+    from results.figures.plans.plan import draw_plan
     from results.report.sweep_table import compared_words
     from results.store.plans import plan_name
 

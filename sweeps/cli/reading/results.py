@@ -20,7 +20,7 @@ from sweeps.cli.reading.plans import (
     print_figures_of_plan,
     print_of_plan,
 )
-from sweeps.cli.reading.rows import Form, Format, cell, number, print_rows
+from sweeps.cli.reading.rows import Form, Format, cell, number, print_rows, printer
 
 Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
 
@@ -163,6 +163,7 @@ def locality(
         float,
         typer.Option("--long", min=0, help="Sections of so many milliseconds or more are long."),
     ] = 10.0,
+    form: Format = Form.TABLE,
 ) -> None:
     """Measure contention and thread locality in logs of lock events.
 
@@ -171,6 +172,6 @@ def locality(
     """
     from results.analysis.events import read_events
     from results.report.locality_table import print_tables
-    from results.report.terminal import console
 
-    print_tables([read_events(file) for file in files], console(), long_ms)
+    with printer(form) as out:
+        print_tables([read_events(file) for file in files], out, long_ms)

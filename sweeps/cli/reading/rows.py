@@ -3,11 +3,15 @@
 import csv
 import json
 import math
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +50,6 @@ def print_rows(answer: "Answer", form: Form) -> None:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerows([answer.columns, *(map(_plain, row) for row in answer.rows)])
     else:
-        from rich.table import Table
-
         from results.report.terminal import console
 
         shown = Table(*answer.columns, box=None)
@@ -84,14 +86,63 @@ def number(value: float) -> str:
     return f"{value:.0f}" if not math.isfinite(value) or value == int(value) else f"{value:.2f}"
 
 
+@contextmanager
+def printer(form: Form, fold: bool = True) -> "Iterator[Console]":
+    """A console for what a command prints. In csv and json the rows of all tables are printed as
+    one, at the end, and text beside them is left out; `table` is the title of the table."""
+    from results.report.terminal import console
+
+    if form == Form.TABLE:
+        yield console(fold)
+        return
+    collected = console()
+    tables: list[Table] = []
+
+    def collect(*parts: object, **_: object) -> None:
+        for part in parts:
+            inner = getattr(part, "renderable", part)  # of a padded one
+            if isinstance(inner, Table):
+                tables.append(inner)
+
+    collected.print = collect  # type: ignore[method-assign]
+    yield collected
+    print_rows(_joined(tables), form)
+
+
+def _joined(tables: "Sequence[Table]") -> "Answer":
+    """The rows of several tables as one."""
+    from results.store.queries import Answer
+
+    heads = [[_plain_text(column.header) for column in table.columns] for table in tables]
+    names = list(dict.fromkeys(name for head in heads for name in head))
+    titled = len(tables) > 1 and any(table.title for table in tables)
+    rows = []
+    for table, head in zip(tables, heads, strict=True):
+        for row in zip(*(column.cells for column in table.columns), strict=True):
+            found = dict(zip(head, map(_as_value, row), strict=True))
+            place = (_plain_text(table.title or ""),) if titled else ()
+            rows.append((*place, *(found.get(name) for name in names)))
+    return Answer(["table"] * titled + names, rows)
+
+
+def _plain_text(part: object) -> str:
+    return str(getattr(part, "plain", part))
+
+
+def _as_value(part: object) -> int | float | str:
+    """What stands in a table, as a number where it is one."""
+    text = _plain_text(part)
+    if re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", text):
+        return int(text)
+    return float(text) if re.fullmatch(r"-?[0-9]{1,17}\.[0-9]{1,17}", text) else text
+
+
 def print_compact(
     answer: "Answer", out: "Console", always: "Sequence[str]", limit: int | None = None
 ) -> None:
     """Prints rows by what they differ in: first, in one line, what they have in common, then a
     table that is no wider than the console, of `limit` rows at most. The columns `always` are
     there, unless nothing is in them."""
-    from rich.table import Table
-
     columns = dict(zip(answer.columns, zip(*answer.rows, strict=True), strict=True))
     same, apart = {}, []
     for name, found in columns.items():

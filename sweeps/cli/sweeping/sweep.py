@@ -1,12 +1,13 @@
 """Commands for whole plans: sweep, build."""
 
 import shlex
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -23,6 +24,7 @@ from sweeps.cli.options import (
     TimeLimit,
     limits,
 )
+from sweeps.cli.reading.rows import Form, Format, print_compact, print_rows
 
 if TYPE_CHECKING:
     from results.store.records import StoredRun
@@ -46,6 +48,7 @@ def sweep(
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
     keep: Keep = False,
+    form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
     """Run the cells of a plan that are not in the database yet, and say which locks win."""
@@ -72,9 +75,10 @@ def sweep(
             runs = runner.run(loaded.cells, loaded.name)
         store.set_series(f"{PREFIX}{loaded.name}", (run.id for run in runs))
         store_machines(store, {cell.machine for cell in loaded.cells})
-        _print_winners(store, loaded.name)
-    _print_where_the_rest_is(loaded.name, db)
-    _summarize(runs)
+        _print_winners(store, loaded.name, form)
+    if form == Form.TABLE:
+        _print_where_the_rest_is(loaded.name, db)
+    _summarize(runs, sys.stdout if form == Form.TABLE else sys.stderr)
 
 
 @contextmanager
@@ -90,14 +94,16 @@ def store_to_read(path: Path) -> "Iterator[Store]":
         yield store
 
 
-def _print_winners(store: "Store", plan: str) -> None:
+def _print_winners(store: "Store", plan: str, form: Form) -> None:
     """Prints the table of winners of a plan, as far as its runs have costs."""
     from results.analysis.plans.sweep import groups, runs_of_plan
     from results.report.sweep_table import compared_words, winner_rows
     from results.report.terminal import console
-    from sweeps.cli.reading.rows import print_compact
 
     out, found = console(fold=False), groups(runs_of_plan(store.connection, plan))
+    if form != Form.TABLE:
+        print_rows(winner_rows(store.connection, found), form)
+        return
     if not found:
         out.print("no run has a cost per acquire-release pair, so there is no winner")
         return
@@ -125,20 +131,21 @@ def _print_where_the_rest_is(plan: str, db: Path) -> None:
     console(fold=False).print(table)
 
 
-def _summarize(runs: "Sequence[StoredRun]") -> None:
+def _summarize(runs: "Sequence[StoredRun]", out: TextIO) -> None:
     """Prints how a sweep ended. Exits with 1 if a cell failed."""
     distinct = {run.identity: run for run in runs}.values()
     by_status = Counter(run.status for run in distinct)
     counts = ", ".join(f"{by_status[status]} {status}" for status in ("ok", "failed", "refused"))
-    print(f"{len(runs)} cells, {len(distinct)} distinct: {counts}")
+    print(f"{len(runs)} cells, {len(distinct)} distinct: {counts}", file=out)
     causes = Counter(run.cause for run in distinct if run.status == "failed")
     for cause, count in causes.most_common(_SHOWN_FAILURES):
-        print(f"  failed {count} times: {cause}")
+        print(f"  failed {count} times: {cause}", file=out)
     if causes:
         failed = next(run.id for run in distinct if run.status == "failed")
         print(
             f"`lockcross show {failed}` shows one of them, `lockcross sweep ... --retry-failed` "
-            "runs them again"
+            "runs them again",
+            file=out,
         )
         raise typer.Exit(1)
 
@@ -146,9 +153,11 @@ def _summarize(runs: "Sequence[StoredRun]") -> None:
 def build(
     plan: Annotated[str, typer.Argument(help="Build the programs of this plan.")],
     jobs: Jobs = 0,
+    form: Format = Form.TABLE,
 ) -> None:
     """Build the programs that a plan runs."""
     from results.model.label import LockLabel
+    from results.store.queries import Answer
     from sweeps.engines import load_engine
     from sweeps.experiments.plan import load_plan
     from sweeps.model.cells import unsupported_reason
@@ -156,6 +165,9 @@ def build(
 
     possible = [cell for cell in load_plan(plan).cells if not unsupported_reason(cell)]
     built = Builder().build([load_engine(cell.engine).program(cell) for cell in possible], jobs)
-    for program, binary in built.items():
-        lock = LockLabel.of(program.lock, program.variant, program.fence)
-        print(f"{binary.digest[:12]}  {program.workload} {lock} {program.flavour}")
+    rows = [
+        (binary.digest[:12], program.workload,
+         LockLabel.of(program.lock, program.variant, program.fence), program.flavour)
+        for program, binary in built.items()
+    ]  # fmt: skip
+    print_rows(Answer(["program", "workload", "lock", "flavour"], rows), form)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from results.analysis.plans.comparison import LOCK, compare, varied
 from results.analysis.plans.sweep import PlanRun
-from results.figures.comparison import MOST_PANELS, draw_comparison
 from results.figures.draw import write
+from results.figures.plans.comparison import MOST_PANELS, draw_comparison
 
 
 def draw_plan(runs: Sequence[PlanRun], name: str, folder: Path) -> list[tuple[str, Path]]:

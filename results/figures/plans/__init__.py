@@ -1,0 +1,1 @@
+"""Figures of plans: cost along what they vary."""

@@ -1,0 +1,86 @@
+"""Rows as a table, as CSV and as JSON; the version; what a shell completes."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.core import TyperGroup
+
+from results.paths import ROOT
+from sweeps.cli.main import VERSION, make_app
+from tests.commands import SMALL, lockcross
+
+WITHOUT_ROWS = {  # commands that print no rows, or one run as text
+    "check", "crossover", "explore", "export", "figures", "measure", "new", "python", "report",
+    "serve", "show", "test",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "column", "value"),
+    [
+        (["plans"], "plan", "smoke"),
+        (["machines"], "machine", "skylake"),
+        (["machines", "skylake"], "figure", "clock_mhz"),
+        (["locks", "reservation"], "variant", "reservation"),
+        (["workloads"], "workload", "sync"),
+        (["workloads", "sync"], "key", "iterations"),
+        (["doctor"], "part", "x86_64 lock: compiler"),
+        (["query", "--list"], "query", "winners"),
+        (["run", *SMALL], "metric", "cycles_per_pair"),
+        (["build", "kilo"], "flavour", "lock"),
+        (["reproduce", "--list"], "name", "k_rounds"),
+    ],
+)
+def test_rows_are_the_same_in_csv_and_json(words: list[str], column: str, value: str) -> None:
+    done = lockcross(*words, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert value in [row[column] for row in rows]
+    lines = list(csv.DictReader(io.StringIO(lockcross(*words, "--format", "csv").stdout)))
+    assert [line[column] for line in lines] == [str(row[column] or "") for row in rows]
+
+
+def test_numbers_are_numbers_in_json() -> None:
+    rows = json.loads(lockcross("machines", "skylake", "--format", "json").stdout)
+    assert [row["value"] for row in rows if row["figure"] == "clock_mhz"] == [3100]
+
+
+def test_a_sweep_prints_its_winners_as_rows(tmp_path: Path) -> None:
+    plan = tmp_path / "two.toml"
+    plan.write_text(
+        'title = "two"\n[[sweep]]\nmachine = "generic"\nisa = "x86_64"\nlock = ["thin", "tasuki"]\n'
+        'workload = "sync"\nparameters = { iterations = 30 }\n'
+    )
+    done = lockcross("sweep", str(plan), "--format", "json", "--db", str(tmp_path / "a.db"))
+    (row,) = json.loads(done.stdout)
+    assert (row["winner"], row["next"]) == ("thin", "tasuki")
+    assert "2 cells, 2 distinct: 2 ok" in done.stderr
+
+
+def test_every_command_that_prints_rows_has_the_one_option() -> None:
+    group = typer.main.get_command(make_app())
+    assert isinstance(group, TyperGroup)
+    commands = dict(group.commands)
+    commands |= commands.pop("bench").commands  # type: ignore[attr-defined]
+    for name, command in commands.items():
+        options = {one for parameter in command.params for one in parameter.opts}
+        assert ("--format" in options) != (name in WITHOUT_ROWS), name
+        assert not options & {"--csv", "--json"}, name
+
+
+def test_the_version_is_the_change_logs() -> None:
+    done = lockcross("--version")
+    assert done.returncode == 0 and done.stdout.startswith(f"lockcross {VERSION}, ")
+    assert f"## {VERSION}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_a_shell_completes_commands_and_options() -> None:
+    asked = {"_LOCKCROSS_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    assert lockcross(COMP_WORDS="lockcross swe", **asked).stdout.split() == ["sweep"]
+    asked["COMP_CWORD"] = "2"
+    done = lockcross(COMP_WORDS="lockcross compare --al", **asked)
+    assert "--along" in done.stdout.split()
