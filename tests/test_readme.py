@@ -1,0 +1,87 @@
+"""Every command of the README runs, in the order in which it stands there."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from results.paths import REFERENCE, ROOT, WORK
+from tests.commands import environment
+
+# What is not run here, by how it begins, and why.
+ELSEWHERE = {
+    "crossover": "the main job: tests/test_crossover.py runs a small one",
+    "test": "this is it",
+    "serve": "tests/test_serve.py",
+    "explore": "minutes: tests/test_explorer.py runs a small grid",
+    "sweep sweeps/plans/contended.toml": "minutes: a sweep of one's own is run",
+    "query winners --plan contended": "needs that sweep",
+    "compare --plan contended": "needs that sweep",
+    "report --plan contended": "needs that sweep",
+    "reproduce k_table_5_4": "minutes: tests/test_reproduce.py",
+    "run --engine": "gem5, SST and the host: their own tests",
+    "measure": "needs a quiet host: tests/test_measure.py",
+    "run --machine mine": "needs that measurement",
+    "validate": "minutes: tests/test_validation.py",
+    "doctor": "tests/test_cli.py",
+}
+# What a command needs that the README has further below.
+FIRST = ["run --lock tasuki --workload threads --threads 4 --events threads.bin"]
+
+
+def shown() -> list[list[str]]:
+    """The words of every command in the README's blocks. One may go over several lines."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = []
+    for command in re.findall(r"^\./lockcross .*?(?=^\./lockcross |^```)", text, re.M | re.S):
+        if command.count('"') == 0:
+            command = command.partition("\n")[0]
+        found.append(shlex.split(command, comments=True)[1:])
+    return found
+
+
+def elsewhere(words: list[str]) -> str:
+    line = " ".join(words)
+    if "--dry-run" in words or "--list" in words:
+        return ""
+    return next((why for start, why in ELSEWHERE.items() if line.startswith(start)), "")
+
+
+def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "sweeps", *words],
+        cwd=folder, env=environment(LOCKCROSS_WORK=str(folder / "work")),
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that looks like the tree, with a study's database."""
+    for name in ("sweeps", "results"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    database = tmp_path / "work" / "results" / "output" / "lockcross.db"
+    database.parent.mkdir(parents=True)
+    shutil.copy(REFERENCE / "gem5_o3.db", database)
+    (tmp_path / "work" / "build").symlink_to(WORK / "build")
+    return tmp_path
+
+
+def test_commands_of_the_readme(folder: Path) -> None:
+    commands = [shlex.split(line) for line in FIRST]
+    commands += [words for words in shown() if not elsewhere(words)]
+    assert len(commands) > 25
+    for words in commands:
+        done = run(words, folder)
+        assert done.returncode == 0, f"{shlex.join(words)}: {done.stdout[-500:]}{done.stderr}"
+        assert "Traceback" not in done.stderr
+
+
+def test_what_is_left_out_is_in_the_readme() -> None:
+    lines = [" ".join(words) for words in shown()]
+    for start in ELSEWHERE:
+        assert any(line.startswith(start) for line in lines), start
