@@ -84,6 +84,8 @@ void set_option(Options &options, std::string_view argument) {
     } else if (name == "clock_mhz") {
         options.clock_mhz =
             uint32_t(parse_number(name, text, 1, UINT32_MAX, "the clock of the event log"));
+    } else if (name == "execute_loops") {
+        options.execute_loops = parse_number(name, text, 0, 1, "1: QEMU executes all of a wait");
     } else if (name == "link") {
         options.link = int(parse_number(name, text, 0, INT32_MAX, "a file descriptor"));
     } else {

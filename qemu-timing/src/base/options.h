@@ -31,6 +31,7 @@ struct Options {
     uint64_t max_instructions = 0; // over all cores; 0: no limit
     std::string out, events;       // where the report and the event log go; empty: nowhere
     uint32_t clock_mhz = 1000;     // the clock that the event log names
+    bool execute_loops = false;    // QEMU executes loops that only wait, too: for tests
     int link =
         -1; // file descriptor of the region shared with a memory simulator; -1: there is none
 

@@ -31,7 +31,7 @@ void Vcpu::sleep() {
 }
 
 void Vcpu::hand_over(const TimedInsn &insn) {
-    bool waits = !timer_word_ && spin_.repeats_at(insn);
+    bool waits = !timer_word_ && !region_.options.execute_loops && spin_.repeats_at(insn);
     if (waits) {
         loop_ = spin_.iteration();
         waits = region_.wait_in_loop(core_id, loop_.front().address);
