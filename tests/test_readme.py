@@ -37,9 +37,8 @@ def shown() -> list[list[str]]:
     """The words of every command in the README's blocks. One may go over several lines."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     found = []
-    for command in re.findall(r"^\./lockcross .*?(?=^\./lockcross |^```)", text, re.M | re.S):
-        if command.count('"') == 0:
-            command = command.partition("\n")[0]
+    for shown_as in re.findall(r"^\./lockcross .*?(?=^\./lockcross |^```)", text, re.M | re.S):
+        command = shown_as if '"' in shown_as else shown_as.partition("\n")[0]
         found.append(shlex.split(command, comments=True)[1:])
     return found
 

@@ -1,13 +1,16 @@
 """`lockcross validate`: one engine against another."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from results.paths import DATABASE
 from sweeps.cli.options import Database, Jobs, Seeds
 from sweeps.cli.reading.rows import Form, Format, printer
+
+if TYPE_CHECKING:
+    from results.store.store import Store
 
 
 def validate(
@@ -37,8 +40,6 @@ def validate(
 
     Exits with 1 when a bar is missed.
     """
-    from results.analysis.latency import slope_checks
-    from results.analysis.validation import summarize
     from results.report.validation_table import print_validation
     from results.store.store import Store
     from sweeps.cli.progress import Bar
@@ -66,12 +67,18 @@ def validate(
             Validation(definition, store, runner, machine, seeds).run(chosen, latencies)
         with printer(form) as out:
             print_validation(store.connection, out)
-        names = {one.name for one in chosen}
-        missed = any(
-            one.met is False and one.set in names for one in summarize(store.connection)
-        ) or (latencies and not all(one.met for one in slope_checks(store.connection)))
+        missed = _misses_a_bar(store, {one.name for one in chosen}, latencies)
     if missed:
         raise typer.Exit(1)
+
+
+def _misses_a_bar(store: "Store", sets: set[str], latencies: bool) -> bool:
+    from results.analysis.latency import slope_checks
+    from results.analysis.validation import summarize
+
+    if latencies and not all(one.met for one in slope_checks(store.connection)):
+        return True
+    return any(one.met is False and one.set in sets for one in summarize(store.connection))
 
 
 def register(app: typer.Typer) -> None:

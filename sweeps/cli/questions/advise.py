@@ -70,7 +70,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     """Say which lock is cheapest on a processor for a program, why, and what would change it."""
     from results.analysis.events import read_events
     from results.analysis.locality import pattern
-    from results.figures.questions.advice import check_format, draw_advice
+    from results.figures.questions.advice import check_format
     from sweeps.experiments.questions.question import Latencies, Use, ask, with_log
     from sweeps.model.machine import machine_named
 
@@ -84,12 +84,16 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     question = ask(machine_named(machine), isa, flavour, names, latencies, use)
     if figure is not None:
         check_format(figure)  # before anything is run
-    advice = _answer(question, db, jobs)
+    _show(_answer(question, db, jobs), form, figure)
+
+
+def _show(advice: "Advice", form: str, figure: Path | None) -> None:
+    from results.figures.questions.advice import draw_advice
+    from results.report.advice_text import print_advice
+
     if form == "json":
         print(json.dumps(_as_json(advice), indent=1))
     else:
-        from results.report.advice_text import print_advice
-
         print_advice(advice)
     if figure is not None:
         draw_advice(advice, figure)
