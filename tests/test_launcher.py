@@ -77,31 +77,37 @@ def test_as_root_it_installs_what_is_missing_and_shows_why_it_cannot(tree: Path)
     assert "no such" in done.stderr and "apt-get install" in done.stderr
 
 
-BROWSER = "if browser_wanted; then install_browser; fi; echo went on"
+FOR_TESTS = (
+    'slurm_of_package=/none; if [[ -n "$(wanted_for_tests)" ]]; then install_for_tests; fi; '
+    "echo went on"
+)
+ASKED = {"LOCKCROSS_BROWSER": "1", "LOCKCROSS_SLURM": "1"}
 
 
-def test_a_browser_is_installed_where_it_is_asked_for(tree: Path) -> None:
+def test_what_only_tests_need_is_installed_where_it_is_asked_for(tree: Path) -> None:
     (tree / "bin" / "id").unlink()
     program(tree / "bin", "id", "echo 0")
     program(tree / "bin", "apt-get", f'echo "$@" >>"{tree}/asked"')
     (tree / "build").mkdir()
-    assert shell(tree, BROWSER).stdout == "went on\n" and not (tree / "asked").exists()
-    assert shell(tree, BROWSER, LOCKCROSS_BROWSER="1").stdout == "went on\n"
+    assert shell(tree, FOR_TESTS).stdout == "went on\n" and not (tree / "asked").exists()
+    assert shell(tree, FOR_TESTS, **ASKED).stdout == "went on\n"
     assert "install -y --no-install-recommends chromium" in (tree / "asked").read_text()
+    assert "install -y --no-install-recommends slurm-wlm munge" in (tree / "asked").read_text()
     program(tree / "bin", "chromium", "")
+    program(tree / "bin", "slurmctld", "")
     (tree / "asked").unlink()
-    shell(tree, BROWSER, LOCKCROSS_BROWSER="1")
+    shell(tree, FOR_TESTS, **ASKED)
     assert not (tree / "asked").exists()
 
 
 @pytest.mark.parametrize("user", [0, 1000])
-def test_set_up_goes_on_where_there_is_no_browser_to_install(tree: Path, user: int) -> None:
+def test_set_up_goes_on_where_there_is_nothing_to_install_from(tree: Path, user: int) -> None:
     (tree / "bin" / "id").unlink()
     program(tree / "bin", "id", f"echo {user}")
     program(tree / "bin", "apt-get", "exit 100")
     (tree / "build").mkdir()
-    done = shell(tree, BROWSER, LOCKCROSS_BROWSER="1")
-    assert done.stdout == "went on\n" and "will be skipped" in done.stderr
+    done = shell(tree, FOR_TESTS, **ASKED)
+    assert done.stdout == "went on\n" and done.stderr.count("will be skipped") == 2
 
 
 def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:

@@ -55,15 +55,24 @@ install_packages() {
             "(Python 3.11 or later with its venv module is needed)"
 }
 
-# The tests of the report's map need a browser, and nothing else does: it is installed only where
-# LOCKCROSS_BROWSER asks for it, as .ci/run does. Without one these tests are skipped.
-browser_wanted() { [[ -n ${LOCKCROSS_BROWSER:-} ]] && ! have chromium && ! have chromium-browser; }
+# What some tests need and nothing else does is installed only where it is asked for, as .ci/run does:
+# a browser for the report's map (LOCKCROSS_BROWSER), Slurm for clusters (LOCKCROSS_SLURM). Without
+# it these tests are skipped. Prints a line of packages for each that is asked for and missing.
+slurm_of_package=/usr/sbin # which an ordinary user's PATH may lack
+wanted_for_tests() {
+    [[ -z ${LOCKCROSS_BROWSER:-} ]] || have chromium || have chromium-browser || echo chromium
+    [[ -z ${LOCKCROSS_SLURM:-} ]] || have slurmctld || [[ -x $slurm_of_package/slurmctld ]] ||
+        echo slurm-wlm munge
+}
 
-# Never ends the set-up: not every distribution has Chromium as a package.
-install_browser() {
-    local run log="$work/build/setup.log"
-    say "installing chromium, for the tests of the report's map"
-    have apt-get && may_install && { "${run[@]}" update &&
-        "${run[@]}" install -y --no-install-recommends chromium; } >"$log" 2>&1 </dev/null 9>&- ||
-        say "chromium could not be installed, so the tests of the report's map will be skipped"
+# Never ends the set-up: not every distribution has them as packages.
+install_for_tests() {
+    local packages run log="$work/build/setup.log"
+    wanted_for_tests | while read -r packages; do
+        say "installing $packages, for tests"
+        # shellcheck disable=SC2086  # several packages
+        have apt-get && may_install && { "${run[@]}" update &&
+            "${run[@]}" install -y --no-install-recommends $packages; } >"$log" 2>&1 </dev/null 9>&- ||
+            say "$packages could not be installed, so tests that need it will be skipped"
+    done
 }

@@ -28,7 +28,7 @@ set_up() {
     exec 9>"$work/build/setup.lock"
     wait_for_lock 9 "another set-up is running here; waiting for it"
     [[ -z "$(missing_packages)" ]] || install_packages
-    ! browser_wanted || install_browser
+    [[ -z "$(wanted_for_tests)" ]] || install_for_tests
     choose_qemu || build_qemu
     venv_ready || make_venv
     engine_ready || make_engine
@@ -36,7 +36,7 @@ set_up() {
 }
 
 ready() {
-    choose_qemu && venv_ready && engine_ready && [[ -z "$(missing_packages)" ]] && ! browser_wanted
+    choose_qemu && venv_ready && engine_ready && [[ -z "$(missing_packages)$(wanted_for_tests)" ]]
 }
 
 wait_for_lock() { # file descriptor, what to say when another has it

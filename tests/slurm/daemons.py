@@ -1,0 +1,209 @@
+"""A Slurm of its own, from the system's packages: munged, slurmctld and a slurmd for each of
+several nodes, all on this machine's loopback address."""
+
+import getpass
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.slurm.keeper import Keeper
+
+# Debian has the daemons where an ordinary user's PATH does not lead.
+_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+_NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "sinfo")
+_START_S = 30
+
+_CONF = """\
+ClusterName=lockcross
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmUser={user}
+SlurmdUser={user}
+AuthInfo=socket={folder}/munge.socket
+CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool.%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.%n.log
+# No control groups: a container may not have them.
+ProctrackType=proctrack/linuxproc
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/backfill
+SchedulerParameters=sched_interval=5,bf_interval=5
+SlurmdParameters=config_overrides
+ReturnToService=2
+SlurmdTimeout=20
+SlurmctldTimeout=20
+KillWait=5
+"""
+_NODE = """\
+NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} RealMemory=4000
+"""
+_PARTITIONS = """\
+PartitionName=debug Nodes={nodes} Default=YES MaxTime=INFINITE State=UP
+# Takes jobs and never starts them.
+PartitionName=never Nodes={nodes} MaxTime=INFINITE State=DOWN
+"""
+
+
+def missing() -> str:
+    """Why there can be no Slurm here, in one line, or nothing."""
+    absent = [name for name in _NEEDED if shutil.which(name, path=_PATH) is None]
+    if absent:
+        return f"no {', '.join(absent)} (apt-get install slurm-wlm munge): Slurm is not tried"
+    return "" if Path("/proc/self/stat").exists() else "no /proc, which Slurm needs"
+
+
+class Slurm:
+    """Starts on construction, ends on `stop`, or when this process dies. `nodes` nodes named n1, n2
+    and so on have `cpus` CPUs each as far as Slurm is concerned; the machine's own are shared."""
+
+    def __init__(self, nodes: int = 4, cpus: int = 4) -> None:
+        # Short: the path of a socket has 107 bytes at most.
+        self.folder = Path(tempfile.mkdtemp(prefix="lc-slurm-", dir="/tmp"))
+        self.nodes = tuple(f"n{number}" for number in range(1, nodes + 1))
+        self.conf = self.folder / "slurm.conf"
+        self.env = {**os.environ, "PATH": _PATH, "SLURM_CONF": str(self.conf)}
+        self._daemons: dict[str, int] = {}
+        self.keeper = Keeper(self.folder)
+        try:
+            self._configure(cpus)
+            self._munge()
+            self.start_controller()
+            for name in self.nodes:
+                self.start_node(name)
+            self.wait_for_nodes()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _configure(self, cpus: int) -> None:
+        host = socket.gethostname().partition(".")[0]
+        ports = _free_ports(1 + len(self.nodes))
+        text = _CONF.format(host=host, ports=ports, user=getpass.getuser(), folder=self.folder)
+        for name, port in zip(self.nodes, ports[1:], strict=True):
+            text += _NODE.format(name=name, host=host, port=port, cpus=cpus)
+            (self.folder / f"spool.{name}").mkdir()
+        self.conf.write_text(text + _PARTITIONS.format(nodes=",".join(self.nodes)))
+        (self.folder / "state").mkdir()
+        if self._version() >= (24, 5):  # from then on slurmd looks for control groups unless told
+            (self.folder / "cgroup.conf").write_text("CgroupPlugin=disabled\n")
+
+    def _version(self) -> tuple[int, int]:
+        found = re.search(r"(\d+)\.(\d+)", self.call("sinfo", "--version"))
+        assert found is not None
+        return int(found[1]), int(found[2])
+
+    def _munge(self) -> None:
+        key = self.folder / "munge.key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o400)
+        files = {"key-file": key.name, "socket": "munge.socket", "pid-file": "munged.pid",
+                 "log-file": "munged.log", "seed-file": "munged.seed"}  # fmt: skip
+        options = [f"--{option}={self.folder / name}" for option, name in files.items()]
+        self._start("munged", "--foreground", "--force", *options)
+        self._until((self.folder / "munge.socket").exists, "munged has no socket")
+
+    def _start(self, name: str, *argv: str, key: str = "") -> None:
+        program = shutil.which(name, path=_PATH)
+        assert program is not None
+        log = self.folder / f"{key or name}.out"
+        self._daemons[key or name] = self.keeper.start([program, *argv], log, self.env)
+
+    def start_controller(self) -> None:
+        """Also again, with the jobs that it knew."""
+        self._start("slurmctld", "-D")
+
+    def start_node(self, name: str) -> None:
+        """Also again."""
+        self._start("slurmd", "-D", "-N", name, key=name)
+
+    def kill(self, name: str) -> None:
+        """Kills a daemon hard: a node's name or slurmctld. A node's jobs run on."""
+        pid = self._daemons.pop(name)
+        os.kill(pid, signal.SIGKILL)
+        assert self.keeper.code(pid, 10) is not None
+
+    def lose_node(self, name: str) -> None:
+        """Kills a node's daemon and all that runs on the node, as a power cut does."""
+        self.kill(name)
+        for pid in self.on_node(name):
+            os.kill(pid, signal.SIGKILL)
+
+    def call(self, *argv: str) -> str:
+        """What a command of Slurm says."""
+        done = subprocess.run(
+            argv, env=self.env, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, f"{argv}: {done.stderr}{self.logs()}"
+        return done.stdout
+
+    def idle(self) -> list[str]:
+        """The nodes that wait for work."""
+        lines = self.call("sinfo", "-h", "-N", "-p", "debug", "-o", "%N %t").splitlines()
+        return sorted(line.split()[0] for line in lines if line.split()[1] == "idle")
+
+    def jobs(self) -> dict[str, str]:
+        """The jobs that have not ended: number -> state."""
+        lines = self.call("squeue", "-h", "-o", "%i %T").splitlines()
+        return dict(line.split() for line in lines)  # type: ignore[misc]
+
+    def processes(self) -> dict[int, str]:
+        """What jobs have started and still runs: process id -> command line."""
+        return {
+            pid: said
+            for pid, said in self.keeper.processes().items()
+            if pid not in self._daemons.values() and not said.startswith("slurmctld: ")
+        }
+
+    def on_node(self, name: str) -> list[int]:
+        """The processes of a node's jobs, those that keep watch over them first."""
+        running = self.processes()
+        return sorted(pid for pid in running if _environment(pid).get("SLURMD_NODENAME") == name)
+
+    def wait_for_nodes(self) -> None:
+        """Until all of them are idle."""
+        self._until(lambda: self.idle() == sorted(self.nodes), "nodes are not idle")
+
+    def _until(self, true: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + _START_S
+        while not true():
+            assert time.monotonic() < deadline, f"{what} after {_START_S} s{self.logs()}"
+            time.sleep(0.1)
+
+    def logs(self) -> str:
+        """The last lines of every daemon's log."""
+        found = ""
+        for path in sorted(self.folder.glob("*.log")):
+            lines = path.read_text(errors="replace").splitlines()[-8:]
+            found += "".join(f"\n{path.stem}: {line}" for line in lines)
+        return found
+
+    def stop(self) -> None:
+        """Ends all daemons and all that jobs have started, and removes the folder."""
+        self.keeper.end()
+
+
+def _environment(pid: int) -> dict[str, str]:
+    try:
+        said = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+    except OSError:  # it has ended
+        return {}
+    return dict(line.split("=", 1) for line in said.split("\0") if "=" in line)  # type: ignore[misc]
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        held = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in held]
