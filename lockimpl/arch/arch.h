@@ -11,7 +11,8 @@
  * `swap_acq_rel_u32`), the full fence, `cpu_relax`, `arch_charge` and `read_ticks`, whether an
  * atomic orders like a full fence (ARCH_ATOMIC_IS_FENCE), whether acquire and release take more
  * than plain loads and stores (ARCH_WEAKLY_ORDERED), and its name (LOCKCROSS_ISA,
- * LOCKCROSS_FLAVOUR). Loads and stores of one to eight bytes are the compiler's own atomics, which
+ * LOCKCROSS_FLAVOUR). A program for a model checker (-DLOCKCROSS_MODEL) gets arch/model.h in place
+ * of them. Loads and stores of one to eight bytes are the compiler's own atomics, which
  * are single instructions here and never calls:
  *
  *            load_acq                  store_rel       full fence
@@ -44,7 +45,11 @@ typedef enum {
 } charge_t;
 
 /* Keeps the compiler, but not the processor, from moving memory accesses across this point. */
-static inline void order_compiler(void) { __asm__ volatile("" ::: "memory"); }
+static inline void order_compiler(void) {
+#ifndef LOCKCROSS_MODEL
+    __asm__ volatile("" ::: "memory");
+#endif
+}
 
 #define LOCKCROSS_ACCESSORS(bits)                                                                  \
     static inline uint##bits##_t load_rlx_u##bits(const volatile uint##bits##_t *p) {              \
@@ -68,7 +73,9 @@ LOCKCROSS_ACCESSORS(64)
 #include "arch/latency.h"
 
 #define LOCKCROSS_ARCH_FILE
-#if defined(__x86_64__)
+#if defined(LOCKCROSS_MODEL)
+#include "arch/model.h"
+#elif defined(__x86_64__)
 #include "arch/x86_64.h"
 #elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
 #include "arch/ppc64le.h"
@@ -89,6 +96,8 @@ static inline void charge(charge_t kind) { latency_pad(latency_amounts.charge[ki
 
 #if LOCKCROSS_FENCE == FENCE_FULL
 #include "arch/order_full.h"
+#elif defined(LOCKCROSS_MODEL)
+/* arch/model.h has them. */
 #elif !defined(__x86_64__)
 /* The POWER and ARM memory models do not guarantee store-to-load order for accesses of different
  * sizes: a wide load may take its bytes from the store buffer and from memory at different times.

@@ -28,7 +28,9 @@
 #include "monitor/monitor.h"
 #include "types.h"
 
+#ifndef MONITOR_POOL_SIZE
 #define MONITOR_POOL_SIZE 16384 /* every object that is ever used for a lock has a monitor */
+#endif
 #include "monitor/monitor_table.h"
 
 enum { direct_initial_word = 0, direct_tid_shift = 0, direct_misc_mask = -1 };

@@ -30,7 +30,9 @@
 #include "monitor/recycling.h"
 #include "types.h"
 
+#ifndef MONITOR_CACHE_ENTRIES
 #define MONITOR_CACHE_ENTRIES 8
+#endif
 
 enum { monitor_cache_initial_word = 0, monitor_cache_tid_shift = 0, monitor_cache_misc_mask = -1 };
 

@@ -24,7 +24,9 @@
 #include "monitor/monitor.h"
 #include "types.h"
 
+#ifndef MONITOR_POOL_SIZE
 #define MONITOR_POOL_SIZE 16384 /* every object that is ever used for a lock has a monitor */
+#endif
 #include "monitor/monitor_table.h"
 
 enum { monitor_table_initial_word = 0, monitor_table_tid_shift = 0, monitor_table_misc_mask = -1 };

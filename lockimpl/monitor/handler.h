@@ -27,7 +27,9 @@
 
 #include "types.h"
 
+#ifndef HANDLER_PAIRS
 #define HANDLER_PAIRS 1024 /* of each thread */
+#endif
 
 typedef struct handler_pair {
     lock_object_t *mutex;

@@ -15,7 +15,9 @@
 #ifndef MONITOR_POOL_SIZE /* a lock that needs more defines it before it includes this header */
 #define MONITOR_POOL_SIZE 4096
 #endif
+#ifndef MONITOR_BUCKETS
 #define MONITOR_BUCKETS 1024
+#endif
 
 /* Each monitor has lines of its own. */
 typedef struct {

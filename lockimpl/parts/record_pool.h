@@ -12,7 +12,9 @@
 
 #include "types.h"
 
+#ifndef RECORDS_EACH
 #define RECORDS_EACH 16u
+#endif
 
 /* Whether a record of `self` has this number, which may be 0. */
 static inline bool record_is_mine(uint32_t number, const lock_thread_t *self) {

@@ -38,8 +38,10 @@
 #include "monitor/processor.h"
 #include "types.h"
 
+#ifndef REVOCABLE_LOG
 #define REVOCABLE_DEPTH 32  /* open sections of a thread */
 #define REVOCABLE_LOG 16384 /* writes of a thread in an outermost section */
+#endif
 #define REVOCABLE_SERIAL 0x200u
 #define REVOCABLE_BUSY 0x100u
 #define REVOCABLE_PINNED 0x0ffu
