@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from tests.slurm.keeper import Keeper
@@ -20,6 +20,7 @@ from tests.slurm.keeper import Keeper
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 _NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "sinfo")
 _START_S = 30
+_HOST = socket.gethostname().partition(".")[0]
 
 _CONF = """\
 ClusterName=lockcross
@@ -62,7 +63,13 @@ def missing() -> str:
     absent = [name for name in _NEEDED if shutil.which(name, path=_PATH) is None]
     if absent:
         return f"no {', '.join(absent)} (apt-get install slurm-wlm munge): Slurm is not tried"
-    return "" if Path("/proc/self/stat").exists() else "no /proc, which Slurm needs"
+    if not Path("/proc/self/stat").exists():
+        return "no /proc, which Slurm needs: Slurm is not tried"
+    try:
+        socket.getaddrinfo(_HOST, None)
+    except OSError:
+        return f"this machine's name, {_HOST}, has no address: Slurm is not tried"
+    return ""
 
 
 class Slurm:
@@ -89,11 +96,10 @@ class Slurm:
             raise
 
     def _configure(self, cpus: int) -> None:
-        host = socket.gethostname().partition(".")[0]
         ports = _free_ports(1 + len(self.nodes))
-        text = _CONF.format(host=host, ports=ports, user=getpass.getuser(), folder=self.folder)
+        text = _CONF.format(host=_HOST, ports=ports, user=getpass.getuser(), folder=self.folder)
         for name, port in zip(self.nodes, ports[1:], strict=True):
-            text += _NODE.format(name=name, host=host, port=port, cpus=cpus)
+            text += _NODE.format(name=name, host=_HOST, port=port, cpus=cpus)
             (self.folder / f"spool.{name}").mkdir()
         self.conf.write_text(text + _PARTITIONS.format(nodes=",".join(self.nodes)))
         (self.folder / "state").mkdir()
@@ -151,8 +157,8 @@ class Slurm:
 
     def idle(self) -> list[str]:
         """The nodes that wait for work."""
-        lines = self.call("sinfo", "-h", "-N", "-p", "debug", "-o", "%N %t").splitlines()
-        return sorted(line.split()[0] for line in lines if line.split()[1] == "idle")
+        said = self.call("sinfo", "-h", "-N", "-p", "debug", "-t", "idle", "-o", "%N %t")
+        return sorted(line.split()[0] for line in said.splitlines() if line.split()[1] == "idle")
 
     def jobs(self) -> dict[str, str]:
         """The jobs that have not ended: number -> state."""
@@ -168,9 +174,11 @@ class Slurm:
         }
 
     def on_node(self, name: str) -> list[int]:
-        """The processes of a node's jobs, those that keep watch over them first."""
+        """The processes of a node's jobs, those that Slurm watches over them with first."""
         running = self.processes()
-        return sorted(pid for pid in running if _environment(pid).get("SLURMD_NODENAME") == name)
+        of_node = [pid for pid in running if _environment(pid).get("SLURMD_NODENAME") == name]
+        watching = {parent for pid in of_node if (parent := _parent(pid)) in running}
+        return [*(watching - {*of_node}), *of_node]
 
     def wait_for_nodes(self) -> None:
         """Until all of them are idle."""
@@ -201,6 +209,13 @@ def _environment(pid: int) -> dict[str, str]:
     except OSError:  # it has ended
         return {}
     return dict(line.split("=", 1) for line in said.split("\0") if "=" in line)  # type: ignore[misc]
+
+
+def _parent(pid: int) -> int:
+    with suppress(OSError):
+        # "pid (name) state parent ...": the name may hold anything
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return 0
 
 
 def _free_ports(count: int) -> list[int]:
