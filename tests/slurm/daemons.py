@@ -176,7 +176,7 @@ class Slurm:
     def on_node(self, name: str) -> list[int]:
         """The processes of a node's jobs, those that Slurm watches over them with first."""
         running = self.processes()
-        of_node = [pid for pid in running if _environment(pid).get("SLURMD_NODENAME") == name]
+        of_node = [pid for pid in running if environment_of(pid).get("SLURMD_NODENAME") == name]
         watching = {parent for pid in of_node if (parent := _parent(pid)) in running}
         return [*(watching - {*of_node}), *of_node]
 
@@ -203,10 +203,11 @@ class Slurm:
         self.keeper.end()
 
 
-def _environment(pid: int) -> dict[str, str]:
+def environment_of(pid: int) -> dict[str, str]:
+    """The variables that a process was started with; none when it has ended."""
     try:
         said = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
-    except OSError:  # it has ended
+    except OSError:
         return {}
     return dict(line.split("=", 1) for line in said.split("\0") if "=" in line)  # type: ignore[misc]
 

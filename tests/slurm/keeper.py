@@ -22,11 +22,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class Keeper:
     """A process of its own that starts what it is told to. It adopts what its children leave behind
     (daemons, jobs), so that all of it is among its descendants. When its standard input closes, on
-    `end` or because this process is dead, it kills them all and removes their folder."""
+    `end` or because this process is dead, it kills them all and removes `folder`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(folder)],
+            [sys.executable, "-P", __file__, *([str(folder)] if folder else [])],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
         self.pid = self._process.pid
@@ -157,4 +157,5 @@ if __name__ == "__main__":
         _serve()
     finally:
         _kill_all()
-        shutil.rmtree(sys.argv[1], ignore_errors=True)
+        for folder in sys.argv[1:]:
+            shutil.rmtree(folder, ignore_errors=True)

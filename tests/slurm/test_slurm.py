@@ -8,7 +8,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from results.paths import ROOT
+from tests.slurm import daemons
 from tests.slurm.daemons import Slurm
 
 
@@ -49,6 +52,14 @@ def test_a_queue_that_never_starts_a_job(slurm: Slurm, tmp_path: Path) -> None:
     job = submit(slurm, tmp_path, "true", "-p", "never")
     assert slurm.jobs()[job] == "PENDING"
     slurm.call("scancel", job)
+
+
+def test_where_slurm_is_missing_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemons, "_PATH", "/nonexistent")
+    assert daemons.missing() == (
+        "no munged, slurmctld, slurmd, sbatch, sinfo (apt-get install slurm-wlm munge): "
+        "Slurm is not tried"
+    )
 
 
 OWNER = """
