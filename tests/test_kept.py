@@ -10,7 +10,7 @@ import pytest
 from results.store.store import Store
 from sweeps.cli.main import _os_error
 from sweeps.engines.base import Limits
-from sweeps.execution import kept, runner
+from sweeps.execution import kept, runner, work
 from sweeps.programs.builder import Builder, Program
 from sweeps.support.paths import RUN_FOLDERS
 from tests.commands import program
@@ -83,7 +83,7 @@ def test_a_cell_that_a_full_disk_ended_is_not_stored(
     def full(folder: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
-    monkeypatch.setattr(runner, "check_room", full)
+    monkeypatch.setattr(work, "check_room", full)
     with Store(tmp_path / "a.db") as store:
         with pytest.raises(OSError) as error:
             runner.Runner(store, limits=Limits(instructions=10)).run([CELL], "test")

@@ -22,7 +22,7 @@ _HERE = Path(__file__).parent
 _INNER = ("run_metrics", "metric_sets", "metric_names", "option_sets", "resolved_options",
           "metrics", "resolved", "migrations")  # fmt: skip
 _WIDE = ("identity", "binary_digest", "source_revision", "engine_version", "compiler", "command",
-         "output", "resolved_id")  # fmt: skip
+         "output", "resolved_id", "place_id")  # fmt: skip
 _SETTINGS: dict[str, object] = {
     "sql_time_limit_ms": SQL_LIMIT_MS, "facet_time_limit_ms": SQL_LIMIT_MS, "suggest_facets": "off",
     "default_page_size": 50, "truncate_cells_html": 100,

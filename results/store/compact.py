@@ -11,6 +11,9 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Mapping
+from dataclasses import astuple
+
+from results.store.records import Place
 
 
 def register(connection: sqlite3.Connection) -> None:
@@ -97,6 +100,24 @@ def options_id(connection: sqlite3.Connection, resolved: Mapping[str, int | str]
         connection.execute(
             "INSERT INTO resolved_options (digest, option_set, settings) VALUES (?, ?, ?)",
             (whole, option_set, settings),
+        )
+    )
+
+
+def place_id(connection: sqlite3.Connection, place: Place | None) -> int | None:
+    """The number of a place, which is stored if it is new."""
+    if place is None:
+        return None
+    row = connection.execute(
+        "SELECT id FROM places WHERE host = ? AND processor = ? AND job = ? AND worker = ?",
+        astuple(place),
+    ).fetchone()
+    if row is not None:
+        return int(row[0])
+    return _inserted(
+        connection.execute(
+            "INSERT INTO places (host, processor, job, worker) VALUES (?, ?, ?, ?)",
+            astuple(place),
         )
     )
 

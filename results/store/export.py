@@ -74,7 +74,7 @@ def _wide(connection: sqlite3.Connection) -> Rows:
     kept = [
         (name, type_)
         for name, type_ in _columns(connection, "runs")
-        if name not in ("parameters", "resolved_id", "cycles_per_pair")
+        if name not in ("parameters", "resolved_id", "place_id", "cycles_per_pair")
     ]
     parameters = _parameters(connection)
     metrics = [

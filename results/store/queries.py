@@ -19,7 +19,7 @@ from results.store.plans import condition
 VIEWS = ("metrics", "resolved")
 TABLES = ("runs", "run_metrics", "metric_sets", "metric_names", "option_sets", "resolved_options",
           "calibrations", "crossovers", "crossover_runs", "crossover_seeds",
-          "series", "machines", "facts", "migrations")  # fmt: skip
+          "series", "machines", "facts", "places", "migrations")  # fmt: skip
 STATUSES = ("ok", "failed", "refused")
 _STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
 _FILES = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH)  # VACUUM attaches a file too
@@ -202,6 +202,7 @@ def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
         raise QueryError(f"there is no run {run_id}; `lockcross runs` lists them")
     columns = dict(zip((column[0] for column in cursor.description), row, strict=True))
     del columns["resolved_id"], columns["cycles_per_pair"]  # among the others below
+    columns |= _place(connection, columns.pop("place_id"))
     (resolved,) = connection.execute(
         "SELECT resolved FROM resolved WHERE run_id = ?", (run_id,)
     ).fetchone() or ("{}",)
@@ -214,6 +215,15 @@ def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
         "SELECT DISTINCT crossover_id FROM crossover_runs WHERE run_id = ?", (run_id,)
     )
     return RunDetails(columns, metrics, *([r[0] for r in rows] for rows in (series, crossovers)))
+
+
+def _place(connection: sqlite3.Connection, place_id: int | None) -> dict[str, str]:
+    """Where a run ran, as far as that is known."""
+    names = ("host", "processor", "job", "worker")
+    row = connection.execute(
+        f"SELECT {', '.join(names)} FROM places WHERE id = ?", (place_id,)
+    ).fetchone()
+    return {name: text for name, text in zip(names, row or (), strict=False) if text}
 
 
 def as_records(answer: Answer) -> Iterable[dict[str, Any]]:

@@ -6,6 +6,17 @@ from dataclasses import dataclass
 from results.model.cell import Cell
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a run ran: its host, the kind of processor there, and on a cluster the job and worker.
+    No part of its identity: cycles are the same everywhere."""
+
+    host: str
+    processor: str
+    job: str = ""
+    worker: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunRecord(Cell):
     """One run, as its driver saw it: a cell and what came of it."""
@@ -24,6 +35,7 @@ class RunRecord(Cell):
     compiler: str
     resolved: dict[str, int | str]  # engine options as the engine reported them
     metrics: dict[str, tuple[float, str]]  # name -> (value, unit)
+    place: Place | None = None  # None: it was refused, or nobody said
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ __all__ = ["Store", "StoreError"]
 
 _BATCH = 500  # identities in one statement; SQLite allows some thousands
 
-_ELSEWHERE = ("metrics", "resolved")  # not columns of runs: results/store/compact.py
+_ELSEWHERE = ("metrics", "resolved", "place")  # not columns of runs: results/store/compact.py
 _RUN_COLUMNS = [name for name in RunRecord.__dataclass_fields__ if name not in _ELSEWHERE]
 _COST = "cycles_per_pair"  # a column too
 
@@ -145,6 +145,7 @@ class Store:
         values = {name: getattr(record, name) for name in _RUN_COLUMNS} | {
             "plan": plan, "parameters": _json(record.parameters),
             "resolved_id": compact.options_id(connection, record.resolved),
+            "place_id": compact.place_id(connection, record.place),
             _COST: record.metrics.get(_COST, (None, ""))[0],
         }  # fmt: skip
         changes = ", ".join(

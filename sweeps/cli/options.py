@@ -1,5 +1,7 @@
 """Options that several commands have, declared once."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +11,7 @@ from results.model.cell import LATENCIES, MAX_LATENCY, MAX_SEED, option
 
 if TYPE_CHECKING:
     from sweeps.engines.base import Limits
+    from sweeps.execution.pool import Pool
 
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
 DEFAULT_INSTRUCTION_LIMIT = 4_000_000_000
@@ -25,6 +28,10 @@ Cancel = Annotated[
 ]
 Cas = Annotated[
     int | None, typer.Option(option("cas"), min=0, max=MAX_LATENCY, help="Cycles of an atomic.")
+]
+ClusterFile = Annotated[
+    str,
+    typer.Option("--cluster", help="Run on the cluster of this file; see sweeps/clusters."),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only print what would be run, and how long.")
@@ -63,6 +70,20 @@ TimeLimit = Annotated[
         help="Seconds of CPU time a cell may take; 0: the engine's own limit.",
     ),
 ]
+
+
+@contextmanager
+def pool_of(cluster: str) -> "Iterator[Pool | None]":
+    """The pool of a cluster file; none without a file: cells are run on this machine. Raises
+    LockcrossError."""
+    if not cluster:
+        yield None
+        return
+    from sweeps.execution.cluster.description import load_cluster
+    from sweeps.execution.cluster.parsl_pool import ParslPool
+
+    with ParslPool(load_cluster(cluster)) as pool:
+        yield pool
 
 
 def limits(time_limit: float, instruction_limit: int) -> "Limits":

@@ -5,12 +5,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     Task,
     TaskID,
     TextColumn,
@@ -19,6 +21,13 @@ from rich.progress import (
 )
 
 _EVERY_S = 10.0  # between two plain lines
+
+
+class _StateColumn(ProgressColumn):
+    """What the pool says of itself, where it says anything."""
+
+    def render(self, task: Task) -> str:
+        return str(task.fields.get("state", ""))
 
 
 class Bar(Progress):
@@ -36,6 +45,7 @@ class Bar(Progress):
             TimeElapsedColumn(),
             TextColumn("left:"),
             TimeRemainingColumn(elapsed_when_finished=False),
+            _StateColumn(),
             console=console,
             disable=self._plain,
         )
@@ -43,6 +53,15 @@ class Bar(Progress):
     def advance(self, task_id: TaskID, advance: float = 1) -> None:
         """One more run is done."""
         super().advance(task_id, advance)
+        self._say_now_and_then(task_id)
+
+    def update(self, task_id: TaskID, **changes: Any) -> None:
+        """Something of a job has changed; plain lines say it as they say that a run is done."""
+        super().update(task_id, **changes)
+        if changes.get("state"):
+            self._say_now_and_then(task_id)
+
+    def _say_now_and_then(self, task_id: TaskID) -> None:
         if self._plain and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + _EVERY_S
             _say(next(task for task in self.tasks if task.id == task_id))
@@ -58,8 +77,10 @@ class Bar(Progress):
 def _say(task: Task) -> None:
     left = "" if task.time_remaining is None else f", {_clock(task.time_remaining)} left"
     gone = _clock(task.elapsed or 0)
+    state = task.fields.get("state", "")
     print(
-        f"{task.description}: {task.completed:.0f} of {task.total or 0:.0f} runs, {gone}{left}",
+        f"{task.description}: {task.completed:.0f} of {task.total or 0:.0f} runs, {gone}{left}"
+        + (f"; {state}" if state else ""),
         file=sys.stderr,
         flush=True,
     )

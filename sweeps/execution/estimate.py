@@ -3,25 +3,19 @@
 import os
 
 from results.store.store import Store
-from sweeps.execution.runner import Known, alone
-
-GUESS_S = 0.15  # where no similar cell is stored: a small program, start of QEMU included
+from sweeps.execution.durations import GUESS_S, Durations
+from sweeps.execution.runner import Known
+from sweeps.execution.work import alone
 
 
 def describe(store: Store, known: Known, jobs: int) -> str:
     """Says in a few lines what a sweep has to do, and the time it takes with `jobs` processes."""
     jobs = jobs or len(os.sched_getaffinity(0))
-    durations: dict[tuple[str, str, str, int], float] = {
-        (engine, workload, isa, threads): seconds
-        for engine, workload, isa, threads, seconds in store.connection.execute(
-            "SELECT engine, workload, isa, threads, avg(duration_s) FROM runs "
-            "WHERE status = 'ok' GROUP BY engine, workload, isa, threads"
-        )
-    }
+    durations = Durations(store)
     total, by_itself, guessed = 0.0, 0.0, 0
     to_run = [item.cell for item in known.missing if not item.refusal]
     for cell in to_run:
-        like = durations.get((cell.engine, cell.workload, cell.isa, cell.threads))
+        like = durations.of(cell)
         guessed += like is None
         seconds = GUESS_S if like is None else like
         if alone(cell):

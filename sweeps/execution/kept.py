@@ -4,7 +4,7 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -13,8 +13,12 @@ from sweeps.support.files import head
 
 _MAX_FILE = 1_000_000  # bytes that are kept of a file: its head and tail
 _MAX_ENTRIES = 1000  # that are kept of a folder
+_MAX_PACKED = 20_000_000  # bytes that a worker sends of it
 _PROBE = 1_000_000  # bytes that a disk must have room for
 FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+Entry = tuple[str, bytes | Path | None]  # a name, and a file's content, a link's target or a folder
 
 
 def keep(folder: Path, place: Path) -> None:
@@ -23,6 +27,22 @@ def keep(folder: Path, place: Path) -> None:
     Links stay links; of the rest only plain files that can be read and folders are copied.
     Raises OSError when the copy cannot be written.
     """
+    unpack(_entries(folder), place)
+
+
+def pack(folder: Path) -> list[Entry]:
+    """What `keep` would copy of a folder, to be sent elsewhere."""
+    found, room = [], _MAX_PACKED
+    for entry in _entries(folder):
+        room -= len(entry[1]) if isinstance(entry[1], bytes) else 0
+        if room < 0:
+            break
+        found.append(entry)
+    return found
+
+
+def unpack(entries: Iterable[Entry], place: Path) -> None:
+    """Writes what was packed, as `keep` does."""
     with at(place.parent):
         place.parent.mkdir(parents=True, exist_ok=True)
         with (place.parent / ".lock").open("w") as lock:
@@ -31,32 +51,44 @@ def keep(folder: Path, place: Path) -> None:
             shutil.rmtree(new, ignore_errors=True)  # of a driver that was killed
             new.mkdir()
             try:
-                for path in islice(_entries(folder), _MAX_ENTRIES):
-                    _copy(path, new / path.relative_to(folder))
+                for name, content in entries:
+                    _write(new / name, content)
                 shutil.rmtree(place, ignore_errors=True)
                 new.rename(place)
             finally:
                 shutil.rmtree(new, ignore_errors=True)
 
 
-def _entries(folder: Path) -> Iterator[Path]:
+def _write(path: Path, content: bytes | Path | None) -> None:
+    if content is None:
+        path.mkdir()
+    elif isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        path.symlink_to(content)
+
+
+def _entries(folder: Path) -> Iterator[Entry]:
+    """Everything below a folder that is kept, each folder before its contents."""
+    for path in islice(_below(folder), _MAX_ENTRIES):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            yield name, path.readlink()
+        elif path.is_dir():
+            yield name, None
+        elif path.is_file():
+            try:
+                content = _shortened(path)
+            except OSError:  # a run may leave what nobody may read
+                continue
+            yield name, content
+
+
+def _below(folder: Path) -> Iterator[Path]:
     """Everything below a folder, links not followed, each folder before its contents."""
     for here, folders, files in os.walk(folder):
         for name in sorted([*folders, *files]):
             yield Path(here, name)
-
-
-def _copy(path: Path, to: Path) -> None:
-    if path.is_symlink():
-        to.symlink_to(path.readlink())
-    elif path.is_dir():
-        to.mkdir()
-    elif path.is_file():
-        try:
-            data = _shortened(path)
-        except OSError:  # a run may leave what nobody may read
-            return
-        to.write_bytes(data)
 
 
 def _shortened(path: Path) -> bytes:

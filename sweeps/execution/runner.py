@@ -2,7 +2,8 @@
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -11,25 +12,23 @@ from typing import TYPE_CHECKING
 
 from results.errors import LockcrossError
 from results.model.cell import Cell
-from results.paths import ROOT, WORK
+from results.paths import ROOT
 from results.store.records import MachineRecord, RunRecord, StoredRun
 from results.store.store import Store
 from sweeps.engines import load_engine, refusal
-from sweeps.engines.base import Engine, Limits, ProcessResult, RunOutcome
-from sweeps.execution.derived import with_derived
-from sweeps.execution.kept import check_room, keep
-from sweeps.execution.pool import Pool, Task
+from sweeps.engines.base import Engine, Limits
+from sweeps.execution.durations import GUESS_S, Durations
+from sweeps.execution.pool import LocalPool, Pool
+from sweeps.execution.work import Done, Work, alone
 from sweeps.model.cells import arguments, command, digest, invalid_reason, unsupported_reason
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs.builder import Binary, Builder
-from sweeps.support.paths import KEPT_FOLDERS, RUN_FOLDERS
 from sweeps.support.text import shortened
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-_SHOWN_OUTPUT = 4000  # characters of a failed run's output that are stored
-_SHOWN_CAUSE = 2000  # and of its cause
+_SHOWN_CAUSE = 2000  # characters of a failed run's cause that are stored
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,12 @@ class Known:
 
 
 class Runner:
-    """Runs cells in a pool of processes. Only this process writes the store.
+    """Runs cells in a pool. Only this process writes the store.
 
     `jobs` processes at a time (0: one a CPU); `progress` shows a bar, if given; `collect` is called
-    with the folder of each valid run before that is removed. Must be used from the main thread: the
-    processes it starts are killed when the thread that started them ends.
+    with the folder of each valid run before that is removed. `pool` runs the cells elsewhere, but
+    not those whose engine is this host. Must be used from the main thread: the processes it starts
+    are killed when the thread that started them ends.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class Runner:
         retry_failed: bool = False,
         keep: bool = False,
         collect: Callable[[Path], None] | None = None,
+        pool: Pool | None = None,
     ) -> None:
         self._store = store
         self._jobs = jobs or len(os.sched_getaffinity(0))
@@ -79,7 +80,9 @@ class Runner:
         self._limits = limits or Limits()
         self._retry_failed = retry_failed
         self._keep = keep
-        self._collect = collect
+        self._here = LocalPool(self._jobs, collect)
+        self._alone = LocalPool(1, collect)
+        self._pool = pool or self._here
         self._builder: Builder | None = None
         self._kept: set[str] = set()  # machines that were looked at
 
@@ -93,12 +96,11 @@ class Runner:
         self._keep_machines(cells)
         missing = self._missing(prepared)
         refused = [item for item in missing if item.refusal]
-        for item in refused:
-            self._store.add_run(self._record(item, None, RunOutcome(item.refusal)), plan)
+        self._store.add_runs([self._record(item, None) for item in refused], plan)
         to_run = [item for item in missing if not item.refusal]
-        self._run_all([item for item in to_run if not alone(item.cell)], plan, plan, self._jobs)
+        self._run_all([item for item in to_run if not alone(item.cell)], plan, plan, self._pool)
         by_itself = [item for item in to_run if alone(item.cell)]
-        self._run_all(by_itself, plan, f"{plan}, one at a time", 1)
+        self._run_all(by_itself, plan, f"{plan}, one at a time", self._alone)
         stored = self._store.find([item.identity for item in prepared])
         return [stored[item.identity] for item in prepared]
 
@@ -182,71 +184,61 @@ class Runner:
             if is_own(name):
                 self._store.set_machine(record_of(name))
 
-    def _run_all(self, items: Sequence[Prepared], plan: str, title: str, jobs: int) -> None:
+    def _run_all(self, items: Sequence[Prepared], plan: str, title: str, pool: Pool) -> None:
         if not items:
             return
         bar = self._progress.add_task(title, total=len(items)) if self._progress else None
-        with Pool[Prepared](jobs) as pool:
-            for item, end, folder in pool.run(self._tasks(items)):
-                engine = load_engine(item.cell.engine)
-                outcome = with_derived(
-                    item.cell, engine.read(item.cell, self._limits_of(engine), end, folder)
-                )
-                if outcome.cause:
-                    check_room(
-                        RUN_FOLDERS
-                    )  # a cell that failed because the disk is full is not stored
-                kept = self._keep_folder(item, outcome, folder)
-                if self._collect and not outcome.cause:
-                    self._collect(folder)
-                self._store.add_run(self._record(item, end, outcome, kept), plan)
+        by_identity = {item.identity: item for item in items}
+        with closing(pool.run(self._works(items))) as chunks:
+            for chunk in chunks:
+                records = [self._record(by_identity[done.identity], done) for done in chunk]
+                if records:
+                    self._store.add_runs(records, plan)
                 if self._progress and bar is not None:
-                    self._progress.advance(bar)
+                    self._progress.update(bar, state=pool.state())
+                    if records:
+                        self._progress.advance(bar, len(records))
 
-    def _tasks(self, items: Sequence[Prepared]) -> Iterator[Task[Prepared]]:
-        for item in items:
-            assert item.binary is not None  # refused cells are not run
-            engine = load_engine(item.cell.engine)
-            limits = self._limits_of(engine)
-            argv = engine.command(item.cell, item.binary.path, limits)
-            files = engine.inputs(item.cell, item.binary.path, limits)
-            yield Task(item, argv, limits.time_s, bound=not alone(item.cell), files=files)
+    def _works(self, items: Sequence[Prepared]) -> list[Work]:
+        durations = Durations(self._store)
+        return [
+            Work(
+                cell=item.cell,
+                identity=item.identity,
+                engine_version=item.engine_version,
+                binary=item.binary,
+                limits=self._limits_of(load_engine(item.cell.engine)),
+                expected_s=durations.of(item.cell) or GUESS_S,
+                keep=self._keep,
+            )
+            for item in items
+            if item.binary is not None  # refused cells are not run
+        ]
 
     def _limits_of(self, engine: Engine) -> Limits:
         return replace(self._limits, time_s=self._limits.time_s or engine.time_limit_s)
 
-    def _keep_folder(self, item: Prepared, outcome: RunOutcome, folder: Path) -> str:
-        """Copies the folder of a failed run, or of any if asked. Returns where to, in words."""
-        if not (outcome.cause or self._keep):
-            return ""
-        place = KEPT_FOLDERS / item.identity[:16]
-        keep(folder, place)
-        return f"folder: {place.relative_to(WORK)}\n"
-
-    def _record(
-        self, item: Prepared, end: ProcessResult | None, outcome: RunOutcome, kept: str = ""
-    ) -> RunRecord:
-        cell = item.cell
-        status = "refused" if end is None else "failed" if outcome.cause else "ok"
-        duration = end.duration_s if end else 0.0
+    def _record(self, item: Prepared, done: Done | None) -> RunRecord:
+        """A run as it is stored; without `done`, one that was refused."""
+        cell, cause = item.cell, done.outcome.cause if done else item.refusal
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
         return RunRecord(
             **vars(cell),
             identity=item.identity,
             engine_version=item.engine_version,
-            status=status,
-            cause=shortened(outcome.cause, _SHOWN_CAUSE),
-            output=kept + (_said(end) if end and status == "failed" else ""),
+            status="refused" if done is None else "failed" if cause else "ok",
+            cause=shortened(cause, _SHOWN_CAUSE),
+            output=done.kept + done.said if done else "",
             command=command(cell),
-            started=datetime.fromtimestamp(datetime.now(UTC).timestamp() - duration, UTC).isoformat(
-                timespec="milliseconds"
-            ),
-            duration_s=duration,
-            attempts=0 if end is None else 1,
+            started=done.started if done else now,
+            duration_s=done.duration_s if done else 0.0,
+            attempts=1 if done else 0,
             binary_digest=item.binary.digest if item.binary else "",
             source_revision=source_revision(ROOT),
             compiler=item.binary.compiler if item.binary else "",
-            resolved=outcome.resolved,
-            metrics=outcome.metrics,
+            resolved=done.outcome.resolved if done else {},
+            metrics=done.outcome.metrics if done else {},
+            place=done.place if done else None,
         )
 
 
@@ -263,17 +255,6 @@ def _distinct(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
     for item in prepared:
         found.setdefault(item.identity, item)
     return found
-
-
-def alone(cell: Cell) -> bool:
-    """Whether a cell needs the host's CPUs for itself: its engine is the host."""
-    return load_engine(cell.engine).capabilities().host_machines is not None
-
-
-def _said(end: ProcessResult) -> str:
-    """Standard output and error, without the middle if they are long."""
-    text = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
-    return shortened(text, _SHOWN_OUTPUT)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from results.paths import ROOT, WORK
 
+CLUSTERS = ROOT / "sweeps" / "clusters"
 MACHINES = ROOT / "sweeps" / "machines"
 PLANS = ROOT / "sweeps" / "plans"
 STUDIES = ROOT / "sweeps" / "studies"

@@ -15,6 +15,7 @@ from results.paths import DATABASE
 from sweeps.cli.options import (
     DEFAULT_INSTRUCTION_LIMIT,
     DEFAULT_TIME_LIMIT,
+    ClusterFile,
     Database,
     DryRun,
     InstructionLimit,
@@ -23,6 +24,7 @@ from sweeps.cli.options import (
     RetryFailed,
     TimeLimit,
     limits,
+    pool_of,
 )
 from sweeps.cli.reading.rows import Form, Format, print_compact, print_rows
 
@@ -48,6 +50,7 @@ def sweep(
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
     keep: Keep = False,
+    cluster: ClusterFile = "",
     form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
@@ -70,8 +73,8 @@ def sweep(
             print(describe(store, known, jobs))
         return
     with Store(db) as store:
-        with Bar() as progress:
-            runner = Runner(store, jobs, progress, bounds, retry_failed, keep)
+        with pool_of(cluster) as pool, Bar() as progress:
+            runner = Runner(store, jobs, progress, bounds, retry_failed, keep, pool=pool)
             runs = runner.run(loaded.cells, loaded.name)
         store.set_series(f"{PREFIX}{loaded.name}", (run.id for run in runs))
         store_machines(store, {cell.machine for cell in loaded.cells})

@@ -1,0 +1,139 @@
+"""Parsl's parts, set up for a cluster file: the provider of a batch system and the executor."""
+
+import inspect
+import os
+import shlex
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from results.errors import LockcrossError
+from results.paths import ROOT, WORK
+from sweeps.execution.cluster.description import PROVIDERS, Cluster
+
+_TIED = Path(__file__).with_name("tied.py")
+_HEARTBEAT_S, _LOST_S = 5, 20  # a node or a driver that is gone is noticed after so long
+_STATUS_S = 5  # between two questions for the states of blocks
+_TIMEOUT_S = 60  # of a batch system's command
+# Variables that say where engines are.
+_FORWARDED = ("LOCKCROSS_QEMU", "GEM5", "GEM5_X86", "GEM5_ARM", "GEM5_POWER", "SST")
+
+
+def make_executor(cluster: Cluster, label: str) -> Any:
+    """Parsl's HighThroughputExecutor. Raises LockcrossError for options that Parsl refuses."""
+    from parsl.executors import HighThroughputExecutor
+    from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
+
+    python = cluster.python or sys.executable
+    pool = f"{shlex.quote(python)} -P -m parsl.executors.high_throughput.process_worker_pool"
+    return HighThroughputExecutor(
+        label=label,
+        provider=make_provider(cluster),
+        # Without an address Parsl asks an outside service, and listens everywhere.
+        address=cluster.address or own_address(cluster),
+        loopback_address="127.0.0.1",
+        encrypted=True,
+        max_workers_per_node=cluster.workers,
+        cores_per_worker=1e-6,  # as many workers as the file says
+        prefetch_capacity=cluster.workers,
+        heartbeat_period=_HEARTBEAT_S,
+        heartbeat_threshold=_LOST_S,
+        drain_period=_drain_s(cluster),
+        block_error_handler=False,  # sweeps/execution/cluster/blocks.py judges
+        launch_cmd=DEFAULT_LAUNCH_CMD.replace("process_worker_pool.py", pool, 1),
+        interchange_launch_cmd=[
+            sys.executable, "-P", str(_TIED), str(os.getpid()),
+            sys.executable, "-P", "-m", "parsl.executors.high_throughput.interchange",
+        ],
+    )  # fmt: skip
+
+
+def _drain_s(cluster: Cluster) -> int | None:
+    """When a block takes no more cells, so that few are running when its time is over."""
+    if cluster.provider in ("local", "kubernetes"):
+        return None
+    return max(cluster.wall_s // 2, cluster.wall_s - 120)
+
+
+def make_provider(cluster: Cluster) -> Any:
+    """Parsl's provider. Keys that it does not know are refused when the file sets them."""
+    import parsl.providers
+
+    name = PROVIDERS[cluster.provider]
+    kind = getattr(parsl.providers, name)
+    known = set(inspect.signature(kind.__init__).parameters)
+    settings: dict[str, Any] = {"init_blocks": 0, "min_blocks": 0, "max_blocks": cluster.blocks}
+    settings |= {"nodes_per_block": cluster.nodes, "worker_init": start_of_job(cluster)}
+    if "exclusive" in known:
+        settings["exclusive"] = False
+    if "cmd_timeout" in known:
+        settings["cmd_timeout"] = _TIMEOUT_S
+    if "launcher" in known:
+        settings["launcher"] = _launcher(cluster)
+    if "walltime" in known:
+        settings["walltime"] = cluster.wall_time
+    if cluster.provider == "slurm":
+        settings["scheduler_options"] = "#SBATCH --no-requeue"
+    wanted = {
+        ("partition", "queue"): cluster.partition,
+        ("account",): cluster.account,
+        ("cores_per_node", "cpus_per_node"): cluster.cpus or cluster.workers,
+        ("mem_per_node",): cluster.memory_gb,
+    }
+    for names, value in wanted.items():
+        found = next((name for name in names if name in known), "")
+        if value and found:
+            settings[found] = value
+    return _made(_polled(kind), settings, cluster)
+
+
+def _made(kind: Any, settings: dict[str, Any], cluster: Cluster) -> Any:
+    options = dict(cluster.options)
+    if both := options.keys() & {"scheduler_options"} & settings.keys():
+        for name in both:
+            options[name] = f"{settings[name]}\n{options[name]}"
+    try:
+        return kind(**(settings | options))
+    except Exception as error:  # Parsl's own checks raise errors of many kinds
+        raise LockcrossError(
+            f"options: Parsl's provider for {cluster.provider} refuses them: {error}"
+        ) from None
+
+
+def _polled(kind: Any) -> Any:
+    """The provider, asked more often for the states of its blocks than Parsl would."""
+    return type(kind.__name__, (kind,), {"status_polling_interval": _STATUS_S})
+
+
+def _launcher(cluster: Cluster) -> Any:
+    from parsl import launchers
+
+    if cluster.nodes == 1:
+        return launchers.SimpleLauncher()
+    if cluster.provider == "slurm":
+        return launchers.SrunLauncher()
+    return launchers.MpiExecLauncher()
+
+
+def start_of_job(cluster: Cluster) -> str:
+    """What the shell of a job does first: the tree's variables, then the file's commands."""
+    variables = {"PYTHONPATH": str(ROOT), "LOCKCROSS_WORK": str(WORK)}
+    variables |= {name: os.environ[name] for name in _FORWARDED if os.environ.get(name)}
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+    return "\n".join([*lines, *cluster.commands])
+
+
+def own_address(cluster: Cluster) -> str:
+    """This machine's address on the way to others; nothing is sent to find it."""
+    if cluster.provider == "local":
+        return "127.0.0.1"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("10.255.255.255", 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            raise LockcrossError(
+                "address: this machine's own was not found; name the one that nodes reach it by in "
+                "the cluster file"
+            ) from None

@@ -1,0 +1,63 @@
+"""Waits beside a driver and cancels its jobs when it has died without doing so.
+
+Called with the name that the driver's jobs begin with and the provider's name; standard input has
+a job's number in each line, then "end" when the driver has ended all by itself.
+"""
+
+import subprocess
+import sys
+import time
+
+_TRIES = 60
+_WAIT_S = 10.0  # between two tries: the batch system may be away for a while
+_TIMEOUT_S = 60.0
+
+
+def main() -> None:
+    """Reads to the end, then cancels."""
+    label, provider = sys.argv[1:]
+    jobs = [line.strip() for line in sys.stdin]
+    if "end" in jobs:
+        return
+    for _ in range(_TRIES):
+        if _cancel(label, provider, jobs):
+            return
+        time.sleep(_WAIT_S)
+
+
+def _cancel(label: str, provider: str, jobs: list[str]) -> bool:
+    """Whether the batch system has taken the orders."""
+    try:
+        if provider == "slurm":  # by name: a job whose number was not told is found too
+            known = _run("squeue", "--me", "--noheader", "--format=%i %j")
+            found = [line.split(maxsplit=1) for line in known.splitlines()]
+            jobs = [number for number, name in found if name.startswith(f"parsl.{label}.")]
+        if jobs:
+            _run(*_CANCEL[provider], *jobs)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return True
+
+
+# The command that cancels jobs by their numbers. A local job ends when its driver is gone.
+_CANCEL = {
+    "slurm": ["scancel"],
+    "pbs": ["qdel"],
+    "torque": ["qdel"],
+    "grid_engine": ["qdel"],
+    "lsf": ["bkill"],
+    "condor": ["condor_rm"],
+    "kubernetes": ["kubectl", "delete", "pod"],
+    "local": ["true"],
+}
+
+
+def _run(*words: str) -> str:
+    return subprocess.run(
+        words, capture_output=True, text=True, check=True, timeout=_TIMEOUT_S,
+        stdin=subprocess.DEVNULL,
+    ).stdout  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""What runs on a node: a chunk of cells, one after the other."""
+
+import hashlib
+import os
+import pickle
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from results.errors import LockcrossError
+from results.store.records import Place
+from sweeps.engines import load_engine
+from sweeps.execution.cluster.message import Chunk, Reply
+from sweeps.execution.kept import FULL, pack
+from sweeps.execution.processes import Processes, Share
+from sweeps.execution.work import Work, execute, this_host
+from sweeps.programs.builder import loaded_digest
+from sweeps.support.paths import ENGINE_PLUGIN
+
+# What batch systems call the number of a job.
+_JOB_IDS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
+
+
+class UnfitError(Exception):
+    """This node cannot run the cells; the text says why, and what to do."""
+
+
+def run_chunk(message: bytes) -> bytes:
+    """Runs a chunk and returns a reply, both pickled. Called by Parsl's worker."""
+    return pickle.dumps(_run(pickle.loads(message)), protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def _run(chunk: Chunk) -> Reply:
+    reply = Reply(this_place(), os.environ.get("PARSL_WORKER_POOL_ID", ""), [])
+    try:
+        works = list(_checked(chunk))
+        with Processes[Work](1, run_folders(chunk.scratch), share()) as processes:
+            for work, done, folder in execute(works, processes, reply.place):
+                if done.outcome.cause or work.keep:
+                    reply.folders[work.identity] = pack(folder)
+                reply.done.append(done)
+    except UnfitError as unfit:
+        return replace(reply, refused=str(unfit))
+    except OSError as error:
+        return replace(reply, refused=_os_error(error, chunk.scratch))
+    return reply
+
+
+def _os_error(error: OSError, scratch: str) -> str:
+    if error.errno in FULL:
+        return f"its disk is full ({error.filename or scratch}); free some space there"
+    return f"{error.filename or scratch}: {error.strerror}"
+
+
+def run_folders(scratch: str) -> Path:
+    """Where runs have their folders on this node."""
+    return Path(os.path.expandvars(scratch)) / f"lockcross-{os.getuid()}" / "runs"
+
+
+def share() -> Share:
+    """This worker among those of the node, as Parsl counts them."""
+    return Share(
+        int(os.environ.get("PARSL_WORKER_RANK", "0")),
+        int(os.environ.get("PARSL_WORKER_COUNT", "1")),
+    )
+
+
+def this_place() -> Place:
+    """This worker: the host, the job that it belongs to, its number."""
+    job = next(filter(None, map(os.environ.get, _JOB_IDS)), "")
+    return replace(this_host(), job=job, worker=os.environ.get("PARSL_WORKER_RANK", ""))
+
+
+def _checked(chunk: Chunk) -> Iterable[Work]:
+    """The cells of a chunk, when engines and programs are here as the driver has them."""
+    for work in chunk.works:
+        if why := _other_engine(work.cell.engine, work.cell.isa, work.engine_version):
+            raise UnfitError(why)
+        if why := _other_plugin(chunk.plugin) or _other_program(
+            work.binary.path, work.binary.digest
+        ):
+            raise UnfitError(why)
+        yield work
+
+
+@cache
+def _other_engine(label: str, isa: str, expected: str) -> str:
+    """Why the engine here is not the driver's, or nothing."""
+    try:
+        found = load_engine(label).provenance(isa)
+    except LockcrossError as error:
+        return error.message
+    if found == expected:
+        return ""
+    return (
+        f"engine {label} is {found} there, and {expected} here; install the same version, or name "
+        "a folder that has it in the commands of the cluster file (export LOCKCROSS_QEMU=FOLDER)"
+    )
+
+
+@cache
+def _other_plugin(expected: str) -> str:
+    return _differs(ENGINE_PLUGIN, hashlib.sha256(_read(ENGINE_PLUGIN)).hexdigest(), expected)
+
+
+@cache
+def _other_program(path: Path, expected: str) -> str:
+    data = _read(path)
+    return _differs(path, loaded_digest(data) if data else "", expected)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _differs(path: Path, found: str, expected: str) -> str:
+    if found == expected:
+        return ""
+    return (
+        f"{path} is not there, or not as the driver has it; is the tree shared with this node? "
+        'Without a shared tree: tree = "shipped"'
+    )

@@ -1,0 +1,267 @@
+"""Runs processes side by side, each on one CPU, within time limits, and no longer than this one."""
+
+import ctypes
+import fcntl
+import os
+import resource
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, Generic, TypeVar
+
+from sweeps.engines.base import MAX_OUTPUT, ProcessResult
+from sweeps.support.files import head
+
+_KEPT = 1024 * 1024  # bytes of standard output and error that are read back
+_PR_SET_PDEATHSIG = 1
+_LOCK = ".lock"
+_WALL = 10  # a run may take so many times its CPU time limit by the clock: others use the CPU too
+_LOOK_S = 0.05  # between two looks at a run's CPU time, at least
+_libc = ctypes.CDLL(None, use_errno=True)
+
+Key = TypeVar("Key")
+_Handler = Callable[[int, FrameType | None], Any] | int | None  # as signal.signal returns it
+
+
+@dataclass(frozen=True)
+class Task(Generic[Key]):
+    """A command to run in a folder of its own. `key` is handed back with its end. `bound`: all of
+    it runs on one CPU. `files`: name -> content, in the folder when it starts."""
+
+    key: Key
+    argv: list[str]
+    time_limit_s: float  # of CPU time
+    bound: bool = True
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class _Running(Generic[Key]):
+    task: Task[Key]
+    process: subprocess.Popen[bytes]
+    folder: Path
+    slot: int
+    pidfd: int
+    began: float
+    deadline: float
+    next_look: float
+    exceeded: str = ""  # which limit it hit
+
+    def look(self, now: float) -> None:
+        """Kills it when it has hit a limit."""
+        if self.exceeded or now < self.next_look:
+            return
+        limit = self.task.time_limit_s
+        left = limit - self._cpu_s()
+        if left <= 0:
+            self.exceeded = f"CPU time limit: {limit:g} s"
+        elif now >= self.deadline:
+            self.exceeded = (
+                f"wall time limit: {self.deadline - self.began:g} s; it had the CPU for "
+                f"{limit - left:.1f} s of them (the CPU time limit is {limit:g} s)"
+            )
+        if self.exceeded:
+            self.kill()
+        # On one CPU its CPU time grows no faster than the clock.
+        self.next_look = min(self.deadline, now + max(left, _LOOK_S))
+
+    def _cpu_s(self) -> float:
+        """The CPU time of all its threads. From the kernel's clock of the process, since a
+        container may lack /proc; none once it has ended."""
+        clock = ctypes.c_int()
+        if _libc.clock_getcpuclockid(self.process.pid, ctypes.byref(clock)) != 0:
+            return 0.0
+        try:
+            return time.clock_gettime(clock.value)
+        except OSError:
+            return 0.0
+
+    def kill(self) -> None:
+        # The child leads its own group; it is not reaped yet, so its number is still its own.
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+
+class _Folder:
+    """Where the runs of this process get their folders, below `root`, which must lie on this host:
+    locks of a shared file system cannot be trusted. Folders left by killed processes are removed:
+    nobody holds their lock."""
+
+    def __init__(self, root: Path) -> None:
+        root.mkdir(parents=True, exist_ok=True)
+        with (root / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # one process at a time looks through them
+            for left in root.glob("[!.]*"):
+                _remove_unless_held(left)
+            self.path = Path(tempfile.mkdtemp(dir=root, prefix="driver-"))
+            self._held = (self.path / _LOCK).open("w")
+            fcntl.flock(self._held, fcntl.LOCK_EX)
+
+    def remove(self) -> None:
+        """Removes it with everything in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._held.close()
+
+
+def _remove_unless_held(folder: Path) -> None:
+    with suppress(OSError), (folder / _LOCK).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _tie_to(parent: int, cpus: set[int]) -> Callable[[], None]:
+    def in_child() -> None:
+        # The kernel kills the child when the driver dies, however it dies.
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(127)
+        # All threads of a simulation on one CPU: they take turns, and hand over faster there.
+        os.sched_setaffinity(0, cpus)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_OUTPUT, MAX_OUTPUT))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    return in_child
+
+
+@dataclass(frozen=True)
+class Share:
+    """The part of a host's CPUs that is this process's own, as one of `count` workers that share
+    the host. `rank` is its number among them."""
+
+    rank: int = 0
+    count: int = 1
+
+
+class Processes(Generic[Key]):
+    """At most `jobs` processes at a time, whose folders lie below `root`. Use as a context manager:
+    leaving it kills the rest.
+
+    With a `share`, this process is a worker beside others; who started it deals with signals.
+    """
+
+    def __init__(self, jobs: int, root: Path, share: Share | None = None) -> None:
+        self.root = root
+        self._cpus = sorted(os.sched_getaffinity(0))
+        together = jobs if share is None else share.count
+        self._wall = _WALL * -(-together // len(self._cpus))  # more where they share CPUs
+        if share is not None:
+            self._cpus = [self._cpus[share.rank % len(self._cpus)]]
+        self._signals = () if share else (signal.SIGINT, signal.SIGTERM)
+        self._free = list(range(jobs))[::-1]
+        self._running: dict[int, _Running[Key]] = {}
+        self._selector = selectors.DefaultSelector()
+        self._folder = _Folder(root)
+        self._interrupted = False
+        self._starting = False
+        self._handlers: dict[int, _Handler] = {}
+
+    def __enter__(self) -> "Processes[Key]":
+        for number in self._signals:
+            self._handlers[number] = signal.signal(number, self._interrupt)
+        return self
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        # Not while a process is being started: an exception that is raised in the hooks that
+        # Python's own library runs around a fork is dropped, and the sweep would run on.
+        self._interrupted = True
+        if not self._starting:
+            raise KeyboardInterrupt
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        for running in list(self._running.values()):
+            running.kill()
+            self._end(running)
+        self._selector.close()
+        self._folder.remove()
+
+    def run(self, tasks: Iterable[Task[Key]]) -> Iterator[tuple[Key, ProcessResult, Path]]:
+        """Yields each task's key, how it ended and its folder, in the order in which they end.
+
+        The folder is removed when the next result is asked for. Raises OSError when a process
+        cannot be started.
+        """
+        waiting = iter(tasks)
+        while True:
+            while self._free and (task := next(waiting, None)) is not None:
+                self._starting = True
+                self._start(task)
+                self._starting = False
+                if self._interrupted:
+                    raise KeyboardInterrupt
+            if not self._running:
+                return
+            for running in self._wait():
+                end = self._end(running, remove=False)
+                try:
+                    yield running.task.key, end, running.folder
+                finally:
+                    shutil.rmtree(running.folder, ignore_errors=True)
+
+    def _start(self, task: Task[Key]) -> None:
+        slot = self._free[-1]
+        cpus = {self._cpus[slot % len(self._cpus)]} if task.bound else set(self._cpus)
+        folder = Path(tempfile.mkdtemp(dir=self._folder.path))
+        try:
+            for name, content in task.files.items():
+                (folder / name).write_text(content, encoding="utf-8")
+            with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+                process = subprocess.Popen(
+                    task.argv,
+                    cwd=folder,
+                    env={},
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                    preexec_fn=_tie_to(os.getpid(), cpus),  # noqa: PLW1509
+                )
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        pidfd = os.pidfd_open(process.pid)
+        now, limit = time.monotonic(), task.time_limit_s
+        self._running[pidfd] = _Running(
+            task, process, folder, slot, pidfd, now, now + self._wall * limit, now + limit
+        )
+        self._free.pop()
+        self._selector.register(pidfd, selectors.EVENT_READ)
+
+    def _wait(self) -> list[_Running[Key]]:
+        """Those that have ended, after killing those past their limits."""
+        while True:
+            now = time.monotonic()
+            for running in self._running.values():
+                running.look(now)
+            looks = [r.next_look for r in self._running.values() if not r.exceeded]
+            timeout = max(0.0, min(looks) - now) if looks else None
+            if events := self._selector.select(timeout):
+                return [self._running[key.fd] for key, _ in events]
+
+    def _end(self, running: _Running[Key], remove: bool = True) -> ProcessResult:
+        code = running.process.wait()
+        duration = time.monotonic() - running.began
+        self._selector.unregister(running.pidfd)
+        os.close(running.pidfd)
+        del self._running[running.pidfd]
+        self._free.append(running.slot)
+        out, err = (_said(running.folder / name) for name in ("stdout", "stderr"))
+        if remove:
+            shutil.rmtree(running.folder, ignore_errors=True)
+        return ProcessResult(code, out, err, running.exceeded, duration)
+
+
+def _said(path: Path) -> str:
+    try:
+        return head(path, _KEPT).decode(errors="replace")
+    except OSError:  # the run has put something else in its place
+        return ""
