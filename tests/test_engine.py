@@ -107,7 +107,7 @@ def test_locks_conform_on_the_simulated_cores(lock: Lock, flavour: str, tmp_path
     threads = min(3, lock.threads or 3)
     for fence in lock.fence_kinds if flavour == "lock" else ("full",):
         program = Program("conformance", lock.name, fence, flavour)
-        document = run(program, {"threads": threads, "iterations": 1}, {}, tmp_path)
+        document = run(program, {"threads": threads, "iterations": 2}, {}, tmp_path)
         assert len(document["cores"]) == threads
 
 

@@ -223,7 +223,7 @@ def test_conformance_catches_a_broken_lock(defect: str, tmp_path: Path) -> None:
     )  # fmt: skip
     threads = 3 if not defect or defect in ("ORDER", "NOTIFY", "NOTIFY_ALL") else 2
     arguments: Options = {"threads": threads, "iterations": 1}
-    limit: Options = {"max_instructions": 3_000_000}
+    limit: Options = {"max_instructions": 10_000_000}
     done = execute(binary, "lock", arguments, limit, tmp_path / "report.json")
     found = json.loads(done.stdout)["error"] if done.stdout else ""
     said = DEFECTS.get(defect, "")

@@ -44,7 +44,7 @@ def test_contended(lock: str, flavour: str, fence: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("lock", LOCKS)
 def test_conformance_in_simulation(lock: str, flavour: str, tmp_path: Path) -> None:
     program = Program("conformance", lock, "full", flavour)
-    arguments: Options = {"threads": _threads(lock, 4), "iterations": 1}
+    arguments: Options = {"threads": _threads(lock, 4), "iterations": 2}
     done = invoke(program, arguments, {"max_instructions": 30_000_000}, tmp_path / "report.json")
     assert done.returncode == 0, done.stdout + done.stderr
 

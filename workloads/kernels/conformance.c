@@ -15,6 +15,7 @@
  *              300 and with delays: inflation and cancellation; a thread that holds nothing may not
  *              release
  *   calm       each thread alone, one after the other: deflation; then storm and calm again
+ *   meetings   at chosen moments of the lock (conformance_meetings.h)
  * A lost wake-up shows as a run that does not end. Every other failure ends the run at once.
  */
 #define WORKLOAD_conformance
@@ -22,6 +23,8 @@
 #include <stdint.h>
 
 #include "arch/arch.h"
+#include "kernels/conformance_checks.h"
+#include "kernels/conformance_meetings.h"
 #include "lock.h"
 #include "registry.h"
 #include "runtime/definition.h"
@@ -29,10 +32,11 @@
 #include "runtime/runtime.h"
 #include "section.h"
 
-enum { DEEP = 300, RACES = 4, STORM_TURNS = 40 };
+enum { RACES = 4, STORM_TURNS = 40 };
 
 typedef struct {
     guarded_t nested, mailbox, outer, race[RACES], storm[2];
+    meetings_t meetings;
 } objects_t;
 enum { OBJECTS = sizeof(objects_t) / sizeof(guarded_t) };
 
@@ -48,12 +52,6 @@ static struct {
 static uint32_t race_over[RACES];           /* each guarded by that race's lock */
 static volatile uint32_t storm_sections[2]; /* of this iteration; counted by fetch-and-add */
 
-/* The first failure ends the run, because it may make other threads wait forever. */
-static void expect(bool condition, const char *what) {
-    if (!condition)
-        lock_fatal(what);
-}
-
 static const char *setup(void) {
     for (unsigned i = 0; i < KEY(iterations); i++) {
         guarded_t *all = &objects[i].nested;
@@ -66,46 +64,6 @@ static const char *setup(void) {
 }
 
 static void prepare(lock_thread_t *self) { (void)self; }
-
-static uint64_t draw(uint64_t *random) {
-    *random ^= *random << 13, *random ^= *random >> 7, *random ^= *random << 17;
-    return *random >> 8;
-}
-
-static void acquire_deep(guarded_t *object, lock_thread_t *self, unsigned depth) {
-    for (unsigned i = 0; i < depth; i++)
-        expect(lock_acquire(&object->lock, self) == SUCCESS, "an acquire did not succeed");
-}
-
-static void release_deep(guarded_t *object, lock_thread_t *self, unsigned depth) {
-    for (unsigned i = 0; i < depth; i++)
-        expect(lock_release(&object->lock, self) == SUCCESS,
-               "a release by the holder did not succeed");
-}
-
-static void expect_illegal(guarded_t *object, lock_thread_t *self) {
-    if (!lock_knows_holder())
-        return;
-    lock_object_t *lock = &object->lock;
-    expect(lock_release(lock, self) == ILLEGAL_STATE, "a release by a non-holder succeeded");
-    expect(lock_wait(lock, self) == ILLEGAL_STATE, "a wait by a non-holder succeeded");
-    expect(lock_notify(lock, self) == ILLEGAL_STATE, "a notify by a non-holder succeeded");
-    expect(lock_notify_all(lock, self) == ILLEGAL_STATE, "a notify_all by a non-holder succeeded");
-}
-
-static void notify(guarded_t *object, lock_thread_t *self) {
-    expect(lock_notify(&object->lock, self) == (LOCK_IS_JAVA ? SUCCESS : ILLEGAL_STATE),
-           "a notify by the holder went wrong");
-}
-
-static void notify_all(guarded_t *object, lock_thread_t *self) {
-    expect(lock_notify_all(&object->lock, self) == (LOCK_IS_JAVA ? SUCCESS : ILLEGAL_STATE),
-           "a notify_all by the holder went wrong");
-}
-
-static void wait(guarded_t *object, lock_thread_t *self) {
-    expect(lock_wait(&object->lock, self) == SUCCESS, "a wait by the holder did not succeed");
-}
 
 /* Nesting ------------------------------------------------------------------------------------ */
 
@@ -142,19 +100,6 @@ static void nesting(guarded_t *object, lock_thread_t *self) {
 }
 
 /* Waiting ------------------------------------------------------------------------------------ */
-
-/* Waits until *value is `wanted`, by acquiring the lock again and again. The delays differ, because
- * in a simulator a thread that is woken might otherwise find the lock taken every time. */
-static void until(guarded_t *object, lock_thread_t *self, const uint32_t *value, uint32_t wanted) {
-    uint64_t turn = 0;
-    for (bool reached = false; !reached; turn++) {
-        acquire_deep(object, self, 1);
-        reached = *value == wanted;
-        release_deep(object, self, 1);
-        lock_safepoint(self);
-        runtime_delay(100 + turn * 37 % 512);
-    }
-}
 
 /* Two waits. Only a notification ends each, and the thread then holds the lock as deep as before.
  */
@@ -307,6 +252,7 @@ static void check(objects_t *o) {
         expect(!error, error);
         storm_sections[k] = 0;
     }
+    check_meetings(&o->meetings);
 }
 
 static uint64_t run(lock_thread_t *self) {
@@ -322,6 +268,7 @@ static uint64_t run(lock_thread_t *self) {
             race(o, k, self, &random);
         }
         storms(o, self, &random);
+        meetings(&o->meetings, i % runtime_threads, self, &random);
         if (runtime_index(self) == 0)
             check(o);
         runtime_barrier(self);
