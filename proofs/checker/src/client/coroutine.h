@@ -1,0 +1,25 @@
+// Switches between the checker and the client's thread that runs, each on a stack of its own.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+
+// Stack pointers of the two while they do not run.
+extern uint64_t prove_client_stack, prove_checker_stack;
+
+// On the client's stack: to the checker. Returns what the checker passes when it comes back.
+uint64_t prove_to_checker();
+// On the checker's stack: to the client, to which prove_to_checker() returns `value`.
+void prove_to_client(uint64_t value);
+// Where a new stack begins: calls prove_begin(index), with the index in the saved register r12.
+void prove_begin_stack();
+[[noreturn]] void prove_begin(uint64_t index);
+}
+
+namespace prove {
+
+inline constexpr unsigned kSavedRegisters = 6; // and the return address above them
+inline constexpr unsigned kSavedR12 = 3;       // its place among them, from the stack pointer
+
+} // namespace prove

@@ -1,0 +1,164 @@
+#include "search/search.h"
+
+#include "search/explorer.h"
+
+namespace prove {
+
+namespace {
+
+uint64_t next_random(uint64_t &state) {
+    state += 0x9e3779b97f4a7c15;
+    uint64_t z = state;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+} // namespace
+
+Search::Search(Native &native, unsigned threads, const SearchOptions &options)
+    : threads_(threads), options_(options), program_(native),
+      machine_(make_machine(options.model, program_, threads, options.bounds)),
+      began_(std::chrono::steady_clock::now()) {}
+
+double Search::seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+}
+
+SearchResult Search::run() {
+    learn_layout();
+    Outcome outcome;
+    do {
+        program_.settle_layout();
+        outcome = options_.random_runs ? wander() : explore();
+        result_.restarts++;
+    } while (outcome == Outcome::kLayoutChanged);
+    result_.restarts--;
+    result_.nodes = program_.nodes();
+    result_.buffer_was_full = machine_->buffer_was_full();
+    return result_;
+}
+
+// A few random runs find nearly all memory that is used, so that the exploration seldom restarts.
+void Search::learn_layout() {
+    constexpr unsigned kRuns = 64;
+    uint64_t random = 0;
+    std::vector<Choice> path;
+    for (unsigned i = 0; i < kRuns; i++) {
+        if (program_.layout_changed())
+            program_.settle_layout();
+        wander_once(random, path);
+    }
+}
+
+Search::Outcome Search::wander_once(uint64_t &random, std::vector<Choice> &path) {
+    constexpr unsigned kMostSteps = 2000;
+    std::vector<Choice> choices;
+    path.clear();
+    machine_->begin();
+    while (!machine_->broken()) {
+        machine_->choices(choices);
+        if (machine_->beyond() || choices.empty() || path.size() >= kMostSteps)
+            break;
+        path.push_back(choices[next_random(random) % choices.size()]);
+        machine_->take(path.back());
+    }
+    if (program_.layout_changed())
+        return Outcome::kLayoutChanged;
+    if (machine_->failure())
+        return Outcome::kFailed;
+    if (machine_->beyond())
+        result_.beyond++;
+    if (!machine_->ended())
+        return Outcome::kBound;
+    machine_->check_end();
+    return machine_->failure() ? Outcome::kFailed : Outcome::kDone;
+}
+
+Search::Outcome Search::wander() {
+    uint64_t random = options_.seed;
+    std::vector<Choice> path;
+    result_.executions = 0;
+    result_.transitions = 0;
+    while (result_.executions < options_.random_runs) {
+        if (options_.most_seconds > 0 && seconds() > options_.most_seconds) {
+            result_.bound = "seconds";
+            return Outcome::kBound;
+        }
+        Outcome outcome = wander_once(random, path);
+        result_.transitions += path.size();
+        if (outcome == Outcome::kLayoutChanged)
+            return outcome;
+        result_.executions++;
+        if (outcome == Outcome::kFailed) {
+            note_failure(path);
+            return outcome;
+        }
+    }
+    result_.bound = "runs";
+    return Outcome::kBound;
+}
+
+Search::Outcome Search::explore() {
+    Explorer explorer(*machine_, program_, options_.depth_first);
+    Explorer::Found found = explorer.begin();
+    for (uint64_t i = 0; found == Explorer::Found::kNothing && !explorer.done(); i++) {
+        if (explorer.states() > options_.most_states)
+            result_.bound = "states";
+        if (options_.most_seconds > 0 && i % 1024 == 0 && seconds() > options_.most_seconds)
+            result_.bound = "seconds";
+        if (!result_.bound.empty())
+            break;
+        found = explorer.expand();
+    }
+    result_.states = explorer.states();
+    result_.transitions = explorer.transitions();
+    result_.executions = explorer.ends();
+    result_.beyond = explorer.beyond();
+    if (found == Explorer::Found::kLayoutChanged)
+        return Outcome::kLayoutChanged;
+    if (found == Explorer::Found::kFailure) {
+        note_failure(explorer.path());
+        return Outcome::kFailed;
+    }
+    if (!result_.bound.empty())
+        return Outcome::kBound;
+    if (!options_.liveness || !explorer.find_trap())
+        return Outcome::kDone;
+    note_trap(explorer.path());
+    return Outcome::kFailed;
+}
+
+void Search::replay(const std::vector<Choice> &path) {
+    result_.trace.clear();
+    machine_->trace_to(&result_.trace);
+    machine_->begin();
+    for (Choice choice : path)
+        machine_->take(choice);
+    machine_->trace_to(nullptr);
+}
+
+void Search::note_failure(const std::vector<Choice> &path) {
+    result_.failure = *machine_->failure();
+    replay(path);
+}
+
+// A state from which no end can be reached: says where the threads stand.
+void Search::note_trap(const std::vector<Choice> &path) {
+    replay(path);
+    Failure failure{"deadlock", "threads wait for ever", 0};
+    for (unsigned t = threads_; t-- > 0;) {
+        const Operation &op = program_.node(machine_->node(t)).op;
+        if (op.kind == Kind::kEnd)
+            continue;
+        failure.thread = t;
+        Row row;
+        row.thread = t;
+        row.op = op;
+        row.waits = true;
+        result_.trace.push_back(row);
+    }
+    result_.failure = failure;
+}
+
+} // namespace prove

@@ -1,0 +1,63 @@
+// Explores a client under a model: all its states, or random runs.
+#pragma once
+
+#include "models/machine.h"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prove {
+
+struct SearchOptions {
+    Model model = Model::kSc;
+    Bounds bounds;
+    uint64_t most_states = UINT32_MAX - 1;
+    double most_seconds = 0; // 0: no bound
+    uint64_t random_runs = 0;
+    uint64_t seed = 1;
+    bool depth_first = false;
+    bool liveness = true;
+};
+
+struct SearchResult {
+    std::optional<Failure> failure;
+    std::vector<Row> trace;
+    std::string bound; // the bound that was reached, if any
+    uint64_t states = 0, transitions = 0;
+    uint64_t executions = 0; // different last states; runs, if random
+    uint64_t restarts = 0;   // since the layout of memory was found to be another
+    uint64_t nodes = 0;
+    uint64_t beyond = 0; // states beyond the client's own bound
+    bool buffer_was_full = false;
+};
+
+class Search {
+  public:
+    Search(Native &native, unsigned threads, const SearchOptions &options);
+    SearchResult run();
+
+  private:
+    enum class Outcome { kDone, kFailed, kBound, kLayoutChanged };
+
+    void learn_layout();
+    Outcome explore();
+    Outcome wander();
+    // A random run; the choices made. kDone: it ended.
+    Outcome wander_once(uint64_t &random, std::vector<Choice> &path);
+    void note_failure(const std::vector<Choice> &path);
+    void replay(const std::vector<Choice> &path);
+    void note_trap(const std::vector<Choice> &path);
+    double seconds() const;
+
+    const unsigned threads_;
+    const SearchOptions options_;
+    Program program_;
+    std::unique_ptr<Machine> machine_;
+    SearchResult result_;
+    std::chrono::steady_clock::time_point began_;
+};
+
+} // namespace prove
