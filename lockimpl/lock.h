@@ -18,6 +18,7 @@
  *   LOCK_IS_FAT(obj)                    whether the lock word is inflated (events.h)
  *   LOCK_ON_THREAD_INIT(self, index)    runs for each thread before any thread runs
  *   LOCK_WORD_CREATED_BY(thread)        the lock word of a new object, if its creator matters
+ *   LOCK_WORD_IS_VALID(word)            whether the diagram of the lock word allows this one
  *   what section.h lets a lock define
  */
 #ifndef LOCKCROSS_LOCK_H

@@ -27,7 +27,16 @@ ORDER = {
         "figures",
         "report",
     ),
-    "sweeps": ("support", "model", "programs", "engines", "execution", "experiments", "cli"),
+    "sweeps": (
+        "support",
+        "model",
+        "programs",
+        "engines",
+        "execution",
+        "experiments",
+        "proofs",
+        "cli",
+    ),
 }
 
 

@@ -36,6 +36,17 @@
 
 enum { asym_spin1_initial_word = 0, asym_spin1_tid_shift = 8, asym_spin1_misc_mask = 0 };
 
+/* What the diagram allows. The owner may set its status while another thread is inside, but a lock
+ * without an owner is new, and the owner is never `other`. */
+static inline bool asym_spin1_word_is_valid(uint32_t word) {
+    uint32_t owner = word & ASYM_OWNER, other = word & ASYM_OTHER;
+    if (owner == 0)
+        return word == 0;
+    return owner >> 8 <= LOCK_MAX_THREADS && other >> 20 <= LOCK_MAX_THREADS &&
+           other != ASYM_OWNER_TO_OTHER(owner);
+}
+#define LOCK_WORD_IS_VALID(word) asym_spin1_word_is_valid(word)
+
 /* One attempt of a thread that does not hold the lock, given the lock word just loaded. */
 static inline bool asym_spin1_try_acquire(lock_object_t *obj, lock_thread_t *self, uint32_t word) {
     uint32_t owner = word & ASYM_OWNER;

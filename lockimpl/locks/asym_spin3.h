@@ -42,6 +42,8 @@
 
 enum { asym_spin3_initial_word = 0, asym_spin3_tid_shift = 0, asym_spin3_misc_mask = 0 };
 
+#define LOCK_WORD_IS_VALID(word) ((word) <= LOCK_MAX_THREADS)
+
 static inline volatile uint32_t *asym_spin3_status(lock_object_t *obj) {
     return (volatile uint32_t *)&obj->extra[0];
 }

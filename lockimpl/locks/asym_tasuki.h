@@ -31,6 +31,7 @@
 
 #include "arch/arch.h"
 #include "monitor/monitor.h"
+#include "monitor/monitor_table.h"
 #include "types.h"
 
 #define SPIN_SHAPE 0x80000000u
@@ -44,6 +45,20 @@
 #define ASYM_OWNER_TO_OTHER(tid_field) ((tid_field) << 10)
 
 enum { asym_tasuki_initial_word = 0, asym_tasuki_tid_shift = 8, asym_tasuki_misc_mask = 0 };
+
+/* What the diagram allows. The owner may set its status while another thread is inside, but a lock
+ * without an owner is new, the owner is never `other`, and rcnt is that of a holder. */
+static inline bool asym_tasuki_word_is_valid(uint32_t word) {
+    uint32_t owner = word & ASYM_OWNER, other = word & ASYM_OTHER;
+    if (word & SPIN_SHAPE)
+        return ((word & ASYM_MONITOR) >> SPIN_MONITOR_SHIFT) - 1 < MONITOR_POOL_SIZE;
+    if (owner == 0)
+        return word == 0;
+    return owner >> 8 <= LOCK_MAX_THREADS && other >> 18 <= LOCK_MAX_THREADS &&
+           other != ASYM_OWNER_TO_OTHER(owner) &&
+           (!(word & ASYM_RCNT) || other || word & ASYM_STATUS);
+}
+#define LOCK_WORD_IS_VALID(word) asym_tasuki_word_is_valid(word)
 
 static inline bool spin_is_owner(uint32_t word, const lock_thread_t *self) {
     return (word & (SPIN_SHAPE | ASYM_OWNER)) == self->tid_field;

@@ -27,6 +27,8 @@
 
 enum { cas_spin_initial_word = 0, cas_spin_tid_shift = 0, cas_spin_misc_mask = 0 };
 
+#define LOCK_WORD_IS_VALID(word) ((word) <= LOCK_MAX_THREADS)
+
 LOCK_SLOW lock_result_t cas_spin_acquire_slow(lock_object_t *obj, lock_thread_t *self) {
     if (load_rlx_u32(&obj->lock_word) == self->tid_field) {
         store_rlx_u32(&obj->flag, load_rlx_u32(&obj->flag) + 1);

@@ -39,6 +39,8 @@
 
 enum { cilk_the_initial_word = 1, cilk_the_tid_shift = 0, cilk_the_misc_mask = 0 };
 
+#define LOCK_WORD_IS_VALID(word) ((word) <= 1)
+
 static inline volatile uint32_t *cilk_the_worker(lock_object_t *obj) {
     return (volatile uint32_t *)&obj->extra[0];
 }

@@ -41,6 +41,8 @@ RECORD_POOL(record_t)
 
 enum { mcs_initial_word = 0, mcs_tid_shift = 0, mcs_misc_mask = 0 };
 
+#define LOCK_WORD_IS_VALID(word) ((word) <= LOCK_MAX_THREADS * RECORDS_EACH)
+
 LOCK_SLOW void mcs_wait_in_queue(record_t *node, uint32_t number, uint32_t predecessor,
                                  lock_thread_t *self) {
     store_rlx_u32(&node->locked, 1);

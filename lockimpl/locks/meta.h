@@ -78,6 +78,14 @@ static inline uint32_t meta_word(uint32_t number, uint32_t state) {
     return number << META_NUMBER_SHIFT | state;
 }
 
+/* What the diagram allows: a locked word has a record, a busy one a thread. */
+static inline bool meta_word_is_valid(uint32_t word) {
+    uint32_t state = word & META_STATE;
+    uint32_t most = state == META_BUSY ? LOCK_MAX_THREADS : LOCK_MAX_THREADS * RECORDS_EACH;
+    return state == META_NEUTRAL || meta_number(word) - 1 < most;
+}
+#define LOCK_WORD_IS_VALID(word) meta_word_is_valid(word)
+
 /* Gets the meta-lock; returns the word. */
 static inline uint32_t meta_lock(lock_object_t *obj, lock_thread_t *self) {
     uint32_t word = swap_acq_rel_u32(&obj->lock_word, self->tid_field | META_BUSY);

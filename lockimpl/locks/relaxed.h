@@ -52,6 +52,15 @@ enum {
     relaxed_misc_mask = NAMED_MISC
 };
 
+/* What the diagram allows: a monitor of the pool; a holder; or a free lock, which has no count. */
+static inline bool relaxed_word_is_valid(uint32_t word) {
+    if (word & NAMED_SHAPE)
+        return ((word & ~NAMED_SHAPE) >> 8) - 1 < MONITOR_POOL_SIZE;
+    uint32_t tid = word >> RELAXED_TID_SHIFT;
+    return tid ? tid <= LOCK_MAX_THREADS : (word & RELAXED_COUNT) == 0;
+}
+#define LOCK_WORD_IS_VALID(word) relaxed_word_is_valid(word)
+
 static inline bool relaxed_is_free(uint32_t word) { return (word & ~NAMED_MISC) == 0; }
 
 /* Whether the word says: flat, and held by `self`. */

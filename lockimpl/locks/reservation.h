@@ -55,6 +55,19 @@ enum {
     reservation_misc_mask = SPIN_MISC
 };
 
+/* What the diagram allows: without a tid there is no rcnt, and with one there is an rcnt unless the
+ * lock is reserved. */
+static inline bool reservation_word_is_valid(uint32_t word) {
+    bool held = (word & SPIN_COUNT) != 0;
+    if (word & SPIN_SHAPE)
+        return !(word & RESERVATION_LRV) &&
+               ((word & ~SPIN_SHAPE) >> SPIN_MONITOR_SHIFT) - 1 < MONITOR_POOL_SIZE;
+    if ((word & RESERVATION_TID) == 0)
+        return !held;
+    return word >> 16 <= LOCK_MAX_THREADS && (held || word & RESERVATION_LRV);
+}
+#define LOCK_WORD_IS_VALID(word) reservation_word_is_valid(word)
+
 /* Whether the lock is reserved for `self`, held or not. */
 static inline bool reservation_is_mine(uint32_t word, const lock_thread_t *self) {
     return ((word ^ (self->tid_field | RESERVATION_LRV)) & ~(SPIN_COUNT | SPIN_MISC)) == 0;

@@ -32,6 +32,14 @@
 
 enum { tasuki_initial_word = 0, tasuki_tid_shift = 16, tasuki_misc_mask = SPIN_MISC };
 
+/* What the diagram allows: a monitor of the pool; a holder; or a free lock, which has no count. */
+static inline bool tasuki_word_is_valid(uint32_t word) {
+    if (word & SPIN_SHAPE)
+        return ((word & ~SPIN_SHAPE) >> SPIN_MONITOR_SHIFT) - 1 < MONITOR_POOL_SIZE;
+    return word >> 16 ? word >> 16 <= LOCK_MAX_THREADS : (word & SPIN_COUNT) == 0;
+}
+#define LOCK_WORD_IS_VALID(word) tasuki_word_is_valid(word)
+
 static inline lock_result_t tasuki_acquire(lock_object_t *obj, lock_thread_t *self) {
     return spin_or_core_acquire(obj, self, load_rlx_u32(&obj->lock_word));
 }

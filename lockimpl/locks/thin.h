@@ -71,6 +71,14 @@ static inline monitor_t *thin_monitor(uint32_t word) {
     return monitor_at((word & ~THIN_SHAPE) >> 8);
 }
 
+/* What the diagram allows: a monitor of the pool; a holder; or a free lock, which has no count. */
+static inline bool thin_word_is_valid(uint32_t word) {
+    if (word & THIN_SHAPE)
+        return ((word & ~THIN_SHAPE) >> 8) - 1 < MONITOR_POOL_SIZE;
+    return word >> 16 ? word >> 16 <= LOCK_MAX_THREADS : (word & THIN_COUNT) == 0;
+}
+#define LOCK_WORD_IS_VALID(word) thin_word_is_valid(word)
+
 #if THIN_TESTED
 /* On a cache line of its own, since every operation reads it. */
 typedef struct {

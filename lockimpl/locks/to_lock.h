@@ -54,6 +54,17 @@ enum {
     to_lock_misc_mask = NAMED_MISC
 };
 
+/* What the diagram allows: a monitor of the pool, or an owner and a successor that is another. */
+static inline bool to_lock_word_is_valid(uint32_t word) {
+    if (word & NAMED_SHAPE)
+        return ((word & ~NAMED_SHAPE) >> 8) - 1 < MONITOR_POOL_SIZE;
+    uint32_t owner = word >> TO_OWNER_SHIFT;
+    uint32_t successor = (word & TO_SUCCESSOR) >> TO_SUCCESSOR_SHIFT;
+    return owner <= LOCK_MAX_THREADS && successor <= LOCK_MAX_THREADS &&
+           (successor == 0 || successor != owner);
+}
+#define LOCK_WORD_IS_VALID(word) to_lock_word_is_valid(word)
+
 static inline volatile uint8_t *to_lock_holds(lock_object_t *obj, uint32_t tid) {
     return (volatile uint8_t *)obj->extra + (tid - 1);
 }

@@ -47,12 +47,17 @@ static inline void latch_acquire(volatile uint32_t *latch) {
 
 static inline void latch_release(volatile uint32_t *latch) { store_rel_u32(latch, 0); }
 
+/* Under the latch, as all changes; monitor_has_queue loads the head without it. */
+static inline void queue_set_head(thread_queue_t *queue, lock_thread_t *thread) {
+    STORE_RLX_POINTER(&queue->head, thread);
+}
+
 static inline void queue_append(thread_queue_t *queue, lock_thread_t *thread) {
     thread->next = 0;
     if (queue->head)
         queue->tail->next = thread;
     else
-        queue->head = thread;
+        queue_set_head(queue, thread);
     queue->tail = thread;
 }
 
@@ -60,14 +65,14 @@ static inline void queue_prepend(thread_queue_t *queue, lock_thread_t *thread) {
     thread->next = queue->head;
     if (!queue->head)
         queue->tail = thread;
-    queue->head = thread;
+    queue_set_head(queue, thread);
 }
 
 /* The head, or NULL. */
 static inline lock_thread_t *queue_take(thread_queue_t *queue) {
     lock_thread_t *thread = queue->head;
     if (thread)
-        queue->head = thread->next;
+        queue_set_head(queue, thread->next);
     return thread;
 }
 

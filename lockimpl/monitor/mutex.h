@@ -34,6 +34,14 @@
 #define MUTEX_WAITERS 0x80000000u
 #define MUTEX_SHORT 0x40000000u
 
+/* What the diagram allows: threads queue for a holder, whose section is not short. */
+static inline bool mutex_word_is_valid(uint32_t word) {
+    uint32_t tid = word & ~(MUTEX_WAITERS | MUTEX_SHORT);
+    return tid == 0 ? word == 0
+                    : tid <= LOCK_MAX_THREADS && !(word & MUTEX_WAITERS && word & MUTEX_SHORT);
+}
+#define LOCK_WORD_IS_VALID(word) mutex_word_is_valid(word)
+
 static inline bool mutex_is_mine(uint32_t word, const lock_thread_t *self) {
     return (word & ~(MUTEX_WAITERS | MUTEX_SHORT)) == self->tid_field;
 }

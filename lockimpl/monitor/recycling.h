@@ -132,12 +132,12 @@ LOCK_SLOW monitor_t *recycling_obtain(const lock_object_t *obj) {
         *list = monitor->hash_next;
         monitor_recycling.free_count -= is_free;
         latch_acquire(&monitor->latch);
+        monitor->entries = 0; /* before a thread enters that obj has sent here earlier */
         __atomic_store_n(&monitor->object, obj, __ATOMIC_RELAXED);
         latch_release(&monitor->latch);
     } else {
         monitor = monitor_create(obj);
     }
-    monitor->entries = 0;
     monitor_t **bucket = monitor_bucket(obj);
     monitor->hash_next = *bucket;
     return *bucket = monitor;

@@ -43,6 +43,8 @@
 #define QUEUED_CONTENDED(obj) 0
 #endif
 
+#define LOCK_WORD_IS_VALID(word) (((word) & QUEUED_TID) <= LOCK_MAX_THREADS)
+
 static inline bool queued_is_mine(uint32_t word, const lock_thread_t *self) {
     return (word & QUEUED_TID) == self->tid;
 }

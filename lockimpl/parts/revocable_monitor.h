@@ -12,6 +12,7 @@
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
 #include "monitor/park.h"
+#include "monitor/processor.h"
 #include "types.h"
 
 #define REVOCABLE_WAITERS 0x80000000u
@@ -51,6 +52,15 @@ static inline uint32_t revocable_priority(uint32_t word) {
 static inline void revocable_deposit(lock_thread_t *self, uint32_t priority) {
     revocable_deposits[self->tid - 1].word = self->tid | priority << REVOCABLE_PRIORITY_SHIFT;
 }
+
+/* What the diagram allows: threads queue, and ask, for a holder with a priority. */
+static inline bool revocable_word_is_valid(uint32_t word) {
+    uint32_t tid = word & REVOCABLE_TID;
+    return tid == 0 ? word == 0
+                    : tid <= LOCK_MAX_THREADS && revocable_priority(word) < PROCESSOR_PRIORITIES &&
+                          (word & REVOCABLE_WAITERS || !(word & REVOCABLE_ASKED));
+}
+#define LOCK_WORD_IS_VALID(word) revocable_word_is_valid(word)
 
 static inline bool revocable_is_mine(uint32_t word, const lock_thread_t *self) {
     return (word & REVOCABLE_TID) == self->tid;

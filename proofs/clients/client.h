@@ -49,6 +49,19 @@ void lock_signal(const lock_thread_t *thread) {
 }
 #endif
 
+/* Each lock word must be one that the diagram in its lock's header allows. */
+#ifdef LOCK_WORD_IS_VALID
+static const guarded_t *client_objects[2]; /* that have been made */
+
+#define CLIENT_UNSEEN __attribute__((no_sanitize("thread"))) /* not an access of the program */
+
+CLIENT_UNSEEN void prove_invariant(void) {
+    for (unsigned i = 0; i < 2 && client_objects[i]; i++)
+        prove_assert(LOCK_WORD_IS_VALID(client_objects[i]->lock.lock_word),
+                     "the lock word is one that its diagram does not allow");
+}
+#endif
+
 static inline void succeeds(lock_result_t result, const char *what) {
     prove_assert(result == SUCCESS, what);
 }
@@ -100,6 +113,9 @@ static inline void make_threads(void) {
 /* And an object, created by the first thread, which CLIENT_FIRST has used. */
 static inline void make_object(guarded_t *object) {
     lock_object_init_for(&object->lock, &lock_threads[0]);
+#ifdef LOCK_WORD_IS_VALID
+    client_objects[client_objects[0] != 0] = object;
+#endif
     object->lock.lock_word |= 0xa5 & LOCK_MEMBER(_misc_mask);
     if (CLIENT_FIRST) {
         acquire(object, &lock_threads[CLIENT_FIRST - 1]);
