@@ -104,14 +104,29 @@ void write_plain(uint64_t address, uint64_t bytes, const void *from, uint64_t pl
 }
 
 // The client loads from memory after this: what it is to find is put there.
+//
+// An assignment of a structure announces its store and then its load, before both. So a store that
+// was announced is asked for after a load that follows it, unless they overlap: that changes the
+// order of two plain accesses, which nobody can tell. Other threads run between, and change memory:
+// what the store may have left there is kept.
 void announce_read(uint64_t address, uint64_t bytes, uint64_t place) {
     if (untracked(address))
         return;
-    flush_store();
+    uint64_t stored = running.stored_address, stored_bytes = running.stored_bytes;
+    if (stored < address + bytes && address < stored + stored_bytes)
+        flush_store();
+    uint64_t stored_place = running.stored_place;
+    stored_bytes = running.stored_bytes;
+    uint8_t kept[kLongestRange], found[kLongestRange];
+    copy_bytes(kept, reinterpret_cast<const void *>(stored), stored_bytes);
+    running.stored_bytes = 0;
     check_address(address, bytes, place);
-    uint8_t found[kLongestRange];
     read_plain(address, bytes, found, place);
     copy_bytes(reinterpret_cast<void *>(address), found, bytes);
+    copy_bytes(reinterpret_cast<void *>(stored), kept, stored_bytes);
+    running.stored_address = stored;
+    running.stored_bytes = stored_bytes;
+    running.stored_place = stored_place;
 }
 
 // The client stores to memory after this: the value is known at its next call.

@@ -12,6 +12,19 @@ enum Use { kPlainRead, kPlainWrite, kAtomicRead, kAtomicWrite };
 // A store to one byte after the last would be a cut beyond the word.
 uint8_t cut_at(unsigned byte) { return byte < 8 ? static_cast<uint8_t>(1u << byte) : 0; }
 
+// A unit that is used so.
+Unit used(const uint8_t *uses) {
+    Unit unit;
+    unit.plain_reads = uses[kPlainRead];
+    unit.plain_writes = uses[kPlainWrite];
+    unit.atomic_reads = uses[kAtomicRead];
+    unit.atomic_writes = uses[kAtomicWrite];
+    unsigned writers = unit.plain_writes | unit.atomic_writes;
+    unsigned users = writers | unit.plain_reads | unit.atomic_reads;
+    unit.shared = writers && std::popcount(users) > 1;
+    return unit;
+}
+
 } // namespace
 
 size_t Layout::find(uint64_t address) const {
@@ -39,16 +52,17 @@ bool Layout::note(const Operation &op, unsigned thread) {
     word.cuts = cuts;
     auto bit = static_cast<uint8_t>(1u << thread);
     for (unsigned i = offset; i < offset + op.size; i++) {
+        changed |= !(word.touched & cut_at(i));
         word.touched |= cut_at(i);
-        auto add = [&](Use use) {
-            uint8_t &users = word.bytes[i].uses[use];
-            changed |= !(users & bit);
-            users |= bit;
-        };
+        uint8_t *uses = word.bytes[i].uses;
+        Unit before = used(uses);
         if (op.reads())
-            add(op.is_plain() ? kPlainRead : kAtomicRead);
+            uses[op.is_plain() ? kPlainRead : kAtomicRead] |= bit;
         if (op.writes())
-            add(op.is_plain() ? kPlainWrite : kAtomicWrite);
+            uses[op.is_plain() ? kPlainWrite : kAtomicWrite] |= bit;
+        Unit after = used(uses);
+        changed |= after.shared != before.shared || after.plain() != before.plain() ||
+                   after.atomic() != before.atomic();
     }
     return changed;
 }
@@ -63,15 +77,9 @@ void Layout::settle() {
                 continue;
             bool begins = word.cuts >> i & 1 || i == 0 || !(word.touched >> (i - 1) & 1);
             if (begins) {
-                const uint8_t *uses = word.bytes[i].uses;
-                Unit unit{static_cast<uint16_t>(w), static_cast<uint8_t>(i), 0};
-                unit.plain_reads = uses[kPlainRead];
-                unit.plain_writes = uses[kPlainWrite];
-                unit.atomic_reads = uses[kAtomicRead];
-                unit.atomic_writes = uses[kAtomicWrite];
-                unsigned writers = unit.plain_writes | unit.atomic_writes;
-                unsigned users = writers | unit.plain_reads | unit.atomic_reads;
-                unit.shared = writers && std::popcount(users) > 1;
+                Unit unit = used(word.bytes[i].uses);
+                unit.word = static_cast<uint16_t>(w);
+                unit.offset = static_cast<uint8_t>(i);
                 if (unit.shared && unit.plain())
                     unit.guarded = static_cast<uint16_t>(guarded_units_++);
                 units_.push_back(unit);

@@ -15,8 +15,8 @@
 namespace prove {
 
 struct Unit {
-    uint16_t word;
-    uint8_t offset, size; // bytes within the word
+    uint16_t word = 0;
+    uint8_t offset = 0, size = 0; // bytes within the word
     // Threads that use it so, a bit each.
     uint8_t plain_reads = 0, plain_writes = 0, atomic_reads = 0, atomic_writes = 0;
     // More than one thread uses it and one of them writes.

@@ -39,7 +39,8 @@ SearchResult Search::run() {
     return result_;
 }
 
-// A few random runs find nearly all memory that is used, so that the exploration seldom restarts.
+// Random runs and short explorations find nearly all memory that is used, so that the long one
+// seldom begins anew.
 void Search::learn_layout() {
     constexpr unsigned kRuns = 64;
     uint64_t random = 0;
@@ -48,6 +49,15 @@ void Search::learn_layout() {
         if (program_.layout_changed())
             program_.settle_layout();
         wander_once(random, path);
+    }
+    for (uint64_t states = 1000; states <= 16'000;) {
+        program_.settle_layout();
+        Explorer explorer(*machine_, program_, true);
+        Explorer::Found found = explorer.begin();
+        while (found == Explorer::Found::kNothing && !explorer.done() && explorer.states() < states)
+            found = explorer.expand();
+        if (found != Explorer::Found::kLayoutChanged)
+            states *= 4;
     }
 }
 
