@@ -13,6 +13,7 @@ from results.paths import ROOT, WORK
 from sweeps.execution.cluster.description import PROVIDERS, Cluster
 
 _TIED = Path(__file__).with_name("tied.py")
+_GUARD = Path(__file__).with_name("guard.py")
 _HEARTBEAT_S, _LOST_S = 5, 20  # a node or a driver that is gone is noticed after so long
 _STATUS_S = 5  # between two questions for the states of blocks
 _TIMEOUT_S = 60  # of a batch system's command
@@ -25,8 +26,8 @@ def make_executor(cluster: Cluster, label: str) -> Any:
     from parsl.executors import HighThroughputExecutor
     from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
 
-    python = cluster.python or sys.executable
-    pool = f"{shlex.quote(python)} -P -m parsl.executors.high_throughput.process_worker_pool"
+    python = f"{shlex.quote(cluster.python or sys.executable)} -P"
+    pool = f"{python} -m parsl.executors.high_throughput.process_worker_pool"
     return HighThroughputExecutor(
         label=label,
         provider=make_provider(cluster),
@@ -41,7 +42,9 @@ def make_executor(cluster: Cluster, label: str) -> Any:
         heartbeat_threshold=_LOST_S,
         drain_period=_drain_s(cluster),
         block_error_handler=False,  # sweeps/execution/cluster/blocks.py judges
-        launch_cmd=DEFAULT_LAUNCH_CMD.replace("process_worker_pool.py", pool, 1),
+        launch_cmd=DEFAULT_LAUNCH_CMD.replace(
+            "process_worker_pool.py", f"{python} {shlex.quote(str(_GUARD))} {pool}", 1
+        ),
         interchange_launch_cmd=[
             sys.executable, "-P", str(_TIED), str(os.getpid()),
             sys.executable, "-P", "-m", "parsl.executors.high_throughput.interchange",
