@@ -177,7 +177,7 @@ class Slurm:
         """The processes of a node's jobs, those that Slurm watches over them with first."""
         running = self.processes()
         of_node = [pid for pid in running if environment_of(pid).get("SLURMD_NODENAME") == name]
-        watching = {parent for pid in of_node if (parent := _parent(pid)) in running}
+        watching = {parent for pid in of_node if (parent := parent_of(pid)) in running}
         return [*(watching - {*of_node}), *of_node]
 
     def wait_for_nodes(self) -> None:
@@ -212,7 +212,8 @@ def environment_of(pid: int) -> dict[str, str]:
     return dict(line.split("=", 1) for line in said.split("\0") if "=" in line)  # type: ignore[misc]
 
 
-def _parent(pid: int) -> int:
+def parent_of(pid: int) -> int:
+    """The process that a process is a child of; 0 when it has ended."""
     with suppress(OSError):
         # "pid (name) state parent ...": the name may hold anything
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

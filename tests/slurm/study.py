@@ -1,0 +1,226 @@
+"""A small study on a Slurm cluster, for tests of faults: its driver can be killed and started
+again, and it is counted how often each cell was run."""
+
+import os
+import signal
+import sqlite3
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from sweeps.engines.qemu.find import find_qemu
+from tests.commands import environment, program
+from tests.slurm.daemons import Slurm, environment_of, parent_of
+from tests.slurm.keeper import Keeper
+
+PACE_S = 0.5  # a cell sleeps so long before it begins, so that the machine is not busy
+CHUNK = 4  # cells at most in two seconds of work at that pace
+PRIMED = 8  # cells that are run here first, so that the driver knows how long one takes
+AHEAD = 2  # chunks in flight for each worker
+GONE_S = 30  # after the driver's end nothing of it may be left
+
+_PLAN = """
+title = "For tests of faults"
+[[sweep]]
+machine = "generic"
+lock = "cas_spin"
+workload = "sync"
+parameters = {{ iterations = 50 }}
+isa = "x86_64"
+cas = {{ from = 1, to = {cells}, step = 1 }}
+"""
+_CLUSTER = """
+title = "For tests of faults"
+provider = "slurm"
+address = "127.0.0.1"
+nodes = 1
+workers = {workers}
+blocks = {blocks}
+wall_time = "{wall_time}"
+partition = "{partition}"
+scratch = "{scratch}"
+"""
+# Tells of every run of a cell, then becomes the real one.
+_QEMU = """\
+case "$*" in *marker=syscall*) echo "$*" >>{log}; sleep {pace};; esac
+exec {real} "$@"
+"""
+
+
+class Study:
+    """`cells` cells for a cluster of blocks of one node."""
+
+    def __init__(
+        self, slurm: Slurm, folder: Path, cells: int = 240, blocks: int = 4, workers: int = 2,
+        pace_s: float = PACE_S, db: Path | None = None,
+    ) -> None:  # fmt: skip
+        self.slurm = slurm
+        self.folder = folder
+        self.cells = cells
+        self.slots = blocks * workers
+        self.window = AHEAD * CHUNK * self.slots
+        self._pace_s = pace_s
+        self.db = db or folder / "study.db"
+        self._starts = folder / "starts"
+        self._starts.touch()
+        self.qemu(folder / "qemu")
+        self._plan = folder / "plan.toml"
+        self._cluster = folder / "cluster.toml"
+        self._values = {
+            "workers": workers, "blocks": blocks, "partition": "debug", "wall_time": "00:30:00",
+            "scratch": f"{folder}/scratch/$SLURMD_NODENAME",
+        }  # fmt: skip
+        self.configure()
+        self.keeper = Keeper()
+        self.driver = 0
+        self._runs = 0
+        if pace_s == PACE_S:
+            self._plan.write_text(_PLAN.format(cells=PRIMED))
+            self._start("--jobs", str(PRIMED))
+            assert self.wait(60) == 0, self.said()
+        self._plan.write_text(_PLAN.format(cells=cells))
+
+    def qemu(self, folder: Path, before: str = "") -> Path:
+        """A QEMU that tells of its runs. `before`: what it does first, in the shell's words."""
+        folder.mkdir()
+        for isa in ("x86_64", "ppc64le", "aarch64"):
+            real = find_qemu(isa).path
+            script = _QEMU.format(log=self._starts, pace=self._pace_s, real=real)
+            program(folder, f"qemu-{isa}", f"{before}\n{script}")
+        return folder
+
+    def configure(self, *more: str, **changes: str) -> None:
+        """Writes the cluster file; `more` are further lines."""
+        text = _CLUSTER.format(**self._values | changes)
+        self._cluster.write_text(text + "\n".join(more) + "\n")
+
+    def start(self) -> None:
+        """Starts the driver, also again."""
+        self._start("--cluster", str(self._cluster))
+
+    def _start(self, *options: str) -> None:
+        self._runs += 1
+        words = ["sweep", str(self._plan), "--db", str(self.db), *options]
+        variables = {name: self.slurm.env[name] for name in ("SLURM_CONF", "PATH")}
+        variables["LOCKCROSS_QEMU"] = str(self.folder / "qemu")
+        log = self.folder / f"driver.{self._runs}"
+        argv = [sys.executable, "-P", "-m", "sweeps", *words]
+        self.driver = self.keeper.start(argv, log, environment(**variables))
+
+    def said(self) -> str:
+        """All that the drivers printed."""
+        return "".join(path.read_text() for path in sorted(self.folder.glob("driver.*")))
+
+    def kill_driver(self) -> None:
+        """Kills the driver hard, and nothing else."""
+        os.kill(self.driver, signal.SIGKILL)
+        self.keeper.code(self.driver, 10)
+
+    def wait(self, limit_s: float = 300) -> int | None:
+        """The driver's exit code."""
+        return self.keeper.code(self.driver, limit_s)
+
+    def rows(self, query: str) -> list[tuple]:
+        """What the database answers; nothing before there is one."""
+        try:
+            connection = sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10)
+        except sqlite3.OperationalError:
+            return []
+        try:
+            return connection.execute(query).fetchall()
+        except sqlite3.OperationalError:  # the tables are still to be made
+            return []
+        finally:
+            connection.close()
+
+    def stored(self) -> int:
+        return sum(count for (count,) in self.rows("SELECT count(*) FROM runs"))
+
+    def until_stored(self, count: int, limit_s: float = 120) -> None:
+        """Waits until so many cells are stored that the cluster has run."""
+        assert until(lambda: self.stored() >= PRIMED + count, limit_s), (
+            f"{self.stored()}: {self.said()}"
+        )
+
+    def starts(self) -> int:
+        """How many cells were begun, each as often as it was."""
+        return len(self._starts.read_text().splitlines())
+
+    def twice(self) -> int:
+        """How many runs of cells were one too many."""
+        begun = Counter(self._starts.read_text().splitlines())
+        return sum(begun.values()) - len(begun)
+
+    def managers(self) -> list[int]:
+        """The processes that keep a node's workers, one a job."""
+        return [
+            pid for pid, said in self.slurm.processes().items()
+            if "process_worker_pool" in said
+            and "python" in said.split()[0] and "guard.py" not in said
+        ]  # fmt: skip
+
+    def queues(self) -> list[int]:
+        """The processes by which managers and workers share state: each manager's first child."""
+        return [children[0] for children in self._children().values()]
+
+    def workers(self) -> list[int]:
+        """The processes that run cells on nodes: each manager's other children."""
+        return [pid for children in self._children().values() for pid in children[1:]]
+
+    def _children(self) -> dict[int, list[int]]:
+        """What each manager has spawned, the first one first."""
+        found: dict[int, list[int]] = {}
+        for pid, said in sorted(self.slurm.processes().items()):
+            if "spawn_main" in said and (parent := parent_of(pid)):
+                found.setdefault(parent, []).append(pid)
+        return found
+
+    def node_of(self, pid: int) -> str:
+        """The node that a job's process is on."""
+        return environment_of(pid).get("SLURMD_NODENAME", "")
+
+    def job_of(self, pid: int) -> str:
+        """The job that a process is of."""
+        return environment_of(pid).get("SLURM_JOB_ID", "")
+
+    def check(self, twice_at_most: int, failed: int = 0) -> None:
+        """Every cell has ended, once, ok or failed with its cause; nothing is left running."""
+        begin = time.monotonic()
+        assert until(lambda: not self.left(), GONE_S), self.left()
+        gone = time.monotonic() - begin
+        states = dict(self.rows("SELECT status, count(*) FROM runs GROUP BY status"))
+        ((rows, cells, attempts),) = self.rows(
+            "SELECT count(*), count(DISTINCT identity), max(attempts) FROM runs"
+        )
+        assert rows == cells == self.cells and attempts == 1, (rows, cells, attempts, self.said())
+        assert states == {"ok": self.cells - failed} | ({"failed": failed} if failed else {}), (
+            states, self.rows("SELECT DISTINCT cause FROM runs"), self.said(),
+        )  # fmt: skip
+        assert not self.rows("SELECT 1 FROM runs WHERE status = 'failed' AND cause = ''")
+        assert "Traceback" not in self.said(), self.said()
+        assert self.twice() <= twice_at_most, self.twice()
+        tell(f"{self.twice()} cells ran twice; all gone after {gone:.1f} s")
+
+    def left(self) -> dict[object, str]:
+        """Processes and jobs of drivers that have ended."""
+        return {**self.keeper.processes(), **self.slurm.processes(), **self.slurm.jobs()}
+
+    def end(self) -> None:
+        self.keeper.end()
+
+
+def until(true: Callable[[], object], limit_s: float = 30) -> bool:
+    """Whether it becomes true within the limit."""
+    deadline = time.monotonic() + limit_s
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.2)
+    return True
+
+
+def tell(what: str) -> None:
+    """A measurement, shown by pytest's -s."""
+    print(f"\n  measured: {what}", flush=True)
