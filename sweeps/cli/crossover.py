@@ -10,9 +10,10 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.store import Store
-from sweeps.cli.options import Database, Jobs
+from sweeps.cli.options import ClusterFile, Database, Jobs, pool_of
 from sweeps.cli.progress import one_bar
 from sweeps.engines import load_engine
+from sweeps.execution.pool import Pool
 from sweeps.execution.runner import Runner
 from sweeps.experiments.crossover.cells import isa_of
 from sweeps.experiments.crossover.plan import StudyPlan, load_study
@@ -42,6 +43,7 @@ def crossover(
         str, typer.Option(help="A study in sweeps/studies, e.g. gem5_o3; not with --quick.")
     ] = "",
     jobs: Jobs = 0,
+    cluster: ClusterFile = "",
     db: Database = DATABASE,
     output: Annotated[
         Path | None, typer.Option(help="Folder for figures and report; default: the database's.")
@@ -56,8 +58,8 @@ def crossover(
     for flavour in flavours:  # reports a missing engine before it creates a database
         load_engine(plan.engine).version(isa_of(flavour))
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
-    with Store(db) as store:
-        new = _measure(store, plan, flavours, jobs)
+    with Store(db) as store, pool_of(cluster) as pool:
+        new = _measure(store, plan, flavours, jobs, pool)
         if new:
             duration = round(time.monotonic() - begin, 1)
             store.set_fact(
@@ -76,7 +78,13 @@ def crossover(
     present(db, output or db.parent)
 
 
-def _measure(store: Store, plan: StudyPlan | ManyCoresPlan, flavours: list[str], jobs: int) -> int:
+def _measure(
+    store: Store,
+    plan: StudyPlan | ManyCoresPlan,
+    flavours: list[str],
+    jobs: int,
+    pool: Pool | None,
+) -> int:
     """Runs the study; returns how many runs were new."""
 
     def study(runner: Runner) -> Study | ManyCoresStudy:
@@ -85,12 +93,12 @@ def _measure(store: Store, plan: StudyPlan | ManyCoresPlan, flavours: list[str],
         return Study(plan, flavours, store, runner)
 
     before = _count_runs(store)
-    look = Runner(store, jobs, retry_failed=True)
+    look = Runner(store, jobs, retry_failed=True, pool=pool)
     looking = study(look)
     missing = len(look.look_up(looking.known_cells()).missing)
     if missing:
         with one_bar(missing + looking.estimated_searches()) as progress:
-            study(Runner(store, jobs, progress, retry_failed=True)).run()
+            study(Runner(store, jobs, progress, retry_failed=True, pool=pool)).run()
     else:
         looking.run()
     return _count_runs(store) - before

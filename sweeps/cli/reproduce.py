@@ -10,7 +10,7 @@ from results.paths import DATABASE
 from results.published.overtake import AXES, Case
 from results.published.reproduction import Reproduction, cells, table_rows
 from results.store.queries import Answer
-from sweeps.cli.options import Database, DryRun, Jobs, RetryFailed
+from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, RetryFailed
 from sweeps.cli.reading.rows import Form, Format, print_rows, printer
 from sweeps.experiments.facts import store_machines
 from sweeps.experiments.reproduce import overtake
@@ -29,12 +29,13 @@ def reproduce(
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     jobs: Jobs = 0,
+    cluster: ClusterFile = "",
     form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
     """Run the experiments of the sources and print published and simulated numbers side by side."""
     from results.store.store import Store
-    from sweeps.cli.options import limits
+    from sweeps.cli.options import limits, pool_of
     from sweeps.cli.progress import Bar
     from sweeps.cli.sweeping.sweep import store_to_read
     from sweeps.execution.runner import Runner
@@ -55,8 +56,8 @@ def reproduce(
             print(describe(store, known, jobs))
         return
     with Store(db) as store:
-        with Bar() as progress:
-            runner = Runner(store, jobs, progress, bounds, retry_failed)
+        with pool_of(cluster) as pool, Bar() as progress:
+            runner = Runner(store, jobs, progress, bounds, retry_failed, pool=pool)
             found = [run(plan, runner, store) for plan in plans]
             cases = overtake.run(runner, store) if overtakes else []
         machines = {one.cell.machine for plan in plans for one in plan.cells.values()}

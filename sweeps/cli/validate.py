@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.paths import DATABASE
-from sweeps.cli.options import Database, Jobs, Seeds
+from sweeps.cli.options import ClusterFile, Database, Jobs, Seeds, pool_of
 from sweeps.cli.reading.rows import Form, Format, printer
 
 if TYPE_CHECKING:
     from results.store.store import Store
 
 
-def validate(
+def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     against: Annotated[
         str, typer.Option(help="A definition in sweeps/validations; default: the first.")
     ] = "",
@@ -33,6 +33,7 @@ def validate(
     ] = "",
     seeds: Seeds = 1,
     jobs: Jobs = 0,
+    cluster: ClusterFile = "",
     form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
@@ -62,8 +63,8 @@ def validate(
     if described := host_machine(chosen, machine):
         print(f"machine {described} describes this host", file=sys.stderr)
     with Store(db) as store:
-        with Bar() as progress:
-            runner = Runner(store, jobs, progress, retry_failed=True)
+        with pool_of(cluster) as pool, Bar() as progress:
+            runner = Runner(store, jobs, progress, retry_failed=True, pool=pool)
             Validation(definition, store, runner, machine, seeds).run(chosen, latencies)
         with printer(form) as out:
             print_validation(store.connection, out)

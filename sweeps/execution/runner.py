@@ -17,7 +17,7 @@ from results.store.records import MachineRecord, RunRecord, StoredRun
 from results.store.store import Store
 from sweeps.engines import load_engine, refusal
 from sweeps.engines.base import Engine, Limits
-from sweeps.execution.durations import GUESS_S, Durations
+from sweeps.execution.durations import Durations
 from sweeps.execution.pool import LocalPool, Pool
 from sweeps.execution.work import Done, Work, alone
 from sweeps.model.cells import arguments, command, digest, invalid_reason, unsupported_reason
@@ -208,7 +208,7 @@ class Runner:
                 engine_version=item.engine_version,
                 binary=item.binary,
                 limits=self._limits_of(load_engine(item.cell.engine)),
-                expected_s=durations.of(item.cell) or GUESS_S,
+                expected_s=durations.of(item.cell),
                 keep=self._keep,
             )
             for item in items

@@ -25,14 +25,15 @@ _CPUINFO = Path("/proc/cpuinfo")
 @dataclass(frozen=True)
 class Work:
     """A cell with what it takes to run it. `engine_version` is the driver's; `expected_s`: how long
-    it may take, for whoever packs chunks; `keep`: its folder is kept although it is valid."""
+    it may take, where that is known, for whoever packs chunks; `keep`: its folder is kept although
+    it is valid."""
 
     cell: Cell
     identity: str
     engine_version: str
     binary: Binary
     limits: Limits
-    expected_s: float
+    expected_s: float | None
     keep: bool
 
 

@@ -10,7 +10,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
-from sweeps.cli.options import Database, Jobs
+from sweeps.cli.options import ClusterFile, Database, Jobs, pool_of
 
 if TYPE_CHECKING:
     from results.analysis.advice import Advice
@@ -65,6 +65,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         Path | None, typer.Option(help="Draw the answer into this file: .png, .svg or .pdf.")
     ] = None,
     jobs: Jobs = 0,
+    cluster: ClusterFile = "",
     db: Database = DATABASE,
 ) -> None:
     """Say which lock is cheapest on a processor for a program, why, and what would change it."""
@@ -84,7 +85,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     question = ask(machine_named(machine), isa, flavour, names, latencies, use)
     if figure is not None:
         check_format(figure)  # before anything is run
-    _show(_answer(question, db, jobs), form, figure)
+    _show(_answer(question, db, jobs, cluster), form, figure)
 
 
 def _show(advice: "Advice", form: str, figure: Path | None) -> None:
@@ -100,15 +101,16 @@ def _show(advice: "Advice", form: str, figure: Path | None) -> None:
         print(figure, file=sys.stderr)
 
 
-def _answer(question: "Question", db: Path, jobs: int) -> "Advice":
+def _answer(question: "Question", db: Path, jobs: int, cluster: str) -> "Advice":
     """Runs what is missing and answers."""
     from results.store.store import Store
     from sweeps.cli.progress import one_bar
     from sweeps.execution.runner import Runner
     from sweeps.experiments.questions.advise import Advisor
 
-    with Store(db) as store, one_bar(_USUAL) as progress:
-        return Advisor(question, store, Runner(store, jobs, progress, retry_failed=True)).answer()
+    with Store(db) as store, pool_of(cluster) as pool, one_bar(_USUAL) as progress:
+        runner = Runner(store, jobs, progress, retry_failed=True, pool=pool)
+        return Advisor(question, store, runner).answer()
 
 
 def _as_json(advice: "Advice") -> dict[str, Any]:

@@ -10,6 +10,7 @@ from sweeps.execution.cluster.description import Cluster
 from sweeps.support.text import shortened
 
 _FAILURES = 3  # blocks in a row that the batch system refuses, or that end before a worker starts
+_QUEUED_S = 60.0  # until people are told why
 _PATIENCE_S = 600.0  # with a batch system that does not answer
 _LOOK_S = 2.0  # between two questions to the interchange
 _SHOWN = 400  # characters of what a job or the batch system said
@@ -53,6 +54,8 @@ class Blocks:
         if now < self._next_look:
             return
         self._next_look = now + _LOOK_S
+        if self._executor.interchange_proc.poll() is not None:
+            raise self._error("Parsl's interchange on this machine has ended, or was killed")
         self._managers = self._executor.connected_managers()
         status = dict(self._executor.status_facade)
         states = [one.status_name for one in status.values()]
@@ -85,11 +88,15 @@ class Blocks:
                 f"{_said(last[-1])}; check python and commands in the cluster file, and that nodes "
                 f"reach this machine at {self._executor.address} (address)"
             )
-        if self.queued and not self.running and waited_s > self._cluster.queue_minutes * 60:
+        if not self.queued or self.running:
+            return
+        if waited_s > self._cluster.queue_minutes * 60:
             raise self._error(
                 f"no job has started in {self._cluster.queue_minutes:g} minutes, as many as the "
-                f"cluster file allows (queue_minutes); {self.queued} are queued"
+                f"cluster file allows (queue_minutes); {self.queued} are queued{self._why_queued()}"
             )
+        if waited_s > _QUEUED_S and not self._told:
+            self._tell(f"{self.queued} jobs are queued, and none has started{self._why_queued()}")
 
     def leave_out(self, host: str, manager: str, why: str) -> None:
         """A node cannot run the cells: it gets no more of them, and its block makes room for
@@ -113,6 +120,14 @@ class Blocks:
                 self._executor.provider.cancel([job])
         if self._lost_blocks >= max(_FAILURES, self._cluster.blocks) and not self.workers:
             raise self._error("no node can run the cells")
+
+    def _why_queued(self) -> str:
+        """The batch system's reason, where it is known how to ask."""
+        if self._cluster.provider != "slurm":
+            return ""
+        jobs = ",".join(self._executor.job_ids_to_block)
+        _, said, _ = self._executor.provider.execute_wait(f"squeue -h -o %r -j {jobs}")
+        return f" (Slurm's reason: {', '.join(sorted(set(said.split())))})" if said.strip() else ""
 
     def answered(self) -> None:
         """A node has run cells."""

@@ -3,10 +3,12 @@
 from collections import deque
 from collections.abc import Sequence
 
-from sweeps.execution.durations import kind
+from sweeps.execution.durations import GUESS_S, kind
 from sweeps.execution.work import Done, Work
 
 CHUNK_S = 2.0  # of work: gaps between chunks are then below 1 % of it
+_LEAST_S = 0.2  # even at the end
+_UNKNOWN = 4  # cells of a chunk of whose length nothing is known
 _MOST = 500  # cells of a chunk: what is lost when a driver dies, and one transaction
 _WEIGHT = 0.2  # of a chunk's mean in the running mean of its kind
 
@@ -20,21 +22,25 @@ class Chunks:
         self._again: deque[list[Work]] = deque()
         self._slots = slots
         self._taken: dict[object, float] = {}
-        self._left_s = sum(work.expected_s for work in works)
 
     def next(self) -> list[Work]:
         """The next chunk; an empty one when all were taken. Towards the end chunks get smaller, so
         that every worker has work until then."""
         if self._again:
             return self._again.popleft()
-        room = min(CHUNK_S, self._left_s / (2 * self._slots))
+        if not self._waiting:
+            return []
+        left_s = len(self._waiting) * self._expected_s(self._waiting[0])
+        room = min(CHUNK_S, max(_LEAST_S, left_s / (2 * self._slots)))
         chunk: list[Work] = []
-        while self._waiting and len(chunk) < _MOST:
+        most = _MOST
+        while self._waiting and len(chunk) < most:
             seconds = self._expected_s(self._waiting[0])
             if chunk and seconds > room:
                 break
+            if not self._known(self._waiting[0]):
+                most = min(most, _UNKNOWN)
             room -= seconds
-            self._left_s -= self._waiting[0].expected_s
             chunk.append(self._waiting.popleft())
         return chunk
 
@@ -51,5 +57,9 @@ class Chunks:
             before = self._taken.get(key, one.duration_s)
             self._taken[key] = before + _WEIGHT * (one.duration_s - before)
 
+    def _known(self, work: Work) -> bool:
+        return work.expected_s is not None or kind(work.cell) in self._taken
+
     def _expected_s(self, work: Work) -> float:
-        return self._taken.get(kind(work.cell), work.expected_s)
+        known = self._taken.get(kind(work.cell), work.expected_s)
+        return GUESS_S if known is None else known

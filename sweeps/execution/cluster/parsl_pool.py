@@ -3,18 +3,24 @@
 import hashlib
 import os
 import pickle
+import platform
 import queue
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter, deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any, Self
 
 from results.errors import LockcrossError
@@ -36,7 +42,9 @@ from sweeps.support.paths import ENGINE_PLUGIN
 _FOLDER = WORK / "build" / "cluster"  # Parsl's logs, one folder a driver
 _AHEAD = 2  # chunks in flight for each worker
 _TICK_S = 1.0
-_END_S = 30.0  # that the watch may take to end
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # a closed terminal too ends the jobs
+_END_S = 20.0  # that the end of all jobs may take
+_ANSWER_S = 30.0  # that the interchange may take to answer
 _SPLIT, _MOST_LOSSES = 2, 4  # of a cell with its worker or node: then by itself, then no more
 _RECENT_S = 60.0
 _LOST = ("WorkerLost", "ManagerLost")
@@ -59,39 +67,80 @@ class ParslPool:
         self._blocks: Blocks | None = None
         self._speed = _Speed()
         self._watch: subprocess.Popen[str] | None = None
+        self._handlers: dict[int, Any] = {}
+        self._busy = self._interrupted = False
         self._told: set[str] = set()  # numbers of jobs that the watch knows
 
     def __enter__(self) -> Self:
+        for number in _SIGNALS:
+            self._handlers[number] = signal.signal(number, self._interrupt)
         return self
 
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        # Not in the middle of a question to Parsl's interchange, which would never be asked again.
+        self._interrupted = True
+        if not self._busy:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+        if self._interrupted:
+            raise KeyboardInterrupt
+
     def __exit__(self, *_: object) -> None:
+        self._busy = True
+        try:
+            self._end()
+        finally:
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
+
+    def _end(self) -> None:
         if self._kernel is None:
             return
         self._tell_watch()
-        self._kernel.cleanup()
-        if self._watch is not None:
-            left = [one for one in self._executor.status_facade.values() if not one.terminal]
-            self._watch.communicate("" if left else "end\n", timeout=_END_S)
+        assert self._watch is not None
+        # In a thread: a batch system that is away must not keep the user waiting.
+        ending = threading.Thread(target=self._kernel.cleanup, daemon=True)
+        ending.start()
+        ending.join(_END_S)
+        left = [one for one in self._executor.status_facade.values() if not one.terminal]
+        with suppress(subprocess.TimeoutExpired):
+            self._watch.communicate("" if left or ending.is_alive() else "end\n", timeout=_END_S)
+        if self._watch.poll() is None:
+            print(
+                "lockcross: the batch system does not answer; the jobs are cancelled when it does",
+                file=sys.stderr,
+            )
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def run(self, works: Sequence[Work]) -> Generator[Sequence[Done], None, None]:
         """As Pool."""
-        self._start()
+        with self._undisturbed():
+            self._start()
         chunks = Chunks(works, self._cluster.slots)
         flying: dict[Future[bytes], list[Work]] = {}
         while True:
-            while len(flying) < _AHEAD * self._cluster.slots and (chunk := chunks.next()):
-                flying[self._submit(chunk)] = chunk
+            with self._undisturbed():
+                while len(flying) < _AHEAD * self._cluster.slots and (chunk := chunks.next()):
+                    flying[self._submit(chunk)] = chunk
+                self._look()
             if not flying:
                 return
-            self._look()
             try:
                 future = self._ended.get(timeout=_TICK_S)
             except queue.Empty:
                 yield []
                 continue
             if (sent := flying.pop(future, None)) is not None:
-                yield self._collect(future, sent, chunks)
+                with self._undisturbed():
+                    done = self._collect(future, sent, chunks)
+                yield done
 
     def _start(self) -> None:
         if self._kernel is not None:
@@ -102,7 +151,10 @@ class ParslPool:
 
         self._plugin = hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
         _FOLDER.mkdir(parents=True, exist_ok=True)
-        self._folder = Path(tempfile.mkdtemp(dir=_FOLDER, prefix=f"{os.getpid()}-"))
+        _remove_old_folders()
+        self._folder = Path(
+            tempfile.mkdtemp(dir=_FOLDER, prefix=f"{platform.node()}-{os.getpid()}-")
+        )
         self._executor = make_executor(self._cluster, f"lockcross-{self._folder.name}")
         self._watch = subprocess.Popen(
             [sys.executable, "-P", watch.__file__, self._executor.label, self._cluster.provider],
@@ -119,6 +171,9 @@ class ParslPool:
             )
         )
 
+        # Without a limit a question to an interchange that has died is waited for for ever.
+        client = self._executor.command_client
+        client.run = partial(client.run, timeout_s=_ANSWER_S)
         self._blocks = Blocks(self._executor, self._cluster)
 
     def _look(self) -> None:
@@ -208,6 +263,13 @@ def _lost_for_good(work: Work, losses: int, error: BaseException) -> Done:
     )
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     return Done(work.identity, RunOutcome(cause), "", now, 0.0, None)
+
+
+def _remove_old_folders() -> None:
+    """Those of drivers on this host that were killed."""
+    for folder in _FOLDER.glob(f"{platform.node()}-*-*"):
+        if not Path("/proc", folder.name.split("-")[-2]).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Speed:

@@ -15,4 +15,5 @@ if __name__ == "__main__":
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != int(sys.argv[1]):
         sys.exit(1)
+    os.setsid()  # Ctrl-C at a terminal is for the driver, which ends this one last
     os.execv(sys.argv[2], sys.argv[2:])
