@@ -81,9 +81,10 @@ def pool_of(cluster: str) -> "Iterator[Pool | None]":
         return
     from sweeps.execution.cluster.description import load_cluster
     from sweeps.execution.cluster.parsl_pool import ParslPool
+    from sweeps.execution.cluster.session import Session
 
-    with ParslPool(load_cluster(cluster)) as pool:
-        yield pool
+    with Session(load_cluster(cluster)) as session:
+        yield ParslPool(session)
 
 
 def limits(time_limit: float, instruction_limit: int) -> "Limits":
