@@ -1,0 +1,122 @@
+"""`lockcross prove`: the locks under memory models."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from results.errors import LockcrossError
+from sweeps.cli.options import Jobs
+from sweeps.cli.reading.rows import Form, Format, printer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sweeps.proofs.job import Tool
+    from sweeps.proofs.proving import Outcome
+
+_STATES = 60_000_000  # what memory allows, with two proofs at once
+_SECONDS = 60
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(prove)
+
+
+def prove(
+    locks: Annotated[
+        list[str] | None, typer.Argument(metavar="[LOCK]...", help="Locks; default: all.")
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--model", help="Only this memory model; may be given more than once."),
+    ] = None,
+    clients: Annotated[
+        list[str] | None,
+        typer.Option("--client", help="Only this client; may be given more than once."),
+    ] = None,
+    tool: Annotated[
+        str, typer.Option("--with", help="lockcross, which needs nothing; genmc; dartagnan.")
+    ] = "lockcross",
+    deep: Annotated[bool, typer.Option("--deep", help="Larger clients too.")] = False,
+    seconds: Annotated[
+        int, typer.Option(min=1, max=100_000, help="CPU time of a proof.")
+    ] = _SECONDS,
+    store: Annotated[
+        bool, typer.Option("--store", help="Keep the verdicts in results/reference/proofs.csv.")
+    ] = False,
+    jobs: Jobs = 0,
+    form: Format = Form.TABLE,
+) -> None:
+    """Prove the locks under memory models: exclusion, no race, no lost update, no lost wake-up.
+
+    Exits with 1 when a proof fails; then it shows the shortest interleaving.
+    """
+    from results.model.proof import merged, read_proofs, write_proofs
+    from sweeps.cli.progress import Bar
+    from sweeps.proofs import proving
+    from sweeps.proofs.clients import named
+    from sweeps.proofs.programs import known_locks
+
+    at_once = jobs or proving.cpus()
+    chosen = _tool(tool, at_once, seconds)
+    wanted = known_locks(locks), list(named(clients))
+    planned, outcomes = proving.plan(*wanted, chosen, models or (), deep)
+    if not planned and not outcomes:
+        raise LockcrossError("no lock is for these clients under these models")
+    chosen.version()  # says what is missing, before anything is built
+    with Bar() as progress:
+        building = progress.add_task("building", total=len({one.program for one in planned}))
+        proofs = progress.add_task("proving", total=len(planned))
+        found = proving.prove(planned, chosen, at_once, seconds, lambda: progress.advance(building))
+        for one in found:
+            outcomes.append(one)
+            progress.advance(proofs)
+    if store:
+        write_proofs(merged(read_proofs(), [one.proof for one in outcomes]))
+    _print(outcomes, bool(locks or clients), form)
+    if not all(one.ok for one in outcomes):
+        raise typer.Exit(1)
+
+
+def _tool(name: str, at_once: int, seconds: int) -> "Tool":
+    from sweeps.proofs.checker import Checker
+
+    tools: dict[str, Tool] = {one.name: one for one in (Checker(at_once, _STATES, seconds),)}
+    if name not in tools:
+        raise LockcrossError(f"tool {name!r} is unknown; known are {', '.join(tools)}")
+    return tools[name]
+
+
+def _print(outcomes: "list[Outcome]", every: bool, form: Form) -> None:
+    from sweeps.proofs import tables
+
+    with printer(form, fold=False) as out:
+        out.print((tables.by_client if every or form != Form.TABLE else tables.by_lock)(outcomes))
+    if form != Form.TABLE:
+        return
+    with printer(form) as out:
+        for line in tables.legend(outcomes):
+            out.print(line)
+    with printer(form, fold=False) as out:
+        _print_failures(outcomes, out)
+    print(tables.headline(outcomes), file=sys.stderr)
+
+
+def _print_failures(outcomes: "list[Outcome]", out: "Console") -> None:
+    """For each lock and model the shortest interleaving."""
+    from sweeps.proofs import tables
+
+    shown: dict[tuple[str, str], Outcome] = {}
+    for one in outcomes:
+        place = one.job.program.label, one.proof.model
+        if not one.ok and (place not in shown or _steps(one) < _steps(shown[place])):
+            shown[place] = one
+    for one in shown.values():
+        out.print(f"\n{one.job.words}: {one.proof.reason}")
+        out.print(tables.interleaving(one.found.steps) if one.found.steps else one.found.text)
+
+
+def _steps(one: "Outcome") -> int:
+    return len(one.found.steps) or sys.maxsize

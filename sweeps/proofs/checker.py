@@ -1,0 +1,154 @@
+"""Our own checker, proofs/checker: builds it, and programs for it, and reads what they say."""
+
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from results.errors import LockcrossError
+from results.model.proof import OWN_CHECKER, Verdict
+from results.paths import ROOT, WORK
+from sweeps.engines.base import ProcessResult
+from sweeps.programs.builder import compiler_version
+from sweeps.proofs.assumptions import models_of
+from sweeps.proofs.job import Found, Job, Run, Step
+from sweeps.proofs.programs import INCLUDES, Program, compiler, sources
+
+_SOURCES = ROOT / "proofs" / "checker"
+_BUILT = WORK / "build" / "proofs"
+_LIBRARY = _BUILT / "checker" / "libprove.a"
+# ipa-reference assumes that only functions that name a variable change it (programs/builder.py);
+# the others are what the checker asks for (proofs/checker/README.md).
+COMPILE = (
+    "-std=gnu17 -O1 -g -Wall -Wextra -Werror -Wno-tsan -fsanitize=thread -fno-ipa-reference "
+    "-fno-pie -fno-stack-protector -fcf-protection=none --param tsan-instrument-func-entry-exit=0"
+).split()
+LINK = "-no-pie -Wl,--wrap=memcpy,--wrap=memset,--wrap=memmove".split()
+_VERDICTS = {0: Verdict.PROVED, 1: Verdict.FAILED, 3: Verdict.BOUND}
+
+
+class Checker:
+    """The tool. `states` and `seconds` bound each proof."""
+
+    name = OWN_CHECKER
+
+    def __init__(self, jobs: int, states: int, seconds: int) -> None:
+        self._jobs = jobs
+        self._states = states
+        self._seconds = seconds
+
+    def version(self) -> str:
+        """A digest of its sources."""
+        return _version()
+
+    def models(self, program: Program) -> Sequence[str]:
+        """Its models for a program; proofs/assumptions.toml has a say."""
+        return [model.name for model in models_of(program)]
+
+    def bound(self, program: Program) -> str:
+        """Threads and rounds: within them every execution is looked at."""
+        return program.client.bound
+
+    def prepare(self, programs: Iterable[Program], done: Callable[[], None]) -> None:
+        """Builds the library, then the programs."""
+        _make_library(self._jobs)
+        with ThreadPoolExecutor(self._jobs) as pool:
+            for _ in pool.map(build, programs):
+                done()
+
+    def run(self, job: Job) -> Run:
+        """The command of a job, for a program that has been built."""
+        bounds = ["--states", str(self._states), "--seconds", str(self._seconds)]
+        return Run([str(path_of(job.program)), "--model", job.model, *bounds])
+
+    def found(self, job: Job, result: ProcessResult) -> Found:
+        """What a program said, as JSON."""
+        verdict = _VERDICTS.get(result.code)
+        if verdict is None or result.exceeded:
+            said = result.exceeded or result.stderr.strip()[:300] or f"exit code {result.code}"
+            return Found(Verdict.BOUND if result.exceeded else Verdict.FAILED, reason=said)
+        said = json.loads(result.stdout)
+        return Found(
+            verdict,
+            said["executions"],
+            said["states"],
+            _reason(said),
+            [_step(row) for row in said.get("trace", ())],
+        )
+
+
+def _reason(said: dict[str, Any]) -> str:
+    if "failure" in said:
+        return f"{said['failure']['kind']}: {said['failure']['what']}"
+    reached = said["bounds"]["reached"]
+    return f"bound reached: {reached}" if reached else ""
+
+
+def _step(row: dict[str, Any]) -> Step:
+    names = ("place", "function", "access", "object", "value", "buffer")
+    return Step(int(row["thread"]), *(str(row[name]) for name in names))
+
+
+@cache
+def _version() -> str:
+    total = hashlib.sha256()
+    for path in sorted(_SOURCES.rglob("*")):
+        if path.suffix in (".cc", ".h") and "tests" not in path.parts:
+            total.update(f"{path.relative_to(_SOURCES)}\0".encode() + path.read_bytes())
+    return total.hexdigest()[:12]
+
+
+@cache
+def _make_library(jobs: int) -> None:
+    command = ["make", "-C", str(_SOURCES), f"BUILD={_LIBRARY.parent}", f"-j{jobs}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LockcrossError(f"proofs/checker does not build:\n{done.stderr[-2000:]}", exit_code=1)
+
+
+def path_of(program: Program) -> Path:
+    """Where a program is built: its name says all that it is made of."""
+    words = [
+        *COMPILE,
+        *LINK,
+        compiler(),
+        compiler_version(compiler()),
+        _version(),
+        sources(program),
+    ]
+    key = hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
+    return _BUILT / "clients" / f"{program.lock}-{program.client.name}-{key}"
+
+
+def build(program: Program) -> Path:
+    """Builds a program, unless it is there. Raises LockcrossError if it does not compile."""
+    path = path_of(program)
+    if path.exists():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        made = Path(folder, "object.o")
+        _run([compiler(), *COMPILE, *INCLUDES, *program.defines(), "-c", program.client.source,
+              "-o", str(made)])  # fmt: skip
+        _run(["g++", *LINK, str(made), str(_LIBRARY), "-o", str(Path(folder, "program"))])
+        Path(folder, "program").replace(path)
+    return path
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+        env={**os.environ, "LC_ALL": "C"},
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise LockcrossError(
+            f"a client does not compile:\n{done.stderr[-2000:]}\nfor the whole output, in the root "
+            f"of the tree: {' '.join(command)}",
+            exit_code=1,
+        )

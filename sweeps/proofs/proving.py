@@ -1,0 +1,95 @@
+"""Makes proofs side by side, and tells what came of them."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from results.model.proof import Proof, Verdict
+from sweeps.execution.processes import Processes, Task
+from sweeps.model.locks import Lock
+from sweeps.proofs.assumptions import assumed
+from sweeps.proofs.clients import Client
+from sweeps.proofs.job import Found, Job, Tool
+from sweeps.proofs.programs import programs, sources
+from sweeps.support.paths import RUN_FOLDERS
+
+_MORE_S = 60.0  # of CPU time, beyond a tool's own limit
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A proof, and what its tool found."""
+
+    proof: Proof
+    found: Found
+    job: Job
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong: what ran into a bound is not proved, but no failure."""
+        return self.proof.verdict != Verdict.FAILED
+
+
+def plan(
+    locks: Iterable[Lock], clients: Sequence[Client], tool: Tool, models: Sequence[str], deep: bool
+) -> tuple[list[Job], list[Outcome]]:
+    """The jobs of a tool, and what is refused; `models`: only these, or all."""
+    jobs, refused = [], []
+    for program, reason in programs(locks, clients, deep):
+        for model in tool.models(program):
+            if models and model not in models:
+                continue
+            job = Job(program, tool.name, model)
+            why = reason or tool.run(job).refused
+            if why:
+                found = Found(Verdict.REFUSED, reason=why)
+                refused.append(Outcome(_proof(job, tool, found, 0.0), found, job))
+            else:
+                jobs.append(job)
+    return jobs, refused
+
+
+def prove(
+    jobs: Sequence[Job], tool: Tool, at_once: int, limit_s: float, built: Callable[[], None]
+) -> Iterator[Outcome]:
+    """Builds and runs jobs, and yields what came of each, in the order in which they end."""
+    tool.prepare(dict.fromkeys(job.program for job in jobs), built)
+    with Processes[Job](at_once, RUN_FOLDERS) as processes:
+        tasks = (_task(job, tool, limit_s) for job in jobs)
+        for job, result, _folder in processes.run(tasks):
+            found = _judged(job, tool.found(job, result))
+            yield Outcome(_proof(job, tool, found, result.duration_s), found, job)
+
+
+def _task(job: Job, tool: Tool, limit_s: float) -> Task[Job]:
+    run = tool.run(job)
+    return Task(job, list(run.argv), limit_s + _MORE_S, files=run.files)
+
+
+def _judged(job: Job, found: Found) -> Found:
+    """With the assumption that a failure shows to be needed; without one that is not needed, the
+    proof has failed."""
+    assumption = assumed(job.program, job.model)
+    if assumption is None or found.verdict not in (Verdict.FAILED, Verdict.PROVED):
+        return found
+    if found.verdict == Verdict.FAILED:
+        reason = f"assumed under {assumption.instead}: {assumption.says}"
+        return Found(Verdict.ASSUMED, found.executions, found.states, reason, found.steps)
+    return Found(
+        Verdict.FAILED, found.executions, found.states,
+        f"proofs/assumptions.toml says that it fails under {job.model}, and it is proved",
+    )  # fmt: skip
+
+
+def _proof(job: Job, tool: Tool, found: Found, seconds: float) -> Proof:
+    program = job.program
+    return Proof(
+        program.lock, program.variant, program.fence, program.client.label, tool.name,
+        tool.version(), job.model, tool.bound(program), found.verdict, found.executions, seconds,
+        sources(program), found.reason,
+    )  # fmt: skip
+
+
+def cpus() -> int:
+    """How many proofs are made at once by default."""
+    return len(os.sched_getaffinity(0))
