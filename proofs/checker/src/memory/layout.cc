@@ -50,6 +50,11 @@ bool Layout::note(const Operation &op, unsigned thread) {
     uint8_t cuts = word.cuts | cut_at(offset) | cut_at(offset + op.size);
     changed |= cuts != word.cuts;
     word.cuts = cuts;
+    uint8_t joins = word.joins;
+    for (unsigned i = offset + 1; op.is_atomic() && i < offset + op.size; i++)
+        joins |= cut_at(i);
+    changed |= joins != word.joins;
+    word.joins = joins;
     auto bit = static_cast<uint8_t>(1u << thread);
     for (unsigned i = offset; i < offset + op.size; i++) {
         changed |= !(word.touched & cut_at(i));
@@ -80,6 +85,7 @@ void Layout::settle() {
                 Unit unit = used(word.bytes[i].uses);
                 unit.word = static_cast<uint16_t>(w);
                 unit.offset = static_cast<uint8_t>(i);
+                unit.joined = word.joins >> i & 1;
                 if (unit.shared && unit.plain())
                     unit.guarded = static_cast<uint16_t>(guarded_units_++);
                 units_.push_back(unit);

@@ -21,6 +21,8 @@ struct Unit {
     uint8_t plain_reads = 0, plain_writes = 0, atomic_reads = 0, atomic_writes = 0;
     // More than one thread uses it and one of them writes.
     bool shared = false;
+    // Some atomic access has it together with the unit before.
+    bool joined = false;
     // For units that are shared and have plain accesses: their number among these. Else kNone.
     uint16_t guarded = kNone;
     static constexpr uint16_t kNone = 0xffff;
@@ -59,6 +61,7 @@ class Layout {
     struct Word {
         uint64_t address;
         uint8_t touched = 0, cuts = 0; // a cut: a unit begins here
+        uint8_t joins = 0;             // some atomic access has this byte and the one before
         Byte bytes[8];
     };
     size_t find(uint64_t address) const; // the word, or where it belongs

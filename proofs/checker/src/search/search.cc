@@ -62,7 +62,7 @@ void Search::learn_layout() {
 }
 
 Search::Outcome Search::wander_once(uint64_t &random, std::vector<Choice> &path) {
-    constexpr unsigned kMostSteps = 2000;
+    constexpr unsigned kMostSteps = 1000;
     std::vector<Choice> choices;
     path.clear();
     machine_->begin();
