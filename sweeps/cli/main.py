@@ -24,6 +24,7 @@ def make_app() -> typer.Typer:
     """All commands."""
     from sweeps.cli import (
         bench,
+        cluster,
         crossover,
         dev,
         explore,
@@ -61,6 +62,7 @@ def make_app() -> typer.Typer:
         results,
         serve,
         bench,
+        cluster,
         dev,
         explore,
         advise,

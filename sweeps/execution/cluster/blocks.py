@@ -26,7 +26,8 @@ class Blocks:
     """What is known of the blocks of an executor. `look` raises LockcrossError (1) when it is of no
     use to wait any longer."""
 
-    def __init__(self, executor: Any, cluster: Cluster) -> None:
+    def __init__(self, executor: Any, cluster: Cluster, failures: int = _FAILURES) -> None:
+        self._failures = failures
         self._executor = executor
         self._cluster = cluster
         self._since = time.monotonic()  # there was a worker, or the first wait began
@@ -68,7 +69,7 @@ class Blocks:
     def _judge(self, status: list[Any], waited_s: float) -> None:
         """Without any worker: whether one may still come."""
         ended = [one for one in status if one.status_name not in ("PENDING", "RUNNING")]
-        last = ended[-_FAILURES:]
+        last = ended[-self._failures :]
         refused = [one for one in last if one.status_name == "FAILED" and one.message]
         if refused and _AWAY.search(refused[-1].message):
             self._tell(f"the batch system does not answer; waiting ({_words(refused[-1].message)})")
@@ -77,14 +78,14 @@ class Blocks:
                     f"the batch system has not answered for {waited_s / 60:.0f} minutes: "
                     f"{_words(refused[-1].message)}"
                 )
-        elif len(refused) == _FAILURES:
+        elif len(refused) == self._failures:
             raise self._error(
                 f"the batch system refuses the job: {_words(refused[-1].message)}; correct the "
                 "cluster file"
             )
-        elif sum(one.status_name in ("MISSING", "FAILED") for one in last) == _FAILURES:
+        elif sum(one.status_name in ("MISSING", "FAILED") for one in last) == self._failures:
             raise self._error(
-                f"{_FAILURES} jobs in a row have ended before a worker of theirs answered"
+                f"{self._failures} jobs in a row have ended before a worker of theirs answered"
                 f"{_said(last[-1])}; check python and commands in the cluster file, and that nodes "
                 f"reach this machine at {self._executor.address} (address)"
             )

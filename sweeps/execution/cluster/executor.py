@@ -17,12 +17,17 @@ _GUARD = Path(__file__).with_name("guard.py")
 _HEARTBEAT_S, _LOST_S = 5, 20  # a node or a driver that is gone is noticed after so long
 _STATUS_S = 5  # between two questions for the states of blocks
 _TIMEOUT_S = 60  # of a batch system's command
+_SCRIPT = "LOCKCROSS_START"  # the variable of a job with what each of its nodes does first
 # Variables that say where engines are.
 _FORWARDED = ("LOCKCROSS_QEMU", "GEM5", "GEM5_X86", "GEM5_ARM", "GEM5_POWER", "SST")
 
 
-def make_executor(cluster: Cluster, label: str) -> Any:
-    """Parsl's HighThroughputExecutor. Raises LockcrossError for options that Parsl refuses."""
+def make_executor(cluster: Cluster, label: str, at_once: bool) -> Any:
+    """Parsl's HighThroughputExecutor. `at_once`: blocks are asked for although there is no work,
+    and a worker is given one task at a time.
+
+    Raises LockcrossError for options that Parsl refuses.
+    """
     from parsl.executors import HighThroughputExecutor
     from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
 
@@ -30,14 +35,14 @@ def make_executor(cluster: Cluster, label: str) -> Any:
     pool = f"{python} -m parsl.executors.high_throughput.process_worker_pool"
     return HighThroughputExecutor(
         label=label,
-        provider=make_provider(cluster),
+        provider=make_provider(cluster, cluster.blocks if at_once else 0),
         # Without an address Parsl asks an outside service, and listens everywhere.
-        address=cluster.address or own_address(cluster),
+        address=own_address(cluster),
         loopback_address="127.0.0.1",
         encrypted=True,
         max_workers_per_node=cluster.workers,
         cores_per_worker=1e-6,  # as many workers as the file says
-        prefetch_capacity=cluster.workers,
+        prefetch_capacity=0 if at_once else cluster.workers,
         heartbeat_period=_HEARTBEAT_S,
         heartbeat_threshold=_LOST_S,
         drain_period=_drain_s(cluster),
@@ -59,15 +64,22 @@ def _drain_s(cluster: Cluster) -> int | None:
     return max(cluster.wall_s // 2, cluster.wall_s - 120)
 
 
-def make_provider(cluster: Cluster) -> Any:
+def make_provider(cluster: Cluster, least: int = 0) -> Any:
     """Parsl's provider. Keys that it does not know are refused when the file sets them."""
     import parsl.providers
 
     name = PROVIDERS[cluster.provider]
     kind = getattr(parsl.providers, name)
     known = set(inspect.signature(kind.__init__).parameters)
-    settings: dict[str, Any] = {"init_blocks": 0, "min_blocks": 0, "max_blocks": cluster.blocks}
-    settings |= {"nodes_per_block": cluster.nodes, "worker_init": start_of_job(cluster)}
+    settings: dict[str, Any] = {
+        "init_blocks": least,
+        "min_blocks": least,
+        "max_blocks": cluster.blocks,
+    }
+    settings |= {
+        "nodes_per_block": cluster.nodes,
+        "worker_init": f"export {_SCRIPT}={shlex.quote(_start(cluster))}",
+    }
     if "exclusive" in known:
         settings["exclusive"] = False
     if "cmd_timeout" in known:
@@ -110,25 +122,46 @@ def _polled(kind: Any) -> Any:
 
 
 def _launcher(cluster: Cluster) -> Any:
-    from parsl import launchers
+    """Starts the pool on every node of a block."""
+    from parsl.launchers.base import Launcher
 
-    if cluster.nodes == 1:
-        return launchers.SimpleLauncher()
-    if cluster.provider == "slurm":
-        return launchers.SrunLauncher()
-    return launchers.MpiExecLauncher()
+    class OneForEachNode(Launcher):
+        def __call__(self, command: str, _tasks: int, nodes: int, _folder: str = "") -> str:
+            if nodes == 1:
+                return command
+            if cluster.provider == "slurm":
+                return f"srun --ntasks={nodes} --ntasks-per-node=1 {command}"
+            return f"mpiexec -n {nodes} -ppn 1 {command}"
+
+    return OneForEachNode()
 
 
-def start_of_job(cluster: Cluster) -> str:
-    """What the shell of a job does first: the tree's variables, then the file's commands."""
+def _start(cluster: Cluster) -> str:
+    """What the shell of each node does: the tree's variables, the file's commands, then Parsl's
+    pool of workers with the arguments that it is given."""
     variables = {"PYTHONPATH": str(ROOT), "LOCKCROSS_WORK": str(WORK)}
     variables |= {name: os.environ[name] for name in _FORWARDED if os.environ.get(name)}
     lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
-    return "\n".join([*lines, *cluster.commands])
+    python = shlex.quote(cluster.python or sys.executable)
+    pool = f'exec {python} -P -m parsl.executors.high_throughput.process_worker_pool "$@"'
+    return "\n".join([*lines, *cluster.commands, pool])
 
 
 def own_address(cluster: Cluster) -> str:
-    """This machine's address on the way to others; nothing is sent to find it."""
+    """This machine's address, as the file says or on the way to others; nothing is sent to find it.
+
+    Raises LockcrossError for one that is not this machine's.
+    """
+    if cluster.address:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            try:
+                probe.bind((cluster.address, 0))
+            except OSError as error:
+                raise LockcrossError(
+                    f"address: {cluster.address} is not of this machine ({error.strerror}); "
+                    "name the address that nodes reach it by"
+                ) from None
+        return cluster.address
     if cluster.provider == "local":
         return "127.0.0.1"
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

@@ -17,6 +17,32 @@ class Chunk:
 
 
 @dataclass(frozen=True)
+class Question:
+    """Asks a node what it is. `engines`: label and ISA of each engine that the driver has, with its
+    version; `work`: a small cell to run."""
+
+    engines: list[tuple[str, str, str]]
+    work: Work
+    scratch: str
+    plugin: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """What a node says of itself. `wrong`: what keeps it from running cells, nothing when all is
+    well. `clock`: its time when it answered. `cycles` are those of the cell."""
+
+    place: Place
+    cpus: int
+    memory_gb: float
+    scratch_gb: float
+    limits: str
+    clock: float
+    cycles: float | None
+    wrong: list[str]
+
+
+@dataclass(frozen=True)
 class Reply:
     """What came of a chunk. `folders` are those of runs that are kept, by identity. `refused`: why
     the node cannot run cells, so that those without a result must run elsewhere."""

@@ -35,9 +35,11 @@ Answer = Future[bytes]
 
 
 class Session:
-    """A context manager: leaving it ends all jobs. Nothing is started until the first `start`."""
+    """A context manager: leaving it ends all jobs. Nothing is started until the first `start`, and
+    no job is asked for until there is work for one, or `at_once`."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, at_once: bool = False) -> None:
+        self._at_once = at_once
         self.cluster = cluster
         self.blocks: Blocks | None = None
         self._kernel: Any = None
@@ -90,7 +92,9 @@ class Session:
         from parsl.dataflow.dflow import DataFlowKernel
 
         self._folder = _new_folder()
-        self._executor = make_executor(self.cluster, f"lockcross-{self._folder.name}")
+        self._executor = make_executor(
+            self.cluster, f"lockcross-{self._folder.name}", self._at_once
+        )
         self._watch = subprocess.Popen(
             [sys.executable, "-P", watch.__file__, self._executor.label, self.cluster.provider],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True,
@@ -108,7 +112,7 @@ class Session:
         # Without a limit a question to an interchange that has died is waited for for ever.
         client = self._executor.command_client
         client.run = partial(client.run, timeout_s=_ANSWER_S)
-        self.blocks = Blocks(self._executor, self.cluster)
+        self.blocks = Blocks(self._executor, self.cluster, *([1] if self._at_once else []))
 
     def submit(self, function: Callable[[bytes], bytes], message: bytes) -> Answer:
         """Has a worker call a function of this tree. `next` hands the answer out when it is

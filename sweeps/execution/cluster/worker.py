@@ -28,10 +28,10 @@ class UnfitError(Exception):
 
 def run_chunk(message: bytes) -> bytes:
     """Runs a chunk and returns a reply, both pickled. Called by Parsl's worker."""
-    return pickle.dumps(_run(pickle.loads(message)), protocol=pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps(run_works(pickle.loads(message)), protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def _run(chunk: Chunk) -> Reply:
+def run_works(chunk: Chunk) -> Reply:
     reply = Reply(this_place(), os.environ.get("PARSL_WORKER_POOL_ID", ""), [])
     try:
         works = list(_checked(chunk))
@@ -75,9 +75,9 @@ def this_place() -> Place:
 def _checked(chunk: Chunk) -> Iterable[Work]:
     """The cells of a chunk, when engines and programs are here as the driver has them."""
     for work in chunk.works:
-        if why := _other_engine(work.cell.engine, work.cell.isa, work.engine_version):
+        if why := other_engine(work.cell.engine, work.cell.isa, work.engine_version):
             raise UnfitError(why)
-        if why := _other_plugin(chunk.plugin) or _other_program(
+        if why := other_plugin(chunk.plugin) or _other_program(
             work.binary.path, work.binary.digest
         ):
             raise UnfitError(why)
@@ -85,7 +85,7 @@ def _checked(chunk: Chunk) -> Iterable[Work]:
 
 
 @cache
-def _other_engine(label: str, isa: str, expected: str) -> str:
+def other_engine(label: str, isa: str, expected: str) -> str:
     """Why the engine here is not the driver's, or nothing."""
     try:
         found = load_engine(label).provenance(isa)
@@ -100,7 +100,8 @@ def _other_engine(label: str, isa: str, expected: str) -> str:
 
 
 @cache
-def _other_plugin(expected: str) -> str:
+def other_plugin(expected: str) -> str:
+    """Why the plugin here is not the driver's, or nothing."""
     return _differs(ENGINE_PLUGIN, hashlib.sha256(_read(ENGINE_PLUGIN)).hexdigest(), expected)
 
 

@@ -1,0 +1,118 @@
+"""Asks every node of a block what it has, and compares it with this machine."""
+
+import hashlib
+import pickle
+import time
+from dataclasses import dataclass
+
+from results.errors import LockcrossError
+from results.model import engines
+from results.model.cell import Cell
+from sweeps.engines import load_engine
+from sweeps.engines.base import Limits
+from sweeps.execution.cluster.description import Cluster
+from sweeps.execution.cluster.message import Node, Question
+from sweeps.execution.cluster.node import describe_node
+from sweeps.execution.cluster.session import Session
+from sweeps.execution.pool import LocalPool
+from sweeps.execution.work import Work
+from sweeps.model.isa import ISAS
+from sweeps.programs.builder import Builder
+from sweeps.support.paths import ENGINE_PLUGIN
+
+_CELL = Cell(
+    engine=engines.DEFAULT, machine="generic", isa="x86_64", flavour="lock", lock="tasuki",
+    variant="", fence="full", workload="sync", parameters={"iterations": 200}, threads=1,
+    cores=None, cas=None, fence_latency=None, cancel=None, seed=1,
+)  # fmt: skip
+_CLOCK_S = 5.0  # that a clock may be off: only times of start depend on it
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A node, and how far its clock is off, as far as that is certain."""
+
+    node: Node
+    clock_off_s: float
+    wrong: list[str]
+
+
+def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
+    """What so many nodes answer, and the cycles of a small cell here. One worker a node, in one
+    job. Raises LockcrossError as a sweep does."""
+    work, cycles = _small_cell()
+    question = pickle.dumps(
+        Question(
+            _engines(),
+            work,
+            cluster.scratch,
+            hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest(),
+        )
+    )
+    asked = cluster.model_copy(update={"workers": 1, "nodes": nodes, "blocks": 1})
+    with Session(asked, at_once=True) as session:
+        _wait_for(nodes, session)
+        with session.undisturbed():
+            sent = {session.submit(describe_node, question): time.time() for _ in range(nodes)}
+        found: list[Answer] = []
+        while sent:
+            with session.undisturbed():
+                session.look()
+            answer = session.next()
+            if answer is None or answer not in sent:
+                continue
+            if (error := answer.exception()) is not None:
+                raise LockcrossError(f"a node did not answer: {error}", exit_code=1)
+            found.append(_judged(pickle.loads(answer.result()), sent.pop(answer), cycles))
+    return sorted(found, key=lambda one: one.node.place.host), cycles
+
+
+def _wait_for(nodes: int, session: Session) -> None:
+    """Until all nodes are there: each is then given one question."""
+    with session.undisturbed():
+        session.start()
+    while True:
+        with session.undisturbed():
+            if session.look().workers >= nodes:
+                return
+        session.next()  # waits a little
+
+
+def _small_cell() -> tuple[Work, float]:
+    """A small cell, and its cycles here."""
+    engine = load_engine(_CELL.engine)
+    program = engine.program(_CELL)
+    binary = Builder().build([program])[program]
+    version = engine.provenance(_CELL.isa)
+    work = Work(_CELL, "check", version, binary, Limits(60.0), None, keep=False)
+    (done,) = [one for chunk in LocalPool(1).run([work]) for one in chunk]
+    if done.outcome.cause:
+        raise LockcrossError(f"a small cell fails on this machine: {done.outcome.cause}", 1)
+    return work, done.outcome.metrics["cycles"][0]
+
+
+def _engines() -> list[tuple[str, str, str]]:
+    """Every simulator that works on this machine, for each ISA, with its version."""
+    found = []
+    for entry in engines.ENGINES:
+        engine = load_engine(entry.label)
+        if engine.capabilities().host_machines is not None:
+            continue
+        for isa in ISAS:
+            try:
+                found.append((entry.label, isa, engine.provenance(isa)))
+            except LockcrossError:  # not on this machine, so no cell of it will be sent
+                continue
+    return found
+
+
+def _judged(node: Node, sent: float, cycles: float) -> Answer:
+    now = time.time()
+    # The node's time must lie between the question and the answer.
+    off = node.clock - now if node.clock > now else min(0.0, node.clock - sent)
+    wrong = list(node.wrong)
+    if abs(off) > _CLOCK_S:
+        wrong.append(f"its clock is {off:+.0f} s off; times of start will be wrong")
+    if node.cycles is not None and node.cycles != cycles:
+        wrong.append(f"a small cell takes {node.cycles:.0f} cycles there and {cycles:.0f} here")
+    return Answer(node, off, wrong)
