@@ -31,8 +31,6 @@ def make_executor(cluster: Cluster, label: str, at_once: bool) -> Any:
     from parsl.executors import HighThroughputExecutor
     from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
 
-    python = f"{shlex.quote(cluster.python or sys.executable)} -P"
-    pool = f"{python} -m parsl.executors.high_throughput.process_worker_pool"
     return HighThroughputExecutor(
         label=label,
         provider=make_provider(cluster, cluster.blocks if at_once else 0),
@@ -48,7 +46,7 @@ def make_executor(cluster: Cluster, label: str, at_once: bool) -> Any:
         drain_period=_drain_s(cluster),
         block_error_handler=False,  # sweeps/execution/cluster/blocks.py judges
         launch_cmd=DEFAULT_LAUNCH_CMD.replace(
-            "process_worker_pool.py", f"{python} {shlex.quote(str(_GUARD))} {pool}", 1
+            "process_worker_pool.py", f'bash -c "${_SCRIPT}" lockcross', 1
         ),
         interchange_launch_cmd=[
             sys.executable, "-P", str(_TIED), str(os.getpid()),
@@ -142,8 +140,9 @@ def _start(cluster: Cluster) -> str:
     variables = {"PYTHONPATH": str(ROOT), "LOCKCROSS_WORK": str(WORK)}
     variables |= {name: os.environ[name] for name in _FORWARDED if os.environ.get(name)}
     lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
-    python = shlex.quote(cluster.python or sys.executable)
-    pool = f'exec {python} -P -m parsl.executors.high_throughput.process_worker_pool "$@"'
+    python = f"{shlex.quote(cluster.python or sys.executable)} -P"
+    pool = f'{python} -m parsl.executors.high_throughput.process_worker_pool "$@"'
+    pool = f"exec {python} {shlex.quote(str(_GUARD))} {pool}"
     return "\n".join([*lines, *cluster.commands, pool])
 
 
