@@ -144,6 +144,12 @@ class Study:
             f"{self.stored()}: {self.said()}"
         )
 
+    def nodes(self) -> set[str]:
+        """Those that have run cells which are stored."""
+        return {host for (host,) in self.rows(
+            "SELECT DISTINCT host FROM runs JOIN places ON places.id = place_id WHERE job != ''"
+        )}  # fmt: skip
+
     def starts(self) -> int:
         """How many cells were begun, each as often as it was."""
         return len(self._starts.read_text().splitlines())

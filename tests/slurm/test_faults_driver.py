@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,22 @@ def test_the_driver_is_killed_ten_times(study: Make) -> None:
     one.start()
     assert one.wait() == 0, one.said()
     one.check(twice_at_most=10 * one.window)
+
+
+def test_the_drivers_machine_is_lost(study: Make) -> None:
+    """The driver and all that it has started there: nobody is left to cancel its jobs."""
+    one = study()
+    one.start()
+    one.until_stored(20)
+    begin = time.monotonic()
+    for pid in one.keeper.processes():
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert until(lambda: not one.left(), GONE_S), one.left()
+    tell(f"all gone after {time.monotonic() - begin:.0f} s")
+    one.start()
+    assert one.wait() == 0, one.said()
+    one.check(twice_at_most=one.window)
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM])
