@@ -1,5 +1,6 @@
 """`lockcross bench`: how fast the engine and large databases are on this machine."""
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,7 +11,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.model import engines
-from sweeps.cli.reading.rows import Form, Format, printer
+from sweeps.cli.reading.rows import Form, Format, print_rows, printer
 from sweeps.model.isa import ISAS
 
 _TURNS = 20_000
@@ -90,9 +91,27 @@ def bench_results(
         out.print(NOTE)
 
 
+def bench_cluster(
+    file: Annotated[str, typer.Argument(help="A cluster file; see sweeps/clusters.")],
+    form: Format = Form.TABLE,
+) -> None:
+    """Measure what a cluster costs beside the cells: gaps between chunks, CPU time of the driver.
+
+    Most of it with stand-ins that only wait, so that few cores can have many workers.
+    """
+    from results.store.queries import Answer
+    from sweeps.execution.cluster.bench import COLUMNS, NOTE, bench, row
+    from sweeps.execution.cluster.description import load_cluster
+
+    found = [row(one) for one in bench(load_cluster(file))]
+    print_rows(Answer(COLUMNS, found), form)
+    print(NOTE, file=sys.stderr)
+
+
 def register(app: typer.Typer) -> None:
     """Adds the `bench` commands."""
     group = typer.Typer(help="Measure speed on this machine.", no_args_is_help=True)
     group.command("engine")(bench_engine)
     group.command("results")(bench_results)
+    group.command("cluster")(bench_cluster)
     app.add_typer(group, name="bench")

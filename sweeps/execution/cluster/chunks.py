@@ -7,7 +7,7 @@ from sweeps.execution.durations import GUESS_S, kind
 from sweeps.execution.work import Done, Work
 
 CHUNK_S = 2.0  # of work: gaps between chunks are then below 1 % of it
-_LEAST_S = 0.2  # even at the end
+_LEAST_S = 0.5  # even at the end
 _UNKNOWN = 4  # cells of a chunk of whose length nothing is known
 _MOST = 500  # cells of a chunk: what is lost when a driver dies, and one transaction
 _WEIGHT = 0.2  # of a chunk's mean in the running mean of its kind

@@ -44,11 +44,13 @@ class Node:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of a chunk. `folders` are those of runs that are kept, by identity. `refused`: why
-    the node cannot run cells, so that those without a result must run elsewhere."""
+    """What came of a chunk. `span`: when it began and ended, by the worker's clock. `folders` are
+    those of runs that are kept, by identity. `refused`: why the node cannot run cells, so that
+    those without a result must run elsewhere."""
 
     place: Place
     manager: str
     done: list[Done]
+    span: tuple[float, float] = (0.0, 0.0)
     folders: dict[str, list[Entry]] = field(default_factory=dict)
     refused: str = ""

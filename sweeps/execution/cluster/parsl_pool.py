@@ -12,7 +12,7 @@ from results.errors import LockcrossError
 from sweeps.engines.base import RunOutcome
 from sweeps.execution.cluster.chunks import Chunks
 from sweeps.execution.cluster.message import Chunk, Reply
-from sweeps.execution.cluster.session import Answer, Session
+from sweeps.execution.cluster.session import Answer, Function, Session
 from sweeps.execution.cluster.worker import run_chunk
 from sweeps.execution.kept import unpack
 from sweeps.execution.pool import kept_place, kept_words
@@ -27,7 +27,10 @@ _LOST = ("WorkerLost", "ManagerLost")
 
 class ParslPool:
     """Runs cells on a cluster. Jobs are asked for when cells are first run, and stay for the next
-    ones until the session ends."""
+    ones until the session ends. `function` is what a worker does with a chunk, `message` what it is
+    sent, and `received` sees every answer: the benchmark has others."""
+
+    function: Function = staticmethod(run_chunk)
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -43,30 +46,37 @@ class ParslPool:
             session.start()
         chunks = Chunks(works, self._cluster.slots)
         flying: dict[Answer, list[Work]] = {}
-        while True:
-            with session.undisturbed():
-                while len(flying) < _AHEAD * self._cluster.slots and (chunk := chunks.next()):
-                    flying[self._submit(chunk)] = chunk
-                session.look()
-            if not flying:
-                return
+        self._fill(flying, chunks)
+        while flying:
             done: Sequence[Done] = []
             if (answer := session.next()) is not None and answer in flying:
                 with session.undisturbed():
                     done = self._collect(answer, flying.pop(answer), chunks)
+            self._fill(flying, chunks)  # before anything is stored: workers must not wait for that
             yield done
 
+    def _fill(self, flying: dict[Answer, list[Work]], chunks: Chunks) -> None:
+        with self._session.undisturbed():
+            while len(flying) < _AHEAD * self._cluster.slots and (chunk := chunks.next()):
+                flying[self._submit(chunk)] = chunk
+            self._session.look()
+
     def _submit(self, chunk: list[Work]) -> Answer:
-        message = Chunk(chunk, self._cluster.scratch, self._plugin)
+        message = self.message(Chunk(chunk, self._cluster.scratch, self._plugin))
         return self._session.submit(
-            run_chunk, pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+            self.function, pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
         )
+
+    def message(self, chunk: Chunk) -> object:
+        """What a worker is sent."""
+        return chunk
 
     def _collect(self, answer: Answer, sent: list[Work], chunks: Chunks) -> Sequence[Done]:
         """What came of a chunk; what did not is sent again."""
         if (error := answer.exception()) is not None:
             return self._lost(error, sent, chunks)
         reply: Reply = pickle.loads(answer.result())
+        self.received(reply, len(answer.result()))
         chunks.learn(sent, reply.done)
         self._speed.add(len(reply.done))
         if not reply.refused:
@@ -76,6 +86,9 @@ class ParslPool:
             finished = {done.identity for done in reply.done}
             chunks.again([work for work in sent if work.identity not in finished])
         return [self._kept(done, reply) for done in reply.done]
+
+    def received(self, reply: Reply, size: int) -> None:
+        """A reply is there; for whoever measures."""
 
     def _kept(self, done: Done, reply: Reply) -> Done:
         entries = reply.folders.get(done.identity)

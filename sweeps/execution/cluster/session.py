@@ -32,6 +32,7 @@ _END_S = 20.0  # that the end of all jobs may take
 _ANSWER_S = 30.0  # that the interchange may take to answer
 
 Answer = Future[bytes]
+Function = Callable[[bytes], bytes]
 
 
 class Session:
@@ -114,7 +115,7 @@ class Session:
         client.run = partial(client.run, timeout_s=_ANSWER_S)
         self.blocks = Blocks(self._executor, self.cluster, *([1] if self._at_once else []))
 
-    def submit(self, function: Callable[[bytes], bytes], message: bytes) -> Answer:
+    def submit(self, function: Function, message: bytes) -> Answer:
         """Has a worker call a function of this tree. `next` hands the answer out when it is
         there."""
         future: Answer = self._kernel.submit(
@@ -136,6 +137,13 @@ class Session:
         self.blocks.look()
         self._tell_watch()
         return self.blocks
+
+    def interchange_cpu_s(self) -> float:
+        """CPU time of Parsl's process beside this one."""
+        import psutil  # comes with Parsl
+
+        times = psutil.Process(self._executor.interchange_proc.pid).cpu_times()
+        return float(times.user + times.system)
 
     def _tell_watch(self) -> None:
         """Says which jobs there are to the process that cancels them when this one dies."""

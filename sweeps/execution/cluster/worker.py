@@ -3,6 +3,7 @@
 import hashlib
 import os
 import pickle
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -28,7 +29,11 @@ class UnfitError(Exception):
 
 def run_chunk(message: bytes) -> bytes:
     """Runs a chunk and returns a reply, both pickled. Called by Parsl's worker."""
-    return pickle.dumps(run_works(pickle.loads(message)), protocol=pickle.HIGHEST_PROTOCOL)
+    began = time.monotonic()
+    reply = run_works(pickle.loads(message))
+    return pickle.dumps(
+        replace(reply, span=(began, time.monotonic())), protocol=pickle.HIGHEST_PROTOCOL
+    )
 
 
 def run_works(chunk: Chunk) -> Reply:
