@@ -113,22 +113,6 @@ void Interleaved::write(const Location &at, uint64_t value) {
     memory_[at.word] = merged(memory_[at.word], at.offset, at.size, value);
 }
 
-// Whether the buffer has all bytes of a load.
-bool Interleaved::served_by_buffer(const Buffer &buffer, const Location &at) const {
-    unsigned wanted = ((1u << at.size) - 1) << at.offset;
-    for (unsigned i = buffer.count; i-- > 0;) {
-        const Buffered &store = buffer.stores[i];
-        if (store.word != at.word)
-            continue;
-        if (model_ == Model::kTsoWait && overlaps(store.offset, store.size, at))
-            return covers(store.offset, store.size, at);
-        wanted &= ~(((1u << store.size) - 1) << store.offset);
-        if (wanted == 0)
-            return true;
-    }
-    return false;
-}
-
 // Under kTsoWait: whether a load overlaps a buffered store that does not cover it.
 bool Interleaved::must_wait(const Buffer &buffer, const Location &at) const {
     if (model_ != Model::kTsoWait)
@@ -301,9 +285,8 @@ bool Interleaved::run_one(unsigned thread, unsigned &waits) {
         do_plain(thread, node);
         return true;
     case Kind::kLoad: {
-        bool local =
-            !node.at.shared || (buffers() && !node.at.guarded && served_by_buffer(buffer, node.at));
-        if (!local || must_wait(buffer, node.at))
+        // Not one that the buffer serves either: if it drained first, another store might come.
+        if (node.at.shared || must_wait(buffer, node.at))
             return false;
         uint64_t value = read(thread, node.at);
         tell(thread, node.op, value);

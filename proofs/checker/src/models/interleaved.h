@@ -7,8 +7,8 @@
 // fences wait until the buffer is empty.
 //
 // At once, with the step before: plain accesses (they are free of races, or reported), accesses of
-// private memory, loads that the buffer serves alone, stores into the buffer, and the drain of
-// plain stores and of stores to private memory.
+// private memory, stores into the buffer, and the drain of plain stores and of stores to private
+// memory.
 //
 // Races: a plain access and another thread's access that conflict, next to each other in some
 // interleaving. So it is enough to look at what each thread has accessed plainly since its last
@@ -52,7 +52,6 @@ class Interleaved final : public Machine {
     bool buffers() const { return model_ != Model::kSc; }
     uint64_t read(unsigned thread, const Location &at) const;
     void write(const Location &at, uint64_t value);
-    bool served_by_buffer(const Buffer &buffer, const Location &at) const;
     bool must_wait(const Buffer &buffer, const Location &at) const;
 
     void run(unsigned thread);

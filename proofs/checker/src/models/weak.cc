@@ -146,11 +146,12 @@ void Weak::add_indices(unsigned thread, const Node &node, unsigned part, Option 
         return;
     }
     std::vector<uint8_t> indices;
+    ViewOf passes = releases(node.op.order) ? kCur : kRel;
     if (node.op.reads())
-        memory_.insertable_behind(parts_[part].list, parts_[part].units, option.cuts[part],
-                                  indices);
+        memory_.insertable_behind(thread, parts_[part].list, parts_[part].units, passes,
+                                  option.cuts[part], indices);
     else
-        memory_.insertable(thread, parts_[part].list, parts_[part].units, indices);
+        memory_.insertable(thread, parts_[part].list, parts_[part].units, passes, indices);
     for (uint8_t index : indices) {
         option.indices[part] = index;
         add_indices(thread, node, part + 1, option);

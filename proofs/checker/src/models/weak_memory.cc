@@ -249,9 +249,9 @@ bool WeakMemory::may_insert(const List &list, uint8_t units, unsigned index) con
     return true;
 }
 
-// The youngest store to one of these units that the thread has seen.
-unsigned WeakMemory::youngest(unsigned thread, const List &list, uint8_t units) const {
-    const uint8_t *oldest = view(thread, kCur).positions() + list.first_slot;
+// The youngest store to one of these units in a view.
+unsigned WeakMemory::youngest(const View &view, const List &list, uint8_t units) {
+    const uint8_t *oldest = view.positions() + list.first_slot;
     unsigned result = 0;
     for (unsigned u = 0; u < list.units; u++) {
         if (units >> u & 1)
@@ -260,22 +260,25 @@ unsigned WeakMemory::youngest(unsigned thread, const List &list, uint8_t units) 
     return result;
 }
 
-void WeakMemory::insertable(unsigned thread, unsigned index, uint8_t units,
+void WeakMemory::insertable(unsigned thread, unsigned index, uint8_t units, ViewOf passes,
                             std::vector<uint8_t> &indices) const {
     const List &list = lists_[index];
+    unsigned behind = std::max(youngest(view(thread, kCur), list, units),
+                               youngest(view(thread, passes), list, UINT8_MAX));
     indices.clear();
-    for (unsigned i = youngest(thread, list, units) + 1; i <= list.stores.size(); i++) {
+    for (unsigned i = behind + 1; i <= list.stores.size(); i++) {
         if (may_insert(list, units, i))
             indices.push_back(static_cast<uint8_t>(i));
     }
 }
 
-void WeakMemory::insertable_behind(unsigned index, uint8_t units, const Cut &cut,
-                                   std::vector<uint8_t> &indices) const {
+void WeakMemory::insertable_behind(unsigned thread, unsigned index, uint8_t units, ViewOf passes,
+                                   const Cut &cut, std::vector<uint8_t> &indices) const {
     const List &list = lists_[index];
+    unsigned behind = youngest(view(thread, passes), list, UINT8_MAX);
     indices.clear();
     for (unsigned i = cut.at + 1u;; i++) {
-        if (may_insert(list, units, i))
+        if (i > behind && may_insert(list, units, i))
             indices.push_back(static_cast<uint8_t>(i));
         if (i >= list.stores.size() || list.stores[i].units & units)
             return;

@@ -86,12 +86,14 @@ class WeakMemory {
     // The cuts that a thread's access of these units of a list may read.
     void readable(unsigned thread, unsigned list, uint8_t units, bool may_forward,
                   std::vector<Cut> &cuts) const;
-    // Where a thread's store to these units may come in the list.
-    void insertable(unsigned thread, unsigned list, uint8_t units,
+    // Where a thread's store to these units may come in the list. It comes behind the stores to
+    // other units of the list, too, that its thread passes on with it: `passes` is kCur for a store
+    // that releases, else kRel.
+    void insertable(unsigned thread, unsigned list, uint8_t units, ViewOf passes,
                     std::vector<uint8_t> &indices) const;
     // Where an update that reads this cut may come.
-    void insertable_behind(unsigned list, uint8_t units, const Cut &cut,
-                           std::vector<uint8_t> &indices) const;
+    void insertable_behind(unsigned thread, unsigned list, uint8_t units, ViewOf passes,
+                           const Cut &cut, std::vector<uint8_t> &indices) const;
     // Puts a store into a list; its thread sees it. `also` is moved along as all views are.
     void insert(unsigned thread, unsigned list, unsigned index, const Store &store,
                 std::vector<View> &also);
@@ -109,7 +111,7 @@ class WeakMemory {
 
   private:
     bool may_insert(const List &list, uint8_t units, unsigned index) const;
-    unsigned youngest(unsigned thread, const List &list, uint8_t units) const;
+    static unsigned youngest(const View &view, const List &list, uint8_t units);
     bool forwards(unsigned thread, const List &list, unsigned unit) const;
     void make_places();
     void make_lists();
