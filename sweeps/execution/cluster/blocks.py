@@ -13,6 +13,7 @@ _FAILURES = 3  # blocks in a row that the batch system refuses, or that end befo
 _QUEUED_S = 60.0  # until people are told why
 _PATIENCE_S = 600.0  # with a batch system that does not answer
 _LOOK_S = 2.0  # between two questions to the interchange
+_NOT_STARTED = ("FAILED", "MISSING")
 _SHOWN = 400  # characters of what a job or the batch system said
 # A batch system that is away for a while, in its commands' words.
 _AWAY = re.compile(
@@ -70,7 +71,8 @@ class Blocks:
         """Without any worker: whether one may still come."""
         ended = [one for one in status if one.status_name not in ("PENDING", "RUNNING")]
         last = ended[-self._failures :]
-        refused = [one for one in last if one.status_name == "FAILED" and one.message]
+        # Parsl calls a block that could not be asked for FAILED at first, later MISSING.
+        refused = [one for one in last if one.status_name in _NOT_STARTED and one.message]
         if refused and _AWAY.search(refused[-1].message):
             self._tell(f"the batch system does not answer; waiting ({_words(refused[-1].message)})")
             if waited_s > _PATIENCE_S:
@@ -83,7 +85,7 @@ class Blocks:
                 f"the batch system refuses the job: {_words(refused[-1].message)}; correct the "
                 "cluster file"
             )
-        elif sum(one.status_name in ("MISSING", "FAILED") for one in last) == self._failures:
+        elif sum(one.status_name in _NOT_STARTED for one in last) == self._failures:
             raise self._error(
                 f"{self._failures} jobs in a row have ended before a worker of theirs answered"
                 f"{_said(last[-1])}; check python and commands in the cluster file, and that nodes "
