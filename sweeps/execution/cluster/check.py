@@ -11,9 +11,10 @@ from results.model.cell import Cell
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits
 from sweeps.execution.cluster.description import Cluster
-from sweeps.execution.cluster.message import Node, Question
+from sweeps.execution.cluster.message import Chunk, Node, Question
 from sweeps.execution.cluster.node import describe_node
 from sweeps.execution.cluster.session import Session
+from sweeps.execution.cluster.ship import Programs
 from sweeps.execution.pool import LocalPool
 from sweeps.execution.work import Work
 from sweeps.model.isa import ISAS
@@ -44,9 +45,12 @@ def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
     question = pickle.dumps(
         Question(
             _engines(),
-            work,
-            cluster.scratch,
-            hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest(),
+            Chunk(
+                [work],
+                cluster.scratch,
+                hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest(),
+                Programs().for_chunk([work]) if cluster.tree == "shipped" else None,
+            ),
         )
     )
     asked = cluster.model_copy(update={"workers": 1, "nodes": nodes, "blocks": 1})
@@ -58,12 +62,12 @@ def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
         while sent:
             with session.undisturbed():
                 session.look()
-            answer = session.next()
-            if answer is None or answer not in sent:
+            if (answered := session.next()) is None:
                 continue
+            number, answer = answered
             if (error := answer.exception()) is not None:
                 raise LockcrossError(f"a node did not answer: {error}", exit_code=1)
-            found.append(_judged(pickle.loads(answer.result()), sent.pop(answer), cycles))
+            found.append(_judged(pickle.loads(answer.result()), sent.pop(number), cycles))
     return sorted(found, key=lambda one: one.node.place.host), cycles
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
+from sweeps.execution.cluster import ship
 from sweeps.execution.cluster.description import PROVIDERS, Cluster
 
 _TIED = Path(__file__).with_name("tied.py")
@@ -22,18 +23,22 @@ _SCRIPT = "LOCKCROSS_START"  # the variable of a job with what each of its nodes
 _FORWARDED = ("LOCKCROSS_QEMU", "GEM5", "GEM5_X86", "GEM5_ARM", "GEM5_POWER", "SST")
 
 
-def make_executor(cluster: Cluster, label: str, at_once: bool) -> Any:
+def make_executor(cluster: Cluster, label: str, folder: Path, at_once: bool) -> Any:
     """Parsl's HighThroughputExecutor. `at_once`: blocks are asked for although there is no work,
     and a worker is given one task at a time.
 
     Raises LockcrossError for options that Parsl refuses.
     """
+    from parsl import curvezmq
     from parsl.executors import HighThroughputExecutor
     from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
 
-    return HighThroughputExecutor(
+    certificates = curvezmq.create_certificates(folder)
+    executor = HighThroughputExecutor(
         label=label,
-        provider=make_provider(cluster, cluster.blocks if at_once else 0),
+        provider=make_provider(
+            cluster, _start(cluster, Path(certificates)), cluster.blocks if at_once else 0
+        ),
         # Without an address Parsl asks an outside service, and listens everywhere.
         address=own_address(cluster),
         loopback_address="127.0.0.1",
@@ -53,6 +58,8 @@ def make_executor(cluster: Cluster, label: str, at_once: bool) -> Any:
             sys.executable, "-P", "-m", "parsl.executors.high_throughput.interchange",
         ],
     )  # fmt: skip
+    executor.cert_dir = certificates
+    return executor
 
 
 def _drain_s(cluster: Cluster) -> int | None:
@@ -62,7 +69,7 @@ def _drain_s(cluster: Cluster) -> int | None:
     return max(cluster.wall_s // 2, cluster.wall_s - 120)
 
 
-def make_provider(cluster: Cluster, least: int = 0) -> Any:
+def make_provider(cluster: Cluster, start: str, least: int) -> Any:
     """Parsl's provider. Keys that it does not know are refused when the file sets them."""
     import parsl.providers
 
@@ -76,7 +83,7 @@ def make_provider(cluster: Cluster, least: int = 0) -> Any:
     }
     settings |= {
         "nodes_per_block": cluster.nodes,
-        "worker_init": f"export {_SCRIPT}={shlex.quote(_start(cluster))}",
+        "worker_init": f"export {_SCRIPT}={shlex.quote(start)}",
     }
     if "exclusive" in known:
         settings["exclusive"] = False
@@ -88,6 +95,8 @@ def make_provider(cluster: Cluster, least: int = 0) -> Any:
         settings["walltime"] = cluster.wall_time
     if cluster.provider == "slurm":
         settings["scheduler_options"] = "#SBATCH --no-requeue"
+        if cluster.tree == "shipped":  # the node has no folder for what the job says
+            settings["scheduler_options"] += "\n#SBATCH --output=/dev/null --error=/dev/null"
     wanted = {
         ("partition", "queue"): cluster.partition,
         ("account",): cluster.account,
@@ -134,16 +143,33 @@ def _launcher(cluster: Cluster) -> Any:
     return OneForEachNode()
 
 
-def _start(cluster: Cluster) -> str:
+def _start(cluster: Cluster, certificates: Path) -> str:
     """What the shell of each node does: the tree's variables, the file's commands, then Parsl's
     pool of workers with the arguments that it is given."""
-    variables = {"PYTHONPATH": str(ROOT), "LOCKCROSS_WORK": str(WORK)}
+    shipped = cluster.tree == "shipped"
+    variables = {} if shipped else {"PYTHONPATH": str(ROOT), "LOCKCROSS_WORK": str(WORK)}
     variables |= {name: os.environ[name] for name in _FORWARDED if os.environ.get(name)}
     lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
     python = f"{shlex.quote(cluster.python or sys.executable)} -P"
     pool = f'{python} -m parsl.executors.high_throughput.process_worker_pool "$@"'
-    pool = f"exec {python} {shlex.quote(str(_GUARD))} {pool}"
-    return "\n".join([*lines, *cluster.commands, pool])
+    if not shipped:
+        return "\n".join(
+            [*lines, *cluster.commands, f"exec {python} {shlex.quote(str(_GUARD))} {pool}"]
+        )
+    # A folder of the job's own, from which the tree's function is found once the tree is there.
+    kit = [
+        "umask 077",
+        f'export LOCKCROSS_NODE="{cluster.scratch}/lockcross-$(id -u)"',
+        'mkdir -p "$LOCKCROSS_NODE" && cd "$LOCKCROSS_NODE"',
+        'find . -maxdepth 1 -name "job-*" -mtime +7 -exec rm -rf {} +',
+        'kit="$(mktemp -d "$LOCKCROSS_NODE/job-XXXXXX")" && mkdir -m 700 "$kit/certificates"',
+        f'base64 -d <<<"{ship.kit(certificates)}" | tar -xzC "$kit"',
+        'export PYTHONPATH="$kit"',
+    ]
+    own = '--cert_dir "$kit/certificates" --logdir "$kit"'
+    return "\n".join(
+        [*lines, *cluster.commands, *kit, f'exec {python} "$kit/guard.py" {pool} {own}']
+    )
 
 
 def own_address(cluster: Cluster) -> str:

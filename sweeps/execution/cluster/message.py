@@ -9,22 +9,22 @@ from sweeps.execution.work import Done, Work
 
 @dataclass(frozen=True)
 class Chunk:
-    """Cells for one worker, some two seconds of them. `plugin`: digest of the engine plugin."""
+    """Cells for one worker, some two seconds of them. `plugin`: digest of the engine plugin.
+    `programs` are compressed, by digest; None: they are on the shared tree."""
 
     works: list[Work]
     scratch: str
     plugin: str
+    programs: dict[str, bytes] | None = None
 
 
 @dataclass(frozen=True)
 class Question:
     """Asks a node what it is. `engines`: label and ISA of each engine that the driver has, with its
-    version; `work`: a small cell to run."""
+    version; `chunk`: a small cell to run."""
 
     engines: list[tuple[str, str, str]]
-    work: Work
-    scratch: str
-    plugin: str
+    chunk: Chunk
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Node:
 class Reply:
     """What came of a chunk. `span`: when it began and ended, by the worker's clock. `folders` are
     those of runs that are kept, by identity. `refused`: why the node cannot run cells, so that
-    those without a result must run elsewhere."""
+    those without a result must run elsewhere. `missing`: digests of programs that it lacks."""
 
     place: Place
     manager: str
@@ -54,3 +54,4 @@ class Reply:
     span: tuple[float, float] = (0.0, 0.0)
     folders: dict[str, list[Entry]] = field(default_factory=dict)
     refused: str = ""
+    missing: list[str] = field(default_factory=list)

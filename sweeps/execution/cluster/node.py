@@ -6,7 +6,7 @@ import resource
 import shutil
 import time
 
-from sweeps.execution.cluster.message import Chunk, Node, Question
+from sweeps.execution.cluster.message import Node, Question
 from sweeps.execution.cluster.worker import (
     other_engine,
     other_plugin,
@@ -32,10 +32,10 @@ def describe_node(message: bytes) -> bytes:
 
 def _describe(question: Question) -> Node:
     wrong = [other_engine(*engine) for engine in question.engines]
-    wrong.append(other_plugin(question.plugin))
+    wrong.append(other_plugin(question.chunk.plugin))
     cycles = None
     if not any(wrong):
-        reply = run_works(Chunk([question.work], question.scratch, question.plugin))
+        reply = run_works(question.chunk)
         wrong.append(reply.refused)
         for done in reply.done:
             wrong.append(done.outcome.cause)
@@ -44,7 +44,7 @@ def _describe(question: Question) -> Node:
         place=this_place(),
         cpus=len(os.sched_getaffinity(0)),
         memory_gb=_PAGE / 1e9,
-        scratch_gb=_free_gb(question.scratch),
+        scratch_gb=_free_gb(question.chunk.scratch),
         limits=_limits(),
         clock=time.time(),
         cycles=cycles,

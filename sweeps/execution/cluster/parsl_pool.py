@@ -13,6 +13,7 @@ from sweeps.engines.base import RunOutcome
 from sweeps.execution.cluster.chunks import Chunks
 from sweeps.execution.cluster.message import Chunk, Reply
 from sweeps.execution.cluster.session import Answer, Function, Session
+from sweeps.execution.cluster.ship import Programs
 from sweeps.execution.cluster.worker import run_chunk
 from sweeps.execution.kept import unpack
 from sweeps.execution.pool import kept_place, kept_words
@@ -36,6 +37,8 @@ class ParslPool:
         self._session = session
         self._cluster = session.cluster
         self._plugin = hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
+        self._programs = Programs()
+        self._lacking: set[str] = set()  # cells whose programs a node did not have
         self._losses: Counter[str] = Counter()
         self._speed = _Speed()
 
@@ -45,24 +48,29 @@ class ParslPool:
         with session.undisturbed():
             session.start()
         chunks = Chunks(works, self._cluster.slots)
-        flying: dict[Answer, list[Work]] = {}
+        flying: dict[int, list[Work]] = {}
         self._fill(flying, chunks)
         while flying:
             done: Sequence[Done] = []
-            if (answer := session.next()) is not None and answer in flying:
+            if (answered := session.next()) is not None and answered[0] in flying:
                 with session.undisturbed():
-                    done = self._collect(answer, flying.pop(answer), chunks)
+                    done = self._collect(answered[1], flying.pop(answered[0]), chunks)
             self._fill(flying, chunks)  # before anything is stored: workers must not wait for that
             yield done
 
-    def _fill(self, flying: dict[Answer, list[Work]], chunks: Chunks) -> None:
+    def _fill(self, flying: dict[int, list[Work]], chunks: Chunks) -> None:
         with self._session.undisturbed():
             while len(flying) < _AHEAD * self._cluster.slots and (chunk := chunks.next()):
                 flying[self._submit(chunk)] = chunk
             self._session.look()
 
-    def _submit(self, chunk: list[Work]) -> Answer:
-        message = self.message(Chunk(chunk, self._cluster.scratch, self._plugin))
+    def _submit(self, works: list[Work]) -> int:
+        programs = None
+        if self._cluster.tree == "shipped":
+            again = {work.identity for work in works} & self._lacking
+            self._lacking -= again
+            programs = self._programs.for_chunk(works, again)
+        message = self.message(Chunk(works, self._cluster.scratch, self._plugin, programs))
         return self._session.submit(
             self.function, pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
         )
@@ -79,7 +87,10 @@ class ParslPool:
         self.received(reply, len(answer.result()))
         chunks.learn(sent, reply.done)
         self._speed.add(len(reply.done))
-        if not reply.refused:
+        if reply.missing:
+            self._lacking.update(w.identity for w in sent if w.binary.digest in reply.missing)
+            chunks.again(sent)
+        elif not reply.refused:
             self._session.look().answered()
         else:
             self._session.look().leave_out(reply.place.host, reply.manager, reply.refused)

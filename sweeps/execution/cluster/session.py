@@ -1,6 +1,7 @@
 """Parsl while a command uses it: its processes on this machine, the jobs that it asks for, and
 their end, however the command ends."""
 
+import itertools
 import os
 import platform
 import queue
@@ -13,13 +14,14 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
 from results.paths import WORK
-from sweeps.execution.cluster import watch
+from sweeps.execution.cluster import ship, watch
 from sweeps.execution.cluster.blocks import Blocks
 from sweeps.execution.cluster.description import Cluster
 from sweeps.execution.cluster.executor import make_executor
@@ -35,6 +37,15 @@ Answer = Future[bytes]
 Function = Callable[[bytes], bytes]
 
 
+@dataclass(frozen=True)
+class _Sent:
+    """What a worker was asked to call."""
+
+    number: int
+    function: Function
+    message: bytes
+
+
 class Session:
     """A context manager: leaving it ends all jobs. Nothing is started until the first `start`, and
     no job is asked for until there is work for one, or `at_once`."""
@@ -48,6 +59,8 @@ class Session:
         self._watch: subprocess.Popen[str] | None = None
         self._folder = Path()
         self._ended: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._sent: dict[Answer, _Sent] = {}
+        self._numbers = itertools.count()
         self._told: set[str] = set()  # numbers of jobs that the watch knows
         self._handlers: dict[int, Any] = {}
         self._busy = self._interrupted = False
@@ -94,7 +107,7 @@ class Session:
 
         self._folder = _new_folder()
         self._executor = make_executor(
-            self.cluster, f"lockcross-{self._folder.name}", self._at_once
+            self.cluster, f"lockcross-{self._folder.name}", self._folder, self._at_once
         )
         self._watch = subprocess.Popen(
             [sys.executable, "-P", watch.__file__, self._executor.label, self.cluster.provider],
@@ -115,21 +128,38 @@ class Session:
         client.run = partial(client.run, timeout_s=_ANSWER_S)
         self.blocks = Blocks(self._executor, self.cluster, *([1] if self._at_once else []))
 
-    def submit(self, function: Function, message: bytes) -> Answer:
-        """Has a worker call a function of this tree. `next` hands the answer out when it is
-        there."""
-        future: Answer = self._kernel.submit(
-            function, (message,), executors="all", cache=False, ignore_for_cache=None, app_kwargs={}
-        )
-        future.add_done_callback(self._ended.put)
-        return future
+    def submit(self, function: Function, message: bytes) -> int:
+        """Has a worker call a function of this tree. Returns a number under which `next` hands the
+        answer out when it is there."""
+        number = next(self._numbers)
+        self._send(_Sent(number, function, message))
+        return number
 
-    def next(self) -> Answer | None:
+    def _send(self, sent: "_Sent", with_tree: bool = False) -> None:
+        function: Callable[..., object] = sent.function
+        words: tuple[object, ...] = (sent.message,)
+        if self.cluster.tree == "shipped":
+            tree, name = ship.tree(), f"{function.__module__}:{function.__name__}"
+            words = (tree.digest, tree.data if with_tree else None, name, sent.message)
+            function = ship.boot().run
+        future: Answer = self._kernel.submit(
+            function, words, executors="all", cache=False, ignore_for_cache=None, app_kwargs={}
+        )
+        self._sent[future] = sent
+        future.add_done_callback(self._ended.put)
+
+    def next(self) -> tuple[int, Answer] | None:
         """The next answer; None when there is none for a while."""
         try:
-            return self._ended.get(timeout=_TICK_S)
+            future = self._ended.get(timeout=_TICK_S)
         except queue.Empty:
             return None
+        sent = self._sent.pop(future)
+        if future.exception() is None and future.result() is None:  # a node without the tree
+            with self.undisturbed():
+                self._send(sent, with_tree=True)
+            return None
+        return sent.number, future
 
     def look(self) -> Blocks:
         """How blocks and workers are. Raises LockcrossError when there is no use in waiting."""

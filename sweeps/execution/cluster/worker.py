@@ -4,6 +4,7 @@ import hashlib
 import os
 import pickle
 import time
+import zlib
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -40,6 +41,8 @@ def run_works(chunk: Chunk) -> Reply:
     reply = Reply(this_place(), os.environ.get("PARSL_WORKER_POOL_ID", ""), [])
     try:
         works = list(_checked(chunk))
+        if missing := [work.binary.digest for work in works if not work.binary.path.exists()]:
+            return replace(reply, missing=missing)
         with Processes[Work](1, run_folders(chunk.scratch), share()) as processes:
             for work, done, folder in execute(works, processes, reply.place):
                 if done.outcome.cause or work.keep:
@@ -60,7 +63,11 @@ def _os_error(error: OSError, scratch: str) -> str:
 
 def run_folders(scratch: str) -> Path:
     """Where runs have their folders on this node."""
-    return Path(os.path.expandvars(scratch)) / f"lockcross-{os.getuid()}" / "runs"
+    return _node_folder(scratch) / "runs"
+
+
+def _node_folder(scratch: str) -> Path:
+    return Path(os.path.expandvars(scratch)) / f"lockcross-{os.getuid()}"
 
 
 def share() -> Share:
@@ -82,11 +89,31 @@ def _checked(chunk: Chunk) -> Iterable[Work]:
     for work in chunk.works:
         if why := other_engine(work.cell.engine, work.cell.isa, work.engine_version):
             raise UnfitError(why)
-        if why := other_plugin(chunk.plugin) or _other_program(
-            work.binary.path, work.binary.digest
-        ):
+        if why := other_plugin(chunk.plugin):
+            raise UnfitError(why)
+        if chunk.programs is not None:
+            path = _sent_program(chunk, work.binary.digest)
+            work = replace(work, binary=replace(work.binary, path=path))  # noqa: PLW2901
+        elif why := _other_program(work.binary.path, work.binary.digest):
             raise UnfitError(why)
         yield work
+
+
+def _sent_program(chunk: Chunk, digest: str) -> Path:
+    """Where a program that was sent is on this node. It is checked when it is written, and when a
+    worker first uses it."""
+    folder = _node_folder(chunk.scratch) / "programs"
+    path = folder / digest
+    assert chunk.programs is not None
+    if digest in chunk.programs and not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        new = folder / f".{digest}-{os.getpid()}"
+        new.write_bytes(zlib.decompress(chunk.programs[digest]))
+        new.chmod(0o700)
+        new.rename(path)
+    if path.exists() and _other_program(path, digest):
+        raise UnfitError(f"{path} is damaged; remove it")
+    return path
 
 
 @cache
