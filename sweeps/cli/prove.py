@@ -43,8 +43,15 @@ def prove(
     seconds: Annotated[
         int, typer.Option(min=1, max=100_000, help="CPU time of a proof.")
     ] = _SECONDS,
+    assembly: Annotated[
+        bool, typer.Option("--assembly", help="The primitives' instructions instead, by herd7.")
+    ] = False,
+    isas: Annotated[
+        list[str] | None,
+        typer.Option("--isa", help="With --assembly: only this; may be given more than once."),
+    ] = None,
     store: Annotated[
-        bool, typer.Option("--store", help="Keep the verdicts in results/reference/proofs.csv.")
+        bool, typer.Option("--store", help="Keep the verdicts in results/reference/.")
     ] = False,
     jobs: Jobs = 0,
     form: Format = Form.TABLE,
@@ -53,6 +60,12 @@ def prove(
 
     Exits with 1 when a proof fails; then it shows the shortest interleaving.
     """
+    if assembly:
+        from sweeps.cli.assembly import prove_assembly
+
+        if not prove_assembly(isas or (), store, jobs, form):
+            raise typer.Exit(1)
+        return
     from results.model.proof import merged, read_proofs, write_proofs
     from sweeps.cli.progress import Bar
     from sweeps.proofs import proving
