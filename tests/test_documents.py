@@ -13,7 +13,8 @@ from sweeps.cli.main import make_app
 from sweeps.support.paths import ROOT
 
 _FOLDERS = (
-    "docs", "gem5-configs", "lockimpl", "qemu-timing", "results", "sweeps", "tests", "workloads",
+    "docs", "gem5-configs", "lockimpl", "proofs", "qemu-timing", "results", "sweeps", "tests",
+    "workloads",
 )  # fmt: skip
 _OWN = tuple(f"{folder}/" for folder in _FOLDERS)
 _TEXTS = (".c", ".cc", ".def", ".h", ".html", ".md", ".py", ".S", ".sh", ".sql", ".toml")

@@ -61,7 +61,7 @@ def prove(
     Exits with 1 when a proof fails; then it shows the shortest interleaving.
     """
     if assembly:
-        from sweeps.cli.assembly import prove_assembly
+        from sweeps.cli.proving.assembly import prove_assembly
 
         if not prove_assembly(isas or (), store, jobs, form):
             raise typer.Exit(1)

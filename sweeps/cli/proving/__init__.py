@@ -1,0 +1,1 @@
+"""What `lockcross prove` does beside proving locks."""
