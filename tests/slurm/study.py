@@ -78,13 +78,13 @@ class Study:
         self._runs = 0
         if pace_s == PACE_S:
             self._plan.write_text(_PLAN.format(cells=PRIMED))
-            self._start("--jobs", str(PRIMED))
+            self.start_here()
             assert self.wait(60) == 0, self.said()
         self._plan.write_text(_PLAN.format(cells=cells))
 
     def qemu(self, folder: Path, before: str = "") -> Path:
         """A QEMU that tells of its runs. `before`: what it does first, in the shell's words."""
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         for isa in ("x86_64", "ppc64le", "aarch64"):
             real = find_qemu(isa).path
             script = _QEMU.format(log=self._starts, pace=self._pace_s, real=real)
@@ -99,6 +99,10 @@ class Study:
     def start(self) -> None:
         """Starts the driver, also again."""
         self._start("--cluster", str(self._cluster))
+
+    def start_here(self) -> None:
+        """Starts the driver without the cluster."""
+        self._start("--jobs", "8")
 
     def _start(self, *options: str) -> None:
         self._runs += 1
@@ -228,5 +232,6 @@ def until(true: Callable[[], object], limit_s: float = 30) -> bool:
 
 
 def tell(what: str) -> None:
-    """A measurement, shown by pytest's -s."""
-    print(f"\n  measured: {what}", flush=True)
+    """A measurement of the running test, shown by pytest's -s."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2].partition(" ")[0]
+    print(f"\n  {test}: {what}", flush=True)

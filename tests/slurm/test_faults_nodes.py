@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -38,6 +39,17 @@ def test_a_worker_is_killed(study: Make) -> None:
     recovered(one, {worker})
     assert one.wait() == 0
     one.check(twice_at_most=CHUNK)
+
+
+def test_a_cell_kills_its_worker(study: Make) -> None:
+    """As one that takes all memory may: it fails with the cause, the others are ok."""
+    one = study()
+    one.qemu(one.folder / "qemu", 'case "$*" in *cas_success=77,*) kill -9 $PPID;; esac')
+    one.start()
+    assert one.wait() == 1, one.said()
+    ((cause,),) = one.rows("SELECT cause FROM runs WHERE status = 'failed'")
+    assert "lost 4 times" in cause
+    one.check(twice_at_most=4 * CHUNK, failed=1)
 
 
 def test_a_manager_is_killed(study: Make) -> None:
@@ -89,6 +101,22 @@ def test_a_node_is_lost(study: Make) -> None:
     one.slurm.lose_node("n1")
     recovered(one, its)
     assert one.wait() == 0
+    one.check(twice_at_most=one.window)
+
+
+def test_a_node_hangs_and_comes_back(study: Make) -> None:
+    """It is given up, and what it sends later is no second result."""
+    one = study(cells=800)
+    one.start()
+    at_work(one)
+    hanging = one.slurm.on_node("n1")
+    for pid in hanging:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(45)
+    for pid in hanging:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+    assert one.wait() == 0, one.said()
     one.check(twice_at_most=one.window)
 
 
