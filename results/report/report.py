@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from results.analysis import latency, many_cores, summary
+from results.analysis import latency, many_cores, proofs, summary
 from results.analysis.reference import References, Source
 from results.analysis.study import engine, isa_title, machines, optional_fact
 from results.analysis.validation import ALL_ISAS, CLEAR, speeds, summarize
@@ -28,6 +28,7 @@ from results.figures.style import look
 from results.model import engines
 from results.model.flavours import isa_words
 from results.model.label import FENCE_KINDS, LockLabel
+from results.model.proof import read_proofs
 from results.published import overtake
 from results.published.reproduction import cells, table_rows
 from results.published.reproduction import load as load_reproductions
@@ -100,6 +101,7 @@ def render(
         "study": _study(connection, plan) if plan else None,
         "explorer": explorer_data(connection),
         "many": _many_cores(connection),
+        "proofs": _proofs(),
         "validations": _validations(others, figures),
         "latency": _latency(others.latency.connection),
         "latency_note": others.latency.note,
@@ -148,12 +150,22 @@ def _sections(parts: Mapping[str, Any]) -> list[_Section]:
         (_Section("validation", "Validation"), parts["validations"]),
         (_Section("latency", "Latency mechanisms"), parts["latency"]),
         *(published if study else []),
+        (_Section("proofs", "Proofs"), parts["proofs"]["rows"]),
         (_Section("calibration", "Calibration"), parts["calibration"]["rows"]),
         (_Section("crossovers", "Every crossover and its bracket"), study and study["crossovers"]),
         (_Section("failures", "Failures and refusals"), True),
         (_Section("provenance", "Provenance"), True),
     ]
     return [section for section, there in ([] if study else published) + every if there]
+
+
+def _proofs() -> dict[str, Any]:
+    stored = read_proofs()
+    return {
+        "models": list(proofs.MODELS.values()),
+        "rows": proofs.matrix(stored),
+        "agreements": proofs.agreements(stored),
+    }
 
 
 def _words(label: str) -> str:

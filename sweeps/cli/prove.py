@@ -95,8 +95,10 @@ def prove(
 
 def _tool(name: str, at_once: int, seconds: int) -> "Tool":
     from sweeps.proofs.checker import Checker
+    from sweeps.proofs.outside import Dartagnan, Genmc
 
-    tools: dict[str, Tool] = {one.name: one for one in (Checker(at_once, _STATES, seconds),)}
+    every: tuple[Tool, ...] = (Checker(at_once, _STATES, seconds), Genmc(), Dartagnan())
+    tools = {one.name: one for one in every}
     if name not in tools:
         raise LockcrossError(f"tool {name!r} is unknown; known are {', '.join(tools)}")
     return tools[name]

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
@@ -57,7 +58,7 @@ class Checker:
 
     def prepare(self, programs: Iterable[Program], done: Callable[[], None]) -> None:
         """Builds the library, then the programs."""
-        _make_library(self._jobs)
+        make_library(self._jobs)
         with ThreadPoolExecutor(self._jobs) as pool:
             for _ in pool.map(build, programs):
                 done()
@@ -70,9 +71,11 @@ class Checker:
     def found(self, job: Job, result: ProcessResult) -> Found:
         """What a program said, as JSON."""
         verdict = _VERDICTS.get(result.code)
-        if verdict is None or result.exceeded:
-            said = result.exceeded or result.stderr.strip()[:300] or f"exit code {result.code}"
-            return Found(Verdict.BOUND if result.exceeded else Verdict.FAILED, reason=said)
+        if result.exceeded:
+            return Found(Verdict.BOUND, reason=result.exceeded)
+        if verdict is None:
+            why = result.stderr.strip()[:300] or f"exit code {result.code}"
+            return Found(Verdict.FAILED, reason=why)
         said = json.loads(result.stdout)
         return Found(
             verdict,
@@ -105,8 +108,10 @@ def _version() -> str:
 
 
 @cache
-def _make_library(jobs: int) -> None:
-    command = ["make", "-C", str(_SOURCES), f"BUILD={_LIBRARY.parent}", f"-j{jobs}"]
+def make_library(jobs: int) -> None:
+    """Builds what every program is linked with."""
+    # Without its own symbols for debuggers: it is linked into a thousand programs.
+    command = ["make", "-C", str(_SOURCES), f"BUILD={_LIBRARY.parent}", "CXXFLAGS=-O2", f"-j{jobs}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise LockcrossError(f"proofs/checker does not build:\n{done.stderr[-2000:]}", exit_code=1)
@@ -114,7 +119,7 @@ def _make_library(jobs: int) -> None:
 
 def path_of(program: Program) -> Path:
     """Where a program is built: its name says all that it is made of."""
-    words = [
+    made_of = [
         *COMPILE,
         *LINK,
         compiler(),
@@ -122,8 +127,10 @@ def path_of(program: Program) -> Path:
         _version(),
         sources(program),
     ]
-    key = hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
-    return _BUILT / "clients" / f"{program.lock}-{program.client.name}-{key}"
+    key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
+    words = [program.label, program.client.label, program.flavour]
+    folder = re.sub(r"[:/]", "-", "-".join(words))
+    return _BUILT / "clients" / folder / key
 
 
 def build(program: Program) -> Path:
@@ -132,13 +139,23 @@ def build(program: Program) -> Path:
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
+    for old in path.parent.iterdir():
+        if old.is_file():
+            old.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        made = Path(folder, "object.o")
-        _run([compiler(), *COMPILE, *INCLUDES, *program.defines(), "-c", program.client.source,
-              "-o", str(made)])  # fmt: skip
-        _run(["g++", *LINK, str(made), str(_LIBRARY), "-o", str(Path(folder, "program"))])
-        Path(folder, "program").replace(path)
+        compiled(program, Path(folder)).replace(path)
     return path
+
+
+def compiled(
+    program: Program, folder: Path, change: Callable[[list[str]], list[str]] = list
+) -> Path:
+    """Compiles a program into a folder; `change` may change the compiler's command."""
+    made, binary = folder / "object.o", folder / "program"
+    command = [compiler(), *COMPILE, *INCLUDES, *program.defines(), "-c", program.client.source]
+    _run([*change(command), "-o", str(made)])
+    _run(["g++", *LINK, str(made), str(_LIBRARY), "-o", str(binary)])
+    return binary
 
 
 def _run(command: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ class Size(BaseModel):
     first: int = Field(0, ge=0)
     options: tuple[str, ...] = ()
     deep: bool = False
+    large: tuple[str, ...] = ()
 
     def flags(self) -> list[str]:
         """For the compiler."""

@@ -59,7 +59,8 @@ def programs(
     for lock in locks:
         for variant in ("", *lock.variants[1:]):
             for client in clients:
-                if (client.size.deep and not deep) or not is_for(client, lock, variant):
+                later = client.size.deep or lock.name in client.size.large
+                if (later and not deep) or not is_for(client, lock, variant):
                     continue
                 for flavour, fence in _built(lock):
                     program = Program(lock.name, variant, fence, flavour, client)

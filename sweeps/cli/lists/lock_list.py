@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from rich.table import Column, Table
 
+from results.analysis.proofs import standing
 from results.model import engines
 from results.model.cell import Cell
 from results.model.label import LockLabel
+from results.model.proof import read_proofs
 from sweeps.engines import refusal
 from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import FENCE_KINDS, ISAS
@@ -18,6 +20,10 @@ _WORKLOAD = "threads"  # runs with any lock, alone or not
 _FLAVOURS = tuple((isa.name, flavour) for isa in ISAS.values() for flavour in isa.flavours)
 _SHORT = {"full": "f", "rmw": "r", "store_forward": "s"}
 _LEGEND = "f: full fence, r: locked read-modify-write, s: store forwarding; java: wait and notify"
+_STANDINGS = (
+    "proved: every execution of small clients within the bounds (`./lockcross locks NAME`, "
+    "`./lockcross prove`); argued: that, under an assumption of the hardware; tested: run on it"
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,8 @@ def _reasons(lock: Lock, variant: str, isa: str, flavour: str, fence: str) -> It
 def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
     """A row a lock with the fence kinds of its default variant; below, what is not available."""
     columns = (flavour for _, flavour in _FLAVOURS)
-    table = Table("lock", "java", "threads", *columns, "summary", box=None)
+    table = Table("lock", "java", "threads", *columns, *ISAS, "summary", box=None)
+    proofs = read_proofs()
     every: list[Offer] = []
     for lock in locks:
         found = offers(lock)
@@ -74,9 +81,11 @@ def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
         given = ["".join(map(_SHORT.__getitem__, kinds)) for kinds in found[0].kinds.values()]
         said = [lock.summary, *(["variants: " + " ".join(lock.variants)] if lock.variants else [])]
         java, most = "yes" if lock.java else "no", str(lock.threads or "any")
-        table.add_row(lock.name, java, most, *given, "\n".join(said))
+        shown = (standing(proofs, LockLabel(lock.name), isa).kind for isa in ISAS)
+        table.add_row(lock.name, java, most, *given, *shown, "\n".join(said))
     yield table
     yield _LEGEND
+    yield _STANDINGS
     yield "not available:"
     for (what, why), labels in _missing(every).items():
         yield f"  {what} ({', '.join(labels)}): {why}"
@@ -90,6 +99,7 @@ def details(lock: Lock) -> Iterator[Table | str]:
     yield "wait, notify, notify_all: " + ("yes" if lock.java else "none")
     for number, variant in enumerate(lock.variant_lines):
         yield f"variant {variant.name}{'' if number else ' (the default)'}: {variant.summary}"
+    yield from _standings(lock)
     first = Column("variant", no_wrap=True)
     table = Table(first, *(f"{isa} {flavour}" for isa, flavour in _FLAVOURS), box=None)
     found = offers(lock)
@@ -99,6 +109,20 @@ def details(lock: Lock) -> Iterator[Table | str]:
     for (what, why), labels in _missing(found).items():
         whose = "" if len(labels) == len(found) else f" ({', '.join(labels)})"
         yield f"not available: {what}{whose}: {why}"
+
+
+def _standings(lock: Lock) -> Iterator[str]:
+    """What the correctness of a lock rests on, as it is built for each ISA."""
+    proofs = read_proofs()
+    for offer in offers(lock):
+        for isa in ISAS.values():
+            kinds = {kind for flavour in isa.flavours for kind in offer.kinds[flavour]}
+            for fence in sorted(kinds):
+                label = LockLabel.of(lock.name, LockLabel(offer.label).variant, fence)
+                rests = standing(proofs, label, isa.name)
+                yield f"{label} on {isa.name}: {rests.kind}" + f": {rests.words}" * bool(
+                    rests.words
+                )
 
 
 def _missing(found: Iterable[Offer]) -> dict[tuple[str, str], list[str]]:

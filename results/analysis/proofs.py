@@ -1,0 +1,184 @@
+"""What the stored proofs say of each lock: under which models, and on which ISA."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from results.model.label import FULL, LockLabel
+from results.model.proof import OWN_CHECKER, Proof, Verdict
+
+# Our own checker's models, and which promises at least as much: what is proved under the first
+# needs no proof under the second.
+MODELS = {
+    "tso": "TSO",
+    "tso-wait": "TSO, wide loads wait",
+    "weak": "weak",
+    "weak-si": "weak, whole accesses",
+}
+_WEAKER = {"tso-wait": "tso", "weak-si": "weak"}
+# By ISA: the models that stand for it, the least promising first.
+_OF_ISA = {
+    "x86_64": ("tso", "tso-wait"),
+    "ppc64le": ("weak",),
+    "aarch64": ("weak", "weak-si"),
+}
+_ORDER = (Verdict.FAILED, Verdict.ASSUMED, Verdict.BOUND, Verdict.PROVED, Verdict.REFUSED)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A lock under a model. `words`: a verdict, and of how many clients; `why`: a reason or the
+    bound."""
+
+    verdict: Verdict
+    words: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a lock's correctness on an ISA rests on: `proved`, `argued` (under an assumption that
+    the reason names) or `tested`."""
+
+    kind: str
+    words: str
+
+
+def labels(proofs: Iterable[Proof]) -> list[LockLabel]:
+    """The locks, with variant and fence kind, in the order stored."""
+    return list(dict.fromkeys(LockLabel.of(one.lock, one.variant, one.fence) for one in proofs))
+
+
+def cell(proofs: Sequence[Proof], label: LockLabel, model: str, tool: str = OWN_CHECKER) -> Cell:
+    """A lock under a model of a tool; never empty."""
+    found = [
+        one
+        for one in proofs
+        if (one.tool, one.model) == (tool, model)
+        and LockLabel.of(one.lock, one.variant, one.fence) == label
+    ]
+    tried = [one for one in found if one.verdict != Verdict.REFUSED]
+    if tried:
+        return _of_tried(tried)
+    if model in _WEAKER and tool == OWN_CHECKER:
+        weaker = cell(proofs, label, _WEAKER[model])
+        if weaker.verdict == Verdict.PROVED:
+            return Cell(Verdict.PROVED, f"by {_WEAKER[model]}", weaker.why)
+        if not found:
+            return weaker
+    if found:
+        reasons = "; ".join(dict.fromkeys(one.reason for one in found))
+        return Cell(Verdict.REFUSED, f"refused: {reasons}", reasons)
+    if label.fence != FULL and not model.startswith("tso"):
+        return Cell(Verdict.REFUSED, "refused: x86-64 only", "this fence kind is for x86-64 alone")
+    return Cell(Verdict.REFUSED, "not tried", "")
+
+
+def _of_tried(tried: Sequence[Proof]) -> Cell:
+    worst = min((one.verdict for one in tried), key=_ORDER.index)
+    same = [one for one in tried if one.verdict == worst]
+    if worst == Verdict.PROVED:
+        return Cell(worst, f"proved, {len(same)}", bounds(same))
+    why = "; ".join(dict.fromkeys(one.reason for one in same))
+    if worst == Verdict.BOUND:
+        proved = [one for one in tried if one.verdict == Verdict.PROVED]
+        if proved:
+            return Cell(Verdict.PROVED, f"proved, {len(proved)} of {len(tried)}", bounds(proved))
+    return Cell(worst, worst.value, why)
+
+
+def bounds(proofs: Iterable[Proof]) -> str:
+    """The bounds of proofs, the largest last."""
+    return "; ".join(sorted({one.bound for one in proofs}))
+
+
+def standing(proofs: Sequence[Proof], label: LockLabel, isa: str) -> Standing:
+    """What a lock's correctness on an ISA rests on."""
+    argued = ""
+    for model in _OF_ISA[isa]:
+        found = cell(proofs, label, model)
+        if found.verdict == Verdict.PROVED:
+            words = f"{OWN_CHECKER}, {model}, {found.why}"
+            others = [_other(proofs, label, one) for one in ("rc11", "imm", "tso")]
+            kind = "argued" if argued and isa == "x86_64" else "proved"
+            return Standing(
+                kind, "; ".join([words, *filter(None, others), *filter(None, [argued])])
+            )
+        if found.verdict == Verdict.ASSUMED:
+            argued = found.why
+    return Standing("argued", argued) if argued else Standing("tested", "")
+
+
+def _other(proofs: Sequence[Proof], label: LockLabel, model: str) -> str:
+    found = [
+        one
+        for one in proofs
+        if one.tool != OWN_CHECKER and one.model == model and one.verdict == Verdict.PROVED
+        and LockLabel.of(one.lock, one.variant, one.fence) == label
+    ]  # fmt: skip
+    if not found:
+        return ""
+    return f"{found[0].tool} {found[0].version}, {model}, {len(found)} clients"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the matrix."""
+
+    label: LockLabel
+    cells: Sequence[Cell]
+
+
+def matrix(proofs: Sequence[Proof]) -> list[Row]:
+    """Locks by the models of our own checker."""
+    return [Row(one, [cell(proofs, one, model) for model in MODELS]) for one in labels(proofs)]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How often two tools say the same of a client; `apart`: where they do not."""
+
+    tool: str
+    version: str
+    model: str
+    compared: int
+    agree: int
+    refused: int
+    apart: Sequence[str]
+
+
+# The model of ours that a tool's model is compared with.
+_COMPARED = {"tso": ("tso", "tso-wait"), "power": ("weak",), "armv8": ("weak-si", "weak"),
+             "rc11": ("weak", "weak-si"), "imm": ("weak", "weak-si")}  # fmt: skip
+
+
+def agreements(proofs: Sequence[Proof]) -> list[Agreement]:
+    """Our own checker and each other tool, on every client that both took."""
+    ours = {one.subject: one for one in proofs if one.tool == OWN_CHECKER}
+    found = []
+    for tool, version, model in dict.fromkeys(
+        (one.tool, one.version, one.model) for one in proofs if one.tool != OWN_CHECKER
+    ):
+        theirs = [one for one in proofs if (one.tool, one.model) == (tool, model)]
+        refused = sum(one.verdict == Verdict.REFUSED for one in theirs)
+        pairs = [(one, _ours(ours, one)) for one in theirs if one.verdict in _DECIDED]
+        both = [(one, mine) for one, mine in pairs if mine and mine.verdict in _DECIDED]
+        apart = [
+            f"{one.label}, {one.client}: {one.verdict}, ours {mine.verdict}"
+            for one, mine in both
+            if mine and (one.verdict == Verdict.PROVED) != (mine.verdict == Verdict.PROVED)
+        ]
+        found.append(
+            Agreement(tool, version, model, len(both), len(both) - len(apart), refused, apart)
+        )
+    return found
+
+
+_DECIDED = (Verdict.PROVED, Verdict.FAILED, Verdict.ASSUMED)
+
+
+def _ours(ours: Mapping[tuple[str, str, str, str, str, str], Proof], other: Proof) -> Proof | None:
+    for model in _COMPARED[other.model]:
+        subject = (other.lock, other.variant, other.fence, other.client, OWN_CHECKER, model)
+        if subject in ours:
+            return ours[subject]
+    return None

@@ -1,0 +1,178 @@
+"""Model checkers that a user may have: GenMC and Dartagnan, in the environment or on PATH.
+
+Both take a client as one C file with Posix threads (proofs/pthreads/main.c). A waiting loop is an
+assumption there, so they do not see that a thread waits for ever.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+
+from results.errors import LockcrossError
+from results.model.proof import Verdict
+from results.paths import ROOT
+from sweeps.engines.base import ProcessResult
+from sweeps.proofs.assumptions import assumed
+from sweeps.proofs.job import Found, Job, Run
+from sweeps.proofs.models import WEAK, Flavour
+from sweeps.proofs.programs import INCLUDES, Program
+
+_MAIN = ROOT / "proofs" / "pthreads" / "main.c"
+_ASK_S = 60.0
+_MIXED = "mixed-size accesses"
+
+
+def _find(variable: str, name: str, documentation: str) -> str:
+    given = os.environ.get(variable)
+    if path := shutil.which(given or name):
+        return path
+    why = f"{variable}={given}: not an executable program" if given else f"{name} is not found"
+    raise LockcrossError(
+        f"{why}; name it in {variable} or put it on PATH. It is in no package registry: "
+        f"{documentation}",
+        exit_code=1,
+    )
+
+
+def _ask(argv: Sequence[str], pattern: str) -> str:
+    try:
+        done = subprocess.run(
+            argv, capture_output=True, text=True, check=False, timeout=_ASK_S,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LockcrossError(f"{argv[0]} does not run: {error}", exit_code=1) from None
+    found = re.search(pattern, done.stdout + done.stderr)
+    return found[1] if found else "of an unknown version"
+
+
+def _arguments(program: Program) -> list[str]:
+    """For clang, as both tools call it. Objects are the zeros that they are, so that nothing but
+    the lock itself decides about the sizes of its accesses."""
+    return [
+        *(f"-I{ROOT / one.removeprefix('-I')}" for one in INCLUDES),
+        *program.defines(),
+        "-DCLIENT_WORDS=1",
+        "-include",
+        str(ROOT / program.client.source),
+    ]
+
+
+class _Outside:
+    """What both have in common: nothing is built, since they compile the sources themselves."""
+
+    def bound(self, program: Program) -> str:
+        """Threads and rounds; not that a thread waits for ever."""
+        return f"{program.client.bound}; safety"
+
+    def prepare(self, programs: Iterable[Program], done: Callable[[], None]) -> None:
+        """Nothing to do."""
+        for _ in programs:
+            done()
+
+
+class Genmc(_Outside):
+    """GenMC, a stateless model checker: RC11, IMM and TSO, for accesses of one size to a place."""
+
+    name = "genmc"
+    # Some of its transformations stop at our code with an internal error; they only save time.
+    _OPTIONS = (
+        "--disable-estimation --disable-loop-jump-threading --disable-load-annotation "
+        "--disable-confirmation-annotation --v1"
+    ).split()
+
+    def version(self) -> str:
+        """GenMC's own. Raises LockcrossError where it is missing."""
+        return _genmc()[1]
+
+    def models(self, program: Program) -> Sequence[str]:
+        """By what the program may rely on."""
+        return ("tso",) if program.flavour == Flavour.TSO else ("rc11", "imm")
+
+    def run(self, job: Job) -> Run:
+        """One command; what it cannot take it says itself."""
+        if job.program.fence == "store_forward":
+            return Run(refused=_MIXED)
+        arguments = _arguments(job.program)
+        return Run([_genmc()[0], f"--{job.model}", *self._OPTIONS, "--", *arguments, str(_MAIN)])
+
+    def found(self, job: Job, result: ProcessResult) -> Found:
+        """From its words."""
+        said = result.stdout + result.stderr
+        if result.exceeded:
+            return Found(Verdict.BOUND, reason=result.exceeded)
+        executions = re.search(r"complete executions explored: (\d+)", said)
+        count = int(executions[1]) if executions else 0
+        if "Mixed-size" in said:
+            return Found(Verdict.REFUSED, reason=_MIXED)
+        if "No errors were detected" in said:
+            return Found(Verdict.PROVED, count)
+        if error := re.search(r"^Error: (.*)", said, flags=re.MULTILINE):
+            return Found(Verdict.FAILED, count, reason=error[1], text=said)
+        return Found(Verdict.REFUSED, reason="GenMC ends with an internal error")
+
+
+class Dartagnan(_Outside):
+    """Dartagnan, a bounded model checker: the architectures' own models, given as .cat files. It
+    takes minutes, so it is for the pairs that matter."""
+
+    name = "dartagnan"
+    # It looks for the bound that it needs no more than twice through a loop.
+    _OPTIONS = "--bound=2 --method=eager --property=program_spec".split()
+    _MODELS: Mapping[str, tuple[str, ...]] = {
+        "tso": ("tso.cat", "--target=tso"),
+        "armv8": ("aarch64.cat", "--target=arm8", "--mixedSize=true"),
+        "power": ("power.cat", "--target=power"),
+    }
+
+    def version(self) -> str:
+        """Dartagnan's own. Raises LockcrossError where it is missing."""
+        return _dartagnan()[1]
+
+    def models(self, program: Program) -> Sequence[str]:
+        """By what the program may rely on."""
+        return ("tso",) if program.flavour == Flavour.TSO else ("armv8", "power")
+
+    def bound(self, program: Program) -> str:
+        """Also how often it goes through a loop."""
+        return f"{super().bound(program)}; loops twice"
+
+    def run(self, job: Job) -> Run:
+        """Its compiler takes its flags from the environment."""
+        if job.model == "power" and assumed(job.program, WEAK.name):
+            return Run(refused=_MIXED)
+        if job.program.fence == "store_forward":
+            return Run(refused="no model of a wide load that waits for the store buffer")
+        flags = " ".join([*_arguments(job.program), "-DMODEL_BACK_OFFS=1"])
+        command = [_dartagnan()[0], *self._MODELS[job.model], *self._OPTIONS, str(_MAIN)]
+        kept = [f"{name}={value}" for name, value in os.environ.items()]
+        return Run(["/usr/bin/env", *kept, f"CFLAGS={flags}", *command])
+
+    def found(self, job: Job, result: ProcessResult) -> Found:
+        """From its words. UNKNOWN: nothing was found, but a loop could go on."""
+        said = result.stdout + result.stderr
+        if result.exceeded:
+            return Found(Verdict.BOUND, reason=result.exceeded)
+        verdict = re.search(r"^Result: (\w+)", said, flags=re.MULTILINE)
+        if verdict is None:
+            return Found(Verdict.REFUSED, reason="Dartagnan ends with an internal error")
+        if verdict[1] == "PASS":
+            return Found(Verdict.PROVED)
+        if verdict[1] == "FAIL":
+            return Found(Verdict.FAILED, reason="Dartagnan: FAIL", text=said)
+        return Found(Verdict.BOUND, reason="a loop goes on behind the bound")
+
+
+@cache
+def _dartagnan() -> tuple[str, str]:
+    path = _find("DARTAGNAN", "dartagnan", "https://github.com/hernanponcedeleon/Dat3M")
+    return path, _ask([path, "--version"], r"(\d+\.\d[\d.]*)")
+
+
+@cache
+def _genmc() -> tuple[str, str]:
+    path = _find("GENMC", "genmc", "https://github.com/MPI-SWS/genmc")
+    return path, _ask([path, "--version"], r"GenMC v([\d.]+)")
