@@ -14,6 +14,7 @@ _QUEUED_S = 60.0  # until people are told why
 _PATIENCE_S = 600.0  # with a batch system that does not answer
 _LOOK_S = 2.0  # between two questions to the interchange
 _NOT_STARTED = ("FAILED", "MISSING")
+_REFUSED = "Failed to start block"  # begins what Parsl says of a job that was not taken
 _SHOWN = 400  # characters of what a job or the batch system said
 # A batch system that is away for a while, in its commands' words.
 _AWAY = re.compile(
@@ -72,7 +73,7 @@ class Blocks:
         ended = [one for one in status if one.status_name not in ("PENDING", "RUNNING")]
         last = ended[-self._failures :]
         # Parsl calls a block that could not be asked for FAILED at first, later MISSING.
-        refused = [one for one in last if one.status_name in _NOT_STARTED and one.message]
+        refused = [one for one in last if _REFUSED in (one.message or "")]
         if refused and _AWAY.search(refused[-1].message):
             self._tell(f"the batch system does not answer; waiting ({_words(refused[-1].message)})")
             if waited_s > _PATIENCE_S:
@@ -157,4 +158,5 @@ def _said(status: Any) -> str:
 
 
 def _words(message: str) -> str:
-    return shortened(" ".join(message.split()), _SHOWN)
+    """What the batch system's command said, without Parsl's words before it."""
+    return shortened(" ".join(message.rpartition("stderr=")[2].split()), _SHOWN)

@@ -1,0 +1,129 @@
+"""A sweep on a real Slurm: what it says is what this machine says."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results.errors import LockcrossError
+from results.store.store import Store
+from sweeps.execution.cluster.install import install
+from tests.commands import lockcross
+from tests.slurm.daemons import Slurm
+
+PLAN = """
+title = "A thousand cells"
+[[sweep]]
+machine = "generic"
+isa = ["x86_64", "ppc64le", "aarch64"]
+lock = ["cas_spin", "thin", "tasuki"]
+workload = "sync"
+parameters = {{ iterations = 50 }}
+cas = {{ from = 1, to = {most}, step = 1 }}
+"""
+CLUSTER = """
+title = "A Slurm of four nodes"
+provider = "slurm"
+partition = "debug"
+address = "127.0.0.1"
+workers = 4
+blocks = 4
+wall_time = "00:10:00"
+scratch = "{folder}/scratch-$SLURMD_NODENAME"
+"""
+
+
+@pytest.fixture
+def site(slurm: Slurm, tmp_path: Path) -> dict[str, str]:
+    """Variables of a driver on that Slurm; its cluster file is cluster.toml."""
+    try:
+        install()
+    except LockcrossError as error:
+        pytest.skip(error.message)
+    (tmp_path / "cluster.toml").write_text(CLUSTER.format(folder=tmp_path))
+    return {name: slurm.env[name] for name in ("SLURM_CONF", "PATH")}
+
+
+def all_of(db: Path) -> list[Any]:
+    """Everything that a run says, without where and when it ran."""
+    with Store(db, read_only=True) as store:
+        return store.connection.execute(
+            "SELECT identity, status, cause, engine_version, binary_digest, attempts, numbers, "
+            "layout, resolved_options.digest FROM runs JOIN run_metrics ON run_id = runs.id "
+            "JOIN metric_sets ON metric_sets.id = metric_set "
+            "JOIN resolved_options ON resolved_options.id = resolved_id ORDER BY identity"
+        ).fetchall()
+
+
+def places(db: Path) -> list[tuple[str, str, int]]:
+    """Hosts and jobs, and how many runs each has."""
+    connection = sqlite3.connect(db)
+    found = connection.execute(
+        "SELECT host, job, count(*) FROM runs JOIN places ON places.id = place_id GROUP BY 1, 2"
+    ).fetchall()
+    connection.close()
+    return found
+
+
+@pytest.mark.parametrize(("tree", "most"), [("shared", 112), ("shipped", 12)])
+def test_every_metric_is_that_of_this_machine(
+    slurm: Slurm, site: dict[str, str], tmp_path: Path, tree: str, most: int
+) -> None:
+    plan, file = tmp_path / "plan.toml", tmp_path / "cluster.toml"
+    plan.write_text(PLAN.format(most=most))
+    file.write_text(f'{file.read_text()}tree = "{tree}"\n')
+    here, there = tmp_path / "here.db", tmp_path / "there.db"
+    said = lockcross("sweep", str(plan), "--db", str(there), "--cluster", str(file), **site)
+    assert said.returncode == 0, said.stderr
+    assert lockcross("sweep", str(plan), "--db", str(here)).returncode == 0
+    found = all_of(there)
+    assert len(found) == 9 * most and found == all_of(here)
+    hosts = {host for host, _, _ in places(there)}
+    assert hosts <= {*slurm.nodes} and not hosts & {host for host, _, _ in places(here)}
+    assert all(job.isdigit() for _, job, _ in places(there))
+    if tree == "shared":
+        assert hosts == {*slurm.nodes}  # there is work for all of them
+    else:
+        assert all(len(list(node.glob(f"*/tree-{'?' * 16}"))) == 1 for node in nodes(tmp_path))
+    assert not [path for node in nodes(tmp_path) for path in node.glob("*/runs/[!.]*")]
+    assert not slurm.jobs()
+
+
+def nodes(folder: Path) -> list[Path]:
+    """The scratch folders of nodes."""
+    return list(folder.glob("scratch-*"))
+
+
+def test_each_node_answers_a_check(site: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "cluster.toml"
+    other = "commands = ['[ $SLURMD_NODENAME != n2 ] || export LOCKCROSS_QEMU=/nonexistent']\n"
+    file.write_text(file.read_text() + other)
+    words = ["cluster", "check", str(file), "--nodes", "3", "--format", "csv"]
+    said = lockcross(*words, **site)
+    assert said.returncode == 1
+    lines = [line.split(",") for line in said.stdout.splitlines()[1:]]
+    fit = {line[0]: line[-1] for line in lines}
+    assert len(fit) == 3 and all((fit[name] == "no") == (name == "n2") for name in fit)
+    assert "n2: qemu-" in said.stderr and "not in LOCKCROSS_QEMU=/nonexistent" in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ('partition = "nosuch"', "the batch system refuses the job:"),
+        ('python = "/no/python"', "3 jobs in a row have ended before a worker of theirs answered"),
+        ('partition = "never"\nqueue_minutes = 0.1', "no job has started in 0.1 minutes"),
+    ],
+)
+def test_a_cluster_that_runs_nothing_says_why(
+    slurm: Slurm, site: dict[str, str], tmp_path: Path, change: str, message: str
+) -> None:
+    file = tmp_path / "cluster.toml"
+    kept = [line for line in file.read_text().splitlines() if not change.startswith(line[:9])]
+    file.write_text("\n".join([*kept, change]))
+    db = tmp_path / "a.db"
+    said = lockcross("sweep", "smoke", "--db", str(db), "--cluster", str(file), **site)
+    assert said.returncode == 1 and message in said.stderr, said.stderr
+    assert "the same command runs the rest" in said.stderr
+    assert not slurm.jobs()
