@@ -1,5 +1,6 @@
 """The blocks of a cluster: how many there are, and when there is no use in waiting for more."""
 
+import os
 import re
 import sys
 import time
@@ -7,6 +8,7 @@ from typing import Any
 
 from results.errors import LockcrossError
 from sweeps.execution.cluster.description import Cluster
+from sweeps.execution.kept import FULL
 from sweeps.support.text import shortened
 
 _FAILURES = 3  # blocks in a row that the batch system refuses, or that end before a worker starts
@@ -82,9 +84,11 @@ class Blocks:
                     f"{_words(refused[-1].message)}"
                 )
         elif len(refused) == self._failures:
+            message = refused[-1].message
+            if any(os.strerror(number) in message for number in FULL):
+                raise self._error(f"no job can be asked for, the disk is full: {_words(message)}")
             raise self._error(
-                f"the batch system refuses the job: {_words(refused[-1].message)}; correct the "
-                "cluster file"
+                f"the batch system refuses the job: {_words(message)}; correct the cluster file"
             )
         elif sum(one.status_name in _NOT_STARTED for one in last) == self._failures:
             raise self._error(

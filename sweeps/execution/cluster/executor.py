@@ -55,7 +55,7 @@ def make_executor(cluster: Cluster, label: str, folder: Path, at_once: bool) -> 
         ),
         interchange_launch_cmd=[
             sys.executable, "-P", str(_TIED), str(os.getpid()),
-            sys.executable, "-P", "-m", "parsl.executors.high_throughput.interchange",
+            "parsl.executors.high_throughput.interchange",
         ],
     )  # fmt: skip
     executor.cert_dir = certificates
