@@ -35,7 +35,7 @@ _CLUSTER = """
 title = "For tests of faults"
 provider = "slurm"
 address = "127.0.0.1"
-nodes = 1
+nodes = {nodes}
 workers = {workers}
 blocks = {blocks}
 wall_time = "{wall_time}"
@@ -50,18 +50,19 @@ exec {real} "$@"
 
 
 class Study:
-    """`cells` cells for a cluster of blocks of one node."""
+    """`cells` cells for a cluster of jobs of `nodes` nodes, `blocks` of them at most."""
 
     def __init__(
         self, slurm: Slurm, folder: Path, cells: int = 240, blocks: int = 4, workers: int = 2,
-        pace_s: float = PACE_S, db: Path | None = None,
+        nodes: int = 1, pace_s: float = PACE_S, db: Path | None = None, **variables: str,
     ) -> None:  # fmt: skip
         self.slurm = slurm
         self.folder = folder
         self.cells = cells
-        self.slots = blocks * workers
+        self.slots = blocks * nodes * workers
         self.window = AHEAD * CHUNK * self.slots
         self._pace_s = pace_s
+        self._variables = variables
         self.db = db or folder / "study.db"
         self._starts = folder / "starts"
         self._starts.touch()
@@ -69,8 +70,8 @@ class Study:
         self._plan = folder / "plan.toml"
         self._cluster = folder / "cluster.toml"
         self._values = {
-            "workers": workers, "blocks": blocks, "partition": "debug", "wall_time": "00:30:00",
-            "scratch": f"{folder}/scratch/$SLURMD_NODENAME",
+            "nodes": nodes, "workers": workers, "blocks": blocks, "partition": "debug",
+            "wall_time": "00:30:00", "scratch": f"{folder}/scratch/$SLURMD_NODENAME",
         }  # fmt: skip
         self.configure()
         self.keeper = Keeper()
@@ -109,6 +110,7 @@ class Study:
         words = ["sweep", str(self._plan), "--db", str(self.db), *options]
         variables = {name: self.slurm.env[name] for name in ("SLURM_CONF", "PATH")}
         variables["LOCKCROSS_QEMU"] = str(self.folder / "qemu")
+        variables |= self._variables
         log = self.folder / f"driver.{self._runs}"
         argv = [sys.executable, "-P", "-m", "sweeps", *words]
         self.driver = self.keeper.start(argv, log, environment(**variables))

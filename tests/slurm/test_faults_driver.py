@@ -6,6 +6,7 @@ Minutes each, so run only when asked for: ./lockcross test -m faults -n 0 -s
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from sweeps.support.paths import ENGINE_PLUGIN
 from tests.slurm.study import GONE_S, PRIMED, Study, tell, until
 
 pytestmark = pytest.mark.faults
@@ -77,11 +79,11 @@ def test_the_driver_is_interrupted(study: Make, blow: signal.Signals) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 8 MB."""
+    """A file system of 32 MB."""
     place = tmp_path / "small"
     place.mkdir()
     made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "lockcross", place], capture_output=True,
+        ["mount", "-t", "tmpfs", "-o", "size=32m", "lockcross", place], capture_output=True,
         text=True, check=False,
     )  # fmt: skip
     if made.returncode:
@@ -129,6 +131,25 @@ def test_the_disk_of_the_run_folders_is_full(study: Make, small_disk: Path) -> N
     assert "full" in one.said()
     assert until(lambda: not one.left(), GONE_S), one.left()
     assert one.rows("SELECT count(*) FROM runs WHERE status != 'ok'") == [(0,)]
+    file.unlink()
+    one.start()
+    assert one.wait() == 0, one.said()
+    one.check(twice_at_most=one.window)
+
+
+def test_the_disk_of_the_work_folder_is_full(study: Make, small_disk: Path) -> None:
+    """Programs, Parsl's logs and jobs' scripts lie there: jobs that are lost are not replaced."""
+    work = small_disk / "work"
+    shutil.copytree(ENGINE_PLUGIN.parent, work / "build" / ENGINE_PLUGIN.parent.name)
+    one = study(LOCKCROSS_WORK=str(work))
+    one.start()
+    one.until_stored(20)
+    file = fill(small_disk)
+    one.slurm.call("scancel", *one.slurm.jobs())
+    assert one.wait(120) == 1, one.said()
+    assert "the disk is full" in one.said()
+    tell(f"{one.stored()} cells were stored when the driver gave up")
+    assert until(lambda: not one.left(), GONE_S), one.left()
     file.unlink()
     one.start()
     assert one.wait() == 0, one.said()

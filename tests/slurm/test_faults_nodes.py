@@ -104,6 +104,18 @@ def test_a_node_is_lost(study: Make) -> None:
     one.check(twice_at_most=one.window)
 
 
+def test_a_node_of_a_job_of_two_is_lost(study: Make) -> None:
+    """Slurm ends the whole job."""
+    one = study(cells=400, blocks=1, nodes=2)
+    one.start()
+    at_work(one)
+    its = {*one.workers()}
+    one.slurm.lose_node("n2")
+    recovered(one, its)
+    assert one.wait() == 0
+    one.check(twice_at_most=one.window)
+
+
 def test_a_node_hangs_and_comes_back(study: Make) -> None:
     """It is given up, and what it sends later is no second result."""
     one = study(cells=800)
