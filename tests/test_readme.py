@@ -27,6 +27,10 @@ ELSEWHERE = {
     "measure": "needs a quiet host: tests/test_measure.py",
     "run --machine mine": "needs that measurement",
     "validate": "minutes: tests/test_validation.py",
+    "cluster check": "needs a cluster: tests/slurm",
+    "sweep contended --cluster": "needs a cluster: tests/slurm",
+    "sweep small --cluster": "installs Parsl: tests/test_cluster.py runs a smaller one",
+    "bench cluster": "needs a cluster, and a minute",
     "doctor": "tests/test_cli.py",
 }
 # What a command needs that the README has further below.
