@@ -184,14 +184,18 @@ void Weak::do_access(unsigned thread, const Node &node, const Option &option) {
     const Operation &op = node.op;
     describe(node, option);
     tell(thread, op, op.reads() ? answer : op.value);
+    // What each part of an update reads is passed on by it; and, last, what its thread passes on.
+    ViewOf passes = releases(op.order) ? kCur : kRel;
     passed_on_.assign(parts_.size(), memory_.nothing());
+    passed_on_.push_back(memory_.view(thread, passes));
     if (op.reads()) {
         bool fails = op.kind == Kind::kCas && !option.writes;
-        do_reads(thread, node, option, fails ? op.failure_order : op.order);
+        do_reads(thread, option, fails ? op.failure_order : op.order);
     }
     if (!check_races(thread, node, option.writes)) // with what a load has just acquired
         return;
     if (option.writes) {
+        memory_.copy_known(passed_on_.back(), memory_.view(thread, passes));
         uint64_t value = op.is_update() ? updated(op, answer) : op.value;
         do_writes(thread, node, option, value);
         write_cells(node, value);
@@ -201,7 +205,9 @@ void Weak::do_access(unsigned thread, const Node &node, const Option &option) {
     go_on(thread, answer);
 }
 
-void Weak::do_reads(unsigned thread, const Node &node, const Option &option, Order order) {
+// The parts of an access are accesses of their own: what one of them acquires, another does not
+// release.
+void Weak::do_reads(unsigned thread, const Option &option, Order order) {
     View &cur = memory_.view(thread, kCur), &acq = memory_.view(thread, kAcq);
     for (size_t part = 0; part < parts_.size(); part++) {
         List &list = memory_.list(parts_[part].list);
@@ -217,8 +223,7 @@ void Weak::do_reads(unsigned thread, const Node &node, const Option &option, Ord
             memory_.join(acq, passed_on);
             if (acquires(order))
                 memory_.join(cur, passed_on);
-            if (node.op.is_update())
-                memory_.join(passed_on_[part], passed_on);
+            memory_.join(passed_on_[part], passed_on);
         }
     }
 }
@@ -233,9 +238,14 @@ void Weak::do_writes(unsigned thread, const Node &node, const Option &option, ui
         memory_.insert(thread, parts_[part].list, option.indices[part], store, passed_on_);
     }
     for (size_t part = 0; part < parts_.size(); part++) {
-        View &view = memory_.list(parts_[part].list).stores[option.indices[part]].view;
-        view = memory_.view(thread, releases(node.op.order) ? kCur : kRel);
-        memory_.join(view, passed_on_[part]);
+        List &list = memory_.list(parts_[part].list);
+        View &view = list.stores[option.indices[part]].view;
+        view = passed_on_[part];
+        memory_.join(view, passed_on_.back());
+        for (unsigned u = 0; releases(node.op.order) && u < list.units; u++) {
+            if (parts_[part].units >> u & 1)
+                view.positions()[list.first_slot + u] = option.indices[part];
+        }
     }
 }
 

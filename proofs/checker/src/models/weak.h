@@ -63,7 +63,7 @@ class Weak final : public Machine {
     void add_cuts(unsigned thread, const Node &node, unsigned part, Option &option);
     void add_indices(unsigned thread, const Node &node, unsigned part, Option &option);
     void do_access(unsigned thread, const Node &node, const Option &option);
-    void do_reads(unsigned thread, const Node &node, const Option &option, Order order);
+    void do_reads(unsigned thread, const Option &option, Order order);
     void do_writes(unsigned thread, const Node &node, const Option &option, uint64_t value);
     void do_plain(unsigned thread, const Node &node);
     void do_fence(unsigned thread, const Node &node);

@@ -186,6 +186,12 @@ void WeakMemory::join(View &into, const View &from) const {
         into.words[i] |= from.words[i];
 }
 
+// What has happened before, without positions.
+void WeakMemory::copy_known(View &into, const View &from) const {
+    std::copy(from.words.begin() + position_words_, from.words.begin() + view_words_,
+              into.words.begin() + position_words_);
+}
+
 void WeakMemory::full_fence(unsigned thread) {
     View &cur = view(thread, kCur);
     cur = view(thread, kAcq);

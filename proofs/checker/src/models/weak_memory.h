@@ -81,6 +81,7 @@ class WeakMemory {
         return views_[thread * kViews + which];
     }
     void join(View &into, const View &from) const;
+    void copy_known(View &into, const View &from) const;
     View nothing() const; // the view of a store that passes nothing on
 
     // The cuts that a thread's access of these units of a list may read.

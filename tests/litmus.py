@@ -1,0 +1,217 @@
+"""The litmus tests of proofs/checker/litmus/: reads them and writes them as C.
+
+A test has threads, each a line of instructions:
+
+    W x 1 rlx         a store; rlx, rel, acq, acqrel, sc or plain
+    R a x acq         a load into a register
+    F sc              a fence
+    add a x 1 rlx     an update that returns the old value; swap, too
+    cas a x 0 1 acq   compares with 0, stores 1; returns the old value
+    if a == 1         what follows is done only then
+    await x 1 rlx     loads until it finds 1
+
+x, y, z and w are words of four bytes; x:1@0 is a part, its size and first byte. `outcome` speaks
+of registers at the end and of places, [x]. `allowed` names the models under which it occurs (tso
+stands for tso-wait too, weak for weak-si; the tests of sizes name all), `race` and `deadlock`
+those under which that is found, and `differs` other definitions of a model that say otherwise.
+"""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from results.paths import ROOT
+
+FOLDER = ROOT / "proofs" / "checker" / "litmus"
+MODELS = ("sc", "tso", "tso-wait", "weak", "weak-si")
+PLACES = ("x", "y", "z", "w")
+_ORDERS = {
+    "rlx": "__ATOMIC_RELAXED",
+    "acq": "__ATOMIC_ACQUIRE",
+    "rel": "__ATOMIC_RELEASE",
+    "acqrel": "__ATOMIC_ACQ_REL",
+    "sc": "__ATOMIC_SEQ_CST",
+}
+_UPDATES = {"add": "__atomic_fetch_add", "swap": "__atomic_exchange_n"}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction of a thread."""
+
+    kind: str  # W, R, F, add, swap, cas, if, await
+    register: str = ""
+    place: str = ""
+    size: int = 4
+    offset: int = 0
+    value: int = 0  # of `if` and `await`: what is compared with
+    expected: int = 0  # of cas
+    order: str = "rlx"
+
+
+@dataclass(frozen=True)
+class Litmus:
+    """A test and what the literature says of it."""
+
+    name: str
+    threads: tuple[tuple[Instruction, ...], ...]
+    outcome: str
+    verdicts: dict[str, str]  # by model: proved, end (the outcome occurs), race or deadlock
+    differs: tuple[str, ...]
+
+    def registers(self) -> list[str]:
+        """All registers, in order."""
+        names = {one.register for thread in self.threads for one in thread if one.register}
+        return sorted(names)
+
+    def has_mixed_sizes(self) -> bool:
+        """Whether some access is not of a whole word."""
+        return any(one.size != 4 for thread in self.threads for one in thread)
+
+    def waits(self) -> bool:
+        """Whether a thread waits for another."""
+        return any(one.kind == "await" for thread in self.threads for one in thread)
+
+
+def _instruction(text: str) -> Instruction:
+    words = text.split()
+    kind = words[0]
+    if kind == "F":
+        return Instruction(kind, order=words[1])
+    if kind == "if":
+        return Instruction(kind, words[1], value=int(words[3], 0))
+    register = "" if kind in ("W", "await") else words.pop(1)
+    place, size, offset = re.fullmatch(r"(\w)(?::(\d)@(\d))?", words[1]).groups()  # type: ignore[union-attr]
+    values = [int(word, 0) for word in words[2:-1]]
+    return Instruction(
+        kind,
+        register,
+        place,
+        int(size or 4),
+        int(offset or 0),
+        values[-1] if values else 0,
+        values[0] if kind == "cas" else 0,
+        words[-1],
+    )
+
+
+def thread_of(text: str) -> tuple[Instruction, ...]:
+    """The instructions of a line."""
+    return tuple(_instruction(one) for one in text.split(";"))
+
+
+def read() -> list[Litmus]:
+    """All tests of the folder."""
+    tests = []
+    for path in sorted(FOLDER.glob("*.toml")):
+        for name, entry in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            explicit = path.stem == "sizes"
+            verdicts = {}
+            for model in MODELS:
+                named = {model} if explicit else {model, model.split("-", maxsplit=1)[0]}
+                verdicts[model] = next(
+                    (
+                        verdict
+                        for key, verdict in (
+                            ("race", "race"),
+                            ("deadlock", "deadlock"),
+                            ("allowed", "end"),
+                        )
+                        if named & set(entry.get(key, ()))
+                    ),
+                    "proved",
+                )
+            threads = tuple(thread_of(line) for line in entry["threads"])
+            differs = tuple(entry.get("differs", ()))
+            tests.append(Litmus(name, threads, entry["outcome"], verdicts, differs))
+    return tests
+
+
+def _access(one: Instruction) -> str:
+    """The address of an access, as C."""
+    return f"(uint{8 * one.size}_t *)((char *)&{one.place} + {one.offset})"
+
+
+def _c(one: Instruction) -> str:
+    """An instruction as C."""
+    if one.kind == "F":
+        return f"__atomic_thread_fence({_ORDERS[one.order]});"
+    if one.kind == "if":
+        return f"if ({one.register} != {one.value}) return;"
+    address = _access(one)
+    if one.order == "plain":
+        if one.kind == "W":
+            return f"*{address} = {one.value};"
+        return f"{one.register} = *{address};"
+    order = _ORDERS[one.order]
+    if one.kind == "W":
+        return f"__atomic_store_n({address}, {one.value}, {order});"
+    load = f"__atomic_load_n({address}, {order})"
+    if one.kind == "R":
+        return f"{one.register} = {load};"
+    if one.kind == "await":
+        return f"while ({load} != {one.value}) prove_wait();"
+    if one.kind == "cas":
+        relaxed = "__ATOMIC_SEQ_CST" if one.order == "sc" else "__ATOMIC_RELAXED"
+        return (
+            f"{{ uint{8 * one.size}_t old = {one.expected}; __atomic_compare_exchange_n({address}, "
+            f"&old, {one.value}, 0, {order}, {relaxed}); {one.register} = old; }}"
+        )
+    return f"{one.register} = {_UPDATES[one.kind]}({address}, {one.value}, {order});"
+
+
+def outcome_in_c(outcome: str) -> str:
+    """An outcome as a C expression."""
+    return re.sub(r"\[(\w)\]", r"\1", outcome)
+
+
+def program(tests: Sequence[Litmus]) -> str:
+    """One client with all tests: prove_parameter chooses. Each has its own registers, 0 at first;
+    threads that a test lacks do nothing."""
+    registers = sorted({name for test in tests for name in test.registers()})
+    threads = max(len(test.threads) for test in tests)
+    lines = [
+        "#include <stdint.h>",
+        '#include "prove.h"',
+        f"static uint32_t {', '.join(PLACES)};",
+        *(f"static uint32_t {name};" for name in registers),
+        f"const unsigned prove_threads = {threads};",
+        "void prove_setup(void) {}",
+    ]
+    body = {"prove_thread": [], "prove_end": []}  # type: dict[str, list[str]]
+    for number, test in enumerate(tests):
+        for index, thread in enumerate(test.threads):
+            lines.append(f"static void test_{number}_{index}(void) {{ /* {test.name} */")
+            lines += [f"    {_c(one)}" for one in thread]
+            lines.append("}")
+            condition = f"prove_parameter == {number} && index == {index}"
+            body["prove_thread"].append(f"    if ({condition}) test_{number}_{index}();")
+        body["prove_end"].append(
+            f"    if (prove_parameter == {number}) "
+            f'prove_assert(!({outcome_in_c(test.outcome)}), "{test.name}");'
+        )
+    lines += ["void prove_thread(unsigned index) {", *body["prove_thread"], "}"]
+    lines += ["void prove_end(void) {", *body["prove_end"], "}"]
+    return "\n".join(lines) + "\n"
+
+
+def posix_program(test: Litmus) -> str:
+    """A test as a program of Posix threads, for GenMC; the outcome fails an assertion."""
+    lines = [
+        "#include <assert.h>",
+        "#include <pthread.h>",
+        "#include <stdint.h>",
+        f"static uint32_t {', '.join(PLACES)};",
+        *(f"static uint32_t {name};" for name in test.registers()),
+    ]
+    calls = [f"    pthread_t threads[{len(test.threads)}];"]
+    for index, thread in enumerate(test.threads):
+        lines.append(f"static void test_{index}(void) {{")
+        lines += [f"    {_c(one)}" for one in thread]
+        lines.append("}")
+        lines.append(f"static void *run_{index}(void *_) {{ test_{index}(); return _; }}")
+        calls.append(f"    pthread_create(&threads[{index}], 0, run_{index}, 0);")
+    calls += [f"    pthread_join(threads[{i}], 0);" for i in range(len(test.threads))]
+    calls.append(f"    assert(!({outcome_in_c(test.outcome)}));")
+    return "\n".join([*lines, "int main(void) {", *calls, "    return 0;", "}"]) + "\n"
