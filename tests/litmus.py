@@ -13,7 +13,7 @@ A test has threads, each a line of instructions:
 x, y, z and w are words of four bytes; x:1@0 is a part, its size and first byte. `outcome` speaks
 of registers at the end and of places, [x]. `allowed` names the models under which it occurs (tso
 stands for tso-wait too, weak for weak-si; the tests of sizes name all), `race` and `deadlock`
-those under which that is found, and `differs` other definitions of a model that say otherwise.
+those under which that is found, and `genmc` what GenMC says where it differs.
 """
 
 import re
@@ -58,7 +58,7 @@ class Litmus:
     threads: tuple[tuple[Instruction, ...], ...]
     outcome: str
     verdicts: dict[str, str]  # by model: proved, end (the outcome occurs), race or deadlock
-    differs: tuple[str, ...]
+    genmc: dict[str, str]  # what GenMC says, by model
 
     def registers(self) -> list[str]:
         """All registers, in order."""
@@ -123,8 +123,8 @@ def read() -> list[Litmus]:
                     "proved",
                 )
             threads = tuple(thread_of(line) for line in entry["threads"])
-            differs = tuple(entry.get("differs", ()))
-            tests.append(Litmus(name, threads, entry["outcome"], verdicts, differs))
+            genmc = {**verdicts, **entry.get("genmc", {})}
+            tests.append(Litmus(name, threads, entry["outcome"], verdicts, genmc))
     return tests
 
 
@@ -135,30 +135,35 @@ def _access(one: Instruction) -> str:
 
 def _c(one: Instruction) -> str:
     """An instruction as C."""
-    if one.kind == "F":
-        return f"__atomic_thread_fence({_ORDERS[one.order]});"
     if one.kind == "if":
         return f"if ({one.register} != {one.value}) return;"
+    if one.kind == "F":
+        return f"__atomic_thread_fence({_ORDERS[one.order]});"
     address = _access(one)
     if one.order == "plain":
-        if one.kind == "W":
-            return f"*{address} = {one.value};"
-        return f"{one.register} = *{address};"
-    order = _ORDERS[one.order]
+        store, load = f"*{address} = {one.value};", f"*{address}"
+    else:
+        store = f"__atomic_store_n({address}, {one.value}, {_ORDERS[one.order]});"
+        load = f"__atomic_load_n({address}, {_ORDERS[one.order]})"
     if one.kind == "W":
-        return f"__atomic_store_n({address}, {one.value}, {order});"
-    load = f"__atomic_load_n({address}, {order})"
+        return store
     if one.kind == "R":
         return f"{one.register} = {load};"
     if one.kind == "await":
         return f"while ({load} != {one.value}) prove_wait();"
+    return _update(one, address)
+
+
+def _update(one: Instruction, address: str) -> str:
+    """An update as C."""
     if one.kind == "cas":
-        relaxed = "__ATOMIC_SEQ_CST" if one.order == "sc" else "__ATOMIC_RELAXED"
+        failing = "__ATOMIC_SEQ_CST" if one.order == "sc" else "__ATOMIC_RELAXED"
         return (
             f"{{ uint{8 * one.size}_t old = {one.expected}; __atomic_compare_exchange_n({address}, "
-            f"&old, {one.value}, 0, {order}, {relaxed}); {one.register} = old; }}"
+            f"&old, {one.value}, 0, {_ORDERS[one.order]}, {failing}); {one.register} = old; }}"
         )
-    return f"{one.register} = {_UPDATES[one.kind]}({address}, {one.value}, {order});"
+    call = f"{_UPDATES[one.kind]}({address}, {one.value}, {_ORDERS[one.order]})"
+    return f"{one.register} = {call};"
 
 
 def outcome_in_c(outcome: str) -> str:
@@ -166,13 +171,14 @@ def outcome_in_c(outcome: str) -> str:
     return re.sub(r"\[(\w)\]", r"\1", outcome)
 
 
-def program(tests: Sequence[Litmus]) -> str:
-    """One client with all tests: prove_parameter chooses. Each has its own registers, 0 at first;
-    threads that a test lacks do nothing."""
+def program(tests: Sequence[Litmus], prints: bool = False) -> str:
+    """One client with all tests: prove_parameter chooses. Threads that a test lacks do nothing.
+    `prints`: it prints each outcome, instead of testing for one."""
     registers = sorted({name for test in tests for name in test.registers()})
     threads = max(len(test.threads) for test in tests)
     lines = [
         "#include <stdint.h>",
+        "#include <stdio.h>",
         '#include "prove.h"',
         f"static uint32_t {', '.join(PLACES)};",
         *(f"static uint32_t {name};" for name in registers),
@@ -187,10 +193,12 @@ def program(tests: Sequence[Litmus]) -> str:
             lines.append("}")
             condition = f"prove_parameter == {number} && index == {index}"
             body["prove_thread"].append(f"    if ({condition}) test_{number}_{index}();")
-        body["prove_end"].append(
-            f"    if (prove_parameter == {number}) "
-            f'prove_assert(!({outcome_in_c(test.outcome)}), "{test.name}");'
-        )
+        final = f'prove_assert(!({outcome_in_c(test.outcome)}), "{test.name}");'
+        if prints:
+            names = sorted([*PLACES, *test.registers()])
+            shown = " ".join(f"{name}=%u" for name in names)
+            final = f'printf("{shown}\\n", {", ".join(names)});'
+        body["prove_end"].append(f"    if (prove_parameter == {number}) {final}")
     lines += ["void prove_thread(unsigned index) {", *body["prove_thread"], "}"]
     lines += ["void prove_end(void) {", *body["prove_end"], "}"]
     return "\n".join(lines) + "\n"

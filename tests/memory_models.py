@@ -10,7 +10,7 @@ several units is an event for each, as the checker's model `weak` has it.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 from tests.litmus import PLACES, Instruction, Litmus
 
@@ -37,7 +37,9 @@ class _State:
     at: tuple[int, ...]
     memory: tuple[int, ...]  # bytes of all places
     registers: frozenset[tuple[str, int]]
-    buffers: tuple[tuple[tuple[int, tuple[int, ...]], ...], ...]  # (first byte, bytes), oldest first
+    buffers: tuple[
+        tuple[tuple[int, tuple[int, ...]], ...], ...
+    ]  # (first byte, bytes), oldest first
 
 
 def _first_byte(one: Instruction) -> int:
@@ -196,11 +198,7 @@ class Axioms:
         accesses = [one for thread in self.test.threads for one in thread if one.place]
         cuts = sorted({_first_byte(a) + end for a in accesses for end in (0, a.size)})
         touched = {b for a in accesses for b in range(_first_byte(a), _first_byte(a) + a.size)}
-        self.units = [
-            (cut, following - cut)
-            for cut, following in zip(cuts, cuts[1:], strict=False)
-            if cut in touched
-        ]
+        self.units = [(cut, following - cut) for cut, following in pairwise(cuts) if cut in touched]
         for unit in range(len(self.units)):
             self._add(-1, 0, None, unit, writes=True)
         for thread, instructions in enumerate(self.test.threads):
@@ -237,9 +235,7 @@ class Axioms:
             return []
         first = _first_byte(one)
         return [
-            number
-            for number, (at, _) in enumerate(self.units)
-            if first <= at < first + one.size
+            number for number, (at, _) in enumerate(self.units) if first <= at < first + one.size
         ]
 
     @cached_property

@@ -1,0 +1,66 @@
+"""Builds litmus tests for the checker, and runs them."""
+
+import fcntl
+import json
+import subprocess
+from pathlib import Path
+
+from results.paths import ROOT, WORK
+from sweeps.proofs.checker import COMPILE, LINK
+
+SOURCES = ROOT / "proofs" / "checker"
+BUILT = WORK / "build" / "proofs" / "checker"
+
+
+def make(sources: Path, built: Path, *variables: str) -> Path:
+    """The checker's library, of these sources."""
+    command = ["make", "-C", str(sources), f"BUILD={built}", *variables]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return built / "libprove.a"
+
+
+def library() -> Path:
+    """The checker's own library; tests that run beside this one wait."""
+    BUILT.mkdir(parents=True, exist_ok=True)
+    with (BUILT / "tests.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return make(SOURCES, BUILT)
+
+
+def build(source: str, folder: Path, checker: Path) -> Path:
+    """A client's program."""
+    (folder / "client.c").write_text(source, encoding="utf-8")
+    for command in (
+        [
+            "gcc",
+            *COMPILE,
+            "-Wno-unused-variable",
+            "-Wno-parentheses",
+            f"-I{SOURCES}",
+            "-c",
+            "client.c",
+            "-o",
+            "client.o",
+        ],
+        ["g++", *LINK, "client.o", str(checker), "-o", "client"],
+    ):
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    return folder / "client"
+
+
+def run(program: Path, model: str, parameter: int, *options: str) -> tuple[str, dict[str, object]]:
+    """What a program prints before its result, and the result."""
+    command = [str(program), "--model", model, "--parameter", str(parameter), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode in (0, 1, 3), done.stderr
+    printed, brace, result = done.stdout.partition('{"verdict"')
+    return printed, json.loads(brace + result)
+
+
+def verdict(program: Path, model: str, parameter: int) -> str:
+    """`proved`, or how it failed."""
+    result = run(program, model, parameter)[1]
+    failure = result.get("failure")
+    return str(failure["kind"]) if isinstance(failure, dict) else str(result["verdict"])

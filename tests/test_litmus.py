@@ -1,0 +1,237 @@
+"""The checker of proofs/checker knows the literature's litmus tests, agrees with GenMC and with
+brute force, and a fault in it is noticed."""
+
+import random
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import litmus, litmus_runs, memory_models
+from tests.litmus import MODELS, Instruction, Litmus
+
+TESTS = litmus.read()
+GENMC = shutil.which("genmc")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All litmus tests in one program."""
+    folder = tmp_path_factory.mktemp("litmus")
+    return litmus_runs.build(litmus.program(TESTS), folder, litmus_runs.library())
+
+
+def differing(program: Path, model: str) -> Iterator[str]:
+    """Tests whose verdict is not the literature's."""
+    for number, test in enumerate(TESTS):
+        found = litmus_runs.verdict(program, model, number)
+        if found != test.verdicts[model]:
+            yield f"{test.name}: {found}, not {test.verdicts[model]}"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_checker_gives_the_verdict_of_the_literature(program: Path, model: str) -> None:
+    assert not list(differing(program, model))
+
+
+def test_the_tests_tell_the_models_apart() -> None:
+    """Every model allows something that another forbids, and the other way round unless one is
+    weaker than the other."""
+    assert len(TESTS) >= 40
+    assert len({test.name for test in TESTS}) == len(TESTS)
+    columns = {model: tuple(test.verdicts[model] for test in TESTS) for model in MODELS}
+    assert len(set(columns.values())) == len(MODELS)
+    for model in MODELS[1:]:
+        assert sum(test.verdicts[model] == "end" for test in TESTS) >= 10, model
+        assert sum(test.verdicts[model] == "proved" for test in TESTS) >= 10, model
+
+
+# A fault in the checker: file, what stands there, what is put in its place, and a model under which
+# the litmus tests must show it.
+FAULTS = {
+    "a full fence does not wait for the buffer": (
+        "interleaved.cc",
+        "node.op.order == Order::kSeqCst && buffer.count != 0",
+        "false",
+        "tso",
+    ),
+    "an update does not wait for the buffer": (
+        "interleaved.cc",
+        "can = buffer.count == 0;",
+        "can = true;",
+        "tso",
+    ),
+    "a wider load does not wait": (
+        "interleaved.cc",
+        "return !covers(store.offset, store.size, at);",
+        "return false;",
+        "tso-wait",
+    ),
+    "a load does not see its own buffered store": (
+        "interleaved.cc",
+        "if (store.word == at.word)\n            word =",
+        "if (store.word == at.word && false)\n            word =",
+        "tso",
+    ),
+    "a load is served by the buffer at once": (
+        "interleaved.cc",
+        "if (node.at.shared || must_wait(buffer, node.at))",
+        "if ((node.at.shared && buffer.count == 0) || must_wait(buffer, node.at))",
+        "tso",
+    ),
+    "races with atomic accesses are missed": (
+        "interleaved.cc",
+        "        overlaps(next.at.offset, next.at.size, at);",
+        "        overlaps(next.at.offset, next.at.size, at) && at.size == 77;",
+        "sc",
+    ),
+    "every load acquires": (
+        "weak.cc",
+        "if (acquires(order))\n                memory_",
+        "memory_",
+        "weak",
+    ),
+    "every store releases": (
+        "weak.cc",
+        "ViewOf passes = releases(op.order) ? kCur : kRel;",
+        "ViewOf passes = kCur;",
+        "weak",
+    ),
+    "an update ends a release sequence": (
+        "weak.cc",
+        "memory_.join(passed_on_[part], passed_on);",
+        "",
+        "weak",
+    ),
+    "an update is not atomic": (
+        "weak.cc",
+        "node.op.is_update() ? parts_[part].units : 0",
+        "0",
+        "weak",
+    ),
+    "stores are ordered as they are made": (
+        "weak_memory.cc",
+        "for (unsigned i = behind + 1; i <= list.stores.size(); i++) {",
+        "for (unsigned i = list.stores.size(); i <= list.stores.size(); i++) {",
+        "weak",
+    ),
+    "full fences are not ordered": (
+        "weak_memory.cc",
+        "std::copy_n(cur.words.begin(), position_words_, fences_.words.begin());",
+        "",
+        "weak",
+    ),
+    "no thread's own store is read early": (
+        "weak_memory.cc",
+        "return buffered_[thread] >> slot & 1 &&",
+        "return false &&",
+        "weak-si",
+    ),
+    "a full fence leaves a thread's own store to be read early": (
+        "weak_memory.cc",
+        "    buffered_[thread] = 0;\n}",
+        "}",
+        "weak-si",
+    ),
+    "a store may come between what a wide load has read together": (
+        "weak_memory.cc",
+        "list.stores[cut.at].glued |= bit;",
+        ";",
+        "weak-si",
+    ),
+    "plain accesses are not noted": ("weak_memory.cc", "view.words[word] &= ~bit;", "", "weak"),
+    "threads that wait for ever are not found": (
+        "explorer.cc",
+        "if (trap == UINT32_MAX)",
+        "if (true)",
+        "tso",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_broken_checker_is_noticed(fault: str, tmp_path: Path) -> None:
+    name, old, new, model = FAULTS[fault]
+    litmus_runs.library()
+    sources = tmp_path / "checker"
+    shutil.copytree(litmus_runs.SOURCES, sources)
+    shutil.copytree(litmus_runs.BUILT / "objects", tmp_path / "built" / "objects")
+    (path,) = sources.rglob(name)
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{old!r} no longer stands in {name} once"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    checker = litmus_runs.make(sources, tmp_path / "built", "CXXFLAGS=-O1 -Wno-error")
+    broken = litmus_runs.build(litmus.program(TESTS), tmp_path, checker)
+    assert any(differing(broken, model))
+
+
+@pytest.mark.skipif(GENMC is None, reason="there is no genmc on PATH")
+@pytest.mark.parametrize(
+    ("model", "option"), [("sc", "--sc"), ("tso", "--tso"), ("weak", "--rc11")]
+)
+def test_genmc_agrees(model: str, option: str, tmp_path: Path) -> None:
+    """Where an execution has a race and the outcome, GenMC may report either."""
+    differ = []
+    for test in TESTS:
+        if test.has_mixed_sizes() or test.waits():
+            continue
+        source = tmp_path / "test.c"
+        source.write_text(litmus.posix_program(test), encoding="utf-8")
+        assert GENMC
+        done = subprocess.run(
+            [GENMC, option, str(source)], capture_output=True, text=True, check=False, timeout=300
+        )
+        said = done.stdout + done.stderr
+        fails = "No errors were detected" not in said
+        assert not fails or "Safety violation" in said or "race" in said, said
+        if fails != (test.genmc[model] != "proved"):
+            differ.append(test.name)
+    assert not differ
+
+
+def random_test(number: int, choose: random.Random, sizes: bool) -> Litmus:
+    """A program of two or three short threads on few places."""
+    registers = iter(f"r{i}" for i in range(99))
+
+    def instruction() -> Instruction:
+        kind = choose.choice("W W W R R R F add cas swap".split())
+        if kind == "F":
+            return Instruction(kind, order=choose.choice("sc sc rel acq acqrel".split()))
+        size, offset = choose.choice([(1, 0), (1, 1), (2, 0)]) if sizes else (4, 0)
+        values = [1, 2, 0x101, 0x203] if sizes else [1, 2]
+        orders = {"W": "rlx rel", "R": "rlx acq"}.get(kind, "rlx acq rel acqrel")
+        return Instruction(
+            kind,
+            "" if kind == "W" else next(registers),
+            choose.choice("xxxy" if sizes else "xy"),
+            size,
+            offset,
+            choose.choice(values) % (1 << 8 * size),
+            choose.choice([0, 1]) if kind == "cas" else 0,
+            choose.choice(orders.split()),
+        )
+
+    count = choose.choice([2, 2, 3])
+    longest = (3 if sizes else 4) - (count == 3)
+    threads = [
+        tuple(instruction() for _ in range(choose.randint(2, longest))) for _ in range(count)
+    ]
+    return Litmus(f"random-{number}", tuple(threads), "0", {}, {})
+
+
+@pytest.mark.parametrize("sizes", [False, True], ids=["words", "mixed sizes"])
+@pytest.mark.parametrize("model", ["sc", "tso", "tso-wait", "weak"])
+def test_random_programs_end_as_by_brute_force(model: str, sizes: bool, tmp_path: Path) -> None:
+    choose = random.Random(20)
+    tests = [random_test(i, choose, sizes) for i in range(15 if sizes else 40)]
+    source = litmus.program(tests, prints=True)
+    program = litmus_runs.build(source, tmp_path, litmus_runs.library())
+    for number, test in enumerate(tests):
+        printed, _ = litmus_runs.run(program, model, number)
+        found = set()
+        for line in printed.splitlines():
+            pairs = (word.split("=") for word in line.split())
+            found.add(tuple(sorted((name, int(value)) for name, value in pairs)))
+        assert found == memory_models.outcomes(test, model), test.threads
