@@ -25,8 +25,13 @@
  * The paper's abstract says what the lock does; how it does it is reconstructed here, after
  * HotSpot's monitors, which descend from it. Choices: the word has the thin lock's fields. The
  * thread that inflates is responsible for the monitor: until the holder has left it, that thread
- * looks at the word again and again, where a real system would wait for a limited time; the others
- * park. named_monitor.h says when a monitor is given up.
+ * looks at the word again and again, where a real system would wait for a limited time, and is
+ * charged for one such wait; the others park. named_monitor.h says when a monitor is given up.
+ *
+ * No order is promised among threads that wait. The responsible thread is in no queue, so others
+ * may pass it again and again; and when a monitor was stranded, all threads in its queue are woken,
+ * which come back to its head in the reverse order. That no thread waits for ever is proved
+ * (proofs/README.md), for a holder that leaves.
  */
 #ifndef LOCKCROSS_RELAXED_H
 #define LOCKCROSS_RELAXED_H

@@ -22,8 +22,10 @@ static void take(lock_thread_t *self, bool twice) {
     acquire(&object, self);
     if (twice)
         acquire(&object, self);
-    while (tokens == 0)
+    while (tokens == 0) {
         await(&object, self);
+        prove_assert(WAITERS > 1 || tokens != 0, "a wait ended that was not notified");
+    }
     tokens = tokens - 1;
     if (twice)
         release(&object, self);

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sweeps.proofs.job import Tool
     from sweeps.proofs.proving import Outcome
 
-_STATES = 60_000_000  # what memory allows, with two proofs at once
+_STATES = 30_000_000  # of a proof: a few GiB
 _SECONDS = 60
 
 
@@ -73,7 +73,7 @@ def prove(
     from sweeps.proofs.programs import known_locks
 
     at_once = jobs or proving.cpus()
-    chosen = _tool(tool, at_once, seconds)
+    chosen = _tool(tool, at_once)
     wanted = known_locks(locks), list(named(clients))
     planned, outcomes = proving.plan(*wanted, chosen, models or (), deep)
     if not planned and not outcomes:
@@ -93,11 +93,11 @@ def prove(
         raise typer.Exit(1)
 
 
-def _tool(name: str, at_once: int, seconds: int) -> "Tool":
+def _tool(name: str, at_once: int) -> "Tool":
     from sweeps.proofs.checker import Checker
     from sweeps.proofs.outside import Dartagnan, Genmc
 
-    every: tuple[Tool, ...] = (Checker(at_once, _STATES, seconds), Genmc(), Dartagnan())
+    every: tuple[Tool, ...] = (Checker(at_once, _STATES), Genmc(), Dartagnan())
     tools = {one.name: one for one in every}
     if name not in tools:
         raise LockcrossError(f"tool {name!r} is unknown; known are {', '.join(tools)}")

@@ -35,14 +35,13 @@ _VERDICTS = {0: Verdict.PROVED, 1: Verdict.FAILED, 3: Verdict.BOUND}
 
 
 class Checker:
-    """The tool. `states` and `seconds` bound each proof."""
+    """The tool. `states` bounds each proof; whoever runs it bounds its CPU time."""
 
     name = OWN_CHECKER
 
-    def __init__(self, jobs: int, states: int, seconds: int) -> None:
+    def __init__(self, jobs: int, states: int) -> None:
         self._jobs = jobs
         self._states = states
-        self._seconds = seconds
 
     def version(self) -> str:
         """A digest of its sources."""
@@ -65,7 +64,7 @@ class Checker:
 
     def run(self, job: Job) -> Run:
         """The command of a job, for a program that has been built."""
-        bounds = ["--states", str(self._states), "--seconds", str(self._seconds)]
+        bounds = ["--states", str(self._states)]
         return Run([str(path_of(job.program)), "--model", job.model, *bounds])
 
     def found(self, job: Job, result: ProcessResult) -> Found:
@@ -82,8 +81,19 @@ class Checker:
             said["executions"],
             said["states"],
             _reason(said),
+            _bound(said["bounds"]),
             [_step(row) for row in said.get("trace", ())],
         )
+
+
+def _bound(bounds: dict[str, Any]) -> str:
+    """What kept executions from being looked at."""
+    words = []
+    if bounds["buffer_was_full"]:
+        words.append(f"{bounds['buffer']} buffered stores")
+    if bounds["beyond_client_bound"]:
+        words.append("2 failures that back off")
+    return "; ".join(words)
 
 
 def _reason(said: dict[str, Any]) -> str:

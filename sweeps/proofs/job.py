@@ -38,13 +38,18 @@ class Step:
 
 @dataclass(frozen=True)
 class Found:
-    """What a tool found. `reason`: why a proof failed, or which bound was reached, or what the tool
-    cannot take. `steps`: the counterexample; `text`: the same in a tool's own words."""
+    """What a tool found.
+
+    `reason`: why a proof failed, or which bound was reached, or what the tool cannot take; `bound`:
+    what was bounded besides what Tool.bound says; `steps`: the counterexample; `text`: the same in
+    a tool's own words.
+    """
 
     verdict: Verdict
     executions: int = 0
     states: int = 0
     reason: str = ""
+    bound: str = ""
     steps: Sequence[Step] = ()
     text: str = ""
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from results.model.proof import Proof, Verdict
 from sweeps.execution.processes import Processes, Task
@@ -12,8 +12,6 @@ from sweeps.proofs.clients import Client
 from sweeps.proofs.job import Found, Job, Tool
 from sweeps.proofs.programs import programs, sources
 from sweeps.support.paths import RUN_FOLDERS
-
-_MORE_S = 60.0  # of CPU time, beyond a tool's own limit
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def prove(
 
 def _task(job: Job, tool: Tool, limit_s: float) -> Task[Job]:
     run = tool.run(job)
-    return Task(job, list(run.argv), limit_s + _MORE_S, files=run.files)
+    return Task(job, list(run.argv), limit_s, files=run.files)
 
 
 def _judged(job: Job, found: Found) -> Found:
@@ -72,20 +70,21 @@ def _judged(job: Job, found: Found) -> Found:
     assumption = assumed(job.program, job.model)
     if assumption is None or found.verdict not in (Verdict.FAILED, Verdict.PROVED):
         return found
-    if found.verdict == Verdict.FAILED:
+    if found.verdict == Verdict.FAILED and found.steps:
         reason = f"assumed under {assumption.instead}: {assumption.says}"
-        return Found(Verdict.ASSUMED, found.executions, found.states, reason, found.steps)
-    return Found(
-        Verdict.FAILED, found.executions, found.states,
-        f"proofs/assumptions.toml says that it fails under {job.model}, and it is proved",
-    )  # fmt: skip
+        return replace(found, verdict=Verdict.ASSUMED, reason=reason)
+    if found.verdict == Verdict.FAILED:
+        return found
+    why = f"proofs/assumptions.toml says that it fails under {job.model}, and it is proved"
+    return replace(found, verdict=Verdict.FAILED, reason=why)
 
 
 def _proof(job: Job, tool: Tool, found: Found, seconds: float) -> Proof:
     program = job.program
+    bound = "; ".join(filter(None, (tool.bound(program), found.bound)))
     return Proof(
         program.lock, program.variant, program.fence, program.client.label, tool.name,
-        tool.version(), job.model, tool.bound(program), found.verdict, found.executions, seconds,
+        tool.version(), job.model, bound, found.verdict, found.executions, seconds,
         sources(program), found.reason,
     )  # fmt: skip
 
