@@ -5,7 +5,6 @@
 #include "report/report.h"
 #include "search/search.h"
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -84,7 +83,6 @@ int main(int argc, char **argv) {
     CommandLine line = parse(argc, argv);
     if (prove_threads == 0 || prove_threads > kMaxThreads)
         usage("a client has 1 to 8 threads", "prove_threads");
-    auto began = std::chrono::steady_clock::now();
     Native native;
     std::string failed = native.set_up();
     if (!failed.empty())
@@ -93,8 +91,6 @@ int main(int argc, char **argv) {
     running.weak = line.search.model >= Model::kWeak;
     running.tso = line.search.model == Model::kTso || line.search.model == Model::kTsoWait;
     SearchResult result = Search(native, prove_threads, line.search).run();
-    double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    (line.text ? print_text : print_json)(stdout, line.search, result, seconds);
+    (line.text ? print_text : print_json)(stdout, line.search, result, processor_seconds());
     return result.failure ? kFailed : result.bound.empty() ? kProved : kBound;
 }

@@ -11,6 +11,12 @@ Explorer::Found Explorer::begin() {
     return found;
 }
 
+Explorer::Found Explorer::begin_here() {
+    Found found = arrive(0, {});
+    edges_.clear();
+    return found;
+}
+
 Explorer::Found Explorer::broken(StateId from, Choice by) {
     if (program_.layout_changed())
         return Found::kLayoutChanged;

@@ -20,6 +20,8 @@ class Explorer {
 
     // From the machine's first state.
     Found begin();
+    // From the state that the machine is in.
+    Found begin_here();
     bool done() const { return open_.empty(); }
     // Expands one state.
     Found expand();
@@ -33,6 +35,7 @@ class Explorer {
     uint64_t transitions() const { return edges_.size(); }
     uint64_t ends() const { return ends_.size() - beyond_; }
     uint64_t beyond() const { return beyond_; }
+    bool comes_to_an_end() const { return !ends_.empty(); }
 
   private:
     Found arrive(StateId from, Choice by);

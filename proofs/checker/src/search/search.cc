@@ -2,6 +2,8 @@
 
 #include "search/explorer.h"
 
+#include <ctime>
+
 namespace prove {
 
 namespace {
@@ -18,12 +20,9 @@ uint64_t next_random(uint64_t &state) {
 
 Search::Search(Native &native, unsigned threads, const SearchOptions &options)
     : threads_(threads), options_(options), program_(native),
-      machine_(make_machine(options.model, program_, threads, options.bounds)),
-      began_(std::chrono::steady_clock::now()) {}
+      machine_(make_machine(options.model, program_, threads, options.bounds)) {}
 
-double Search::seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
-}
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 SearchResult Search::run() {
     learn_layout();
@@ -62,16 +61,25 @@ void Search::learn_layout() {
 }
 
 Search::Outcome Search::wander_once(uint64_t &random, std::vector<Choice> &path) {
-    constexpr unsigned kMostSteps = 1000;
+    constexpr unsigned kMostSteps = 2000, kMostIdle = 50;
     std::vector<Choice> choices;
+    std::vector<uint64_t> before, after;
     path.clear();
     machine_->begin();
+    unsigned idle = 0;
     while (!machine_->broken()) {
         machine_->choices(choices);
-        if (machine_->beyond() || choices.empty() || path.size() >= kMostSteps)
+        if (machine_->beyond() || choices.empty() || path.size() >= kMostSteps || idle >= kMostIdle)
             break;
+        machine_->save(before);
         path.push_back(choices[next_random(random) % choices.size()]);
         machine_->take(path.back());
+        if (machine_->broken())
+            break;
+        machine_->save(after);
+        idle = before == after ? idle + 1 : 0;
+        if (idle > 0)
+            path.pop_back();
     }
     if (program_.layout_changed())
         return Outcome::kLayoutChanged;
@@ -85,13 +93,33 @@ Search::Outcome Search::wander_once(uint64_t &random, std::vector<Choice> &path)
     return machine_->failure() ? Outcome::kFailed : Outcome::kDone;
 }
 
+Search::Outcome Search::look_around(std::vector<Choice> &path) {
+    constexpr uint64_t kMostStates = 20'000;
+    Explorer explorer(*machine_, program_, true);
+    Explorer::Found found = explorer.begin_here();
+    while (found == Explorer::Found::kNothing && !explorer.done() && !explorer.comes_to_an_end() &&
+           explorer.states() < kMostStates)
+        found = explorer.expand();
+    if (found == Explorer::Found::kLayoutChanged)
+        return Outcome::kLayoutChanged;
+    if (found == Explorer::Found::kFailure) {
+        path.insert(path.end(), explorer.path().begin(), explorer.path().end());
+        note_failure(path);
+        return Outcome::kFailed;
+    }
+    if (!explorer.done() || explorer.comes_to_an_end())
+        return Outcome::kBound;
+    note_trap(path);
+    return Outcome::kFailed;
+}
+
 Search::Outcome Search::wander() {
     uint64_t random = options_.seed;
     std::vector<Choice> path;
     result_.executions = 0;
     result_.transitions = 0;
     while (result_.executions < options_.random_runs) {
-        if (options_.most_seconds > 0 && seconds() > options_.most_seconds) {
+        if (options_.most_seconds > 0 && processor_seconds() > options_.most_seconds) {
             result_.bound = "seconds";
             return Outcome::kBound;
         }
@@ -104,6 +132,10 @@ Search::Outcome Search::wander() {
             note_failure(path);
             return outcome;
         }
+        if (outcome == Outcome::kBound && !machine_->beyond() && options_.liveness)
+            outcome = look_around(path);
+        if (outcome == Outcome::kLayoutChanged || outcome == Outcome::kFailed)
+            return outcome;
     }
     result_.bound = "runs";
     return Outcome::kBound;
@@ -115,7 +147,8 @@ Search::Outcome Search::explore() {
     for (uint64_t i = 0; found == Explorer::Found::kNothing && !explorer.done(); i++) {
         if (explorer.states() > options_.most_states)
             result_.bound = "states";
-        if (options_.most_seconds > 0 && i % 1024 == 0 && seconds() > options_.most_seconds)
+        if (options_.most_seconds > 0 && i % 1024 == 0 &&
+            processor_seconds() > options_.most_seconds)
             result_.bound = "seconds";
         if (!result_.bound.empty())
             break;

@@ -3,7 +3,6 @@
 
 #include "models/machine.h"
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,7 +14,7 @@ struct SearchOptions {
     Model model = Model::kSc;
     Bounds bounds;
     uint64_t most_states = UINT32_MAX - 1;
-    double most_seconds = 0; // 0: no bound
+    double most_seconds = 0; // of processor time; 0: no bound
     uint64_t random_runs = 0;
     uint64_t seed = 1;
     bool depth_first = false;
@@ -34,6 +33,9 @@ struct SearchResult {
     bool buffer_was_full = false;
 };
 
+// Processor time of this process.
+double processor_seconds();
+
 class Search {
   public:
     Search(Native &native, unsigned threads, const SearchOptions &options);
@@ -45,19 +47,20 @@ class Search {
     void learn_layout();
     Outcome explore();
     Outcome wander();
-    // A random run; the choices made. kDone: it ended.
+    // A random run; the choices made, without those that change nothing. kDone: it ended. kBound:
+    // it went on for too long, or nothing changed for long.
     Outcome wander_once(uint64_t &random, std::vector<Choice> &path);
+    // A run that has not ended: whether it still can.
+    Outcome look_around(std::vector<Choice> &path);
     void note_failure(const std::vector<Choice> &path);
     void replay(const std::vector<Choice> &path);
     void note_trap(const std::vector<Choice> &path);
-    double seconds() const;
 
     const unsigned threads_;
     const SearchOptions options_;
     Program program_;
     std::unique_ptr<Machine> machine_;
     SearchResult result_;
-    std::chrono::steady_clock::time_point began_;
 };
 
 } // namespace prove
