@@ -79,15 +79,20 @@ def prove(
     if not planned and not outcomes:
         raise LockcrossError("no lock is for these clients under these models")
     chosen.version()  # says what is missing, before anything is built
-    with Bar() as progress:
-        building = progress.add_task("building", total=len({one.program for one in planned}))
-        proofs = progress.add_task("proving", total=len(planned))
-        found = proving.prove(planned, chosen, at_once, seconds, lambda: progress.advance(building))
-        for one in found:
-            outcomes.append(one)
-            progress.advance(proofs)
-    if store:
-        write_proofs(merged(read_proofs(), [one.proof for one in outcomes]))
+    new: list[Outcome] = []
+    try:
+        with Bar() as progress:
+            building = progress.add_task("building", total=len({one.program for one in planned}))
+            proofs = progress.add_task("proving", total=len(planned))
+            for one in proving.prove(
+                planned, chosen, at_once, seconds, lambda: progress.advance(building)
+            ):
+                new.append(one)
+                progress.advance(proofs)
+    finally:  # also of what was interrupted
+        outcomes += new
+        if store:
+            write_proofs(merged(read_proofs(), [one.proof for one in outcomes]))
     _print(outcomes, bool(locks or clients), form)
     if not all(one.ok for one in outcomes):
         raise typer.Exit(1)

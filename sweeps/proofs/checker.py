@@ -6,8 +6,10 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,8 @@ COMPILE = (
     "-fno-pie -fno-stack-protector -fcf-protection=none --param tsan-instrument-func-entry-exit=0"
 ).split()
 LINK = "-no-pie -Wl,--wrap=memcpy,--wrap=memset,--wrap=memmove".split()
+_TOO_LARGE = "has too many"  # said of a loop that stores in each of its turns
+_KEPT_S = 3 * 24 * 3600.0  # programs of other sources
 _VERDICTS = {0: Verdict.PROVED, 1: Verdict.FAILED, 3: Verdict.BOUND}
 
 
@@ -74,7 +78,7 @@ class Checker:
             return Found(Verdict.BOUND, reason=result.exceeded)
         if verdict is None:
             why = result.stderr.strip()[:300] or f"exit code {result.code}"
-            return Found(Verdict.FAILED, reason=why)
+            return Found(Verdict.BOUND if _TOO_LARGE in why else Verdict.FAILED, reason=why)
         said = json.loads(result.stdout)
         return Found(
             verdict,
@@ -149,12 +153,18 @@ def build(program: Program) -> Path:
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    for old in path.parent.iterdir():
-        if old.is_file():
-            old.unlink(missing_ok=True)
+    _forget_old(path.parent)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         compiled(program, Path(folder)).replace(path)
     return path
+
+
+def _forget_old(folder: Path) -> None:
+    """Removes what was built there days ago; another run may use what is newer."""
+    for old in folder.iterdir():
+        with suppress(OSError):
+            if old.is_file() and time.time() - old.stat().st_mtime > _KEPT_S:
+                old.unlink()
 
 
 def compiled(
