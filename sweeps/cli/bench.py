@@ -1,5 +1,6 @@
 """`lockcross bench`: how fast the engine and large databases are on this machine."""
 
+import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -103,9 +104,15 @@ def bench_cluster(
     from sweeps.execution.cluster.bench import COLUMNS, NOTE, bench, row
     from sweeps.execution.cluster.description import load_cluster
 
+    before = os.getloadavg()[0]
     found = [row(one) for one in bench(load_cluster(file))]
     print_rows(Answer(COLUMNS, found), form)
     print(NOTE, file=sys.stderr)
+    print(
+        f"this machine: {len(os.sched_getaffinity(0))} CPUs, load {before:.1f} before and "
+        f"{os.getloadavg()[0]:.1f} after",
+        file=sys.stderr,
+    )
 
 
 def register(app: typer.Typer) -> None:

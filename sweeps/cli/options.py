@@ -87,6 +87,15 @@ def pool_of(cluster: str) -> "Iterator[Pool | None]":
         yield ParslPool(session)
 
 
+def at_a_time(cluster: str, jobs: int) -> int:
+    """How many cells run at a time, for estimates; 0: one a CPU of this machine."""
+    if not cluster:
+        return jobs
+    from sweeps.execution.cluster.description import load_cluster
+
+    return load_cluster(cluster).slots
+
+
 def limits(time_limit: float, instruction_limit: int) -> "Limits":
     """Limits from the options."""
     from sweeps.engines.base import Limits

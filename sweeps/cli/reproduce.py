@@ -35,7 +35,7 @@ def reproduce(
 ) -> None:
     """Run the experiments of the sources and print published and simulated numbers side by side."""
     from results.store.store import Store
-    from sweeps.cli.options import limits, pool_of
+    from sweeps.cli.options import at_a_time, limits, pool_of
     from sweeps.cli.progress import Bar
     from sweeps.cli.sweeping.sweep import store_to_read
     from sweeps.execution.runner import Runner
@@ -53,7 +53,7 @@ def reproduce(
             wanted = [one.cell for plan in plans for one in plan.cells.values()]
             wanted += overtake.known_cells() if overtakes else []
             known = Runner(store, jobs, None, bounds, retry_failed).look_up(wanted)
-            print(describe(store, known, jobs))
+            print(describe(store, known, at_a_time(cluster, jobs)))
         return
     with Store(db) as store:
         with pool_of(cluster) as pool, Bar() as progress:

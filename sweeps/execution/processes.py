@@ -134,7 +134,7 @@ def _tie_to(parent: int, cpus: set[int]) -> Callable[[], None]:
 @dataclass(frozen=True)
 class Share:
     """The part of a host's CPUs that is this process's own, as one of `count` workers that share
-    the host. `rank` is its number among them."""
+    the host. `rank` is its number among them, from any one on."""
 
     rank: int = 0
     count: int = 1

@@ -23,6 +23,7 @@ from sweeps.cli.options import (
     Keep,
     RetryFailed,
     TimeLimit,
+    at_a_time,
     limits,
     pool_of,
 )
@@ -70,7 +71,7 @@ def sweep(
 
             known = Runner(store, jobs, None, bounds, retry_failed).look_up(loaded.cells)
             print(f"{loaded.name}: {loaded.title}")
-            print(describe(store, known, jobs))
+            print(describe(store, known, at_a_time(cluster, jobs)))
         return
     with Store(db) as store:
         with pool_of(cluster) as pool, Bar() as progress:

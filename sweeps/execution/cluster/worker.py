@@ -71,11 +71,11 @@ def _node_folder(scratch: str) -> Path:
 
 
 def share() -> Share:
-    """This worker among those of the node, as Parsl counts them."""
-    return Share(
-        int(os.environ.get("PARSL_WORKER_RANK", "0")),
-        int(os.environ.get("PARSL_WORKER_COUNT", "1")),
-    )
+    """This worker among those of the node, as Parsl counts them. Blocks may share a host whose CPUs
+    the batch system does not divide between them: each begins at another one."""
+    names = ("PARSL_WORKER_BLOCK_ID", "PARSL_WORKER_RANK", "PARSL_WORKER_COUNT")
+    block, rank, count = (int(os.environ.get(name, "0")) for name in names)
+    return Share(block * count + rank, max(1, count))
 
 
 def this_place() -> Place:
