@@ -21,15 +21,16 @@ from results.store.records import Place
 from results.store.store import Store
 from sweeps.engines.base import Limits, RunOutcome
 from sweeps.execution import kept
-from sweeps.execution.cluster import blocks, boot, ship, tied, watch, worker
+from sweeps.execution.cluster import blocks, ship, tied, watch
 from sweeps.execution.cluster.chunks import CHUNK_S, Chunks
 from sweeps.execution.cluster.description import Cluster, load_cluster
 from sweeps.execution.cluster.message import Chunk
+from sweeps.execution.cluster.node import boot, worker
 from sweeps.execution.runner import Runner
 from sweeps.execution.work import Done, Work
 from sweeps.programs.builder import Binary
 from sweeps.support.paths import CLUSTERS, ENGINE_PLUGIN
-from tests.commands import lockcross, program, start
+from tests.commands import environment, lockcross, program
 from tests.test_runner import CELL
 
 CLUSTER = Cluster(title="a test", provider="slurm", workers=4, blocks=2)
@@ -334,7 +335,7 @@ def test_the_tree_is_unpacked_once_and_called(
     assert boot.run(tree.digest, None, *call) == b"61"
     (folder,) = tmp_path.glob("tree-????????????????")
     assert (folder / ENGINE_PLUGIN.relative_to(ROOT)).stat().st_size > 100_000
-    cells = "from sweeps.execution.cluster import worker, node; print(worker.__file__)"
+    cells = "from sweeps.execution.cluster.node import worker, answer; print(worker.__file__)"
     said = subprocess.run(
         [sys.executable, "-P", "-c", cells], capture_output=True, text=True, check=True,
         env={"PYTHONPATH": str(folder), "LOCKCROSS_WORK": str(folder)}, cwd=tmp_path,
@@ -345,14 +346,15 @@ def test_the_tree_is_unpacked_once_and_called(
 # What ends with the driver
 
 
-def test_a_program_that_is_tied_dies_with_who_started_it() -> None:
+def test_a_module_that_is_tied_dies_with_who_started_it(tmp_path: Path) -> None:
+    (tmp_path / "waits.py").write_text("import time; print(1, flush=True); time.sleep(60)")
     starter = subprocess.Popen(
         [sys.executable, "-c",
          "import os, subprocess, sys, time\n"
          f"child = subprocess.Popen([sys.executable, {tied.__file__!r}, str(os.getpid()), "
-         "sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(60)'])\n"
+         "'waits'])\n"
          "print(child.pid, flush=True)\ntime.sleep(60)"],
-        stdout=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, text=True, env=environment(PYTHONPATH=str(tmp_path)),
     )  # fmt: skip
     assert starter.stdout is not None
     lines = {starter.stdout.readline().strip() for _ in range(2)}
@@ -451,12 +453,16 @@ def test_an_interrupted_sweep_leaves_no_process(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     cluster = tmp_path / "local.toml"
     cluster.write_text(f'title = "x"\nprovider = "local"\nworkers = 2\nscratch = "{scratch}"\n')
-    driver = start("sweep", str(plan), "--db", str(tmp_path / "a.db"), "--cluster", str(cluster))
+    words = ["sweep", str(plan), "--db", str(tmp_path / "a.db"), "--cluster", str(cluster)]
+    driver = subprocess.Popen(
+        [sys.executable, "-P", "-m", "sweeps", *words],
+        stderr=subprocess.PIPE, text=True, env=environment(), start_new_session=True,
+    )  # fmt: skip
     deadline = time.monotonic() + 90
     while not list(scratch.glob("*/runs/driver-*/*")) and time.monotonic() < deadline:
         assert driver.poll() is None
         time.sleep(0.2)
-    driver.send_signal(signal.SIGINT)
+    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
     _, err = driver.communicate(timeout=60)
     assert driver.returncode == 130 and "interrupted" in err
     deadline = time.monotonic() + 30

@@ -17,9 +17,9 @@ from sweeps.engines import load_engine
 from sweeps.engines.base import Limits
 from sweeps.execution.cluster.description import Cluster
 from sweeps.execution.cluster.message import Chunk, Reply
+from sweeps.execution.cluster.node.stand_in import Waits, wait_chunk
 from sweeps.execution.cluster.parsl_pool import ParslPool
 from sweeps.execution.cluster.session import Session
-from sweeps.execution.cluster.stand_in import Waits, wait_chunk
 from sweeps.execution.pool import LocalPool
 from sweeps.execution.runner import Runner
 from sweeps.execution.work import Work

@@ -12,7 +12,7 @@ from sweeps.engines import load_engine
 from sweeps.engines.base import Limits
 from sweeps.execution.cluster.description import Cluster
 from sweeps.execution.cluster.message import Chunk, Node, Question
-from sweeps.execution.cluster.node import describe_node
+from sweeps.execution.cluster.node.answer import describe_node
 from sweeps.execution.cluster.session import Session
 from sweeps.execution.cluster.ship import Programs
 from sweeps.execution.pool import LocalPool

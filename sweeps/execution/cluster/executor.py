@@ -14,7 +14,7 @@ from sweeps.execution.cluster import ship
 from sweeps.execution.cluster.description import PROVIDERS, Cluster
 
 _TIED = Path(__file__).with_name("tied.py")
-_GUARD = Path(__file__).with_name("guard.py")
+_GUARD = Path(__file__).parent / "node" / "guard.py"
 _HEARTBEAT_S, _LOST_S = 5, 20  # a node or a driver that is gone is noticed after so long
 _STATUS_S = 5  # between two questions for the states of blocks
 _TIMEOUT_S = 60  # of a batch system's command

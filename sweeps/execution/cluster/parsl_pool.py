@@ -12,9 +12,9 @@ from results.errors import LockcrossError
 from sweeps.engines.base import RunOutcome
 from sweeps.execution.cluster.chunks import Chunks
 from sweeps.execution.cluster.message import Chunk, Reply
+from sweeps.execution.cluster.node.worker import run_chunk
 from sweeps.execution.cluster.session import Answer, Function, Session
 from sweeps.execution.cluster.ship import Programs
-from sweeps.execution.cluster.worker import run_chunk
 from sweeps.execution.kept import unpack
 from sweeps.execution.pool import kept_place, kept_words
 from sweeps.execution.work import Done, Work

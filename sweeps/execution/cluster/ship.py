@@ -18,7 +18,7 @@ from sweeps.execution.work import Work
 from sweeps.support.paths import ENGINE_PLUGIN, OWN_MACHINES
 
 _BOOT = "lockcross_boot"  # the module's name on a node
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).parent / "node"
 # What cells need of the tree; engines take digests of their sources.
 _PARTS = ("sweeps", "results/model", "results/store", "lockimpl", "workloads", "qemu-timing/src",
           "gem5-configs", "sst-configs")  # fmt: skip

@@ -7,7 +7,7 @@ import shutil
 import time
 
 from sweeps.execution.cluster.message import Node, Question
-from sweeps.execution.cluster.worker import (
+from sweeps.execution.cluster.node.worker import (
     other_engine,
     other_plugin,
     run_folders,

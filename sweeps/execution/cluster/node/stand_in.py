@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 
 from sweeps.execution.cluster.message import Chunk, Reply
-from sweeps.execution.cluster.worker import this_place
+from sweeps.execution.cluster.node.worker import this_place
 
 
 @dataclass(frozen=True)
