@@ -77,10 +77,9 @@ class Study:
         self.keeper = Keeper()
         self.driver = 0
         self._runs = 0
-        if pace_s == PACE_S:
-            self._plan.write_text(_PLAN.format(cells=PRIMED))
-            self.start_here()
-            assert self.wait(60) == 0, self.said()
+        self._plan.write_text(_PLAN.format(cells=PRIMED))
+        self._start("--jobs", str(PRIMED))
+        assert self.wait(120) == 0, self.said()
         self._plan.write_text(_PLAN.format(cells=cells))
 
     def qemu(self, folder: Path, before: str = "") -> Path:
@@ -100,10 +99,6 @@ class Study:
     def start(self) -> None:
         """Starts the driver, also again."""
         self._start("--cluster", str(self._cluster))
-
-    def start_here(self) -> None:
-        """Starts the driver without the cluster."""
-        self._start("--jobs", "8")
 
     def _start(self, *options: str) -> None:
         self._runs += 1

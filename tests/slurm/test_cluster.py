@@ -11,6 +11,7 @@ from results.store.store import Store
 from sweeps.execution.cluster.install import install
 from tests.commands import lockcross
 from tests.slurm.daemons import Slurm
+from tests.slurm.study import until
 
 PLAN = """
 title = "A thousand cells"
@@ -87,7 +88,7 @@ def test_every_metric_is_that_of_this_machine(
     else:
         assert all(len(list(node.glob(f"*/tree-{'?' * 16}"))) == 1 for node in nodes(tmp_path))
     assert not [path for node in nodes(tmp_path) for path in node.glob("*/runs/[!.]*")]
-    assert not slurm.jobs()
+    assert until(lambda: not slurm.jobs() and not slurm.processes())
 
 
 def nodes(folder: Path) -> list[Path]:

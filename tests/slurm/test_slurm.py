@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,13 +11,7 @@ import pytest
 from results.paths import ROOT
 from tests.slurm import daemons
 from tests.slurm.daemons import Slurm
-
-
-def until(true: Callable[[], bool], limit_s: float = 30) -> bool:
-    deadline = time.monotonic() + limit_s
-    while not (done := true()) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return done
+from tests.slurm.study import until
 
 
 def submit(slurm: Slurm, folder: Path, script: str, *options: str) -> str:
@@ -65,6 +57,7 @@ def test_where_slurm_is_missing_one_line_says_so(monkeypatch: pytest.MonkeyPatch
 OWNER = """
 import time
 from tests.slurm.daemons import Slurm
+from tests.slurm.study import until
 slurm = Slurm(nodes=1)
 slurm.call("sbatch", "-o", "/dev/null", "--wrap", "sleep 600 & sleep 600")
 while "sleep 600" not in slurm.processes().values():

@@ -20,6 +20,9 @@ from sweeps.execution.work import Work, execute, this_host
 from sweeps.programs.builder import loaded_digest
 from sweeps.support.paths import ENGINE_PLUGIN
 
+# The end of a job kills its cells, and then this worker: a cell that was killed is reported a
+# little later, so that one that was only in the wrong job is run again.
+_KILLED, _END_OF_JOB_S = "killed by ", 2.0
 # What batch systems call the number of a job.
 _JOB_IDS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
 
@@ -45,6 +48,8 @@ def run_works(chunk: Chunk) -> Reply:
             return replace(reply, missing=missing)
         with Processes[Work](1, run_folders(chunk.scratch), share()) as processes:
             for work, done, folder in execute(works, processes, reply.place):
+                if _KILLED in done.outcome.cause:
+                    time.sleep(_END_OF_JOB_S)
                 if done.outcome.cause or work.keep:
                     reply.folders[work.identity] = pack(folder)
                 reply.done.append(done)
