@@ -30,7 +30,7 @@ _CELL = Cell(
     variant="", fence="full", workload="sync", parameters={"iterations": 200}, threads=1,
     cores=None, cas=None, fence_latency=None, cancel=None, seed=1,
 )  # fmt: skip
-_WAITS_S = (0.01, 0.1)  # of the stand-ins
+_WAITS_S = (0.01, 0.03, 0.1)  # of the stand-ins
 _BUSY_S = 15.0  # that every worker is kept busy with them
 _REAL = 1000  # cells
 _FILLED_S = 300.0  # until every worker must be there
@@ -57,7 +57,7 @@ COLUMNS = ["cells", "how many", "workers", "seconds", "cells/s", "chunks", "gaps
            "driver CPU ms", "interchange CPU ms", "bytes", "workers fed"]  # fmt: skip
 NOTE = (
     "gaps: time of the workers between two chunks, of that in chunks. workers fed: computed, not "
-    "measured, from the driver's CPU time; for cells of 10 and 100 ms, one core for the driver."
+    "measured, from the driver's CPU time; cells as long as the stand-ins, a CPU of its own."
 )
 
 
