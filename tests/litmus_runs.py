@@ -7,7 +7,9 @@ from pathlib import Path
 
 from results.paths import ROOT, WORK
 from sweeps.proofs.checker import COMPILE, LINK
+from tests import litmus
 
+MODELS = litmus.MODELS
 SOURCES = ROOT / "proofs" / "checker"
 BUILT = WORK / "build" / "proofs" / "checker"
 
@@ -53,7 +55,7 @@ def build(source: str, folder: Path, checker: Path) -> Path:
 def run(program: Path, model: str, parameter: int, *options: str) -> tuple[str, dict[str, object]]:
     """What a program prints before its result, and the result."""
     command = [str(program), "--model", model, "--parameter", str(parameter), *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode in (0, 1, 3), done.stderr
     printed, brace, result = done.stdout.partition('{"verdict"')
     return printed, json.loads(brace + result)

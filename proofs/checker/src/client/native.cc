@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <ucontext.h>
 
 // The bounds of the program's writable data, by the linker.
@@ -68,38 +69,54 @@ void lay_out_new_stack(unsigned index) {
     stop_with(Kind::kFail, "an access to memory that does not exist (a wild or null pointer)");
 }
 
-// The client touched what is not there: that is a failure of the client, with a trace.
-void on_fault(int, siginfo_t *, void *context) {
-    if (!running.client) {
-        std::signal(SIGSEGV, SIG_DFL);
+[[noreturn]] void after_too_long() {
+    stop_with(Kind::kFail, "a loop without end that accesses no shared memory");
+}
+
+// Times that the client's code has run, and what that was at the last tick of the clock.
+volatile uint64_t runs, runs_at_tick;
+
+// The client touched what is not there, or comes to no call: that is a failure of the client, with
+// a trace.
+void on_signal(int signal, siginfo_t *, void *context) {
+    bool is_tick = signal == SIGVTALRM;
+    if (!running.client && !is_tick) {
+        std::signal(signal, SIG_DFL);
         return;
     }
+    bool is_stuck = running.client && runs == runs_at_tick;
+    runs_at_tick = runs;
+    if (is_tick && !is_stuck)
+        return;
     auto *registers = static_cast<ucontext_t *>(context)->uc_mcontext.gregs;
     running.request.place = static_cast<uint64_t>(registers[REG_RIP]) + 1;
     bool on_stack = static_cast<uint64_t>(registers[REG_RSP]) - running.stack_low > 1024;
     uint64_t stack = on_stack ? static_cast<uint64_t>(registers[REG_RSP]) : running.stack_high;
     registers[REG_RSP] = static_cast<greg_t>(((stack - 256) & ~uint64_t{15}) - 8);
-    registers[REG_RIP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(&after_fault));
+    registers[REG_RIP] =
+        static_cast<greg_t>(reinterpret_cast<uint64_t>(is_tick ? &after_too_long : &after_fault));
 }
 
-void catch_faults() {
+void catch_signals() {
     static uint8_t handler_stack[64 * 1024];
     stack_t stack = {};
     stack.ss_sp = handler_stack;
     stack.ss_size = sizeof handler_stack;
     sigaltstack(&stack, nullptr);
     struct sigaction action = {};
-    action.sa_sigaction = on_fault;
+    action.sa_sigaction = on_signal;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL})
+    for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGVTALRM})
         sigaction(signal, &action, nullptr);
+    struct itimerval quarter = {{0, 250'000}, {0, 250'000}}; // of a second
+    setitimer(ITIMER_VIRTUAL, &quarter, nullptr);
 }
 
 } // namespace
 
 std::string Native::set_up() {
     make_stacks();
-    catch_faults();
+    catch_signals();
     const char *failed = look(prove_setup);
     auto *from = reinterpret_cast<uint8_t *>(__data_start);
     image_.assign(from, reinterpret_cast<uint8_t *>(_end));
@@ -119,6 +136,7 @@ void Native::run(unsigned index, uint64_t answer, Stopped &stopped) {
     running.stored_bytes = 0;
     // What lies below is dead; cleared, it cannot make two equal states look different.
     std::memset(reinterpret_cast<void *>(prove_client_stack - kClearedBytes), 0, kClearedBytes);
+    runs = runs + 1;
     running.client = true;
     prove_to_client(answer);
     running.client = false;

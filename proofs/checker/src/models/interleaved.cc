@@ -59,7 +59,8 @@ void Interleaved::save(std::vector<uint64_t> &words) const {
         for (unsigned i = 0; i < buffers_[t].count; i++) {
             const Buffered &store = buffers_[t].stores[i];
             words.push_back(static_cast<uint64_t>(store.word) << 24 | store.offset << 16 |
-                            store.size << 8 | store.at_once | store.place << 40);
+                            store.size << 8 | store.atomic << 1 | store.at_once |
+                            store.place << 40);
             words.push_back(store.value);
         }
     }
@@ -82,6 +83,7 @@ void Interleaved::load(const uint64_t *words, size_t) {
                                      static_cast<uint8_t>(packed >> 16),
                                      static_cast<uint8_t>(packed >> 8),
                                      (packed & 1) != 0,
+                                     (packed & 2) != 0,
                                      words[1],
                                      packed >> 40};
         }
@@ -135,8 +137,12 @@ void Interleaved::drain_oldest(unsigned thread) {
 }
 
 void Interleaved::drain_at_once(unsigned thread) {
-    while (buffers_[thread].count > 0 && buffers_[thread].stores[0].at_once)
+    while (buffers_[thread].count > 0 && buffers_[thread].stores[0].at_once) {
+        bool atomic = buffers_[thread].stores[0].atomic;
         drain_oldest(thread);
+        if (atomic)
+            check_invariant(thread);
+    }
 }
 
 // Races
@@ -226,8 +232,8 @@ void Interleaved::do_store(unsigned thread, const Node &node) {
     if (buffers()) {
         Buffer &buffer = buffers_[thread];
         bool at_once = node.op.is_plain() || !node.at.shared;
-        buffer.stores[buffer.count++] = {node.at.word, node.at.offset, node.at.size,
-                                         at_once,      node.op.value,  node.op.place};
+        buffer.stores[buffer.count++] = {node.at.word,        node.at.offset, node.at.size, at_once,
+                                         node.op.is_atomic(), node.op.value,  node.op.place};
         drain_at_once(thread);
     } else {
         write(node.at, node.op.value);

@@ -37,6 +37,7 @@ class Interleaved final : public Machine {
         uint16_t word;
         uint8_t offset, size;
         bool at_once; // no other thread can tell when it drains
+        bool atomic;
         uint64_t value;
         uint64_t place;
     };

@@ -199,8 +199,7 @@ void Weak::do_access(unsigned thread, const Node &node, const Option &option) {
         uint64_t value = op.is_update() ? updated(op, answer) : op.value;
         do_writes(thread, node, option, value);
         write_cells(node, value);
-        if (!parts_.empty())
-            check_invariant(thread);
+        check_invariant(thread);
     }
     go_on(thread, answer);
 }
