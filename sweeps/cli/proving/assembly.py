@@ -17,17 +17,24 @@ def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> b
 
     with Bar() as progress:
         task = progress.add_task("litmus tests", total=run.count(isas))
-        found = run.prove_assembly(isas, jobs or 2, store, lambda: progress.advance(task))
+        found, locks = run.prove_assembly(isas, jobs or 2, store, lambda: progress.advance(task))
     table = Table("primitive", "flavour", "fence", "instructions", "promised", "shown", box=None)
     for one in found:
         table.add_row(
             one.primitive, one.flavour, one.fence, one.instructions, one.promise, said(one)
         )
+    pairs = Table("lock", "flavour", "fence", "promised", "shown", box=None)
+    for pair in locks:
+        verdicts = ", ".join(f"{verdict} by {model}" for model, verdict in pair.verdicts)
+        pairs.add_row(pair.lock, pair.flavour, pair.fence, pair.says, verdicts)
     with printer(form, fold=False) as out:
         out.print(table)
-    wrong = [one for one in found if one.missing and architectural(one)]
+        out.print(pairs)
+    wrong = sum(bool(one.missing and architectural(one.fence)) for one in found)
+    wrong += sum(not pair.holds and architectural(pair.fence) for pair in locks)
     print(
-        f"{len(found)} primitives by flavour and fence kind; {len(wrong)} promises not shown",
+        f"{len(found)} primitives and {len(locks)} pairs of threads, by flavour and fence kind; "
+        f"{wrong} promises not shown",
         file=sys.stderr,
     )
     return not wrong

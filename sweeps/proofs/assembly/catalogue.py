@@ -80,11 +80,13 @@ class Litmus:
     threads: tuple[tuple[str, ...], ...]
     tested: frozenset[int]
     forbidden: str
+    promise: str
     promised: bool = True
     mixed: bool = False
     orders: bool = True
     bits: Mapping[str, int] = field(default_factory=dict, hash=False)  # of what is no word
     contrast: tuple[tuple[str, ...], ...] = ()
+    first: Mapping[str, int] = field(default_factory=dict, hash=False)  # values, where not 0
 
 
 @cache
@@ -150,9 +152,10 @@ def _of_role(name: str, primitive: Primitive, role: str, part: Part) -> Iterator
         yield Litmus(
             name,
             f"{role}: {title}",
-            _in_c([[line.format_map(words) for line in thread] for thread in shape.threads], bits),
+            in_c([[line.format_map(words) for line in thread] for thread in shape.threads], bits),
             frozenset(i for i, thread in enumerate(shape.threads) if "{" in "".join(thread)),
             shape.forbidden.format(saw=part.saw, missed=part.missed),
+            primitive.promise,
             bits=bits,
         )
 
@@ -161,22 +164,23 @@ def _of_own(name: str, primitive: Primitive, own: Own, promised: bool) -> Litmus
     bits = dict.fromkeys(own.narrow, primitive.bits)
     if primitive.pair:
         bits[primitive.pair] = 64
-    threads = _in_c(own.threads, bits)
+    threads = in_c(own.threads, bits)
     return Litmus(
         name,
         own.name,
         threads,
         frozenset(i for i, thread in enumerate(threads) if f"{name}(" in " ".join(thread)),
         own.forbidden,
+        primitive.promise,
         promised,
         own.mixed,
         own.orders,
         bits,
-        _in_c(own.contrast, bits),
+        in_c(own.contrast, bits),
     )
 
 
-def _in_c(threads: Sequence[Sequence[str]], bits: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
+def in_c(threads: Sequence[Sequence[str]], bits: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
     """Threads in which `x = 1`, `r = x` and `fence` are written out."""
 
     def written(line: str) -> str:

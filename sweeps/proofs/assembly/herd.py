@@ -15,7 +15,7 @@ from results.errors import LockcrossError
 
 VARIABLE = "HERD7"
 DOCUMENTATION = "https://diy.inria.fr/doc/herd.html"
-LIMIT_S = 120.0
+LIMIT_S = 600.0
 _ASK_S = 20.0
 _OBSERVATION = re.compile(r"^Observation \S+ (Never|Sometimes|Always) (\d+) (\d+)", re.MULTILINE)
 

@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from results.errors import LockcrossError
 from sweeps.model.isa import ISAS
 from sweeps.proofs.assembly.herd import find_herd
-from sweeps.proofs.assembly.shown import Shown, shown
+from sweeps.proofs.assembly.pairs import pair_questions
+from sweeps.proofs.assembly.shown import Shown, ShownLock, shown, shown_locks
 from sweeps.proofs.assembly.stored import merged, read_rows, write_rows
-from sweeps.proofs.assembly.verdicts import questions, verdicts
+from sweeps.proofs.assembly.verdicts import Question, questions, verdicts
 
 
 def prove_assembly(
@@ -15,7 +16,7 @@ def prove_assembly(
     jobs: int,
     store: bool = False,
     tell: Callable[[], None] = lambda: None,
-) -> list[Shown]:
+) -> tuple[list[Shown], list[ShownLock]]:
     """Asks herd7 for every verdict of instruction sets (none: all), and says what is shown. `tell`
     is told of each verdict.
 
@@ -23,10 +24,19 @@ def prove_assembly(
     """
     flavours = flavours_of(isas)
     herd = find_herd()
-    rows = [row for flavour in flavours for row in verdicts(herd, flavour, jobs, tell)]
+    rows = [
+        row
+        for flavour in flavours
+        for row in verdicts(herd, flavour, everything(flavour), jobs, tell)
+    ]
     if store:
         write_rows(merged(read_rows(), rows))
-    return list(shown(rows))
+    return list(shown(rows)), list(shown_locks(rows))
+
+
+def everything(flavour: str) -> list[tuple[str, Question]]:
+    """What herd7 is asked of a flavour: of the primitives, then of the locks."""
+    return [*questions(flavour), *pair_questions(flavour)]
 
 
 def flavours_of(isas: Sequence[str]) -> list[str]:
@@ -41,4 +51,4 @@ def flavours_of(isas: Sequence[str]) -> list[str]:
 def count(isas: Sequence[str]) -> int:
     """How many verdicts there are to ask for."""
     find_herd()
-    return sum(len(questions(flavour)) for flavour in flavours_of(isas))
+    return sum(len(everything(flavour)) for flavour in flavours_of(isas))

@@ -38,11 +38,60 @@ def shown(rows: Iterable[Row]) -> Iterator[Shown]:
         return row.primitive, row.flavour, row.fence, row.compiler
 
     kept = list(rows)
+    coded = {place(row) for row in kept if row.kind == "code"}
+    kept = [row for row in kept if place(row) in coded]
     order = {key: n for n, key in reversed(list(enumerate(map(place, kept))))}
     for (primitive, flavour, fence, _), group in groupby(
         sorted(kept, key=lambda row: order[place(row)]), key=place
     ):
         yield _of(primitive, flavour, fence, list(group))
+
+
+@dataclass(frozen=True)
+class ShownLock:
+    """What is shown of two threads of a lock, in one flavour and fence kind."""
+
+    lock: str
+    name: str
+    says: str
+    flavour: str
+    fence: str
+    verdicts: tuple[tuple[str, str], ...]  # model, verdict
+
+    @property
+    def holds(self) -> bool:
+        """Whether the outcome is forbidden, by an architecture or what is assumed of it."""
+        return self.verdicts[-1][1] == "forbidden"
+
+
+def shown_locks(rows: Iterable[Row]) -> Iterator[ShownLock]:
+    """One a pair of threads, flavour and fence kind."""
+    found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for row in rows:
+        if row.kind == "lock":
+            key = row.primitive, row.litmus, row.promise, row.flavour, row.fence
+            found.setdefault(key, []).append((row.model, row.verdict))
+    for (lock, name, says, flavour, fence), verdicts in found.items():
+        yield ShownLock(lock, name, says, flavour, fence, tuple(verdicts))
+
+
+def lock_table(rows: Iterable[Row]) -> list[str]:
+    """The table of locks in lockimpl/README.md."""
+    found: dict[tuple[str, str], list[ShownLock]] = {}
+    for one in shown_locks(rows):
+        found.setdefault((one.lock, one.says), []).append(one)
+    lines = ["| lock | shown by its own functions | forbidden | allowed |", "|---|---|---|---|"]
+    for (lock, says), group in found.items():
+        places: dict[str, list[str]] = {"forbidden": [], "allowed": []}
+        for one in group:
+            fence = "" if one.fence == "full" else f" `{one.fence}`"
+            several = len({verdict for _, verdict in one.verdicts}) > 1
+            for model, verdict in one.verdicts if several else one.verdicts[-1:]:
+                under = f" (`{model}`)" if several else ""
+                places[verdict].append(f"{one.flavour}{fence}{under}")
+        cells = (", ".join(places[verdict]) for verdict in places)
+        lines.append(f"| `{lock}` | {says} | {' | '.join(cells)} |")
+    return lines
 
 
 def _of(primitive: str, flavour: str, fence: str, rows: Sequence[Row]) -> Shown:
@@ -105,10 +154,10 @@ def _family(primitive: str) -> str:
     return primitive
 
 
-def architectural(one: Shown) -> bool:
-    """Whether an architecture gives what is promised. It does not for the fence kind
-    `store_forward`, which is for processors that do more (lockimpl/README.md)."""
-    return one.fence != "store_forward"
+def architectural(fence: str) -> bool:
+    """Whether an architecture gives what a fence kind promises. It does not for `store_forward`,
+    which is for processors that do more (lockimpl/README.md)."""
+    return fence != "store_forward"
 
 
 def said(one: Shown) -> str:
@@ -140,4 +189,4 @@ def _by_role(names: Sequence[str]) -> str:
 if __name__ == "__main__":  # the table, for lockimpl/README.md
     from sweeps.proofs.assembly.stored import read_rows
 
-    print("\n".join(table(read_rows())))
+    print("\n".join([*table(read_rows()), "", *lock_table(read_rows())]))

@@ -4,7 +4,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -72,15 +72,7 @@ def _is_pair(place: str, thread: Sequence[str]) -> bool:
     return not any(f"u64({place}" in line for line in thread)
 
 
-def _source(tests: Sequence[Litmus]) -> str:
-    parts = ['#include "arch/arch.h"\n']
-    for index, test in enumerate(tests):
-        for kind, threads in (("t", test.threads), ("c", test.contrast)):
-            parts += [
-                _function(f"{kind}{index}_{i}", thread, test.bits)
-                for i, thread in enumerate(threads)
-            ]
-    return "\n".join(parts)
+_HEAD = '#include "arch/arch.h"\n'
 
 
 @cache
@@ -88,18 +80,32 @@ def compile_tests(
     tests: tuple[Litmus, ...], flavour: str, fence: str
 ) -> list[tuple[list[Thread], list[Thread]]]:
     """The threads of each test, and those of its contrast."""
-    functions = _compiled(_source(tests), flavour, fence)
-    found = []
-    for index, test in enumerate(tests):
-        pair = [
-            [
-                Thread(arguments_of(thread), functions[f"{kind}{index}_{i}"])
-                for i, thread in enumerate(threads)
-            ]
-            for kind, threads in (("t", test.threads), ("c", test.contrast))
+    contrasts = [replace(test, threads=test.contrast) for test in tests]
+    found = compile_threads([*tests, *contrasts], flavour, fence)
+    return list(zip(found[: len(tests)], found[len(tests) :], strict=True))
+
+
+def compile_threads(
+    tests: Sequence[Litmus],
+    flavour: str,
+    fence: str,
+    head: str = _HEAD,
+    options: tuple[str, ...] = (),
+) -> list[list[Thread]]:
+    """The threads of each test; `head` stands before them, `options` are the compiler's."""
+    parts = [
+        _function(f"t{index}_{i}", thread, test.bits)
+        for index, test in enumerate(tests)
+        for i, thread in enumerate(test.threads)
+    ]
+    functions = _compiled("\n".join([head, *parts]), flavour, fence, options=options)
+    return [
+        [
+            Thread(arguments_of(thread), functions[f"t{index}_{i}"])
+            for i, thread in enumerate(test.threads)
         ]
-        found.append((pair[0], pair[1]))
-    return found
+        for index, test in enumerate(tests)
+    ]
 
 
 @cache
@@ -125,7 +131,7 @@ def compiler_flags(flavour: str, fence: str) -> list[str]:
 
 
 def _compiled(
-    source: str, flavour: str, fence: str, root: Path = ROOT
+    source: str, flavour: str, fence: str, root: Path = ROOT, options: tuple[str, ...] = ()
 ) -> dict[str, tuple[Instruction, ...]]:
     compiler = find_compiler(flavour)
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
@@ -133,7 +139,8 @@ def _compiled(
         path.write_text(source)
         output = path.with_suffix(".o")
         done = subprocess.run(
-            [compiler, *compiler_flags(flavour, fence), "-c", str(path), "-o", str(output)],
+            [compiler, *compiler_flags(flavour, fence), *options,
+             "-c", str(path), "-o", str(output)],
             cwd=root, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         if done.returncode != 0:

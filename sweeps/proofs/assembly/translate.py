@@ -2,7 +2,7 @@
 what only computes in registers and what herd7 has no word for, each said here."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from results.errors import LockcrossError
@@ -50,7 +50,7 @@ def _unknown(isa: str, one: Instruction) -> TranslationError:
 
 
 _AARCH64 = re.compile(
-    r"add|and|cmp|cset|mov|dmb|nop|(ldr|ldar|ldapr|str|stlr)[bh]?|ld[ax]?xr|ldaxr|stl?xr|"
+    r"add|sub|ands?|orr|tst|cmp|cset|movk?|ubfx|lsr|dmb|nop|(ldr|ldar|ldapr|str|stlr)[bh]?|ld[ax]?xr|ldaxr|stl?xr|"
     r"(cas|swp|ldadd)(a|l|al)?"
 )
 
@@ -60,42 +60,63 @@ def _aarch64(one: Instruction) -> list[str]:
     operands = re.sub(r"\b([wx])(\d+|zr)\b", lambda found: found[0].upper(), one.operands)
     operands = _decimal(operands).replace(" ", "")
     if one.target is not None:
-        if not re.fullmatch(r"b|b\.\w+|cbn?z", one.mnemonic):
+        if not re.fullmatch(r"b|b\.\w+|cbn?z|tbn?z", one.mnemonic):
             raise _unknown("AArch64", one)
         return [_to(Instruction(one.address, "", operands, one.target), one.mnemonic)]
     if not _AARCH64.fullmatch(one.mnemonic):
         raise _unknown("AArch64", one)
+    if (large := re.fullmatch(r"(W\d+),#(\d{6,})", operands)) and one.mnemonic == "mov":
+        low, high = int(large[2]) & 0xFFFF, int(large[2]) >> 16
+        return [f"mov {large[1]},#{low}", f"movk {large[1]},#{high},lsl #16"]
     return [f"{one.mnemonic} {operands}".strip()]
 
 
 _POWER = re.compile(
-    r"addi?|li|lis|mr|nop|cmpw|cmpwi|cmplwi|lwarx|stwcx\.|lwzx|stwx|lwsync|isync|"
-    r"l(bz|hz|wz|d)|st[bhwd]"
+    r"addi?|subf|x?ori?|and|andi\.|rlwinm|clrldi|li|lis|mr|nop|cmpl?wi|cmpw|lwsync|isync|"
+    r"l(bz|hz|wz|d)|st[bhwd]|lwarx|stwcx\.|lwzx|stwx"
 )
 
 
 def _power(one: Instruction) -> list[str]:
-    """Branches without the hint of their direction; hwsync is sync; cmplw is cmpw, since only
-    equality is asked for; a value is cut to the byte or half-word that was loaded: it has no more.
-    herd7's branches look at condition field 0 alone."""
+    """Branches without the hint of their direction; hwsync is sync; cmplw is cmpw, since no value
+    here has the sign's bit. herd7's branches look at condition field 0 alone."""
     operands = one.operands.replace(" ", "")
     mnemonic = {"hwsync": "sync", "cmplw": "cmpw"}.get(one.mnemonic, one.mnemonic)
     if "cr" in operands:
         raise _unknown("POWER", one)
     if one.target is not None:
-        if mnemonic.rstrip("+-") not in ("b", "beq", "bne"):
+        if mnemonic.rstrip("+-") not in ("b", "beq", "bne", "bge", "blt", "ble", "bgt"):
             raise _unknown("POWER", one)
         return [_to(one, mnemonic.rstrip("+-"))]
-    if found := re.fullmatch(r"(beq|bne)lr[+-]?", mnemonic):
+    if found := re.fullmatch(r"(b(?:eq|ne|lt|le|gt|ge))lr[+-]?", mnemonic):
         return [f"{found[1]} {END}"]
-    if mnemonic in ("clrlwi", "clrldi"):
-        to, what, _ = operands.split(",")
-        return [f"mr {to},{what}"]
+    if computing := _power_computing(mnemonic, operands.split(",")):
+        return computing
     if not _POWER.fullmatch(mnemonic) and mnemonic != "sync":
         raise _unknown("POWER", one)
     # Register 0 as a base is the number 0, in herd7 too.
     operands = re.sub(r"^(r[0-9]+),0,", r"\1,r0,", operands)
     return [f"{mnemonic} {operands}".strip()]
+
+
+def _power_computing(mnemonic: str, operands: Sequence[str]) -> list[str]:
+    """What computes in registers and herd7 has no word for; nothing for what it knows. Register 31
+    is used by no test."""
+    to, *values = operands
+    match mnemonic:
+        case "ori" if values[-1] == "0":
+            return ["nop"]
+        case "oris":
+            return [f"lis r31,{values[1]}", f"or {to},{values[0]},r31"]
+        case "andis.":
+            return [f"lis r31,{values[1]}", f"and {to},{values[0]},r31", f"cmpwi {to},0"]
+        case "rlwinm.":
+            return [f"rlwinm {','.join(operands)}", f"cmpwi {to},0"]
+        case "clrrwi":
+            return [f"rlwinm {to},{values[0]},0,0,{31 - int(values[1])}"]
+        case "clrlwi":
+            return [f"rlwinm {to},{values[0]},0,{values[1]},31"]
+    return []
 
 
 # The upper half of a register. herd7 has no shift to the right: the half stays where it is, all of
@@ -107,6 +128,11 @@ _SUFFIXES = (
     (r"%([a-d]l|[sd]il|r\d+b)$", "b"),
     (r"%([a-d]x|[sd]i|r\d+w)$", "w"),
 )
+
+
+# No value here has the sign's bit, so that signed and unsigned comparisons agree, and `js` is never
+# taken. herd7's own `js` and `jlt` are taken otherwise than an x86-64's.
+_JUMPS = {"jmp": "jmp", "je": "je", "jne": "jne", "ja": "jgt", "jae": "jge", "jbe": "jle"}
 
 
 def _suffix(operands: Sequence[str]) -> str:
@@ -123,9 +149,11 @@ def _x86_64(one: Instruction) -> list[str]:
     for it, the same locked access that stores another value, which no test looks at."""
     operands = [_decimal(part) for part in re.split(r",(?![^(]*\))", one.operands)]
     name = one.mnemonic
-    if one.target is not None and re.fullmatch(r"jmp|je|jne", name):
-        return [_to(one, name)]
-    if name == "mfence" or name.startswith("nop"):
+    if one.target is not None and name in _JUMPS:
+        return [_to(one, _JUMPS[name])]
+    if name == "js":
+        return ["nop"]
+    if name == "mfence" or name in ("nop", "nopw", "nopl", "cs", "data16"):
         return [name if name == "mfence" else "nop"]
     if re.fullmatch(r"mov[bwlq]", name):
         return [f"{name} {','.join(operands)}"]
@@ -146,8 +174,18 @@ def _x86_64_computing(one: Instruction, operands: Sequence[str]) -> list[str]:
     first, last = operands[0], operands[-1]
     if one.mnemonic == "shr" and first == "$32":
         return [f"{_UPPER},{last}"]
+    if one.mnemonic == "test" and first.startswith("$") and _suffix(operands) == "l":
+        return [f"movl {last},%r15d", f"and {first},%r15d", "cmpl $0,%r15d"]
     if one.mnemonic == "test" and first == last:
         return [f"cmp{_suffix(operands)} $0,{first}"]
+    if one.mnemonic == "cmp" and first.startswith("$"):
+        return [f"cmp{_suffix(operands)} {first},{last}"]
+    if one.mnemonic in ("add", "and", "or", "sub") and first.startswith("$"):
+        # herd7 has no `sub`, knows `and` without a size, and sets no flags there.
+        letter = _suffix(operands)
+        name = {"and": "and", "or": f"or{letter}"}.get(one.mnemonic, f"add{letter}")
+        value = f"$-{first[1:]}" if one.mnemonic == "sub" else first
+        return [f"{name} {value},{last}", f"cmp{letter} $0,{last}"]
     if one.mnemonic == "xor" and first == last:
         return [f"movl $0,{first}"]
     if one.mnemonic == "lea" and (found := re.fullmatch(r"(\d+)\(%r([a-d])x\)", first)):
@@ -189,6 +227,7 @@ def litmus_text(
     flavour: str,
     forbidden: str,
     bits: dict[str, int],
+    first: Mapping[str, int],
 ) -> str:
     """A whole litmus test; what a thread saw in `r` is in the place `saw_r`."""
     dialect = DIALECTS[TARGETS[flavour].isa]
@@ -197,7 +236,7 @@ def litmus_text(
         if any(line.startswith(_UPPER) for line in lines):
             bits |= {one: 64 for one in thread.arguments if one not in "xyz"}
     places = sorted({one for thread in threads for one in thread.arguments})
-    head = [f"uint{bits.get(one, 32)}_t {_place(one)}=0;" for one in places]
+    head = [f"uint{bits.get(one, 32)}_t {_place(one)}={first.get(one, 0)};" for one in places]
     head += [
         f"{i}:{register}={_place(one)};"
         for i, thread in enumerate(threads)

@@ -1,7 +1,7 @@
 """Runs the litmus tests of the primitives under herd7."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -49,7 +49,8 @@ def models_of(flavour: str, test: Litmus) -> list[Model]:
     if isa == "x86_64":
         return [_own("x86_64.cat", *(_MIXED if test.mixed else ()))]
     if test.mixed:
-        return [_own(f"power_{how}.cat", *_LITTLE, *_MIXED) for how in ("apart", "together")]
+        options = (*_LITTLE, *_MIXED, "-optace", "true")  # coherence is looked at early
+        return [_own(f"power_{how}.cat", *options) for how in ("apart", "together")]
     atomic = any(word in test.primitive for word in ("cas_", "swap_", "fetch_"))
     return [_PPC, _RESERVED] if atomic else [_PPC]
 
@@ -58,12 +59,14 @@ def models_of(flavour: str, test: Litmus) -> list[Model]:
 class Row:
     """One verdict, as results/reference/assembly.csv keeps it."""
 
-    primitive: str
+    primitive: str  # or lock
     flavour: str
     fence: str
     promise: str
     litmus: str
-    kind: str  # code, promised, beyond (the promise), weakened or contrast
+    kind: (
+        str  # lock (its own functions), code, promised, beyond (the promise), weakened or contrast
+    )
     change: str  # what was weakened
     model: str
     tool: str
@@ -151,9 +154,13 @@ def compiler_of(flavour: str) -> str:
 
 
 def verdicts(
-    herd: Herd, flavour: str, jobs: int, tell: Callable[[], None] = lambda: None
+    herd: Herd,
+    flavour: str,
+    asked: Iterable[tuple[str, Question]],
+    jobs: int,
+    tell: Callable[[], None] = lambda: None,
 ) -> list[Row]:
-    """All verdicts of a flavour."""
+    """The verdicts of a flavour's questions."""
     compiler = compiler_of(flavour)
 
     def row(item: tuple[str, Question]) -> Row:
@@ -162,7 +169,7 @@ def verdicts(
         return found
 
     with ThreadPoolExecutor(jobs) as pool:
-        return [*codes(flavour, compiler), *pool.map(row, questions(flavour))]
+        return [*codes(flavour, compiler), *pool.map(row, asked)]
 
 
 def codes(flavour: str, compiler: str) -> Iterator[Row]:
@@ -180,7 +187,9 @@ def litmus_of(flavour: str, question: Question) -> str:
     """What herd7 reads. Raises TranslationError."""
     test = question.test
     threads = [without_reservations(x) if test.mixed else x for x in question.threads]
-    return litmus_text(test.primitive, threads, flavour, test.forbidden, dict(test.bits))
+    return litmus_text(
+        test.primitive, threads, flavour, test.forbidden, dict(test.bits), test.first
+    )
 
 
 def _row(herd: Herd, flavour: str, fence: str, question: Question, compiler: str) -> Row:
@@ -196,7 +205,7 @@ def _row(herd: Herd, flavour: str, fence: str, question: Question, compiler: str
         test.primitive,
         flavour,
         fence,
-        primitives()[test.primitive].promise,
+        test.promise,
         test.name,
         question.kind,
         question.change,
