@@ -49,8 +49,7 @@ def models_of(flavour: str, test: Litmus) -> list[Model]:
     if isa == "x86_64":
         return [_own("x86_64.cat", *(_MIXED if test.mixed else ()))]
     if test.mixed:
-        options = (*_LITTLE, *_MIXED, "-optace", "true")  # coherence is looked at early
-        return [_own(f"power_{how}.cat", *options) for how in ("apart", "together")]
+        return [_own(f"power_{how}.cat", *_LITTLE, *_MIXED) for how in ("apart", "together")]
     atomic = any(word in test.primitive for word in ("cas_", "swap_", "fetch_"))
     return [_PPC, _RESERVED] if atomic else [_PPC]
 
