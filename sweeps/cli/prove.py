@@ -12,11 +12,12 @@ from sweeps.cli.reading.rows import Form, Format, printer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from results.model.proof import Proof
     from sweeps.proofs.job import Tool
     from sweeps.proofs.proving import Outcome
 
 _STATES = 30_000_000  # of a proof: a few GiB
-_SECONDS = 60
+_SECONDS = 15
 
 
 def register(app: typer.Typer) -> None:
@@ -66,7 +67,6 @@ def prove(
         if not prove_assembly(isas or (), store, jobs, form):
             raise typer.Exit(1)
         return
-    from results.model.proof import merged, read_proofs, write_proofs
     from sweeps.cli.progress import Bar
     from sweeps.proofs import proving
     from sweeps.proofs.clients import named
@@ -92,7 +92,7 @@ def prove(
     finally:  # also of what was interrupted
         outcomes += new
         if store:
-            write_proofs(merged(read_proofs(), [one.proof for one in outcomes]))
+            _store([one.proof for one in outcomes])
     _print(outcomes, bool(locks or clients), form)
     if not all(one.ok for one in outcomes):
         raise typer.Exit(1)
@@ -107,6 +107,18 @@ def _tool(name: str, at_once: int) -> "Tool":
     if name not in tools:
         raise LockcrossError(f"tool {name!r} is unknown; known are {', '.join(tools)}")
     return tools[name]
+
+
+def _store(new: "list[Proof]") -> None:
+    """Keeps proofs as the reference, in the registry's order, and renews the matrix."""
+    from results.model.proof import merged, read_proofs, write_proofs
+    from sweeps.model.locks import load_locks
+    from sweeps.proofs.document import FILE, with_matrix
+
+    order = list(load_locks())
+    kept = sorted(merged(read_proofs(), new), key=lambda one: order.index(one.lock))
+    write_proofs(kept)
+    FILE.write_text(with_matrix(FILE.read_text(encoding="utf-8"), kept), encoding="utf-8")
 
 
 def _print(outcomes: "list[Outcome]", every: bool, form: Form) -> None:

@@ -15,7 +15,7 @@ from results.errors import LockcrossError
 from results.model.proof import Verdict
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
-from sweeps.proofs.assumptions import assumed
+from sweeps.proofs.assumptions import assumptions
 from sweeps.proofs.job import Found, Job, Run
 from sweeps.proofs.models import WEAK, Flavour
 from sweeps.proofs.programs import INCLUDES, Program
@@ -61,6 +61,11 @@ def _arguments(program: Program) -> list[str]:
     ]
 
 
+def _is_mixed(program: Program) -> bool:
+    """Whether a lock's accesses of one place have several sizes: that is what `weak` breaks."""
+    return any(program.lock in one.locks for one in assumptions() if one.model == WEAK.name)
+
+
 class _Outside:
     """What both have in common: nothing is built, since they compile the sources themselves."""
 
@@ -93,8 +98,8 @@ class Genmc(_Outside):
         return ("tso",) if program.flavour == Flavour.TSO else ("rc11", "imm")
 
     def run(self, job: Job) -> Run:
-        """One command; what it cannot take it says itself."""
-        if job.program.fence == "store_forward":
+        """One command. It does not always notice mixed sizes itself."""
+        if job.program.fence == "store_forward" or _is_mixed(job.program):
             return Run(refused=_MIXED)
         arguments = _arguments(job.program)
         return Run([_genmc()[0], f"--{job.model}", *self._OPTIONS, "--", *arguments, str(_MAIN)])
@@ -142,7 +147,7 @@ class Dartagnan(_Outside):
 
     def run(self, job: Job) -> Run:
         """Its compiler takes its flags from the environment."""
-        if job.model == "power" and assumed(job.program, WEAK.name):
+        if job.model == "power" and _is_mixed(job.program):
             return Run(refused=_MIXED)
         if job.program.fence == "store_forward":
             return Run(refused="no model of a wide load that waits for the store buffer")
