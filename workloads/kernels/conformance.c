@@ -30,7 +30,6 @@
 #include "runtime/definition.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
-#include "section.h"
 
 enum { RACES = 4, STORM_TURNS = 40 };
 

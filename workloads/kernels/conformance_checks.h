@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lock.h"
+#include "registry.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
 #include "safepoint.h"

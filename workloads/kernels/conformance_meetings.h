@@ -13,7 +13,6 @@
 #ifndef KERNELS_CONFORMANCE_MEETINGS_H
 #define KERNELS_CONFORMANCE_MEETINGS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "arch/arch.h"
@@ -21,6 +20,7 @@
 #include "lock.h"
 #include "monitor/handshake.h"
 #include "monitor/processor.h"
+#include "registry.h"
 #include "runtime/guarded.h"
 #include "runtime/runtime.h"
 #include "safepoint.h"
@@ -129,7 +129,7 @@ static void handoff(meetings_t *m, unsigned number, lock_thread_t *self, uint64_
 
 /* Owners ------------------------------------------------------------------------------------- */
 
-static void own(meetings_t *m, lock_thread_t *self, uint64_t *random) {
+static void own_one(meetings_t *m, lock_thread_t *self, uint64_t *random) {
     for (unsigned k = 0; k < OWNED; k++)
         meet(m, &m->owned[k], self, 0);
     for (unsigned k = 0; k < OWNED; k++) {
@@ -145,7 +145,7 @@ static void own(meetings_t *m, lock_thread_t *self, uint64_t *random) {
 
 static void owners(meetings_t *m, unsigned owner, lock_thread_t *self, uint64_t *random) {
     if (runtime_index(self) == owner) {
-        own(m, self, random);
+        own_one(m, self, random);
         return;
     }
     for (unsigned k = 0; k < OWNED; k++) {
@@ -160,7 +160,7 @@ static void owners(meetings_t *m, unsigned owner, lock_thread_t *self, uint64_t 
 
 /* Two of the objects, always in the same order, so that there is no deadlock. The inner one is
  * released first: some locks are of blocks that nest. */
-static void pair(meetings_t *m, lock_thread_t *self, uint64_t *random) {
+static void hold_pair(meetings_t *m, lock_thread_t *self, uint64_t *random) {
     unsigned lower = draw(random) % (PAIRS - 1);
     unsigned upper = lower + 1 + draw(random) % (PAIRS - 1 - lower);
     unsigned depth = 1 + draw(random) % 3;
@@ -182,9 +182,9 @@ static void pair(meetings_t *m, lock_thread_t *self, uint64_t *random) {
     count_sections(m, outer, 2);
 }
 
-static void pairs(meetings_t *m, lock_thread_t *self, uint64_t *random) {
+static void hold_pairs(meetings_t *m, lock_thread_t *self, uint64_t *random) {
     for (unsigned i = 0; i < PAIR_TURNS; i++) {
-        pair(m, self, random);
+        hold_pair(m, self, random);
         lock_safepoint(self);
         runtime_delay(draw(random) % 128);
     }
@@ -212,7 +212,7 @@ static void meetings(meetings_t *m, unsigned owner, lock_thread_t *self, uint64_
     gather(self);
     owners(m, owner, self, random);
     gather(self);
-    pairs(m, self, random);
+    hold_pairs(m, self, random);
     runtime_barrier(self);
 }
 
