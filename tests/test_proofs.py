@@ -150,6 +150,10 @@ def test_what_is_refused_says_why() -> None:
         (["--client", "nonesuch"], "client 'nonesuch' is unknown"),
         (["--with", "nonesuch"], "tool 'nonesuch' is unknown"),
         (["dekker", "--client", "condition"], "no lock is for these clients"),
+        (
+            ["dekker", "--model", "arm"],
+            "none of these proofs is under arm; they are under tso, weak",
+        ),
     ],
 )
 def test_mistakes_are_one_message(arguments: list[str], words: str) -> None:

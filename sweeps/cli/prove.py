@@ -1,7 +1,8 @@
 """`lockcross prove`: the locks under memory models."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -77,7 +78,10 @@ def prove(
     wanted = known_locks(locks), list(named(clients))
     planned, outcomes = proving.plan(*wanted, chosen, models or (), deep)
     if not planned and not outcomes:
-        raise LockcrossError("no lock is for these clients under these models")
+        everything, refused = proving.plan(*wanted, chosen, (), deep)
+        _say_what_is_missing(
+            models or (), {one.model for one in everything} | {one.job.model for one in refused}
+        )
     chosen.version()  # says what is missing, before anything is built
     new: list[Outcome] = []
     try:
@@ -96,6 +100,15 @@ def prove(
     _print(outcomes, bool(locks or clients), form)
     if not all(one.ok for one in outcomes):
         raise typer.Exit(1)
+
+
+def _say_what_is_missing(models: Sequence[str], known: set[str]) -> NoReturn:
+    if not known:
+        raise LockcrossError("no lock is for these clients")
+    raise LockcrossError(
+        f"none of these proofs is under {' or '.join(models)}; they are under "
+        f"{', '.join(sorted(known))}"
+    )
 
 
 def _tool(name: str, at_once: int) -> "Tool":
