@@ -42,6 +42,10 @@ def prove(
         str, typer.Option("--with", help="lockcross, which needs nothing; genmc; dartagnan.")
     ] = "lockcross",
     deep: Annotated[bool, typer.Option("--deep", help="Larger clients too.")] = False,
+    mutants: Annotated[
+        bool,
+        typer.Option("--mutants", help="Weaken every order and leave out steps: what is caught?"),
+    ] = False,
     seconds: Annotated[
         int, typer.Option(min=1, max=100_000, help="CPU time of a proof.")
     ] = _SECONDS,
@@ -60,12 +64,19 @@ def prove(
 ) -> None:
     """Prove the locks under memory models: exclusion, no race, no lost update, no lost wake-up.
 
-    Exits with 1 when a proof fails; then it shows the shortest interleaving.
+    Exits with 1 when a proof fails; then it shows the shortest interleaving. With --mutants, when a
+    mutant survives that nobody has explained.
     """
     if assembly:
         from sweeps.cli.proving.assembly import prove_assembly
 
         if not prove_assembly(isas or (), store, jobs, form):
+            raise typer.Exit(1)
+        return
+    if mutants:
+        from sweeps.cli.proving.mutants import judge_mutants
+
+        if not judge_mutants(locks or [], deep, store, jobs, form):
             raise typer.Exit(1)
         return
     from sweeps.cli.progress import Bar

@@ -47,14 +47,15 @@ static void expect_no_release(guarded_t *object, lock_thread_t *self) {
                "a release by a non-holder succeeded");
 }
 
+/* The wait comes last: it may change what the others would find. */
 static void expect_illegal(guarded_t *object, lock_thread_t *self) {
     if (!lock_knows_holder())
         return;
     lock_object_t *lock = &object->lock;
     expect_no_release(object, self);
-    expect(lock_wait(lock, self) == ILLEGAL_STATE, "a wait by a non-holder succeeded");
     expect(lock_notify(lock, self) == ILLEGAL_STATE, "a notify by a non-holder succeeded");
     expect(lock_notify_all(lock, self) == ILLEGAL_STATE, "a notify_all by a non-holder succeeded");
+    expect(lock_wait(lock, self) == ILLEGAL_STATE, "a wait by a non-holder succeeded");
 }
 
 static void notify(guarded_t *object, lock_thread_t *self) {

@@ -26,7 +26,7 @@
 #include "safepoint.h"
 #include "section.h"
 
-enum { OVERFLOWS = 5, HANDOFFS = 12, OWNED = 16, PAIRS = 10, PAIR_TURNS = 24 };
+enum { OVERFLOWS = 5, HANDOFFS = 12, OWNED = 16, OWNER_TURNS = 24, PAIRS = 10, PAIR_TURNS = 24 };
 
 typedef struct {
     guarded_t overflow[OVERFLOWS], handoff[HANDOFFS], owned[OWNED], pairs[PAIRS];
@@ -83,79 +83,6 @@ static void overflow(meetings_t *m, unsigned number, lock_thread_t *self, uint64
     }
 }
 
-/* Handoff ------------------------------------------------------------------------------------ */
-
-static uint32_t handed, permitted; /* guarded by the lock of the handoff */
-
-/* Its first section ends about when the other thread, which then waits, wants the lock. */
-static void give(guarded_t *object, lock_thread_t *self, uint64_t *random) {
-    acquire_deep(object, self, 1);
-    store_rel_u32(&moment.number, 1);
-    runtime_delay(64 + draw(random) % 256);
-    release_deep(object, self, 1);
-    until(object, self, &handed, 1);
-    acquire_deep(object, self, 1);
-    permitted = 1;
-    notify(object, self);
-    release_deep(object, self, 1);
-}
-
-static void take(guarded_t *object, lock_thread_t *self, uint64_t *random) {
-    await_moment(self, 1);
-    runtime_delay(draw(random) % 64);
-    acquire_deep(object, self, 1);
-    handed = 1;
-    wait(object, self);
-    expect(permitted == 1, "a wait ended without a notification");
-    handed = permitted = 0;
-    release_deep(object, self, 1);
-}
-
-static void handoff(meetings_t *m, unsigned number, lock_thread_t *self, uint64_t *random) {
-    guarded_t *object = &m->handoff[number];
-    unsigned giver = number % runtime_threads, taker = (number + 1) % runtime_threads;
-    if (giver == taker)
-        return;
-    if (runtime_index(self) == giver)
-        give(object, self, random);
-    else if (runtime_index(self) == taker)
-        take(object, self, random);
-    else {
-        await_moment(self, 1);
-        runtime_delay(draw(random) % 512);
-        meet(m, object, self, draw(random) % 64);
-    }
-}
-
-/* Owners ------------------------------------------------------------------------------------- */
-
-static void own_one(meetings_t *m, lock_thread_t *self, uint64_t *random) {
-    for (unsigned k = 0; k < OWNED; k++)
-        meet(m, &m->owned[k], self, 0);
-    for (unsigned k = 0; k < OWNED; k++) {
-        store_rel_u32(&moment.number, k + 1);
-        uint32_t turns = 16 + draw(random) % 16;
-        for (uint32_t i = 0; i < turns; i++)
-            expect(guarded_sync(&m->owned[k], self, 0) == SUCCESS, "a section went wrong");
-        count_sections(m, &m->owned[k], turns);
-        if (draw(random) % 4 != 0)
-            lock_safepoint(self);
-    }
-}
-
-static void owners(meetings_t *m, unsigned owner, lock_thread_t *self, uint64_t *random) {
-    if (runtime_index(self) == owner) {
-        own_one(m, self, random);
-        return;
-    }
-    for (unsigned k = 0; k < OWNED; k++) {
-        await_moment(self, k + 1);
-        runtime_delay(draw(random) % 128);
-        meet(m, &m->owned[k], self, draw(random) % 32);
-        lock_safepoint(self);
-    }
-}
-
 /* Pairs -------------------------------------------------------------------------------------- */
 
 /* Two of the objects, always in the same order, so that there is no deadlock. The inner one is
@@ -187,6 +114,89 @@ static void hold_pairs(meetings_t *m, lock_thread_t *self, uint64_t *random) {
         hold_pair(m, self, random);
         lock_safepoint(self);
         runtime_delay(draw(random) % 128);
+    }
+}
+
+/* Handoff ------------------------------------------------------------------------------------ */
+
+static uint32_t handed, permitted; /* guarded by the lock of the handoff */
+
+/* Its first section ends about when the other thread, which then waits, wants the lock. Meanwhile
+ * it uses other objects, which take what they can get where monitors are few. */
+static void give(meetings_t *m, guarded_t *object, lock_thread_t *self, uint64_t *random) {
+    acquire_deep(object, self, 1);
+    store_rel_u32(&moment.number, 1);
+    runtime_delay(64 + draw(random) % 256);
+    release_deep(object, self, 1);
+    until(object, self, &handed, 1);
+    for (unsigned i = 0; i < 3; i++)
+        hold_pair(m, self, random);
+    acquire_deep(object, self, 1);
+    permitted = 1;
+    notify(object, self);
+    release_deep(object, self, 1);
+}
+
+static void take(guarded_t *object, lock_thread_t *self, uint64_t *random) {
+    await_moment(self, 1);
+    runtime_delay(draw(random) % 64);
+    acquire_deep(object, self, 1);
+    handed = 1;
+    wait(object, self);
+    expect(permitted == 1, "a wait ended without a notification");
+    handed = permitted = 0;
+    release_deep(object, self, 1);
+}
+
+static void handoff(meetings_t *m, unsigned number, lock_thread_t *self, uint64_t *random) {
+    guarded_t *object = &m->handoff[number];
+    unsigned giver = number % runtime_threads, taker = (number + 1) % runtime_threads;
+    if (giver == taker)
+        return;
+    if (runtime_index(self) == giver)
+        give(m, object, self, random);
+    else if (runtime_index(self) == taker)
+        take(object, self, random);
+    else {
+        await_moment(self, 1);
+        runtime_delay(draw(random) % 512);
+        meet(m, object, self, draw(random) % 64);
+    }
+}
+
+/* Owners ------------------------------------------------------------------------------------- */
+
+/* One turn of the owner, who is in its fast path most of the time. */
+static void own_once(guarded_t *object, lock_thread_t *self, uint64_t drawn) {
+    unsigned depth = 1 + drawn % 4;
+    acquire_deep(object, self, depth);
+    guarded_section(object, self, drawn / 4 % 4);
+    release_deep(object, self, depth);
+}
+
+static void own_all(meetings_t *m, lock_thread_t *self, uint64_t *random) {
+    for (unsigned k = 0; k < OWNED; k++)
+        meet(m, &m->owned[k], self, 0);
+    for (unsigned k = 0; k < OWNED; k++) {
+        store_rel_u32(&moment.number, k + 1);
+        for (unsigned i = 0; i < OWNER_TURNS; i++)
+            own_once(&m->owned[k], self, draw(random));
+        count_sections(m, &m->owned[k], OWNER_TURNS);
+        if (draw(random) % 4 != 0)
+            lock_safepoint(self);
+    }
+}
+
+static void owners(meetings_t *m, unsigned owner, lock_thread_t *self, uint64_t *random) {
+    if (runtime_index(self) == owner) {
+        own_all(m, self, random);
+        return;
+    }
+    for (unsigned k = 0; k < OWNED; k++) {
+        await_moment(self, k + 1);
+        runtime_delay(draw(random) % 128);
+        meet(m, &m->owned[k], self, draw(random) % 256); /* long enough for the owner to park */
+        lock_safepoint(self);
     }
 }
 
