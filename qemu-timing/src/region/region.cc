@@ -61,7 +61,18 @@ void Region::start() {
         report_.starts.push_back(start);
         order_.wait_at(core, start);
     }
+    // A run that is linked sleeps whenever the other simulator is slow, which has limits of its
+    // own.
+    if (options.link < 0)
+        watchdog_.emplace([this] { end_standing_still(); });
     vcpus_[next_turn()]->wake();
+}
+
+void Region::end_standing_still() {
+    write_report(false);
+    fail(Exit::Failure,
+         "the run stands still: a thread of the program has crashed (it touched memory "
+         "that is not there, or executed no instruction), or waits for the system");
 }
 
 uint32_t Region::next_turn() {
@@ -134,6 +145,7 @@ bool Region::finish(uint32_t core) {
         vcpus_[next_turn()]->wake();
         return false;
     }
+    watchdog_.reset();
     memory_->finish();
     write_report(true);
     return true;

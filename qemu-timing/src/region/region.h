@@ -14,10 +14,12 @@
 #include "region/image.h"
 #include "region/turn_order.h"
 #include "region/vcpu.h"
+#include "region/watchdog.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +64,7 @@ class Region final : public Sleepers, public Watcher {
     int64_t turn_limit(uint32_t core) const;
     // The core whose turn it is goes on; this core's thread sleeps if it is another one.
     void pass_turn(uint32_t core);
+    void end_standing_still();
 
     std::vector<Counts> counts_;
     std::unique_ptr<Memory> memory_;
@@ -70,6 +73,7 @@ class Region final : public Sleepers, public Watcher {
     std::vector<std::unique_ptr<Vcpu>> vcpus_;
     std::vector<Cycle> cycles_; // of each core
     Report report_;
+    std::optional<Watchdog> watchdog_;
 };
 
 } // namespace lockcross
