@@ -87,11 +87,15 @@ def refusal(lock: Lock, variant: str, flavour: Flavour, client: Client) -> str:
 def is_for(client: Client, lock: Lock, variant: str) -> bool:
     """Whether a lock has what a client needs."""
     return all(
-        lock.has(Trait(need), variant)
-        if need in tuple(Trait)
-        else need in _macros(lock.name, variant)
-        for need in client.needs
+        any(_has(lock, variant, name) for name in need.split("|")) for need in client.needs
     )
+
+
+def _has(lock: Lock, variant: str, name: str) -> bool:
+    """Whether a lock has a trait, or its header defines a macro."""
+    if name in tuple(Trait):
+        return lock.has(Trait(name), variant)
+    return name in _macros(lock.name, variant)
 
 
 @cache
