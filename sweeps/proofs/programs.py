@@ -86,9 +86,7 @@ def refusal(lock: Lock, variant: str, flavour: Flavour, client: Client) -> str:
 
 def is_for(client: Client, lock: Lock, variant: str) -> bool:
     """Whether a lock has what a client needs."""
-    return all(
-        any(_has(lock, variant, name) for name in need.split("|")) for need in client.needs
-    )
+    return all(any(_has(lock, variant, name) for name in need.split("|")) for need in client.needs)
 
 
 def _has(lock: Lock, variant: str, name: str) -> bool:
