@@ -9,7 +9,7 @@ import pytest
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.locks import load_locks
-from sweeps.proofs.mutants import campaign, conformance, logic
+from sweeps.proofs.mutants import campaign, conformance, logic, store
 from sweeps.proofs.mutants.explanations import explanations
 from sweeps.proofs.mutants.logic import logic_mutants
 from sweeps.proofs.mutants.mutant import Mutant, source_of
@@ -99,6 +99,14 @@ def test_rows_come_back_as_they_were_stored(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("mutant\na\n")
     with pytest.raises(LockcrossError, match="columns must be"):
         read_rows(tmp_path / "rows.csv")
+
+
+def test_a_row_is_old_when_a_client_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant = logic_mutants()[0]
+    before = store.sources(mutant)
+    assert store.sources(mutant) == before
+    monkeypatch.setattr(store, "_catchers", lambda: "other clients")
+    assert store.sources(mutant) != before
 
 
 SAMPLE = {

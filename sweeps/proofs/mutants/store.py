@@ -6,15 +6,21 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
-from results.paths import REFERENCE, WORK
+from results.paths import REFERENCE, ROOT, WORK
 from sweeps.proofs.mutants.explanations import explanations
 from sweeps.proofs.mutants.mutant import Mutant
 
 STORED = REFERENCE / "mutants.csv"
 UNFINISHED = WORK / "build" / "proofs" / "mutants.csv"  # of runs so far, to be resumed
+# What decides whether a mutant is caught, besides the header: clients, checker, conformance kernel.
+_CATCHERS = (
+    "proofs/clients/*.[ch]", "proofs/clients/clients.toml", "proofs/checker/*.h",
+    "proofs/checker/src/**/*", "proofs/mutants/*.h", "workloads/kernels/conformance*.[ch]",
+)  # fmt: skip
 _NO_COMMENT = re.compile(r"/\*.*?\*/|\s+", re.DOTALL)
 
 
@@ -31,7 +37,7 @@ class Verdict(StrEnum):
 @dataclass(frozen=True)
 class Row:
     """A row of mutants.csv. `conformance` and `checker`: what they say, if they catch it;
-    `sources`: a digest of the changed header."""
+    `sources`: a digest of the changed header and of what looks for mutants."""
 
     mutant: str
     kind: str
@@ -54,9 +60,23 @@ COLUMNS = tuple(field.name for field in fields(Row))
 
 
 def sources(mutant: Mutant) -> str:
-    """A digest of the header with the change, but for comments."""
-    bare = _NO_COMMENT.sub(" ", mutant.text())
-    return hashlib.sha256(bare.encode()).hexdigest()[:12]
+    """A digest of the header with the change and of the catchers, but for comments. Not of other
+    headers: a lock that changes elsewhere would have all its mutants judged again."""
+    return _digest(f"{_bare(mutant.text())}\0{_catchers()}")
+
+
+@cache
+def _catchers() -> str:
+    files = sorted({path for pattern in _CATCHERS for path in ROOT.glob(pattern) if path.is_file()})
+    return _digest("\0".join(_bare(path.read_text(encoding="utf-8")) for path in files))
+
+
+def _bare(text: str) -> str:
+    return _NO_COMMENT.sub(" ", text)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def judged(name: str, caught: bool) -> tuple[Verdict, str]:
