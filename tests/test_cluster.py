@@ -26,6 +26,7 @@ from sweeps.execution.cluster.chunks import CHUNK_S, Chunks
 from sweeps.execution.cluster.description import Cluster, load_cluster
 from sweeps.execution.cluster.message import Chunk
 from sweeps.execution.cluster.node import boot, worker
+from sweeps.execution.cluster.session import PARSL
 from sweeps.execution.runner import Runner
 from sweeps.execution.work import Done, Work
 from sweeps.programs.builder import Binary
@@ -403,10 +404,8 @@ def test_a_run_knows_where_it_ran_and_its_identity_does_not(tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def with_parsl() -> None:
-    from sweeps.execution.cluster.install import install
-
     try:
-        install()
+        PARSL.install()
     except LockcrossError as error:
         pytest.skip(error.message)
 

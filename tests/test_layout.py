@@ -19,6 +19,7 @@ ORDER = {
     "results": (
         "paths",
         "errors",
+        "extras",
         "model",
         "published",
         "store",

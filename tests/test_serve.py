@@ -16,6 +16,7 @@ import pytest
 from results.browser import made_up, server, site
 from results.browser.bench import bench
 from results.errors import LockcrossError
+from results.extras import Extra
 from results.store.queries import TABLES, ask, named_queries
 from results.store.store import Store
 from tests.commands import lockcross, start
@@ -26,7 +27,7 @@ from tests.synthetic import study
 def datasette() -> None:
     """Skips in one line where it cannot be had."""
     try:
-        server.install()
+        server.DATASETTE.install()
     except LockcrossError as error:
         pytest.skip(error.message)
 
@@ -175,11 +176,11 @@ def test_what_cannot_be_installed_is_one_line(
 ) -> None:
     wanted = tmp_path / "requirements.txt"
     wanted.write_text("lockcross-no-such-package==1.0\n")
-    monkeypatch.setattr(server, "_REQUIREMENTS", wanted)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    assert not server.installed()
-    with pytest.raises(LockcrossError, match="could not be installed") as error:
-        server.install()
+    nothing = Extra("Nothing", wanted)
+    assert not nothing.installed()
+    with pytest.raises(LockcrossError, match="Nothing could not be installed") as error:
+        nothing.install()
     assert "\n" not in error.value.message
 
 

@@ -76,7 +76,7 @@ def _times(work: Callable[[], object]) -> str:
 
 def _pages(table: Table, copied: Path) -> None:
     """Every page of Datasette, from the request to the last byte."""
-    server.install()
+    server.DATASETTE.install()
     port = server.free_port(0)
     queries = {f"query {name}": site.query_name(name) for name in named_queries()}
     with server.Server(site.command(copied, port), port):

@@ -8,7 +8,7 @@ import pytest
 
 from results.errors import LockcrossError
 from results.store.store import Store
-from sweeps.execution.cluster.install import install
+from sweeps.execution.cluster.session import PARSL
 from tests.commands import lockcross
 from tests.slurm.daemons import Slurm
 from tests.slurm.study import until
@@ -39,7 +39,7 @@ scratch = "{folder}/scratch-$SLURMD_NODENAME"
 def site(slurm: Slurm, tmp_path: Path) -> dict[str, str]:
     """Variables of a driver on that Slurm; its cluster file is cluster.toml."""
     try:
-        install()
+        PARSL.install()
     except LockcrossError as error:
         pytest.skip(error.message)
     (tmp_path / "cluster.toml").write_text(CLUSTER.format(folder=tmp_path))

@@ -29,7 +29,7 @@ def serve(
         TemporaryDirectory(prefix="lockcross-serve-") as folder,
         Store(db, read_only=True) as store,
     ):
-        server.install()
+        server.DATASETTE.install()
         chosen = server.free_port(port)
         copied = site.copy_to(store.connection, db, Path(folder))
         words = site.command(copied, chosen, downloads)

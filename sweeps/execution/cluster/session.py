@@ -20,13 +20,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
-from results.paths import WORK
+from results.extras import Extra
+from results.paths import ROOT, WORK
 from sweeps.execution.cluster import ship, watch
 from sweeps.execution.cluster.blocks import Blocks
 from sweeps.execution.cluster.description import Cluster
 from sweeps.execution.cluster.executor import make_executor
-from sweeps.execution.cluster.install import install
 
+PARSL = Extra("Parsl", ROOT / "requirements-cluster.txt")
 _FOLDER = WORK / "build" / "cluster"  # Parsl's logs, one folder a driver
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # a closed terminal too ends the jobs
 _TICK_S = 1.0
@@ -101,7 +102,7 @@ class Session:
         """Installs and starts Parsl, once. Raises LockcrossError."""
         if self._kernel is not None:
             return
-        install()
+        PARSL.install()
         from parsl.config import Config
         from parsl.dataflow.dflow import DataFlowKernel
 
