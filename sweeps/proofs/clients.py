@@ -1,7 +1,7 @@
 """The clients of proofs/clients: which there are, and which are for a lock."""
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -88,7 +88,7 @@ def clients() -> tuple[Client, ...]:
     )
 
 
-def named(names: "list[str] | None") -> Iterator[Client]:
+def named(names: Sequence[str] | None) -> Iterator[Client]:
     """The clients of names, each that of a client or of one of its sizes; all without names."""
     known = clients()
     for name in names or ():

@@ -1,1 +1,1 @@
-"""What `lockcross prove` does beside proving locks."""
+"""What `lockcross prove` proves: locks, primitives, and that their mutants are caught."""

@@ -1,23 +1,21 @@
 """`lockcross prove --mutants`: what is caught when an order is weakened or a step left out."""
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from sweeps.cli.progress import Bar
 from sweeps.cli.reading.rows import Form, printer
-from sweeps.proofs.mutants import tables
-from sweeps.proofs.mutants.campaign import Campaign
-from sweeps.proofs.mutants.store import Verdict
-from sweeps.proofs.programs import known_locks
-from sweeps.proofs.proving import cpus
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
-def judge_mutants(locks: "Sequence[str]", deep: bool, store: bool, jobs: int, form: Form) -> bool:
+def judge_mutants(locks: Sequence[str], deep: bool, store: bool, jobs: int, form: Form) -> bool:
     """Judges what no earlier run has judged, and prints all; whether all that survives is
     explained."""
+    from sweeps.cli.progress import Bar
+    from sweeps.proofs.mutants import tables
+    from sweeps.proofs.mutants.campaign import Campaign
+    from sweeps.proofs.mutants.store import Verdict
+    from sweeps.proofs.programs import known_locks
+    from sweeps.proofs.proving import cpus
+
     campaign = Campaign([lock.name for lock in known_locks(locks)] if locks else [], deep)
     with Bar() as progress:
         judging = progress.add_task("mutants", total=len(campaign.missing))
