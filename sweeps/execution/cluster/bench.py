@@ -10,26 +10,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from results.errors import LockcrossError
-from results.model import engines
-from results.model.cell import Cell
 from results.store.store import Store
-from sweeps.engines import load_engine
-from sweeps.engines.base import Limits
 from sweeps.execution.cluster.description import Cluster
 from sweeps.execution.cluster.message import Chunk, Reply
 from sweeps.execution.cluster.node.stand_in import Waits, wait_chunk
 from sweeps.execution.cluster.parsl_pool import ParslPool
 from sweeps.execution.cluster.session import Session
-from sweeps.execution.pool import LocalPool
+from sweeps.execution.cluster.small_cell import SMALL_CELL, run_here
 from sweeps.execution.runner import Runner
 from sweeps.execution.work import Work
-from sweeps.programs.builder import Builder
 
-_CELL = Cell(
-    engine=engines.DEFAULT, machine="generic", isa="x86_64", flavour="lock", lock="tasuki",
-    variant="", fence="full", workload="sync", parameters={"iterations": 200}, threads=1,
-    cores=None, cas=None, fence_latency=None, cancel=None, seed=1,
-)  # fmt: skip
 _WAITS_S = (0.01, 0.03, 0.1)  # of the stand-ins
 _BUSY_S = 15.0  # that every worker is kept busy with them
 _REAL = 1000  # cells
@@ -118,7 +108,8 @@ class _StandIns(_MeasuredPool):
 
 def bench(cluster: Cluster) -> Iterator[Measured]:
     """Measures stand-ins of several lengths, then real cells. Raises LockcrossError."""
-    work, answer = _one_cell()
+    work, done = run_here("bench")
+    answer = pickle.dumps(done)
     with TemporaryDirectory(prefix="lockcross-bench-") as name, Session(cluster) as session:
         folder = Path(name)
         _fill(session, _StandIns(session, 0.5, answer), work)
@@ -129,19 +120,6 @@ def bench(cluster: Cluster) -> Iterator[Measured]:
             yield _measure(title, pool, count, session, folder / f"{seconds}.db")
         real = _MeasuredPool(session)
         yield _measure("real cells", real, _REAL, session, folder / "real.db")
-
-
-def _one_cell() -> tuple[Work, bytes]:
-    """A cell, and what came of it here, pickled."""
-    engine = load_engine(_CELL.engine)
-    program = engine.program(_CELL)
-    binary = Builder().build([program])[program]
-    version = engine.provenance(_CELL.isa)
-    work = Work(_CELL, "bench", version, binary, Limits(60.0), None, keep=False)
-    (done,) = [one for chunk in LocalPool(1).run([work]) for one in chunk]
-    if done.outcome.cause:
-        raise LockcrossError(f"a benchmark cell fails on this machine: {done.outcome.cause}", 1)
-    return work, pickle.dumps(done)
 
 
 def _fill(session: Session, pool: ParslPool, work: Work) -> None:
@@ -157,7 +135,7 @@ def _fill(session: Session, pool: ParslPool, work: Work) -> None:
 
 
 def _measure(name: str, pool: _MeasuredPool, count: int, session: Session, db: Path) -> Measured:
-    cells = [replace(_CELL, seed=number) for number in range(1, count + 1)]
+    cells = [replace(SMALL_CELL, seed=number) for number in range(1, count + 1)]
     with Store(db) as store:
         runner = Runner(store, pool=pool)
         began, cpu = time.monotonic(), [time.process_time(), session.interchange_cpu_s()]

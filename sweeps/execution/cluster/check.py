@@ -7,25 +7,16 @@ from dataclasses import dataclass
 
 from results.errors import LockcrossError
 from results.model import engines
-from results.model.cell import Cell
 from sweeps.engines import load_engine
-from sweeps.engines.base import Limits
 from sweeps.execution.cluster.description import Cluster
 from sweeps.execution.cluster.message import Chunk, Node, Question
 from sweeps.execution.cluster.node.answer import describe_node
 from sweeps.execution.cluster.session import Session
 from sweeps.execution.cluster.ship import Programs
-from sweeps.execution.pool import LocalPool
-from sweeps.execution.work import Work
+from sweeps.execution.cluster.small_cell import run_here
 from sweeps.model.isa import ISAS
-from sweeps.programs.builder import Builder
 from sweeps.support.paths import ENGINE_PLUGIN
 
-_CELL = Cell(
-    engine=engines.DEFAULT, machine="generic", isa="x86_64", flavour="lock", lock="tasuki",
-    variant="", fence="full", workload="sync", parameters={"iterations": 200}, threads=1,
-    cores=None, cas=None, fence_latency=None, cancel=None, seed=1,
-)  # fmt: skip
 _CLOCK_S = 5.0  # that a clock may be off: only times of start depend on it
 
 
@@ -41,7 +32,8 @@ class Answer:
 def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
     """What so many nodes answer, and the cycles of a small cell here. One worker a node, in one
     job. Raises LockcrossError as a sweep does."""
-    work, cycles = _small_cell()
+    work, done = run_here("check")
+    cycles = done.outcome.metrics["cycles"][0]
     question = pickle.dumps(
         Question(
             _engines(),
@@ -80,19 +72,6 @@ def _wait_for(nodes: int, session: Session) -> None:
             if session.look().workers >= nodes:
                 return
         session.next()  # waits a little
-
-
-def _small_cell() -> tuple[Work, float]:
-    """A small cell, and its cycles here."""
-    engine = load_engine(_CELL.engine)
-    program = engine.program(_CELL)
-    binary = Builder().build([program])[program]
-    version = engine.provenance(_CELL.isa)
-    work = Work(_CELL, "check", version, binary, Limits(60.0), None, keep=False)
-    (done,) = [one for chunk in LocalPool(1).run([work]) for one in chunk]
-    if done.outcome.cause:
-        raise LockcrossError(f"a small cell fails on this machine: {done.outcome.cause}", 1)
-    return work, done.outcome.metrics["cycles"][0]
 
 
 def _engines() -> list[tuple[str, str, str]]:
