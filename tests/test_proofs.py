@@ -17,7 +17,7 @@ from sweeps.model.locks import load_locks
 from sweeps.proofs.assumptions import assumed, assumptions, models_of
 from sweeps.proofs.checker import Checker, compiled, make_library
 from sweeps.proofs.clients import clients, named
-from sweeps.proofs.document import FILE, with_matrix
+from sweeps.proofs.document import DOCUMENTS, with_matrix
 from sweeps.proofs.job import Job, Run
 from sweeps.proofs.models import Flavour
 from sweeps.proofs.outside import Genmc
@@ -223,9 +223,9 @@ def test_the_matrix_has_no_empty_cell_and_no_failure() -> None:
             assert one.why or one.verdict == Verdict.BOUND, (row.label, model)
 
 
-def test_the_document_has_the_matrix() -> None:
-    text = FILE.read_text()
-    assert with_matrix(text, STORED) == text
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.parent.name)
+def test_the_documents_have_the_matrix(file: Path) -> None:
+    assert with_matrix(file, STORED) == file.read_text(encoding="utf-8")
 
 
 def test_what_is_stored_is_of_these_sources() -> None:

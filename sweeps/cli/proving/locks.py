@@ -85,15 +85,16 @@ def _planned(asked: Asked, tool: "Tool") -> "tuple[list[Job], list[Outcome]]":
 
 
 def _store(new: "list[Proof]") -> None:
-    """Keeps proofs as the reference, in the registry's order, and renews the matrix."""
+    """Keeps proofs as the reference, in the registry's order, and renews the matrix in the documents."""
     from results.model.proof import merged, read_proofs, write_proofs
     from sweeps.model.locks import load_locks
-    from sweeps.proofs.document import FILE, with_matrix
+    from sweeps.proofs.document import DOCUMENTS, with_matrix
 
     order = list(load_locks())
     kept = sorted(merged(read_proofs(), new), key=lambda one: order.index(one.lock))
     write_proofs(kept)
-    FILE.write_text(with_matrix(FILE.read_text(encoding="utf-8"), kept), encoding="utf-8")
+    for file in DOCUMENTS:
+        file.write_text(with_matrix(file, kept), encoding="utf-8")
 
 
 def _print(outcomes: "list[Outcome]", every: bool, form: Form) -> None:
