@@ -85,7 +85,7 @@ def _planned(asked: Asked, tool: "Tool") -> "tuple[list[Job], list[Outcome]]":
 
 
 def _store(new: "list[Proof]") -> None:
-    """Keeps proofs as the reference, in the registry's order, and renews the matrix in the documents."""
+    """Keeps proofs as the reference, in the registry's order, and renews the documents' matrix."""
     from results.model.proof import merged, read_proofs, write_proofs
     from sweeps.model.locks import load_locks
     from sweeps.proofs.document import DOCUMENTS, with_matrix
