@@ -1,5 +1,6 @@
 """What the stored proofs say of each lock: under which models, and on which ISA."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -135,13 +136,16 @@ def matrix(proofs: Sequence[Proof]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How often two tools say the same of a client; `apart`: where they do not."""
+    """How often two tools say the same of a client; `apart`: where they do not. `alone`: what ours
+    has no verdict of; `bounded`: what the other reached a bound with."""
 
     tool: str
     version: str
     model: str
     compared: int
     agree: int
+    alone: int
+    bounded: int
     refused: int
     apart: Sequence[str]
 
@@ -159,7 +163,7 @@ def agreements(proofs: Sequence[Proof]) -> list[Agreement]:
         (one.tool, one.version, one.model) for one in proofs if one.tool != OWN_CHECKER
     ):
         theirs = [one for one in proofs if (one.tool, one.model) == (tool, model)]
-        refused = sum(one.verdict == Verdict.REFUSED for one in theirs)
+        verdicts = Counter(one.verdict for one in theirs)
         pairs = [(one, _ours(ours, one)) for one in theirs if one.verdict in _DECIDED]
         both = [(one, mine) for one, mine in pairs if mine and mine.verdict in _DECIDED]
         apart = [
@@ -168,8 +172,11 @@ def agreements(proofs: Sequence[Proof]) -> list[Agreement]:
             if mine and (one.verdict == Verdict.PROVED) != (mine.verdict == Verdict.PROVED)
         ]
         found.append(
-            Agreement(tool, version, model, len(both), len(both) - len(apart), refused, apart)
-        )
+            Agreement(
+                tool, version, model, len(both), len(both) - len(apart), len(pairs) - len(both),
+                verdicts[Verdict.BOUND], verdicts[Verdict.REFUSED], apart,
+            )
+        )  # fmt: skip
     return found
 
 

@@ -42,6 +42,7 @@ class Checker:
     """The tool. `states` bounds each proof; whoever runs it bounds its CPU time."""
 
     name = OWN_CHECKER
+    smallest = False
 
     def __init__(self, jobs: int, states: int) -> None:
         self._jobs = jobs

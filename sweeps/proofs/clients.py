@@ -101,3 +101,11 @@ def named(names: Sequence[str] | None) -> Iterator[Client]:
     for one in known:
         if not names or one.name in names or one.label in names:
             yield one
+
+
+def smallest(chosen: Sequence[Client]) -> tuple[Client, ...]:
+    """Of each client the first of its sizes."""
+    first: dict[str, Client] = {}
+    for one in chosen:
+        first.setdefault(one.name, one)
+    return tuple(first.values())

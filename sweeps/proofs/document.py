@@ -34,10 +34,10 @@ def _whole(proofs: Sequence[Proof]) -> list[str]:
                                        for row in matrix(proofs)])  # fmt: skip
     compared = agreements(proofs)
     if compared:
-        head = ["tool", "model", "clients compared", "agree", "not taken"]
+        head = ["tool", "model", "clients compared", "agree", "alone", "out of time", "not taken"]
         rows = [
             [f"{one.tool} {one.version}", one.model, str(one.compared), str(one.agree),
-             str(one.refused)]
+             str(one.alone), str(one.bounded), str(one.refused)]
             for one in compared
         ]  # fmt: skip
         lines += ["", *_table(head, rows)]

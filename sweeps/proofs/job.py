@@ -64,9 +64,11 @@ class Run:
 
 
 class Tool(Protocol):
-    """A model checker."""
+    """A model checker. `smallest`: without --deep it tries each client in its smallest size alone,
+    and else in all that are not for --deep."""
 
     name: str
+    smallest: bool
 
     def version(self) -> str:
         """Its version. Raises LockcrossError where it is missing, saying what to do."""

@@ -8,7 +8,7 @@ from results.model.proof import Proof, Verdict
 from sweeps.execution.processes import Processes, Task
 from sweeps.model.locks import Lock
 from sweeps.proofs.assumptions import assumed
-from sweeps.proofs.clients import Client
+from sweeps.proofs.clients import Client, smallest
 from sweeps.proofs.job import Found, Job, Tool
 from sweeps.proofs.programs import programs, sources
 from sweeps.support.paths import RUN_FOLDERS
@@ -33,6 +33,8 @@ def plan(
 ) -> tuple[list[Job], list[Outcome]]:
     """The jobs of a tool, and what is refused; `models`: only these, or all."""
     jobs, refused = [], []
+    if tool.smallest and not deep:
+        clients, deep = smallest(clients), True
     for program, reason in programs(locks, clients, deep):
         for model in tool.models(program):
             if models and model not in models:
