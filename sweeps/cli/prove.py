@@ -10,7 +10,7 @@ from sweeps.cli.proving.locks import Asked, prove_locks
 from sweeps.cli.proving.mutants import judge_mutants
 from sweeps.cli.reading.rows import Form, Format
 
-_SECONDS = 15
+_SECONDS = 20
 
 
 def register(app: typer.Typer) -> None:
