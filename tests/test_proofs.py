@@ -242,6 +242,14 @@ def test_what_is_stored_is_of_these_sources() -> None:
     assert not old, f"prove them again: ./lockcross prove {' '.join(sorted(old))} --store"
 
 
+def test_what_other_tools_have_proved_stands_at_the_isa_of_their_model() -> None:
+    words = {isa: standing(STORED, LockLabel("dekker"), isa).words for isa in ISAS}
+    assert ", power, " in words["ppc64le"]
+    assert "armv8" in words["aarch64"] and "armv8" not in words["ppc64le"]
+    assert "rc11" in words["aarch64"] and ", tso, " not in words["aarch64"]
+    assert ", tso, " in words["x86_64"] and "rc11" not in words["x86_64"]
+
+
 def test_every_lock_but_null_is_more_than_tested_on_every_isa() -> None:
     refused = {"thin:inline", "thin:fn_call"}  # without orders, for one processor
     for label in labels(STORED):

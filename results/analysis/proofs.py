@@ -22,6 +22,12 @@ _OF_ISA = {
     "ppc64le": ("weak",),
     "aarch64": ("weak", "weak-si"),
 }
+# By ISA: the models of other tools that stand for it.
+_OTHERS = {
+    "x86_64": ("tso",),
+    "ppc64le": ("rc11", "imm", "power"),
+    "aarch64": ("rc11", "imm", "armv8"),
+}
 _ORDER = (Verdict.FAILED, Verdict.ASSUMED, Verdict.BOUND, Verdict.PROVED, Verdict.REFUSED)
 
 
@@ -98,27 +104,26 @@ def standing(proofs: Sequence[Proof], label: LockLabel, isa: str) -> Standing:
     for model in _OF_ISA[isa]:
         found = cell(proofs, label, model)
         if found.verdict == Verdict.PROVED:
-            words = f"{OWN_CHECKER}, {model}, {found.why}"
-            others = [_other(proofs, label, one) for one in ("rc11", "imm", "tso")]
+            words = [f"{OWN_CHECKER}, {model}, {found.why}", *_others(proofs, label, isa)]
             kind = "argued" if argued and isa == "x86_64" else "proved"
-            return Standing(
-                kind, "; ".join([words, *filter(None, others), *filter(None, [argued])])
-            )
+            return Standing(kind, "; ".join([*words, *filter(None, [argued])]))
         if found.verdict == Verdict.ASSUMED:
             argued = found.why
     return Standing("argued", argued) if argued else Standing("tested", "")
 
 
-def _other(proofs: Sequence[Proof], label: LockLabel, model: str) -> str:
-    found = [
-        one
+def _others(proofs: Sequence[Proof], label: LockLabel, isa: str) -> list[str]:
+    """What other tools have proved, tool by tool and model by model."""
+    found = Counter(
+        (one.tool, one.version, one.model)
         for one in proofs
-        if one.tool != OWN_CHECKER and one.model == model and one.verdict == Verdict.PROVED
+        if one.tool != OWN_CHECKER and one.verdict == Verdict.PROVED and one.model in _OTHERS[isa]
         and LockLabel.of(one.lock, one.variant, one.fence) == label
-    ]  # fmt: skip
-    if not found:
-        return ""
-    return f"{found[0].tool} {found[0].version}, {model}, {len(found)} clients"
+    )  # fmt: skip
+    return [
+        f"{tool} {version}, {model}, {count} client{'s' if count > 1 else ''}"
+        for (tool, version, model), count in found.items()
+    ]
 
 
 @dataclass(frozen=True)
