@@ -436,6 +436,24 @@ def test_a_sweep_on_this_machine_through_parsl(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("with_parsl")
+def test_a_validation_on_a_cluster_says_the_same(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(
+        'title = "Small"\n[[sweep]]\nengine = ["qemu", "qemu/events"]\nmachine = "generic"\n'
+        'isa = "x86_64"\nlock = ["thin", "tasuki"]\nworkload = "sync"\nthreads = 1\n'
+        "parameters = { iterations = 100 }\n"
+    )
+    (tmp_path / "mine.toml").write_text(
+        'title = "Events beside none"\ncandidate = "qemu"\n[[set]]\nname = "small"\n'
+        f'reference = "qemu/events"\nplan = "{tmp_path / "plan.toml"}"\nmean = 0.5\norder = 0.9\n'
+    )
+    asked = ("validate", "--against", str(tmp_path / "mine.toml"))
+    here = lockcross(*asked, "--db", str(tmp_path / "here.db"))
+    there = lockcross(*asked, "--db", str(tmp_path / "there.db"), "--cluster", "local")
+    assert here.returncode == there.returncode == 0, there.stderr
+    assert "workers" in there.stderr and rows(tmp_path / "here.db") == rows(tmp_path / "there.db")
+
+
+@pytest.mark.usefixtures("with_parsl")
 def test_a_node_answers_what_it_is() -> None:
     said = lockcross("cluster", "check", "local", "--format", "csv")
     assert said.returncode == 0, said.stderr
