@@ -102,14 +102,44 @@ def test_the_tests_of_all_locks_test_it(tree: Tree) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_lock_that_crashes_fails_its_run_at_once(tmp_path: Path) -> None:
-    """QEMU alone would wait forever for the threads that wait for their turn."""
-    tree = Tree(tmp_path / "tree")
+CONTENDED = (
+    "run", "--lock", "cas_spin", "--workload", "conformance", "--threads", "3", "iterations=1",
+)  # fmt: skip
+
+
+def with_a_line(folder: Path, line: str) -> Tree:
+    """A tree in which waiting for `cas_spin` begins with a line of C."""
+    tree = Tree(folder / "tree")
     header = (ROOT / "lockimpl" / "locks" / "cas_spin.h").read_text(encoding="utf-8")
     path = "    do {\n"
     assert header.count(path) == 1
-    tree.write("lockimpl/locks/cas_spin.h", header.replace(path, "    __builtin_trap();\n" + path))
-    run = ("run", "--lock", "cas_spin", "--workload", "conformance", "--threads", "3")
-    done = tree.lockcross(*run, "iterations=1")
+    tree.write("lockimpl/locks/cas_spin.h", header.replace(path, f"    {line}\n{path}"))
+    return tree
+
+
+def test_a_lock_that_crashes_fails_its_run_at_once(tmp_path: Path) -> None:
+    """QEMU alone would wait forever for the threads that wait for their turn."""
+    tree = with_a_line(tmp_path, "__builtin_trap();")
+    done = tree.lockcross(*CONTENDED)
     assert done.returncode == 1
     assert "a thread of the program has crashed" in done.stdout + done.stderr
+
+
+VECTOR = {
+    "x86_64": "pxor %%xmm0, %%xmm0",
+    "aarch64": ".arch_extension simd\\n movi v0.2d, #0",
+    "ppc64le": ".machine altivec\\n vxor 0, 0, 0",
+}
+
+
+def test_a_lock_with_an_instruction_that_the_engine_does_not_know_fails(tmp_path: Path) -> None:
+    """Rather than with a time that is made up."""
+    lines = [f'asm volatile("{code}" ::: "memory");' for code in VECTOR.values()]
+    names = ("__x86_64__", "__aarch64__", "__powerpc64__")
+    each = [f"\n#ifdef {name}\n{line}\n#endif" for name, line in zip(names, lines, strict=True)]
+    tree = with_a_line(tmp_path, "".join(each))
+    for isa in VECTOR:
+        done = tree.lockcross(*CONTENDED, "--isa", isa)
+        assert done.returncode == 1
+        said = " ".join((done.stdout + done.stderr).split())
+        assert "is unknown: the engine simulates the instructions of the general registers" in said

@@ -15,7 +15,6 @@ missing_packages() {
     fi
     have g++ || echo g++
     have make || echo make
-    [[ -e /usr/include/capstone/capstone.h ]] || echo libcapstone-dev
     [[ -e /usr/include/doctest/doctest.h ]] || echo doctest-dev
     [[ -e /usr/include/nlohmann/json.hpp ]] || echo nlohmann-json3-dev
     # Looking for a Python takes longest, and a virtual environment that works answers for it.

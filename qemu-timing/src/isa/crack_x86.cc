@@ -8,9 +8,12 @@ namespace lockcross {
 
 namespace {
 
+using Op = X86Operation;
+using Kind = X86Operand::Kind;
+
 // The kinds by the form of the operands. i is a constant or the instruction's own address.
 struct Row {
-    unsigned id;
+    Op operation;
     const char *plain;           // no operand in memory
     const char *constant;        // none in memory, the last one a constant; empty: as `plain`
     const char *load;            // the last operand in memory, or the only one, which is read
@@ -20,107 +23,87 @@ struct Row {
     const char *locked_constant; // the first in memory, the last a constant, with a lock prefix
 };
 
-constexpr Row kArithmetic = {0, "o", "io", "lo", "los", "ilos", "flosf", "iflosf"};
-constexpr Row kShift = {0, "o", "o", "lo", "los", "los", "", ""};
-constexpr Row kConditional = {0, "oo", "", "loo", "oos", "", "", ""}; // cmov, set
-constexpr Row kBranch = {0, "iio", "iio", "lo", "lo", "", "", ""};
-
+constexpr Row kOther = {Op::Nop, "o", "io", "lo", "los", "ilos", "flosf", "iflosf"};
 constexpr Row kRows[] = {
-    {X86_INS_MOV, "o", "o", "l", "s", "is", "", ""},
-    {X86_INS_MOVABS, "o", "o", "il", "is", "", "", ""},
-    {X86_INS_MOVZX, "o", "", "lo", "", "", "", ""},
-    {X86_INS_MOVSX, "o", "", "lo", "", "", "", ""},
-    {X86_INS_MOVSXD, "o", "", "lo", "", "", "", ""},
-    {X86_INS_LEA, "o", "", "o", "", "", "", ""},
-    {X86_INS_CMP, "o", "io", "lo", "lo", "ilo", "", ""},
-    {X86_INS_TEST, "o", "io", "lo", "lo", "lio", "", ""},
-    {X86_INS_INC, "o", "", "", "los", "", "flosf", ""},
-    {X86_INS_DEC, "o", "", "", "los", "", "flosf", ""},
-    {X86_INS_NEG, "o", "", "", "los", "", "flosf", ""},
-    {X86_INS_NOT, "io", "", "", "ilos", "", "iflosf", ""},
-    {X86_INS_PUSH, "so", "iso", "lso", "lso", "", "", ""},
-    {X86_INS_POP, "loo", "", "", "loos", "", "", ""},
-    {X86_INS_CALL, "isoo", "iisoo", "ilsoo", "ilsoo", "", "", ""},
-    {X86_INS_RET, "loo", "loo", "", "", "", "", ""},
-    {X86_INS_LEAVE, "oloo", "", "", "", "", "", ""},
-    {X86_INS_JMP, "o", "iio", "lo", "lo", "", "", ""},
-    {X86_INS_XCHG, "ooo", "", "flsfo", "flsfo", "", "flsfo", ""},
-    {X86_INS_XADD, "ooo", "", "", "loso", "", "flosfo", ""},
-    {X86_INS_CMPXCHG, "ooo", "", "", "looso", "", "floosfo", ""},
-    {X86_INS_IMUL, "xoo", "ixoo", "lxoo", "lxoo", "ilxoo", "", ""},
-    {X86_INS_MUL, "xoo", "", "lxoo", "lxoo", "", "", ""},
-    {X86_INS_DIV, "dddddddooo", "", "ldddddddooo", "ldddddddooo", "", "", ""},
-    {X86_INS_IDIV, "dddddddooo", "", "ldddddddooo", "ldddddddooo", "", "", ""},
-    {X86_INS_CQO, "oo", "", "", "", "", "", ""},
-    {X86_INS_MFENCE, "f", "", "", "", "", "", ""},
-    {X86_INS_NOP, "n", "n", "n", "n", "", "", ""},
-    {X86_INS_PAUSE, "n", "", "", "", "", "", ""},
+    {Op::Mov, "o", "o", "l", "s", "is", "", ""},
+    {Op::Movabs, "o", "o", "il", "is", "", "", ""},
+    {Op::Movzx, "o", "", "lo", "", "", "", ""},
+    {Op::Movsx, "o", "", "lo", "", "", "", ""},
+    {Op::Movsxd, "o", "", "lo", "", "", "", ""},
+    {Op::Lea, "o", "", "o", "", "", "", ""},
+    {Op::Cmp, "o", "io", "lo", "lo", "ilo", "", ""},
+    {Op::Test, "o", "io", "lo", "lo", "lio", "", ""},
+    {Op::Inc, "o", "", "", "los", "", "flosf", ""},
+    {Op::Dec, "o", "", "", "los", "", "flosf", ""},
+    {Op::Neg, "o", "", "", "los", "", "flosf", ""},
+    {Op::Not, "io", "", "", "ilos", "", "iflosf", ""},
+    {Op::Push, "so", "iso", "lso", "lso", "", "", ""},
+    {Op::Pop, "loo", "", "", "loos", "", "", ""},
+    {Op::Call, "isoo", "iisoo", "ilsoo", "ilsoo", "", "", ""},
+    {Op::Ret, "loo", "loo", "", "", "", "", ""},
+    {Op::Leave, "oloo", "", "", "", "", "", ""},
+    {Op::Jmp, "o", "iio", "lo", "lo", "", "", ""},
+    {Op::Xchg, "ooo", "", "flsfo", "flsfo", "", "flsfo", ""},
+    {Op::Xadd, "ooo", "", "", "loso", "", "flosfo", ""},
+    {Op::Cmpxchg, "ooo", "", "", "looso", "", "floosfo", ""},
+    {Op::Imul, "xoo", "ixoo", "lxoo", "lxoo", "ilxoo", "", ""},
+    {Op::Mul, "xoo", "", "lxoo", "lxoo", "", "", ""},
+    {Op::Div, "dddddddooo", "", "ldddddddooo", "ldddddddooo", "", "", ""},
+    {Op::Idiv, "dddddddooo", "", "ldddddddooo", "ldddddddooo", "", "", ""},
+    {Op::Cqo, "oo", "", "", "", "", "", ""},
+    {Op::Mfence, "f", "", "", "", "", "", ""},
+    {Op::Nop, "n", "n", "n", "n", "", "", ""},
+    {Op::Pause, "n", "", "", "", "", "", ""},
+    {Op::Cmov, "oo", "", "loo", "oos", "", "", ""},
+    {Op::Set, "oo", "", "loo", "oos", "", "", ""},
+    {Op::Jcc, "iio", "iio", "lo", "lo", "", "", ""},
+    {Op::Jrcxz, "iio", "iio", "lo", "lo", "", "", ""},
+    {Op::Loop, "iio", "iio", "lo", "lo", "", "", ""},
+    {Op::Rol, "o", "o", "lo", "los", "los", "", ""},
+    {Op::Ror, "o", "o", "lo", "los", "los", "", ""},
+    {Op::Shl, "o", "o", "lo", "los", "los", "", ""},
+    {Op::Shr, "o", "o", "lo", "los", "los", "", ""},
+    {Op::Sar, "o", "o", "lo", "los", "los", "", ""},
+    {Op::Shld, "o", "o", "lo", "los", "los", "", ""},
+    {Op::Shrd, "o", "o", "lo", "los", "los", "", ""},
 };
 
-bool in_group(const cs_insn *insn, uint8_t group) {
-    for (uint8_t i = 0; i < insn->detail->groups_count; i++) {
-        if (insn->detail->groups[i] == group)
-            return true;
-    }
-    return false;
-}
-
-Row row_of(const cs_insn *insn) {
+const Row &row_of(Op operation) {
     for (const Row &row : kRows) {
-        if (row.id == insn->id)
+        if (row.operation == operation)
             return row;
     }
-    if (in_group(insn, X86_GRP_JUMP))
-        return kBranch;
-    std::string_view name = insn->mnemonic;
-    if (name.starts_with("cmov") || name.starts_with("set"))
-        return kConditional;
-    if (name.starts_with("sh") || name.starts_with("sa") || name.starts_with("ro"))
-        return kShift;
-    return kArithmetic;
+    return kOther;
 }
 
-std::string_view kinds_by_form(const cs_insn *insn, const Row &row) {
-    const cs_x86 &x86 = insn->detail->x86;
-    uint8_t count = x86.op_count;
-    bool constant = count && x86.operands[count - 1].type == X86_OP_IMM;
-    bool first_in_memory = count && x86.operands[0].type == X86_OP_MEM;
-    bool second_in_memory = count > 1 && x86.operands[1].type == X86_OP_MEM;
-    if (x86.prefix[0] == X86_PREFIX_LOCK)
+std::string_view kinds_by_form(const X86Instruction &insn, const Row &row) {
+    bool constant = insn.ends_in_constant();
+    if (insn.lock)
         return constant ? row.locked_constant : row.locked;
-    if (first_in_memory)
+    if (insn.operands[0].kind == Kind::Memory)
         return constant && *row.store_constant ? row.store_constant : row.store;
-    if (second_in_memory)
+    if (insn.operands[1].kind == Kind::Memory)
         return row.load;
     return constant && *row.constant ? row.constant : row.plain;
 }
 
-bool is_rip_relative(const cs_insn *insn) {
-    const cs_x86 &x86 = insn->detail->x86;
-    for (uint8_t i = 0; i < x86.op_count; i++) {
-        if (x86.operands[i].type == X86_OP_MEM && x86.operands[i].mem.base == X86_REG_RIP)
-            return true;
-    }
-    return false;
-}
-
 // gem5 copies a byte register before it widens it.
-bool widens_byte_register(const cs_insn *insn) {
-    const cs_x86 &x86 = insn->detail->x86;
-    return (insn->id == X86_INS_MOVZX || insn->id == X86_INS_MOVSX) && x86.op_count == 2 &&
-           x86.operands[1].type == X86_OP_REG && x86.operands[1].size == 1;
+bool widens_byte_register(const X86Instruction &insn) {
+    const X86Operand &from = insn.operands[1];
+    return (insn.operation == Op::Movzx || insn.operation == Op::Movsx) &&
+           from.kind == Kind::Register && from.byte;
 }
 
 } // namespace
 
-MicroOpKinds crack_x86(const cs_insn *insn) {
+MicroOpKinds crack_x86(const X86Instruction &insn) {
     MicroOpKinds kinds{};
     size_t count = 0;
-    if (insn->id != X86_INS_NOP && is_rip_relative(insn))
+    if (insn.operation != Op::Nop && insn.rip_relative)
         kinds[count++] = 'i';
     if (widens_byte_register(insn))
         kinds[count++] = 'o';
-    for (char kind : kinds_by_form(insn, row_of(insn)))
+    for (char kind : kinds_by_form(insn, row_of(insn.operation)))
         kinds[count++] = kind;
     return kinds;
 }

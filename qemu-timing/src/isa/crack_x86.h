@@ -2,11 +2,10 @@
 #pragma once
 
 #include "isa/insn.h"
-
-#include <capstone/capstone.h>
+#include "isa/x86_instruction.h"
 
 namespace lockcross {
 
-MicroOpKinds crack_x86(const cs_insn *insn);
+MicroOpKinds crack_x86(const X86Instruction &insn);
 
 } // namespace lockcross

@@ -1,182 +1,285 @@
-// x86-64, through Capstone.
+// x86-64: what an instruction does with its operands, and with registers that it does not name
+// (Intel SDM, volume 2). Bytes that hold no instruction of the general registers are unknown: no
+// program of the study has others.
 #include "base/counts.h"
 #include "base/registers.h"
-#include "isa/capstone_handle.h"
 #include "isa/crack_x86.h"
 #include "isa/decoder.h"
 #include "isa/insn.h"
+#include "isa/x86_instruction.h"
 
-#include <capstone/capstone.h>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 
 namespace lockcross {
 
 namespace {
 
-constexpr RegisterSet kFlags = register_bit(32);
-constexpr unsigned kStackPointer = 4;
+using Op = X86Operation;
+using Kind = X86Operand::Kind;
+
+constexpr RegisterSet kAx = register_bit(0), kCx = register_bit(1), kDx = register_bit(2),
+                      kBx = register_bit(3), kSp = register_bit(4), kBp = register_bit(5),
+                      kSi = register_bit(6), kDi = register_bit(7), kR11 = register_bit(11),
+                      kFlags = register_bit(32);
 constexpr int64_t kChargeMarker = 0x4c580000; // docs/interfaces.md, section 5
 
-// The number of a general register of any width, as instructions encode it; -1 for the others.
-int general_register(uint16_t reg) {
-    static const uint16_t families[16][5] = {
-        {X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL, X86_REG_AH},
-        {X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH},
-        {X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL, X86_REG_DH},
-        {X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL, X86_REG_BH},
-        {X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL, X86_REG_INVALID},
-        {X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL, X86_REG_INVALID},
-        {X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL, X86_REG_INVALID},
-        {X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL, X86_REG_INVALID},
-        {X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B, X86_REG_INVALID},
-        {X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B, X86_REG_INVALID},
-        {X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B, X86_REG_INVALID},
-        {X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B, X86_REG_INVALID},
-        {X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B, X86_REG_INVALID},
-        {X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B, X86_REG_INVALID},
-        {X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B, X86_REG_INVALID},
-        {X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B, X86_REG_INVALID}};
-    for (int number = 0; number < 16; number++) {
-        for (uint16_t name : families[number]) {
-            if (name == reg && reg != X86_REG_INVALID)
-                return number;
-        }
+// What an operation does with its first and second operand. A constant is neither read nor written.
+enum class Use : uint8_t { None, Read, Write, Both };
+
+// The flags are one register. An operation that changes some of them writes it, and does not wait
+// for the others; one that may leave them all as they are still writes.
+struct Meaning {
+    Op operation;
+    Use first = Use::None, second = Use::None;
+    RegisterSet reads = 0, writes = 0; // that are not named
+};
+
+constexpr Meaning kMeanings[] = {
+    {Op::Mov, Use::Write, Use::Read},
+    {Op::Movabs, Use::Write, Use::Read},
+    {Op::Movzx, Use::Write, Use::Read},
+    {Op::Movsx, Use::Write, Use::Read},
+    {Op::Movsxd, Use::Write, Use::Read},
+    {Op::Movnti, Use::Write, Use::Read},
+    {Op::Lea, Use::Write},
+    {Op::Xchg, Use::Both, Use::Both},
+    {Op::Push, Use::Read, Use::None, kSp},
+    {Op::Pop, Use::Write, Use::None, kSp},
+    {Op::Pushf, Use::None, Use::None, kSp | kFlags},
+    {Op::Popf, Use::None, Use::None, kSp, kFlags},
+    {Op::Leave, Use::None, Use::None, kBp, kBp},
+    {Op::Add, Use::Both, Use::Read, 0, kFlags},
+    {Op::Or, Use::Both, Use::Read, 0, kFlags},
+    {Op::Adc, Use::Both, Use::Read, kFlags, kFlags},
+    {Op::Sbb, Use::Both, Use::Read, kFlags, kFlags},
+    {Op::And, Use::Both, Use::Read, 0, kFlags},
+    {Op::Sub, Use::Both, Use::Read, 0, kFlags},
+    {Op::Xor, Use::Both, Use::Read, 0, kFlags},
+    {Op::Cmp, Use::Read, Use::Read, 0, kFlags},
+    {Op::Test, Use::Read, Use::Read, 0, kFlags},
+    {Op::Inc, Use::Both, Use::None, 0, kFlags},
+    {Op::Dec, Use::Both, Use::None, 0, kFlags},
+    {Op::Neg, Use::Both, Use::None, 0, kFlags},
+    {Op::Not, Use::Both},
+    {Op::Rol, Use::Both, Use::Read, 0, kFlags},
+    {Op::Ror, Use::Both, Use::Read, 0, kFlags},
+    {Op::Rcl, Use::Both, Use::Read, kFlags, kFlags},
+    {Op::Rcr, Use::Both, Use::Read, kFlags, kFlags},
+    {Op::Shl, Use::Both, Use::Read, 0, kFlags},
+    {Op::Shr, Use::Both, Use::Read, 0, kFlags},
+    {Op::Sar, Use::Both, Use::Read, 0, kFlags},
+    {Op::Shld, Use::Both, Use::Read, 0, kFlags},
+    {Op::Shrd, Use::Both, Use::Read, 0, kFlags},
+    {Op::Mul, Use::Read, Use::None, kAx, kAx | kDx | kFlags},
+    {Op::Imul, Use::Both, Use::Read, 0, kFlags}, // with two operands
+    {Op::Div, Use::Read, Use::None, kAx | kDx, kAx | kDx | kFlags},
+    {Op::Idiv, Use::Read, Use::None, kAx | kDx, kAx | kDx | kFlags},
+    {Op::Cdqe, Use::None, Use::None, kAx, kAx},
+    {Op::Cqo, Use::None, Use::None, kAx, kDx},
+    {Op::Bt, Use::Read, Use::Read, 0, kFlags},
+    {Op::Bts, Use::Both, Use::Read, 0, kFlags},
+    {Op::Btr, Use::Both, Use::Read, 0, kFlags},
+    {Op::Btc, Use::Both, Use::Read, 0, kFlags},
+    {Op::Bsf, Use::Both, Use::Read, 0, kFlags}, // of 0 they leave the target as it is
+    {Op::Bsr, Use::Both, Use::Read, 0, kFlags},
+    {Op::Popcnt, Use::Write, Use::Read, 0, kFlags},
+    {Op::Bswap, Use::Both},
+    {Op::Xadd, Use::Both, Use::Both, 0, kFlags},
+    {Op::Cmpxchg, Use::Both, Use::Read, kAx, kAx | kFlags},
+    {Op::Cmpxchg8b, Use::Both, Use::None, kAx | kBx | kCx | kDx, kAx | kDx | kFlags},
+    {Op::Cmov, Use::Both, Use::Read, kFlags},
+    {Op::Set, Use::Write, Use::None, kFlags},
+    {Op::Jcc, Use::None, Use::None, kFlags},
+    {Op::Jrcxz, Use::None, Use::None, kCx},
+    {Op::Loop, Use::None, Use::None, kCx | kFlags, kCx},
+    {Op::Jmp, Use::Read},
+    {Op::Call, Use::Read, Use::None, kSp},
+    {Op::Ret, Use::None, Use::None, kSp},
+    {Op::Movs, Use::None, Use::None, kSi | kDi, kSi | kDi},
+    {Op::Stos, Use::None, Use::None, kAx | kDi, kDi},
+    {Op::Lods, Use::None, Use::None, kSi, kSi | kAx},
+    {Op::Scas, Use::None, Use::None, kAx | kDi, kDi | kFlags},
+    {Op::Cmps, Use::None, Use::None, kSi | kDi, kSi | kDi | kFlags},
+    {Op::Lahf, Use::None, Use::None, kFlags, kAx},
+    {Op::Sahf, Use::None, Use::None, kAx, kFlags},
+    {Op::Cmc, Use::None, Use::None, kFlags, kFlags},
+    {Op::Clc, Use::None, Use::None, 0, kFlags},
+    {Op::Stc, Use::None, Use::None, 0, kFlags},
+    {Op::Cld, Use::None, Use::None, 0, kFlags},
+    {Op::Std, Use::None, Use::None, 0, kFlags},
+    {Op::Rdtsc, Use::None, Use::None, 0, kAx | kDx},
+    {Op::Cpuid, Use::None, Use::None, kAx | kCx, kAx | kBx | kCx | kDx},
+    {Op::Rdrand, Use::Write, Use::None, 0, kFlags},
+    {Op::Syscall, Use::None, Use::None, kFlags, kCx | kR11 | kFlags},
+};
+
+Meaning meaning_of(const X86Instruction &x) {
+    Meaning found{x.operation};
+    for (const Meaning &one : kMeanings) {
+        if (one.operation == x.operation)
+            found = one;
     }
-    return -1;
+    const X86Operand &first = x.operands[0];
+    if (x.operation == Op::Imul && x.operands[1].kind == Kind::None) {
+        found = {Op::Imul, Use::Read, Use::None, kAx, kAx | kDx | kFlags};
+    } else if (x.operation == Op::Imul && x.operands[2].kind != Kind::None) {
+        found.first = Use::Write;
+    }
+    if (first.byte && (x.operation == Op::Mul || x.operation == Op::Imul ||
+                       x.operation == Op::Div || x.operation == Op::Idiv)) {
+        found.reads &= ~kDx; // all in ax
+        found.writes &= ~kDx;
+    }
+    return found;
 }
 
-RegisterSet bit_of(uint16_t reg) {
-    if (reg == X86_REG_EFLAGS)
-        return kFlags;
-    int number = general_register(reg);
-    return number < 0 ? 0 : register_bit(unsigned(number));
+RegisterSet bit_of(const X86Operand &operand) {
+    return operand.kind == Kind::Register ? register_bit(operand.reg) : 0;
 }
 
-Branch branch_of(const cs_insn *c) {
-    bool immediate = c->detail->x86.op_count > 0 && c->detail->x86.operands[0].type == X86_OP_IMM;
-    switch (c->id) {
-    case X86_INS_JMP:
-        return immediate ? Branch::Direct : Branch::Indirect;
-    case X86_INS_CALL:
-        return immediate ? Branch::Call : Branch::IndirectCall;
-    case X86_INS_RET:
+RegisterSet address_of(const X86Instruction &x) {
+    return (x.base < 0 ? 0 : register_bit(unsigned(x.base))) |
+           (x.index < 0 ? 0 : register_bit(unsigned(x.index)));
+}
+
+void add_operand(const X86Operand &operand, Use use, Insn &insn) {
+    if (use == Use::Read || use == Use::Both)
+        insn.reads |= bit_of(operand);
+    if (use == Use::Write || use == Use::Both)
+        insn.writes |= bit_of(operand);
+}
+
+bool is_string(Op operation) {
+    return operation == Op::Movs || operation == Op::Stos || operation == Op::Lods ||
+           operation == Op::Scas || operation == Op::Cmps;
+}
+
+void decode_registers(const X86Instruction &x, Insn &insn) {
+    Meaning meaning = meaning_of(x);
+    insn.reads = meaning.reads | address_of(x);
+    insn.writes = meaning.writes;
+    add_operand(x.operands[0], meaning.first, insn);
+    add_operand(x.operands[1], meaning.second, insn);
+    add_operand(x.operands[2], Use::Read, insn);
+    if (x.repeat && is_string(x.operation)) {
+        insn.reads |= kCx;
+        insn.writes |= kCx;
+    }
+}
+
+Branch branch_of(const X86Instruction &x) {
+    bool direct = x.operands[0].kind == Kind::Constant;
+    switch (x.operation) {
+    case Op::Jmp:
+        return direct ? Branch::Direct : Branch::Indirect;
+    case Op::Call:
+        return direct ? Branch::Call : Branch::IndirectCall;
+    case Op::Ret:
         return Branch::Return;
+    case Op::Jcc:
+    case Op::Jrcxz:
+    case Op::Loop:
+        return Branch::Conditional;
     default:
-        break;
+        return Branch::None;
     }
-    for (uint8_t i = 0; i < c->detail->groups_count; i++) {
-        if (c->detail->groups[i] == X86_GRP_JUMP)
-            return Branch::Conditional;
-    }
-    return Branch::None;
 }
 
-Fence fence_of(unsigned id) {
-    switch (id) {
-    case X86_INS_MFENCE:
+Fence fence_of(Op operation) {
+    switch (operation) {
+    case Op::Mfence:
         return Fence::Mfence;
-    case X86_INS_LFENCE:
+    case Op::Lfence:
         return Fence::Lfence;
-    case X86_INS_SFENCE:
+    case Op::Sfence:
         return Fence::Sfence;
     default:
         return Fence::Count;
     }
 }
 
-bool uses_stack(unsigned id) {
-    return id == X86_INS_PUSH || id == X86_INS_POP || id == X86_INS_CALL || id == X86_INS_RET ||
-           id == X86_INS_LEAVE || id == X86_INS_PUSHFQ || id == X86_INS_POPFQ;
-}
-
-const cs_x86_op *memory_operand(const cs_insn *c) {
-    const cs_x86 &x86 = c->detail->x86;
-    for (uint8_t i = 0; i < x86.op_count; i++) {
-        if (x86.operands[i].type == X86_OP_MEM)
-            return &x86.operands[i];
-    }
-    return nullptr;
+bool uses_stack(Op operation) {
+    return operation == Op::Push || operation == Op::Pop || operation == Op::Call ||
+           operation == Op::Ret || operation == Op::Leave || operation == Op::Pushf ||
+           operation == Op::Popf;
 }
 
 // Whether it writes what it loads, with no operation in between.
-bool only_moves(unsigned id) {
-    return id == X86_INS_MOV || id == X86_INS_MOVZX || id == X86_INS_MOVSX ||
-           id == X86_INS_MOVSXD || id == X86_INS_MOVABS || id == X86_INS_XCHG ||
-           id == X86_INS_CMPXCHG || uses_stack(id);
+bool only_moves(Op operation) {
+    return operation == Op::Mov || operation == Op::Movabs || operation == Op::Movzx ||
+           operation == Op::Movsx || operation == Op::Movsxd || operation == Op::Movnti ||
+           operation == Op::Xchg || operation == Op::Cmpxchg || operation == Op::Movs ||
+           operation == Op::Stos || operation == Op::Lods || uses_stack(operation);
 }
 
-void decode_memory(const cs_insn *c, Insn &insn) {
-    const cs_x86_op *memory = memory_operand(c);
-    if (uses_stack(c->id)) {
+void decode_memory(const X86Instruction &x, Insn &insn) {
+    if (uses_stack(x.operation)) {
         insn.effect = Effect::Memory;
-        insn.address_writes = insn.address_reads = register_bit(kStackPointer);
-        insn.writes &= ~insn.address_writes;
+        insn.address_writes = kSp;
+        insn.address_reads = x.operation == Op::Leave ? kBp : kSp;
         insn.latency = Latency::Load;
     }
-    if (!memory || c->id == X86_INS_LEA)
+    bool accesses = x.memory() && x.operation != Op::Lea && x.operation != Op::Prefetch &&
+                    x.operation != Op::Clflush;
+    if (!accesses && !is_string(x.operation))
         return;
-    insn.address_reads |= bit_of(uint16_t(memory->mem.base)) | bit_of(uint16_t(memory->mem.index));
+    insn.address_reads |= is_string(x.operation) ? insn.reads & (kSi | kDi) : address_of(x);
     insn.effect = Effect::Memory;
-    if (only_moves(c->id)) {
+    if (only_moves(x.operation)) {
         insn.latency = Latency::Load;
     } else {
         insn.load_op = true;
     }
-    bool locked = c->detail->x86.prefix[0] == X86_PREFIX_LOCK;
-    if (locked || c->id == X86_INS_XCHG) {
-        insn.effect = c->id == X86_INS_CMPXCHG ? Effect::Cas : Effect::Rmw;
+    if (x.lock || x.operation == Op::Xchg) {
+        bool compares = x.operation == Op::Cmpxchg || x.operation == Op::Cmpxchg8b;
+        insn.effect = compares ? Effect::Cas : Effect::Rmw;
         insn.acquire = insn.release = true;
-        insn.writes |= kFlags;
-        if (c->id == X86_INS_CMPXCHG)
-            insn.writes |= register_bit(0); // rax
     }
+}
+
+void decode_nop(const X86Instruction &x, Insn &insn) {
+    insn.nop = true;
+    int64_t kind = x.displacement - kChargeMarker;
+    if (!x.memory() || kind < 0 || kind >= int64_t(Charge::Count))
+        return;
+    insn.effect = Effect::Charge;
+    insn.charge = Charge(kind);
 }
 
 class X86Decoder : public Decoder {
   public:
-    Insn decode(const uint8_t *code, size_t size, uint64_t address) override {
+    Insn decode(const uint8_t *code, size_t size, uint64_t) override {
         Insn insn;
-        const cs_insn *c = capstone_.disassemble(code, size, address);
-        if (!c)
+        X86Instruction x;
+        X86Fault fault = take_apart_x86(code, size, x);
+        insn.cut_off = fault == X86Fault::CutOff;
+        insn.known = fault != X86Fault::Unknown;
+        if (fault != X86Fault::None)
             return insn;
-        insn.micro_ops = crack_x86(c);
-        insn.size = uint8_t(c->size);
-        if (c->id == X86_INS_NOP) {
-            decode_charge(c, insn);
+        insn.micro_ops = crack_x86(x);
+        insn.size = x.length;
+        if (x.operation == Op::Nop) {
+            decode_nop(x, insn);
             return insn;
         }
-        capstone_.add_registers(c, insn.reads, insn.writes, bit_of);
-        insn.branch = branch_of(c);
-        insn.pause = c->id == X86_INS_PAUSE;
-        insn.nop = c->id == X86_INS_NOP;
-        insn.fence = fence_of(c->id);
+        decode_registers(x, insn);
+        insn.branch = branch_of(x);
+        insn.pause = x.operation == Op::Pause;
+        insn.fence = fence_of(x.operation);
         if (insn.fence != Fence::Count) {
             insn.effect = Effect::Fence;
             return insn;
         }
-        if (c->id == X86_INS_IMUL || c->id == X86_INS_MUL)
+        if (x.operation == Op::Imul || x.operation == Op::Mul)
             insn.latency = Latency::Mul;
-        if (c->id == X86_INS_IDIV || c->id == X86_INS_DIV)
+        if (x.operation == Op::Idiv || x.operation == Op::Div)
             insn.latency = Latency::Div;
-        decode_memory(c, insn);
+        decode_memory(x, insn);
         return insn;
     }
-
-  private:
-    static void decode_charge(const cs_insn *c, Insn &insn) {
-        const cs_x86_op *memory = memory_operand(c);
-        if (!memory)
-            return;
-        int64_t kind = memory->mem.disp - kChargeMarker;
-        if (kind < 0 || kind >= int64_t(Charge::Count))
-            return;
-        insn.effect = Effect::Charge;
-        insn.charge = Charge(kind);
-    }
-
-    CapstoneHandle capstone_{CS_ARCH_X86, CS_MODE_64};
 };
 
 } // namespace

@@ -42,6 +42,8 @@ using MicroOpKinds = std::array<char, 16>;
 // Registers 0 to 31 are the general ones, 32 the condition flags (POWER: 32 to 39, one for each
 // field), 40 and up the other special ones. What the model does not follow is in no set.
 struct Insn {
+    bool known = true;    // false: not one that the decoder knows; nothing else is set
+    bool cut_off = false; // it goes on behind the bytes that were given; nothing else is set
     RegisterSet reads = 0;
     RegisterSet writes = 0;         // ready after `latency`
     RegisterSet address_writes = 0; // an updated base register: ready after a simple operation

@@ -79,8 +79,18 @@ void after_unknown_access(unsigned vcpu, qemu_plugin_meminfo_t, uint64_t, void *
                             " accesses memory, but was decoded as one that does not");
 }
 
+// Of an instruction that the decoder does not know: nothing true could be said of its time.
+void before_unknown(unsigned vcpu, void *data) {
+    if (!inside_region[vcpu])
+        return;
+    fail(Exit::Failure,
+         "the instruction at " + std::to_string(reinterpret_cast<uint64_t>(data)) +
+             " is unknown: the engine simulates the instructions of the general registers alone");
+}
+
 // Registers the callbacks of an instruction. timed: it in its block, or null.
-void instrument(qemu_plugin_insn *insn, TimedInsn *timed) {
+void instrument(qemu_plugin_insn *insn, bool known, TimedInsn *timed) {
+    void *address = reinterpret_cast<void *>(qemu_plugin_insn_vaddr(insn));
     auto before = [&](qemu_plugin_vcpu_udata_cb_t callback) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, QEMU_PLUGIN_CB_NO_REGS, timed);
     };
@@ -88,8 +98,11 @@ void instrument(qemu_plugin_insn *insn, TimedInsn *timed) {
         qemu_plugin_register_vcpu_mem_cb(insn, callback, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
                                          data);
     };
+    if (!known)
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, before_unknown, QEMU_PLUGIN_CB_NO_REGS,
+                                               address);
     if (!timed) {
-        after(after_unknown_access, reinterpret_cast<void *>(qemu_plugin_insn_vaddr(insn)));
+        after(after_unknown_access, address);
         return;
     }
     switch (timed->effect) {
@@ -112,7 +125,7 @@ void instrument(qemu_plugin_insn *insn, TimedInsn *timed) {
 // in this block, too: as its last one, cut off, so that it does not decode.
 bool is_cut_off(const Insn &insn, size_t index, uint64_t address) {
     constexpr uint64_t kLongest = 15;
-    return engine.isa == "x86_64" && index > 0 && insn.size == 0 && -address % kPage < kLongest;
+    return insn.cut_off && index > 0 && -address % kPage < kLongest;
 }
 
 // Adds a block's instructions. Returns the address after the last one.
@@ -126,7 +139,7 @@ uint64_t add_instructions(qemu_plugin_tb *tb, BlockBuilder &builder) {
         Insn decoded = engine.decoder->decode(code, size, address);
         if (is_cut_off(decoded, i, address))
             break;
-        instrument(insn, builder.add(decoded, address, uint32_t(size)));
+        instrument(insn, decoded.known, builder.add(decoded, address, uint32_t(size)));
         uint64_t host = reinterpret_cast<uint64_t>(qemu_plugin_insn_haddr(insn));
         engine.host_offset = int64_t(host - address);
         end = address + size;

@@ -29,6 +29,53 @@ uint64_t reg(unsigned n) { return uint64_t(1) << n; }
 
 TEST_CASE("decode: only the three instruction sets") { CHECK(make_decoder("riscv64") == nullptr); }
 
+TEST_CASE("decode: what it does not know, it says") {
+    CHECK_FALSE(x86({0x66, 0x0f, 0xef, 0xc0}).known); // pxor %xmm0,%xmm0
+    CHECK_FALSE(x86({0xc5, 0xf8, 0x77}).known);       // vzeroupper
+    CHECK_FALSE(arm(0x6f00e400).known);               // movi v0.2d, #0
+    CHECK_FALSE(arm(0x1e602820).known);               // fadd d0, d1, d0
+    CHECK_FALSE(arm(0xd65f0bff).known);               // retaa
+    CHECK_FALSE(ppc(0x10000484).known);               // vor v0,v0,v0
+    CHECK_FALSE(ppc(0xfc00002a).known);               // fadd f0,f0,f0
+    CHECK_FALSE(ppc(0).known);
+    CHECK(ppc(0x44000002).known); // sc
+    CHECK(arm(0xd4000001).known); // svc #0
+}
+
+TEST_CASE("decode x86: an instruction that goes on behind the bytes is cut off") {
+    CHECK(x86({0xe8, 0, 0, 0}).cut_off);
+    CHECK(x86({0xf0, 0x0f}).cut_off);
+    CHECK(x86({0x66}).cut_off);
+    Insn cut = x86({0x48, 0x8b, 0x84, 0x24, 0x10});
+    CHECK(cut.cut_off);
+    CHECK(cut.known);
+    CHECK(cut.size == 0);
+    CHECK_FALSE(x86({0xc3, 0xe8}).cut_off);
+    CHECK(x86({0xc3, 0xe8}).size == 1);
+}
+
+TEST_CASE("decode x86: operands") {
+    CHECK(x86({0x88, 0xe0}).reads == reg(0));                          // mov %ah,%al
+    CHECK(x86({0x40, 0x88, 0xe0}).reads == reg(4));                    // mov %spl,%al
+    CHECK(x86({0x4b, 0x8b, 0x04, 0xa6}).reads == (reg(14) | reg(12))); // mov (%r14,%r12,4),%rax
+    CHECK(x86({0x8b, 0x04, 0x25, 0, 0, 0, 0}).reads == 0);             // mov 0x0,%eax
+    CHECK(x86({0x8b, 0x05, 0, 0, 0, 0}).reads == 0);                   // mov 0x0(%rip),%eax
+    CHECK(x86({0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}).size == 10);       // movabs
+    CHECK(x86({0x66, 0xb8, 1, 2}).size == 4);                          // mov $0x201,%ax
+    CHECK(x86({0x41, 0x90}).writes == (reg(0) | reg(8)));              // xchg %eax,%r8d
+    CHECK(x86({0xf6, 0xf1}).writes == (reg(0) | reg(32)));             // div %cl: all in ax
+    CHECK(x86({0x6b, 0xc1, 0x05}).reads == reg(1));                    // imul $5,%ecx,%eax
+    CHECK(x86({0xf3, 0x0f, 0xbc, 0xc1}).reads == reg(1));              // tzcnt %ecx,%eax
+    CHECK(x86({0x0f, 0xbc, 0xc1}).reads == (reg(0) | reg(1)));         // bsf %ecx,%eax
+}
+
+TEST_CASE("decode x86: a no-op needs no unit") {
+    CHECK(x86({0x90}).nop);
+    CHECK(x86({0x0f, 0x1f, 0x44, 0, 0}).nop);
+    CHECK_FALSE(x86({0xf3, 0x90}).nop);
+    CHECK(x86({0xf3, 0x90}).pause);
+}
+
 TEST_CASE("decode x86: atomics") {
     Insn cas = x86({0xf0, 0x0f, 0xb1, 0x0f}); // lock cmpxchg %ecx,(%rdi)
     CHECK(cas.effect == Effect::Cas);
@@ -127,6 +174,22 @@ TEST_CASE("decode arm: memory, arithmetic, branches") {
     CHECK(arm(0x94000000).branch == Branch::Call);
 }
 
+TEST_CASE("decode arm: pairs, exclusive and swapped; moves to and from the flags") {
+    Insn casp = arm(0x48207c82); // casp x0, x1, x2, x3, [x4]
+    CHECK(casp.effect == Effect::Cas);
+    CHECK(casp.reads == (reg(0) | reg(1) | reg(2) | reg(3) | reg(4)));
+    CHECK(casp.writes == (reg(0) | reg(1)));
+    CHECK(arm(0xc87f0440).writes == (reg(0) | reg(1)));         // ldxp x0, x1, [x2]
+    CHECK(arm(0xc8230440).reads == (reg(0) | reg(1) | reg(2))); // stxp w3, x0, x1, [x2]
+    CHECK(arm(0xd53b4200).reads == reg(32));                    // mrs x0, nzcv
+    CHECK(arm(0xd51b4200).writes == reg(32));                   // msr nzcv, x0
+    CHECK(arm(0x3a400824).reads == (reg(1) | reg(32)));         // ccmn w1, #0, #4, eq
+    CHECK(arm(0xf9800020).effect == Effect::None);              // prfm pldl1keep, [x1]
+    CHECK(arm(0x3dc00020).effect == Effect::Memory);            // ldr q0, [x1]
+    CHECK(arm(0xad400420).pair_bytes == 16);                    // ldp q0, q1, [x1]
+    CHECK(arm(0x58000040).reads == 0);                          // ldr x0, by the pc
+}
+
 TEST_CASE("decode arm: aliases read and write what they should") {
     struct {
         uint32_t word;
@@ -191,6 +254,14 @@ TEST_CASE("decode ppc: carries and inserts") {
     CHECK(ppc(0x7c642810).writes == (reg(3) | reg(42))); // subfc r3,r4,r5
     CHECK(ppc(0x2064000a).writes == (reg(3) | reg(42))); // subfic r3,r4,10
     CHECK(ppc(0x7883000c).reads == (reg(4) | reg(3)));   // rldimi r3,r4,0,0
+}
+
+TEST_CASE("decode ppc: condition fields") {
+    CHECK(ppc(0x7d310026).reads == reg(35));                        // mfocrf r9,cr3
+    CHECK(ppc(0x7c000026).reads == uint64_t(0xff) << 32);           // mfcr r0
+    CHECK(ppc(0x7c038120).writes == (reg(34) | reg(35) | reg(36))); // mtcrf 0x38,r0
+    CHECK(ppc(0x4d8e0000).writes == reg(35));                       // mcrf cr3,cr3
+    CHECK(ppc(0x7c830670).writes == (reg(3) | reg(42)));            // srawi r3,r4,0 sets the carry
 }
 
 TEST_CASE("decode ppc: branches") {

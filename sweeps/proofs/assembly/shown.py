@@ -65,12 +65,13 @@ class ShownLock:
 
 
 def shown_locks(rows: Iterable[Row]) -> Iterator[ShownLock]:
-    """One a pair of threads, flavour and fence kind."""
-    found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    """One a pair of threads, flavour and fence kind; what several compilers' instructions have in
+    common is said once."""
+    found: dict[tuple[str, ...], dict[tuple[str, str], None]] = {}
     for row in rows:
         if row.kind == "lock":
             key = row.primitive, row.litmus, row.promise, row.flavour, row.fence
-            found.setdefault(key, []).append((row.model, row.verdict))
+            found.setdefault(key, {})[row.model, row.verdict] = None
     for (lock, name, says, flavour, fence), verdicts in found.items():
         yield ShownLock(lock, name, says, flavour, fence, tuple(verdicts))
 

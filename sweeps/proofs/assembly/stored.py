@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 from results.paths import ROOT
@@ -34,6 +34,14 @@ def write_rows(rows: Iterable[Row], path: Path = STORED) -> None:
 
 
 def merged(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
-    """New verdicts in place of those of the same flavours and compilers."""
+    """New verdicts in place of those of the same flavours and compilers; of another compiler only
+    those that its instructions differ in, since the same instructions have the same verdict."""
     done = {(row.flavour, row.compiler) for row in new}
-    return [*(row for row in old if (row.flavour, row.compiler) not in done), *new]
+    kept = [row for row in old if (row.flavour, row.compiler) not in done]
+    known = {_answer(row) for row in kept}
+    return [*kept, *(row for row in new if _answer(row) not in known)]
+
+
+def _answer(row: Row) -> Row:
+    """A row without who made it, and when."""
+    return replace(row, tool="", executions=0, seconds="", compiler="")

@@ -1,0 +1,109 @@
+"""Every form of instruction in the study's programs, with the registers that other people's decoders
+say it reads and writes: qemu-timing/tests/isa/instructions.def, which the engine's unit tests read.
+
+`./lockcross python -m tests.instruction_table` adds the forms of all programs that are kept or were
+compiled here (build/bin), and of those in the folders named behind it: of another compiler.
+"""
+
+import io
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+
+from results.paths import ROOT
+from sweeps.support.paths import BINARIES
+from tests import reference_programs
+from tests.decoders import DECODERS, Decoded, decode, instructions
+
+TABLE = ROOT / "qemu-timing" / "tests" / "isa" / "instructions.def"
+_ISAS = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64", "EM_PPC64": "ppc64le"}
+_HEAD = """\
+// The registers of every form of instruction in the study's programs, as other decoders have them:
+// iced-x86 of x86-64, Ghidra's semantics of AArch64 and POWER. Made by
+// ./lockcross python -m tests.instruction_table
+//
+// SAME(isa, code, text, reads, writes): the engine's decoder must have the same.
+// OTHER(isa, code, text, reads, writes, their_reads, their_writes, reason): it must have the first
+// two, and differs from the other decoder for a reason.
+// clang-format off
+"""
+
+
+def sections(program: Path) -> Iterator[tuple[str, bytes]]:
+    """The ISA and the bytes of each section of a program that holds code."""
+    elf = ELFFile(io.BytesIO(program.read_bytes()))
+    isa = _ISAS[elf["e_machine"]]
+    for section in elf.iter_sections():
+        if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and section["sh_type"] != "SHT_NOBITS":
+            yield isa, section.data()
+
+
+def codes_of(programs: Iterable[Path]) -> set[tuple[str, bytes]]:
+    """The distinct instructions of programs, with their ISA."""
+    return {
+        (isa, code)
+        for program in programs
+        for isa, section in set(sections(program))
+        for code in instructions(isa, section)
+    }
+
+
+def programs_here() -> list[Path]:
+    """Those that are kept, and those that were compiled here."""
+    kept = list(reference_programs.unpacked().iterdir())
+    made = [path for path in BINARIES.glob("*") if not path.name.startswith(".")]
+    return kept + made
+
+
+def row(one: Decoded) -> str:
+    """A line of the table."""
+    reads, writes = one.engines.named(one.isa)
+    words = [one.isa, one.code.hex(" "), one.text, reads, writes]
+    if one.engines != one.theirs:
+        words += [*one.theirs.named(one.isa), one.reason]
+    macro = "SAME" if one.engines == one.theirs else "OTHER"
+    quoted = ", ".join(f'"{word}"' for word in words)
+    return f"{macro}({quoted})"
+
+
+def forms(codes: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str], Decoded]:
+    """An example of each form: the one with the most registers, so that none hides another."""
+    found: dict[tuple[str, str], Decoded] = {}
+    for isa, code in sorted(codes):
+        if one := decode(isa, code):
+            best = found.setdefault((isa, one.form), one)
+            if one.registers > best.registers:
+                found[isa, one.form] = one
+    return found
+
+
+def table() -> list[tuple[str, bytes]]:
+    """The instructions that are in the table."""
+    found = []
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
+        if line.startswith(("SAME(", "OTHER(")):
+            _, isa, _, code, *_ = line.split('"')
+            found.append((isa, bytes.fromhex(code)))
+    return found
+
+
+def main(folders: list[str]) -> None:
+    """Writes the table: what it has, and what is new in the programs."""
+    DECODERS.install()
+    kept = forms(table()) if TABLE.exists() else {}
+    programs = programs_here() + [path for one in folders for path in Path(one).iterdir()]
+    codes = codes_of(programs)
+    found = forms(codes) | kept
+    rows = [row(found[key]) for key in sorted(found)]
+    TABLE.write_text(_HEAD + "\n".join(rows) + "\n", encoding="utf-8")
+    print(
+        f"{len(programs)} programs, {len(codes):,} distinct instructions; {len(rows)} forms, "
+        f"{len(found) - len(kept)} of them new"
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
