@@ -1,12 +1,11 @@
 """Every form of instruction in the study's programs, with the registers that other people's decoders
 say it reads and writes: qemu-timing/tests/isa/instructions.def, which the engine's unit tests read.
 
-`./lockcross python -m tests.instruction_table` adds the forms of all programs that are kept or were
-compiled here (build/bin), and of those in the folders named behind it: of another compiler.
+`./lockcross python -m tests.instruction_table` adds the forms of the programs that are kept, and of
+every lock and every workload as the compiler that is here makes them.
 """
 
 import io
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -14,7 +13,9 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
 from results.paths import ROOT
-from sweeps.support.paths import BINARIES
+from sweeps.model.locks import load_locks
+from sweeps.model.workloads import WORKLOADS
+from sweeps.programs.builder import TARGETS, Builder, Program
 from tests import reference_programs
 from tests.decoders import DECODERS, Decoded, decode, instructions
 
@@ -51,11 +52,26 @@ def codes_of(programs: Iterable[Path]) -> set[tuple[str, bytes]]:
     }
 
 
-def programs_here() -> list[Path]:
-    """Those that are kept, and those that were compiled here."""
-    kept = list(reference_programs.unpacked().iterdir())
-    made = [path for path in BINARIES.glob("*") if not path.name.startswith(".")]
-    return kept + made
+def kept_programs() -> list[Path]:
+    """Those of the reference cycles."""
+    return sorted(reference_programs.unpacked().iterdir())
+
+
+def compiled_programs() -> list[Path]:
+    """Every lock in all that can be had of it, and every workload, for every flavour."""
+    wanted = [
+        Program("sync", lock.name, fence, flavour, variant=variant)
+        for lock in load_locks().values()
+        for flavour in TARGETS
+        for fence in (lock.fence_kinds if flavour == "lock" else ("full",))
+        for variant in ("", *lock.variants[1:])
+    ]
+    wanted += [
+        Program(name, "tasuki", "full", flavour, scheduled=workload.needs_cores)
+        for name, workload in WORKLOADS.items()
+        for flavour in TARGETS
+    ]
+    return [binary.path for binary in Builder().build(wanted).values()]
 
 
 def row(one: Decoded) -> str:
@@ -90,11 +106,11 @@ def table() -> list[tuple[str, bytes]]:
     return found
 
 
-def main(folders: list[str]) -> None:
+def main() -> None:
     """Writes the table: what it has, and what is new in the programs."""
     DECODERS.install()
     kept = forms(table()) if TABLE.exists() else {}
-    programs = programs_here() + [path for one in folders for path in Path(one).iterdir()]
+    programs = kept_programs() + compiled_programs()
     codes = codes_of(programs)
     found = forms(codes) | kept
     rows = [row(found[key]) for key in sorted(found)]
@@ -106,4 +122,4 @@ def main(folders: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -8,13 +8,18 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from results.errors import LockcrossError
-from sweeps.model.locks import load_locks
-from sweeps.model.workloads import WORKLOADS
-from sweeps.programs.builder import FAMILY, TARGETS, Builder, Program
+from sweeps.programs.builder import FAMILY, TARGETS
 from sweeps.support.paths import ENGINE_PLUGIN
-from tests import reference_programs
 from tests.decoders import DECODERS, decode
-from tests.instruction_table import TABLE, codes_of, forms, row, table
+from tests.instruction_table import (
+    TABLE,
+    codes_of,
+    compiled_programs,
+    forms,
+    kept_programs,
+    row,
+    table,
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,20 +47,13 @@ def test_the_table_is_what_the_decoders_say() -> None:
 
 def test_every_form_of_the_kept_programs_is_in_the_table() -> None:
     """A new one: `./lockcross python -m tests.instruction_table`."""
-    assert not unlisted(list(reference_programs.unpacked().iterdir()))
+    assert not unlisted(kept_programs())
 
 
 @pytest.mark.skipif(FAMILY != "gcc", reason="the table has the forms of the distributions' gcc")
 def test_every_form_of_the_programs_of_this_compiler_is_in_the_table() -> None:
-    """Every lock and every workload. A new one: `./lockcross python -m tests.instruction_table`."""
-    locks = [Program("threads", lock, "full", one) for lock in load_locks() for one in TARGETS]
-    workloads = [
-        Program(name, "tasuki", "full", one, scheduled=workload.needs_cores)
-        for name, workload in WORKLOADS.items()
-        for one in TARGETS
-    ]
-    built = Builder().build([*(one for one in locks if one.lock != "null"), *workloads])
-    assert not unlisted([one.path for one in built.values()])
+    """A new one: `./lockcross python -m tests.instruction_table`."""
+    assert not unlisted(compiled_programs())
 
 
 def test_nothing_but_the_engines_sources_decides_about_cycles() -> None:
