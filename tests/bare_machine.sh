@@ -1,27 +1,56 @@
 #!/usr/bin/env bash
-# Both commands of the README on a bare Debian: a fresh root with python3 and git and nothing else.
+# The README's commands on a bare Debian: a fresh root with python3 and git and nothing else.
 #
-#   tests/bare_machine.sh SUITE [FOLDER]     e.g. bookworm, trixie; as root, with debootstrap
+#   tests/bare_machine.sh SUITE [FOLDER]           the main job and all tests, e.g. of bookworm, trixie
+#   tests/bare_machine.sh --quick SUITE [FOLDER]   only the tests that hang on compiler and system
+#   tests/bare_machine.sh --can                    whether it can be done here; if not, why
 #
-# Makes the root in FOLDER (default: a new one below /var/tmp), with packages from this machine's own
-# mirror and pip set up as here, clones the committed state of this tree into it, and runs the main
-# job and the tests there. Ends with a row for docs/machines-tried.md. The root is removed when both
-# have passed; set KEEP=1 to keep it.
+# As root, with debootstrap. Makes the root in FOLDER (default: a new one below /var/tmp), with
+# packages from this machine's own mirror and pip set up as here, and clones the committed state of
+# this tree into it. Without --quick it ends by writing the suite's row of docs/machines-tried.md. The
+# root is removed when all has passed; set KEEP=1 to keep it.
 set -euo pipefail
 
-suite=${1:?usage: tests/bare_machine.sh SUITE [FOLDER]}
 tree="$(dirname "$(dirname "$(readlink -f "$0")")")"
-folder=${2:-$(mktemp -d "/var/tmp/lockcross-$suite-XXXXXX")}
-mkdir -p "$folder"
-certificates=
+document="$tree/docs/machines-tried.md"
+quick_tests="test_reference_cycles test_drawn_cells test_instructions test_assembly test_footprint
+    test_engine test_launcher test_generated_code"
 
 die() {
     echo "bare_machine: $*" >&2
     exit 2
 }
 
-[[ $(id -u) == 0 ]] || die "run it as root: chroot and debootstrap need that"
-command -v debootstrap >/dev/null || die "debootstrap is missing; apt-get install debootstrap"
+# Why no root can be made here; nothing if one can.
+obstacle() {
+    local place
+    [[ $(id -u) == 0 ]] || { echo "run it as root: chroot and debootstrap need that" && return; }
+    command -v debootstrap >/dev/null ||
+        { echo "debootstrap is missing; apt-get install debootstrap" && return; }
+    place="$(mktemp -d)"
+    mount --bind "$place" "$place" 2>/dev/null && umount "$place" ||
+        echo "mounting is not allowed here, not even for root"
+    rmdir "$place"
+}
+
+quick=
+case ${1:-} in
+    --can)
+        why="$(obstacle)"
+        [[ -z $why ]] || die "$why"
+        exit 0
+        ;;
+    --quick)
+        quick=1
+        shift
+        ;;
+esac
+suite=${1:?usage: tests/bare_machine.sh [--quick] SUITE [FOLDER], or --can}
+why="$(obstacle)"
+[[ -z $why ]] || die "$why"
+folder=${2:-$(mktemp -d "/var/tmp/lockcross-$suite-XXXXXX")}
+mkdir -p "$folder"
+certificates=
 
 mirror() { # the first that this machine takes packages from
     apt-get update --print-uris | sed -n "s|^'\(.*\)/dists/.*/InRelease'.*|\1|p" | head -n 1
@@ -41,6 +70,7 @@ unmount() {
     for place in "${mounted[@]}"; do
         umount -l "$place"
     done
+    mounted=()
 }
 trap unmount EXIT
 
@@ -74,28 +104,50 @@ timed() { # log, command; sets `seconds`, and `failed` where it went wrong
     seconds=$((SECONDS - begin))
 }
 
+version() { inside "$@" | grep -oE '[0-9]+\.[0-9]+[0-9.]*' | head -n 1; }
+
+# The row that docs/machines-tried.md has of what was tried.
+row() { # packages before, packages after, seconds of the main job and of the tests
+    local doctor qemu engine passed
+    doctor="$(inside $lockcross doctor || true)"
+    # "ok engine qemu: qemu-x86_64: VERSION (PATH: WHY)"
+    qemu="$(sed -n 's/^ok *engine qemu: qemu-x86_64: \([^ ]*\) (.*qemu-x86_64: \(.*\))$/\1 (\2)/p' \
+        <<<"$doctor")"
+    engine="$(sed -n 's/^ok *engine qemu: engine plugin: .*+//p' <<<"$doctor")"
+    passed="$(tail -n 1 test.log | sed 's/ in .*//' | tr -d =)"
+    printf '| %s ' "$suite ($(<"$folder/etc/debian_version"))" "$(date -I)" \
+        "$(git -C "$tree" rev-parse --short=12 HEAD)" "$engine" "$1 + $(($2 - $1))" \
+        "$(version gcc --version)" "$(version python3 --version)" "$qemu" "$3" "$4" "$passed"
+    echo '|'
+}
+
+# Puts a row in the place of the suite's, or behind the last one.
+write_row() {
+    ROW="$1" SUITE="$suite" awk '
+        index($0, "| " ENVIRON["SUITE"] " (") == 1 { if (!done) print ENVIRON["ROW"]; done = 1; next }
+        in_table && !/^\|/ && !done { print ENVIRON["ROW"]; done = 1 }
+        { print; in_table = /^\|/ && (in_table || /^\| Debian /) }' "$document" >"$document.new"
+    mv "$document.new" "$document"
+}
+
 make_root >"$folder.log" 2>&1 || die "the root could not be made: $folder.log"
-before=$(packages)
 cd "$folder/root"
 lockcross=/root/lockcross/lockcross
 failed=
-timed crossover.log $lockcross crossover
-main=$seconds
-after=$(packages)
-timed test.log $lockcross test
-tests=$seconds
-
-version() { inside "$@" | grep -oE '[0-9]+\.[0-9]+[0-9.]*' | head -n 1; }
-
-doctor="$(inside $lockcross doctor || true)"
-# "ok engine qemu: qemu-x86_64: VERSION (PATH: WHY)"
-qemu="$(sed -n 's/^ok *engine qemu: qemu-x86_64: \([^ ]*\) (.*qemu-x86_64: \(.*\))$/\1 (\2)/p' \
-    <<<"$doctor")"
-passed="$(tail -n 1 test.log | tr -d =)"
-printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' \
-    "$suite ($(<"$folder/etc/debian_version"))" "$before + $((after - before))" \
-    "$(version gcc --version)" "$(version python3 --version)" \
-    "$(inside dpkg-query -f '${Version}' -W libcapstone-dev)" "$qemu" "$main" "$tests" "$passed"
+if [[ -n $quick ]]; then
+    # shellcheck disable=SC2086
+    timed test.log $lockcross test $(printf 'tests/%s.py ' $quick_tests)
+    echo "$suite ($(<"$folder/etc/debian_version")), ${seconds} s with set-up:"
+    tail -n 1 test.log
+else
+    before=$(packages)
+    timed crossover.log $lockcross crossover
+    main=$seconds
+    after=$(packages)
+    # The rows are of an older engine until this has ended.
+    timed test.log env LOCKCROSS_TRYING=1 $lockcross test
+    write_row "$(row "$before" "$after" "$main" "$seconds" | tee /dev/stderr)"
+fi
 if [[ -n $failed ]]; then
     echo "bare_machine: failed: $failed; the root is kept: $folder" >&2
     exit 1
@@ -103,6 +155,5 @@ fi
 [[ -n ${KEEP:-} ]] || {
     cd /
     unmount
-    mounted=()
     rm -rf --one-file-system "$folder" "$folder.log"
 }

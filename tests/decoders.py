@@ -184,7 +184,7 @@ def _engines_ppc(word: int, mnemonic: str, theirs: Registers) -> tuple[Registers
     """Where Ghidra's semantics of POWER are not what the architecture asks for."""
     fields = frozenset(range(32, 40))
     target, first, second = word >> 21 & 31, word >> 16 & 31, word >> 11 & 31
-    if mnemonic == "or" and target == first == second or word == 0x60000000:
+    if (mnemonic == "or" and target == first == second) or word == 0x60000000:
         return Registers(frozenset(), frozenset()), "a hint, which needs no register"
     if mnemonic in ("bl", "bctrl", "blrl"):
         return Registers(theirs.reads - {2}, theirs.writes), "the table of contents is not read"

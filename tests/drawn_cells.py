@@ -1,5 +1,5 @@
-"""A thousand cells drawn at random, of the kept programs, and what the engine says of each: the same
-on every system, under every QEMU, however fast the engine becomes.
+"""A thousand cells drawn at random, of the kept programs, and what the engine says of each: the
+same on every system, under every QEMU, however fast the engine becomes.
 
 `./lockcross python -m tests.drawn_cells` draws them anew and writes reference/drawn.json; with
 `--measure` it keeps the cells and measures them again.
@@ -87,9 +87,11 @@ def draw() -> Stored:
         further = _numbers(chance, _OPTIONS)
         cells.append(
             Drawn(
-                program=_name(program), arguments=arguments, options=f"{machine} {isa}",
+                program=_name(program),
+                arguments=arguments,
+                options=f"{machine} {isa}",
                 further=further,
-            )  # fmt: skip
+            )
         )
     return Stored(options=dict(sorted(sets.items())), cells=cells)
 

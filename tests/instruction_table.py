@@ -1,5 +1,6 @@
-"""Every form of instruction in the study's programs, with the registers that other people's decoders
-say it reads and writes: qemu-timing/tests/isa/instructions.def, which the engine's unit tests read.
+"""Every form of instruction in the study's programs, with the registers that other people's
+decoders say it reads and writes: qemu-timing/tests/isa/instructions.def, which the engine's unit
+tests read.
 
 `./lockcross python -m tests.instruction_table` adds the forms of the programs that are kept, and of
 every lock and every workload as the compiler that is here makes them.

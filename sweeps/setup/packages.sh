@@ -55,13 +55,16 @@ install_packages() {
 }
 
 # What some tests need and nothing else does is installed only where it is asked for, as .ci/run does:
-# a browser for the report's map (LOCKCROSS_BROWSER), Slurm for clusters (LOCKCROSS_SLURM). Without
-# it these tests are skipped. Prints a line of packages for each that is asked for and missing.
-slurm_of_package=/usr/sbin # which an ordinary user's PATH may lack
+# a browser for the report's map (LOCKCROSS_BROWSER), Slurm for clusters (LOCKCROSS_SLURM), debootstrap
+# for another Debian's root (LOCKCROSS_BARE). Without it these tests are skipped. Prints a line of
+# packages for each that is asked for and missing.
+system_programs=/usr/sbin # which an ordinary user's PATH may lack
 wanted_for_tests() {
     [[ -z ${LOCKCROSS_BROWSER:-} ]] || have chromium || have chromium-browser || echo chromium
-    [[ -z ${LOCKCROSS_SLURM:-} ]] || have slurmctld || [[ -x $slurm_of_package/slurmctld ]] ||
+    [[ -z ${LOCKCROSS_SLURM:-} ]] || have slurmctld || [[ -x $system_programs/slurmctld ]] ||
         echo slurm-wlm munge
+    [[ -z ${LOCKCROSS_BARE:-} ]] || have debootstrap || [[ -x $system_programs/debootstrap ]] ||
+        echo debootstrap
 }
 
 # Never ends the set-up: not every distribution has them as packages.
