@@ -306,6 +306,8 @@ class PpcDecoder : public Decoder {
             (stores ? store : load)(insn, f, f.ra_or_zero(), update);
         } else if (opcode == 58 || opcode == 62) {
             (opcode == 62 ? store : load)(insn, f, f.ra_or_zero(), (f.word & 3) == 1);
+        } else if (opcode == 2 || opcode == 3) { // tdi, twi
+            insn.reads = bit(f.ra());
         } else {
             insn.known = opcode == 17; // sc
         }
