@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -206,9 +207,20 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     write_rows(rows, tmp_path / "rows.csv")
     assert read_rows(tmp_path / "rows.csv") == rows
     assert read_rows(tmp_path / "none.csv") == []
-    lse = [row for row in rows if row.flavour == "lse"]
-    assert merged(rows, lse[:1])[-1] == lse[0]
-    assert len(merged(rows, lse[:1])) == len(rows) - len(lse) + 1
+    first = next(row for row in rows if row.flavour == "lse")
+    place = first.flavour, first.compiler
+    others = [row for row in rows if (row.flavour, row.compiler) != place]
+    assert merged(rows, [first]) == [*others, first]
+
+
+def test_of_another_compiler_only_other_instructions_are_kept() -> None:
+    rows = [row for row in read_rows() if row.flavour == "lse" and row.kind == "code"]
+    same = replace(rows[0], compiler="gcc 99.1", tool="another", seconds="7.00")
+    other = replace(same, instructions=f"{same.instructions} nop")
+    assert merged(rows, [same, other]) == [*rows, other]
+    lock = next(row for row in read_rows() if row.kind == "lock")
+    twice = list(shown_locks([lock, replace(lock, compiler="gcc 99.1")]))
+    assert [one.verdicts for one in twice] == [((lock.model, lock.verdict),)]
 
 
 def test_an_instruction_without_translation_is_told() -> None:
