@@ -59,6 +59,7 @@ constexpr Row kRows[] = {
     {Op::Jcc, "iio", "iio", "lo", "lo", "", "", ""},
     {Op::Jrcxz, "iio", "iio", "lo", "lo", "", "", ""},
     {Op::Loop, "iio", "iio", "lo", "lo", "", "", ""},
+    {Op::Loopcc, "iio", "iio", "lo", "lo", "", "", ""},
     {Op::Rol, "o", "o", "lo", "los", "los", "", ""},
     {Op::Ror, "o", "o", "lo", "los", "los", "", ""},
     {Op::Shl, "o", "o", "lo", "los", "los", "", ""},

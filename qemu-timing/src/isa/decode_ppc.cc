@@ -299,11 +299,9 @@ class PpcDecoder : public Decoder {
             decode_rotate(insn, f);
         } else if (opcode == 31) {
             decode_31(insn, f);
-        } else if (opcode >= 32 && opcode <= 47) {
-            bool stores =
-                (opcode >= 36 && opcode <= 39) || opcode == 44 || opcode == 45 || opcode == 47;
-            bool update = (opcode & 1) && opcode < 46;
-            (stores ? store : load)(insn, f, f.ra_or_zero(), update);
+        } else if (opcode >= 32 && opcode <= 45) {
+            bool stores = (opcode >= 36 && opcode <= 39) || opcode >= 44;
+            (stores ? store : load)(insn, f, f.ra_or_zero(), opcode & 1);
         } else if (opcode == 58 || opcode == 62) {
             (opcode == 62 ? store : load)(insn, f, f.ra_or_zero(), (f.word & 3) == 1);
         } else if (opcode == 2 || opcode == 3) { // tdi, twi

@@ -94,7 +94,8 @@ constexpr Meaning kMeanings[] = {
     {Op::Set, Use::Write, Use::None, kFlags},
     {Op::Jcc, Use::None, Use::None, kFlags},
     {Op::Jrcxz, Use::None, Use::None, kCx},
-    {Op::Loop, Use::None, Use::None, kCx | kFlags, kCx},
+    {Op::Loop, Use::None, Use::None, kCx, kCx},
+    {Op::Loopcc, Use::None, Use::None, kCx | kFlags, kCx},
     {Op::Jmp, Use::Read},
     {Op::Call, Use::Read, Use::None, kSp},
     {Op::Ret, Use::None, Use::None, kSp},
@@ -182,6 +183,7 @@ Branch branch_of(const X86Instruction &x) {
     case Op::Jcc:
     case Op::Jrcxz:
     case Op::Loop:
+    case Op::Loopcc:
         return Branch::Conditional;
     default:
         return Branch::None;

@@ -72,7 +72,8 @@ constexpr Row kRows[] = {
     {0xc7, 0xc7, 0, Op::Mov, "EvIz"},
     {0xc9, 0xc9, -1, Op::Leave, ""},
     {0xcc, 0xcc, -1, Op::Trap, ""},
-    {0xe0, 0xe2, -1, Op::Loop, "Jb"},
+    {0xe0, 0xe1, -1, Op::Loopcc, "Jb"},
+    {0xe2, 0xe2, -1, Op::Loop, "Jb"},
     {0xe3, 0xe3, -1, Op::Jrcxz, "Jb"},
     {0xe8, 0xe8, -1, Op::Call, "Jz"},
     {0xe9, 0xe9, -1, Op::Jmp, "Jz"},
@@ -195,6 +196,7 @@ class Reader {
         unsigned unused = 64 - 8 * bytes;
         return int64_t(value << unused) >> unused;
     }
+    bool at_end() const { return used_ == size_; }
     bool cut_off() const { return cut_off_; }
     size_t used() const { return used_; }
 
@@ -216,8 +218,13 @@ struct Prefixes {
 
 Prefixes read_prefixes(Reader &bytes) {
     Prefixes found;
-    for (;; bytes.next()) {
-        switch (bytes.peek()) {
+    for (;;) {
+        uint8_t byte = bytes.peek();
+        if ((byte & 0xf0) == 0x40) {
+            found.rex = bytes.next();
+            continue;
+        }
+        switch (byte) {
         case 0xf0:
             found.lock = true;
             break;
@@ -241,10 +248,10 @@ Prefixes read_prefixes(Reader &bytes) {
         case 0x65: // segments, which are not followed
             break;
         default:
-            if ((bytes.peek() & 0xf0) == 0x40)
-                found.rex = bytes.next();
             return found;
         }
+        bytes.next();
+        found.rex = 0; // it counts only right before the opcode
     }
 }
 
@@ -259,7 +266,7 @@ class Instruction {
         if (opcode_ == 0x0f)
             opcode_ = uint16_t(0x0f00 | bytes_.next());
         const Row *row = find_row();
-        if (!row || bytes_.cut_off())
+        if (!row)
             return false;
         std::string_view letters = row->operands;
         if (letters.find_first_of("EMRG") != letters.npos)
@@ -276,15 +283,21 @@ class Instruction {
     unsigned extension() const { return bytes_.peek() >> 3 & 7; }
     bool names_register() const { return bytes_.peek() >> 6 == 3; }
 
-    const Row *find_row() const {
+    // Null when there is none, or the ModRM byte, which would tell, is cut off.
+    const Row *find_row() {
         static const std::vector<Row> rows = all_rows();
         for (const Row &row : rows) {
             if (opcode_ < row.first || opcode_ > row.last)
                 continue;
+            std::string_view letters = row.operands;
+            bool asks = row.extension >= 0 || letters.find_first_of("MR") != letters.npos;
+            if (asks && bytes_.at_end()) {
+                bytes_.next();
+                return nullptr;
+            }
             if (row.extension >= 0 && unsigned(row.extension) != extension())
                 continue;
-            char wrong = names_register() ? 'M' : 'R';
-            if (std::string_view(row.operands).find(wrong) == std::string_view::npos)
+            if (letters.find(names_register() ? 'M' : 'R') == letters.npos)
                 return &row;
         }
         return nullptr;
@@ -340,10 +353,8 @@ class Instruction {
             return 1;
         case 'w':
             return 2;
-        case 'v':
-            return prefixes_.wide() ? 8 : prefixes_.two_bytes ? 2 : 4;
-        default:
-            return prefixes_.two_bytes ? 2 : 4;
+        default: // REX.W overrides the prefix that makes it two
+            return prefixes_.wide() ? (size == 'v' ? 8 : 4) : prefixes_.two_bytes ? 2 : 4;
         }
     }
 

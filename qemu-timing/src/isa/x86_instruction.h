@@ -16,7 +16,7 @@ enum class X86Operation : uint8_t {
     Rol, Ror, Rcl, Rcr, Shl, Shr, Sar, Shld, Shrd,
     Mul, Imul, Div, Idiv, Cdqe, Cqo,
     Bt, Bts, Btr, Btc, Bsf, Bsr, Popcnt, Bswap, Xadd, Cmpxchg, Cmpxchg8b,
-    Cmov, Set, Jcc, Jrcxz, Loop, Jmp, Call, Ret,
+    Cmov, Set, Jcc, Jrcxz, Loop, Loopcc, Jmp, Call, Ret,
     Movs, Stos, Lods, Scas, Cmps, // string operations, which count in rcx with a rep prefix
     Lahf, Sahf, Cmc, Clc, Stc, Cld, Std,
     Mfence, Lfence, Sfence, Nop, Pause, Prefetch, Clflush,

@@ -37,6 +37,7 @@ TEST_CASE("decode: what it does not know, it says") {
     CHECK_FALSE(arm(0xd65f0bff).known);               // retaa
     CHECK_FALSE(ppc(0x10000484).known);               // vor v0,v0,v0
     CHECK_FALSE(ppc(0xfc00002a).known);               // fadd f0,f0,f0
+    CHECK_FALSE(ppc(0xbc610000).known);               // stmw r3,0(r1)
     CHECK_FALSE(ppc(0).known);
     CHECK(ppc(0x44000002).known); // sc
     CHECK(arm(0xd4000001).known); // svc #0
@@ -46,6 +47,10 @@ TEST_CASE("decode x86: an instruction that goes on behind the bytes is cut off")
     CHECK(x86({0xe8, 0, 0, 0}).cut_off);
     CHECK(x86({0xf0, 0x0f}).cut_off);
     CHECK(x86({0x66}).cut_off);
+    CHECK(x86({0x0f, 0xae}).cut_off);       // mfence, lfence or another
+    CHECK(x86({0xf7}).cut_off);             // div or another
+    CHECK_FALSE(x86({0x0f, 0x77}).cut_off); // emms is none that it knows
+    CHECK_FALSE(x86({0x0f, 0x77}).known);
     Insn cut = x86({0x48, 0x8b, 0x84, 0x24, 0x10});
     CHECK(cut.cut_off);
     CHECK(cut.known);
@@ -62,6 +67,10 @@ TEST_CASE("decode x86: operands") {
     CHECK(x86({0x8b, 0x05, 0, 0, 0, 0}).reads == 0);                   // mov 0x0(%rip),%eax
     CHECK(x86({0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}).size == 10);       // movabs
     CHECK(x86({0x66, 0xb8, 1, 2}).size == 4);                          // mov $0x201,%ax
+    CHECK(x86({0x66, 0x48, 0x05, 1, 2, 3, 4}).size == 7);              // add $0x4030201,%rax
+    CHECK(x86({0x48, 0x66, 0x05, 1, 2}).size == 5);                    // a REX that does not count
+    CHECK((x86({0xe2, 0xfe}).reads & reg(32)) == 0);                   // loop
+    CHECK((x86({0xe1, 0xfe}).reads & reg(32)) != 0);                   // loope
     CHECK(x86({0x41, 0x90}).writes == (reg(0) | reg(8)));              // xchg %eax,%r8d
     CHECK(x86({0xf6, 0xf1}).writes == (reg(0) | reg(32)));             // div %cl: all in ax
     CHECK(x86({0x6b, 0xc1, 0x05}).reads == reg(1));                    // imul $5,%ecx,%eax
