@@ -13,7 +13,15 @@ from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 from sweeps.support.paths import ENGINE_PLUGIN
 
-_C_FOLDERS = ("lockimpl", "workloads", "qemu-timing", "sst-configs", "tests/link", "proofs")
+_C_FOLDERS = (
+    "lockimpl",
+    "workloads",
+    "qemu-timing",
+    "sst-configs",
+    "sweeps",
+    "tests/link",
+    "proofs",
+)
 _C_SUFFIXES = (".c", ".h", ".cc")
 _ANY = {"allow_extra_args": True, "ignore_unknown_options": True}
 

@@ -1,9 +1,9 @@
 """Runs processes side by side, each on one CPU, within time limits, and no longer than this one."""
 
 import ctypes
+import errno
 import fcntl
 import os
-import resource
 import selectors
 import shutil
 import signal
@@ -19,9 +19,9 @@ from typing import Any, Generic, TypeVar
 
 from sweeps.engines.base import MAX_OUTPUT, ProcessResult
 from sweeps.support.files import head
+from sweeps.support.paths import STARTER
 
 _KEPT = 1024 * 1024  # bytes of standard output and error that are read back
-_PR_SET_PDEATHSIG = 1
 _LOCK = ".lock"
 _WALL = 10  # a run may take so many times its CPU time limit by the clock: others use the CPU too
 _LOOK_S = 0.05  # between two looks at a run's CPU time, at least
@@ -117,18 +117,14 @@ def _remove_unless_held(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _tie_to(parent: int, cpus: set[int]) -> Callable[[], None]:
-    def in_child() -> None:
-        # The kernel kills the child when the driver dies, however it dies.
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(127)
-        # All threads of a simulation on one CPU: they take turns, and hand over faster there.
-        os.sched_setaffinity(0, cpus)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_OUTPUT, MAX_OUTPUT))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-    return in_child
+def _tied(argv: list[str], cpus: set[int]) -> list[str]:
+    """A command as start.c runs it: it dies with this process, however that dies. All threads of a
+    simulation on one CPU: they take turns, and hand over faster there. Raises OSError where there
+    is no such program."""
+    if not os.access(argv[0], os.X_OK):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
+    where = ",".join(map(str, sorted(cpus)))
+    return [str(STARTER), str(os.getpid()), where, str(MAX_OUTPUT), *argv]
 
 
 @dataclass(frozen=True)
@@ -216,14 +212,13 @@ class Processes(Generic[Key]):
                 (folder / name).write_text(content, encoding="utf-8")
             with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
                 process = subprocess.Popen(
-                    task.argv,
+                    _tied(task.argv, cpus),
                     cwd=folder,
                     env={},
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=err,
                     start_new_session=True,
-                    preexec_fn=_tie_to(os.getpid(), cpus),  # noqa: PLW1509
                 )
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-# The plugin of the embedded engine.
+# What is built of the tree itself: the plugin of the embedded engine, and what starts runs.
 
 engine_folder() { echo "$work/build/qemu-timing"; }
 
@@ -25,4 +25,24 @@ make_engine() {
     quietly "the engine plugin could not be built" \
         make -C "$folder" -f "$root/qemu-timing/Makefile" BUILD=. -j "$(nproc)" all
     echo "$state" >"$work/build/engine.stamp"
+}
+
+starter_state() { sha256sum <"$root/sweeps/execution/start.c"; }
+
+starter_ready() {
+    [[ -x $work/build/start && -e $work/build/start.stamp ]] &&
+        [[ "$(starter_state)" == "$(<"$work/build/start.stamp")" ]]
+}
+
+make_starter() {
+    rm -f "$work/build/start.stamp"
+    # Without shared libraries to load it starts faster, where the system has the others.
+    quietly "what starts runs could not be compiled" compile_starter
+    starter_state >"$work/build/start.stamp"
+}
+
+compile_starter() {
+    local source="$root/sweeps/execution/start.c" made="$work/build/start"
+    { gcc -O2 -Wall -Wextra -static -o "$made.new" "$source" ||
+        gcc -O2 -Wall -Wextra -o "$made.new" "$source"; } && mv "$made.new" "$made"
 }

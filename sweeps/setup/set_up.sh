@@ -32,11 +32,12 @@ set_up() {
     choose_qemu || build_qemu
     venv_ready || make_venv
     engine_ready || make_engine
+    starter_ready || make_starter
     exec 9>&-
 }
 
 ready() {
-    choose_qemu && venv_ready && engine_ready && [[ -z "$(missing_packages)$(wanted_for_tests)" ]]
+    choose_qemu && venv_ready && engine_ready && starter_ready && [[ -z "$(missing_packages)$(wanted_for_tests)" ]]
 }
 
 wait_for_lock() { # file descriptor, what to say when another has it

@@ -15,7 +15,7 @@ from types import ModuleType
 
 from results.paths import ROOT, WORK
 from sweeps.execution.work import Work
-from sweeps.support.paths import ENGINE_PLUGIN, OWN_MACHINES
+from sweeps.support.paths import ENGINE_PLUGIN, OWN_MACHINES, STARTER
 
 _BOOT = "lockcross_boot"  # the module's name on a node
 _HERE = Path(__file__).parent / "node"
@@ -54,7 +54,7 @@ def kit(certificates: Path) -> str:
 
 @cache
 def tree() -> Archive:
-    """The tree as cells need it, with the engine plugin and users' own machines."""
+    """The tree as cells need it, with what was built of it and users' own machines."""
     data = _packed(_of_the_tree())
     return Archive(hashlib.sha256(data).hexdigest(), data)
 
@@ -66,7 +66,7 @@ def _of_the_tree() -> Iterator[tuple[str, Path]]:
                 yield str(path.relative_to(ROOT)), path
     for name in _FILES:
         yield name, ROOT / name
-    for path in (ENGINE_PLUGIN, *sorted(OWN_MACHINES.glob("*.toml"))):
+    for path in (ENGINE_PLUGIN, STARTER, *sorted(OWN_MACHINES.glob("*.toml"))):
         yield str(path.relative_to(WORK)), path
 
 
