@@ -7,6 +7,7 @@ from pathlib import Path
 
 from results.paths import ROOT
 
+_STARTED: list["subprocess.Popen[str]"] = []
 SMALL = ["--lock", "cas_spin", "--workload", "sync", "iterations=50"]
 
 
@@ -15,17 +16,28 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def start(*arguments: str, **changes: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-P", "-m", "sweeps", *arguments],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=environment(**changes),
     )  # fmt: skip
+    _STARTED.append(process)
+    return process
+
+
+def end_all() -> None:
+    """Kills the commands that are still running."""
+    for process in _STARTED:
+        process.kill()
 
 
 def lockcross(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
     """The command's exit code, standard output and error. No command ever shows a traceback."""
     process = start(*arguments, **changes)
-    out, err = process.communicate(timeout=120)
+    try:
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert "Traceback" not in out + err, err
     return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
