@@ -61,7 +61,7 @@ static inline void lock_thread_init(lock_thread_t *self, unsigned index) {
 
 /* Says that the program's threads run on `count` processors; called once, before any runs. */
 static inline void lock_processors_init(unsigned count) {
-    if (ARCH_WEAKLY_ORDERED && (LOCK_TRAITS & TRAIT_UNORDERED) != 0 && count > 1)
+    if (ARCH_WEAKLY_ORDERED && LOCK_TRAITS & TRAIT_UNORDERED && count > 1)
         lock_fatal(
             "a " LOCK_TEXT(LOCKCROSS_LOCK) " lock without orders is for one processor on this ISA");
 }

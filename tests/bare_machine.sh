@@ -2,14 +2,14 @@
 # The README's commands on a bare Debian: a fresh root with python3 and git and nothing else.
 #
 #   tests/bare_machine.sh SUITE [FOLDER]           the main job and all tests, e.g. of bookworm, trixie
-#   tests/bare_machine.sh --quick SUITE [FOLDER]   only the tests that hang on compiler and system
+#   tests/bare_machine.sh --quick SUITE [FOLDER]   only the tests that depend on compiler and system
 #   tests/bare_machine.sh --can                    whether it can be done here; if not, why
 #
 # As root, with debootstrap. Makes the root in FOLDER (default: a new one below /var/tmp), with
 # packages from this machine's own mirror and pip set up as here, and clones the committed state of
 # this tree into it. Without --quick it ends by writing the suite's row of docs/machines-tried.md. The
 # root is removed when all has passed; set KEEP=1 to keep it.
-set -euo pipefail
+set -eEuo pipefail # -E: functions inherit the trap for errors
 
 tree="$(dirname "$(dirname "$(readlink -f "$0")")")"
 document="$tree/docs/machines-tried.md"
@@ -25,6 +25,9 @@ die() {
 obstacle() {
     local place
     [[ $(id -u) == 0 ]] || { echo "run it as root: chroot and debootstrap need that" && return; }
+    # shellcheck source=/dev/null
+    [[ "$(source /etc/os-release && echo "$ID")" == debian ]] ||
+        { echo "this is no Debian, so the mirror of its packages has none" && return; }
     command -v debootstrap >/dev/null ||
         { echo "debootstrap is missing; apt-get install debootstrap" && return; }
     place="$(mktemp -d)"
@@ -48,12 +51,15 @@ esac
 suite=${1:?usage: tests/bare_machine.sh [--quick] SUITE [FOLDER], or --can}
 why="$(obstacle)"
 [[ -z $why ]] || die "$why"
-folder=${2:-$(mktemp -d "/var/tmp/lockcross-$suite-XXXXXX")}
+folder="$(readlink -m "${2:-$(mktemp -d "/var/tmp/lockcross-$suite-XXXXXX")}")"
 mkdir -p "$folder"
 certificates=
 
-mirror() { # the first that this machine takes packages from
-    apt-get update --print-uris | sed -n "s|^'\(.*\)/dists/.*/InRelease'.*|\1|p" | head -n 1
+mirror() { # that this machine takes its distribution's packages from
+    local suite
+    # shellcheck source=/dev/null
+    suite="$(source /etc/os-release && echo "$VERSION_CODENAME")"
+    apt-get update --print-uris | sed -n "s|^'\(.*\)/dists/$suite/InRelease'.*|\1|p" | head -n 1
 }
 
 inside() { # command, in the root, with a clean environment
@@ -68,20 +74,22 @@ mounted=()
 unmount() {
     local place
     for place in "${mounted[@]}"; do
-        umount -l "$place"
+        umount -l "$place" || true # the others must go in any case
     done
     mounted=()
 }
 trap unmount EXIT
 
-make_root() {
-    [[ -e $folder/etc/debian_version ]] || debootstrap --variant=minbase "$suite" "$folder" "$(mirror)"
+mount_host() {
     local place
     for place in proc sys dev; do
         mount --rbind "/$place" "$folder/$place"
-        mount --make-rslave "$folder/$place"
         mounted+=("$folder/$place")
+        mount --make-rslave "$folder/$place"
     done
+}
+
+fill_root() {
     cp /etc/resolv.conf "$folder/etc/resolv.conf"
     inside apt-get -q update
     inside apt-get -q install -y --no-install-recommends python3 git
@@ -116,7 +124,7 @@ row() { # packages before, packages after, seconds of the main job and of the te
     engine="$(sed -n 's/^ok *engine qemu: engine plugin: .*+//p' <<<"$doctor")"
     passed="$(tail -n 1 test.log | sed 's/ in .*//' | tr -d =)"
     printf '| %s ' "$suite ($(<"$folder/etc/debian_version"))" "$(date -I)" \
-        "$(git -C "$tree" rev-parse --short=12 HEAD)" "$engine" "$1 + $(($2 - $1))" \
+        "$(inside git -C /root/lockcross rev-parse --short=12 HEAD)" "$engine" "$1 + $(($2 - $1))" \
         "$(version gcc --version)" "$(version python3 --version)" "$qemu" "$3" "$4" "$passed"
     echo '|'
 }
@@ -130,7 +138,13 @@ write_row() {
     mv "$document.new" "$document"
 }
 
-make_root >"$folder.log" 2>&1 || die "the root could not be made: $folder.log"
+# Steps of a function that is called in a condition go on after a failure: so each is a command here.
+trap 'tail -n 20 "$folder.log" >&2; unmount; die "the root could not be made: $folder.log"' ERR
+[[ -e $folder/etc/debian_version ]] ||
+    debootstrap --variant=minbase "$suite" "$folder" "$(mirror)" >"$folder.log" 2>&1
+mount_host >>"$folder.log" 2>&1
+fill_root >>"$folder.log" 2>&1
+trap - ERR
 cd "$folder/root"
 lockcross=/root/lockcross/lockcross
 failed=
@@ -142,7 +156,7 @@ if [[ -n $quick ]]; then
 else
     before=$(packages)
     timed crossover.log $lockcross crossover
-    main=$seconds
+    main="$seconds${failed:+, failed}"
     after=$(packages)
     # The rows are of an older engine until this has ended.
     timed test.log env LOCKCROSS_TRYING=1 $lockcross test

@@ -209,8 +209,9 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert read_rows(tmp_path / "none.csv") == []
     first = next(row for row in rows if row.flavour == "lse")
     place = first.flavour, first.compiler
-    others = [row for row in rows if (row.flavour, row.compiler) != place]
-    assert merged(rows, [first]) == [*others, first]
+    mine = [row for row in rows if (row.flavour, row.compiler) == place]
+    assert merged(rows, mine) == rows
+    assert merged(rows, [first]) == [row for row in rows if row not in mine[1:]]
 
 
 def test_of_another_compiler_only_other_instructions_are_kept() -> None:
@@ -218,9 +219,14 @@ def test_of_another_compiler_only_other_instructions_are_kept() -> None:
     same = replace(rows[0], compiler="gcc 99.1", tool="another", seconds="7.00")
     other = replace(same, instructions=f"{same.instructions} nop")
     assert merged(rows, [same, other]) == [*rows, other]
+    assert merged([*rows, other], rows) == [*rows, other]
     lock = next(row for row in read_rows() if row.kind == "lock")
     twice = list(shown_locks([lock, replace(lock, compiler="gcc 99.1")]))
     assert [one.verdicts for one in twice] == [((lock.model, lock.verdict),)]
+    worse = replace(lock, compiler="gcc 99.1", verdict="allowed")
+    assert [one.holds for one in shown_locks([worse, replace(lock, verdict="forbidden")])] == [
+        False
+    ]
 
 
 def test_an_instruction_without_translation_is_told() -> None:

@@ -27,7 +27,7 @@ def test_the_command_runs_with_its_arguments_where_it_should() -> None:
     assert (done.returncode, done.stdout) == (0, f"['a b', ''] {{{CPU}}}\n")
 
 
-def test_it_writes_no_longer_file_and_no_core(tmp_path: Path) -> None:
+def test_its_files_are_limited_and_it_writes_no_core() -> None:
     limits = "import resource as r; print(r.getrlimit(r.RLIMIT_FSIZE), r.getrlimit(r.RLIMIT_CORE))"
     assert start(sys.executable, "-c", limits).stdout == "(1000, 1000) (0, 0)\n"
 
@@ -45,7 +45,7 @@ def test_what_cannot_be_started_says_so(tmp_path: Path) -> None:
 
 
 def test_it_starts_nothing_for_a_driver_that_is_gone() -> None:
-    done = start("/bin/echo", "here", parent=1)
+    done = start("/bin/echo", "here", parent=os.getpid() + 1)
     assert (done.returncode, done.stdout) == (127, "")
 
 

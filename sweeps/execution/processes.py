@@ -165,8 +165,7 @@ class Processes(Generic[Key]):
         return self
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        # Not while a process is being started: an exception that is raised in the hooks that
-        # Python's own library runs around a fork is dropped, and the sweep would run on.
+        # Not while a process is being started: it must be noted before this one can end it.
         self._interrupted = True
         if not self._starting:
             raise KeyboardInterrupt

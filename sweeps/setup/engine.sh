@@ -36,8 +36,8 @@ starter_ready() {
 
 make_starter() {
     rm -f "$work/build/start.stamp"
-    # Without shared libraries to load it starts faster, where the system has the others.
-    quietly "what starts runs could not be compiled" compile_starter
+    # Without shared libraries to load it starts faster, if static ones are installed.
+    quietly "the program that starts runs could not be compiled" compile_starter
     starter_state >"$work/build/start.stamp"
 }
 

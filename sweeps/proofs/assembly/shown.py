@@ -60,8 +60,10 @@ class ShownLock:
 
     @property
     def holds(self) -> bool:
-        """Whether the outcome is forbidden, by an architecture or what is assumed of it."""
-        return self.verdicts[-1][1] == "forbidden"
+        """Whether the outcome is forbidden, by an architecture or what is assumed of it, in every
+        compiler's instructions."""
+        model = self.verdicts[-1][0]
+        return all(verdict == "forbidden" for one, verdict in self.verdicts if one == model)
 
 
 def shown_locks(rows: Iterable[Row]) -> Iterator[ShownLock]:

@@ -36,10 +36,20 @@ def write_rows(rows: Iterable[Row], path: Path = STORED) -> None:
 def merged(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
     """New verdicts in place of those of the same flavours and compilers; of another compiler only
     those that its instructions differ in, since the same instructions have the same verdict."""
-    done = {(row.flavour, row.compiler) for row in new}
-    kept = [row for row in old if (row.flavour, row.compiler) not in done]
-    known = {_answer(row) for row in kept}
-    return [*kept, *(row for row in new if _answer(row) not in known)]
+    groups: dict[tuple[str, str], list[Row]] = {_place(row): [] for row in [*old, *new]}
+    done = {_place(row) for row in new}
+    for row in [*(row for row in old if _place(row) not in done), *new]:
+        groups[_place(row)].append(row)
+    found: list[Row] = []
+    known: set[Row] = set()
+    for rows in groups.values():  # the compiler that was stored first comes first
+        found += [row for row in rows if _answer(row) not in known]
+        known |= {_answer(row) for row in rows}
+    return found
+
+
+def _place(row: Row) -> tuple[str, str]:
+    return row.flavour, row.compiler
 
 
 def _answer(row: Row) -> Row:
