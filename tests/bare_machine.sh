@@ -48,7 +48,8 @@ case ${1:-} in
         shift
         ;;
 esac
-suite=${1:?usage: tests/bare_machine.sh [--quick] SUITE [FOLDER], or --can}
+suite=${1:-}
+[[ -n $suite ]] || die "usage: tests/bare_machine.sh [--quick] SUITE [FOLDER], or --can"
 why="$(obstacle)"
 [[ -z $why ]] || die "$why"
 folder="$(readlink -m "${2:-$(mktemp -d "/var/tmp/lockcross-$suite-XXXXXX")}")"
