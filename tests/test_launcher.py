@@ -78,7 +78,7 @@ def test_as_root_it_installs_what_is_missing_and_shows_why_it_cannot(tree: Path)
 
 
 FOR_TESTS = (
-    'slurm_of_package=/none; if [[ -n "$(wanted_for_tests)" ]]; then install_for_tests; fi; '
+    'system_programs=/none; if [[ -n "$(wanted_for_tests)" ]]; then install_for_tests; fi; '
     "echo went on"
 )
 ASKED = {"LOCKCROSS_BROWSER": "1", "LOCKCROSS_SLURM": "1"}
