@@ -86,6 +86,8 @@ void set_option(Options &options, std::string_view argument) {
             uint32_t(parse_number(name, text, 1, UINT32_MAX, "the clock of the event log"));
     } else if (name == "execute_loops") {
         options.execute_loops = parse_number(name, text, 0, 1, "1: QEMU executes all of a wait");
+    } else if (name == "own_threads") {
+        options.own_threads = parse_number(name, text, 0, 1, "1: each core has a host thread");
     } else if (name == "link") {
         options.link = int(parse_number(name, text, 0, INT32_MAX, "a file descriptor"));
     } else {

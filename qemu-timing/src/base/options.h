@@ -32,6 +32,7 @@ struct Options {
     std::string out, events;       // where the report and the event log go; empty: nowhere
     uint32_t clock_mhz = 1000;     // the clock that the event log names
     bool execute_loops = false;    // QEMU executes loops that only wait, too: for tests
+    bool own_threads = false;      // each core's code on its own host thread: the same cycles
     int link =
         -1; // file descriptor of the region shared with a memory simulator; -1: there is none
 

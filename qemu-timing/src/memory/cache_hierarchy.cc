@@ -11,8 +11,10 @@ constexpr uint8_t kSeveral = UINT8_MAX; // reads of several cores are in flight
 
 CacheHierarchy::CacheHierarchy(const Options &options, uint32_t lines, std::vector<Counts> &counts)
     : Memory(uint32_t(counts.size())), options_(options), counts_(counts), lines_(lines),
-      l1_(counts.size(), Tags(options.l1_size, options.l1_ways, options.line)),
-      l2_(options.l2_size, options.l2_ways, options.line) {}
+      l2_(options.l2_size, options.l2_ways, options.line) {
+    for (size_t core = 0; core < counts.size(); core++)
+        l1_.emplace_back(options.l1_size, options.l1_ways, options.line);
+}
 
 Mesi CacheHierarchy::state(uint32_t core, LineId id) const {
     const Line &line = lines_[id];

@@ -6,6 +6,7 @@
 
 #include "base/counts.h"
 #include "base/options.h"
+#include "base/zeroed.h"
 #include "memory/completion.h"
 #include "memory/core_set.h"
 #include "memory/line_id.h"
@@ -38,17 +39,18 @@ class CacheHierarchy final : public Memory {
     Mesi state(uint32_t core, LineId line) const;
 
   private:
-    // A line's directory entry, and its accesses in flight.
+    // A line's directory entry, and its accesses in flight. At first all of it is zero.
     struct Line {
         CoreSet sharers;
-        Mesi state = Mesi::I;             // of all sharers
-        bool in_l2 = false, used = false; // used: since the begin of the region
-        uint8_t owner = 0;                // where it is E or M: the only sharer
-        uint8_t writer = 0, reader = 0;   // of the accesses in flight
-        Stall fill_cause = Stall::Hit;
-        Cycle write_until = 0, read_until = 0;
-        Cycle fill_until = 0; // when its owner's copy holds the data
+        Mesi state;             // of all sharers
+        bool in_l2, used;       // used: since the begin of the region
+        uint8_t owner;          // where it is E or M: the only sharer
+        uint8_t writer, reader; // of the accesses in flight
+        Stall fill_cause;
+        Cycle write_until, read_until;
+        Cycle fill_until; // when its owner's copy holds the data
     };
+    static_assert(Mesi(0) == Mesi::I);
 
     AccessDelay take(uint32_t core, LineId line, Cycle now, CoherenceEvent access);
     AccessDelay fill_from_below(Line &line, LineId id);
@@ -63,7 +65,7 @@ class CacheHierarchy final : public Memory {
 
     const Options &options_;
     std::vector<Counts> &counts_;
-    std::vector<Line> lines_;
+    Zeroed<Line> lines_;
     std::vector<Tags> l1_;
     Tags l2_;
 };

@@ -9,8 +9,10 @@ LinkedMemory::LinkedMemory(const Options &options, uint32_t lines, std::vector<C
                            std::unique_ptr<MemorySimulator> simulator, Sleepers &sleepers)
     : Memory(uint32_t(counts.size())), options_(options), counts_(counts),
       simulator_(std::move(simulator)), sleepers_(sleepers), lines_(lines),
-      l1_(counts.size(), Tags(options.l1_size, options.l1_ways, options.line)),
-      touched_(counts.size()) {}
+      touched_(counts.size()) {
+    for (size_t core = 0; core < counts.size(); core++)
+        l1_.emplace_back(options.l1_size, options.l1_ways, options.line);
+}
 
 Mesi LinkedMemory::state(uint32_t core, LineId id) const {
     const Line &line = lines_[id];

@@ -2,11 +2,11 @@
 // the cache, and nothing of their state.
 #pragma once
 
+#include "base/zeroed.h"
 #include "memory/line_id.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace lockcross {
 
@@ -27,15 +27,15 @@ class Tags {
         Entry *victim = set;
         for (uint32_t way = 0; way < ways_; way++) {
             Entry &entry = set[way];
-            if (entry.line == line) {
+            if (entry.tag == tag_of(line)) {
                 entry.used = ++clock_;
                 return kNoLine;
             }
             if (entry.used < victim->used)
                 victim = &entry;
         }
-        LineId evicted = victim->line;
-        *victim = {line, ++clock_};
+        LineId evicted = victim->tag - 1;
+        *victim = {tag_of(line), ++clock_};
         return evicted;
     }
 
@@ -44,21 +44,24 @@ class Tags {
             last_ = kNoLine;
         Entry *set = set_of(line);
         for (uint32_t way = 0; way < ways_; way++) {
-            if (set[way].line == line)
+            if (set[way].tag == tag_of(line))
                 set[way] = Entry{};
         }
     }
 
   private:
     struct Entry {
-        LineId line = kNoLine;
-        uint64_t used = 0; // 0: free
+        uint32_t tag; // the line's number and one; 0: free
+        uint64_t used;
     };
+
+    static uint32_t tag_of(LineId line) { return line + 1; }
+    static_assert(LineId(-1) == kNoLine); // so that a free entry evicts no line
 
     Entry *set_of(LineId line) { return &entries_[size_t(line & set_mask_) * ways_]; }
 
     uint32_t ways_, set_mask_;
-    std::vector<Entry> entries_;
+    Zeroed<Entry> entries_;
     uint64_t clock_ = 0;
     LineId last_ = kNoLine; // touched last: the common case takes one comparison
 };

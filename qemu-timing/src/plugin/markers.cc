@@ -54,9 +54,8 @@ void begin(unsigned vcpu, uint64_t thread, uint64_t threads, uint64_t image_begi
         engine.region->start();
     });
     lock.unlock();
-    Vcpu &entering = engine.region->vcpu(uint32_t(thread));
-    entering.sleep();
-    inside_region[vcpu] = &entering;
+    inside_region[vcpu] = &engine.region->vcpu(uint32_t(thread));
+    engine.region->enter(uint32_t(thread));
 }
 
 void end(unsigned vcpu) {

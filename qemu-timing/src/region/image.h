@@ -1,8 +1,9 @@
 // The guest's memory, as the simulation sees it.
 #pragma once
 
+#include "base/zeroed.h"
+
 #include <cstdint>
-#include <vector>
 
 namespace lockcross {
 
@@ -18,7 +19,9 @@ struct Image {
     }
 };
 
-// The image's bytes. Pages between its segments that are not mapped read as zeros.
-std::vector<uint8_t> copy_of(const Image &image);
+// The image's bytes. Pages between its segments that are not mapped read as zeros. Those that the
+// program has not touched yet are neither read nor written, where the system tells which they are:
+// most of a program is room that it does not use.
+Zeroed<uint8_t> copy_of(const Image &image);
 
 } // namespace lockcross

@@ -41,7 +41,7 @@ uint32_t line_count(const Image &image, uint32_t line) {
 Region::Region(const Options &options, Image image, uint32_t cores, std::string isa)
     : options(options), image(image), shadow(copy_of(image)), counts_(cores),
       memory_(make_memory(options, line_count(image, options.line), counts_, *this)), order_(cores),
-      cycles_(cores) {
+      threads_(make_host_threads(cores, options.own_threads)), cycles_(cores) {
     report_.isa = std::move(isa);
     for (uint32_t core = 0; core < cores; core++)
         vcpus_.push_back(std::make_unique<Vcpu>(*this, core, options, *memory_, counts_[core]));
@@ -65,7 +65,7 @@ void Region::start() {
     // own.
     if (options.link < 0)
         watchdog_.emplace([this] { end_standing_still(); });
-    vcpus_[next_turn()]->wake();
+    first_ = next_turn();
 }
 
 void Region::end_standing_still() {
@@ -101,8 +101,7 @@ void Region::pass_turn(uint32_t core) {
     if (next == core)
         return;
     report_.handovers++;
-    vcpus_[next]->wake();
-    vcpus_[core]->sleep();
+    threads_->switch_to(core, next);
 }
 
 void Region::hand_over(uint32_t core, Cycle cycle) {
@@ -142,12 +141,13 @@ bool Region::finish(uint32_t core) {
     cycles_[core] = vcpus_[core]->core->cycles();
     order_.leave(core);
     if (!order_.all_left()) {
-        vcpus_[next_turn()]->wake();
+        threads_->leave(core, next_turn());
         return false;
     }
     watchdog_.reset();
     memory_->finish();
     write_report(true);
+    threads_->leave_last(core);
     return true;
 }
 

@@ -1,16 +1,18 @@
 // The region of interest while it runs: the simulated cores, their memory, and whose turn it is.
 //
-// Every thread of the guest is a thread of the host, and exactly one of them runs at a time: the
-// one whose next memory access has the smallest (cycle, core number). A thread stops before an
-// access that lies beyond its limit, hands the turn over, and sleeps until its own comes. So QEMU
+// Every thread of the guest is a core, and exactly one of them runs at a time: the one whose next
+// memory access has the smallest (cycle, core number). A core stops before an access that lies
+// beyond its limit, hands the turn over, and waits until its own comes (host_threads.h). So QEMU
 // performs the accesses in simulated-time order, whatever the host does.
 #pragma once
 
 #include "base/counts.h"
 #include "base/options.h"
+#include "base/zeroed.h"
 #include "memory/linked_memory.h"
 #include "memory/memory.h"
 #include "output/report.h"
+#include "region/host_threads.h"
 #include "region/image.h"
 #include "region/turn_order.h"
 #include "region/vcpu.h"
@@ -34,7 +36,10 @@ class Region final : public Sleepers, public Watcher {
     uint64_t instructions() const; // of all cores
 
     void start();
-    // The core has left the region; returns whether all have.
+    // The core's thread comes into the region, which has started; returns when the core has its
+    // first turn.
+    void enter(uint32_t core) { threads_->enter(core, first_); }
+    // The core leaves the region; returns whether it is the last one.
     bool finish(uint32_t core);
     void mark_phase(uint32_t core, uint64_t phase);
     // The core's simulated time; correct only at the end of a block.
@@ -55,21 +60,22 @@ class Region final : public Sleepers, public Watcher {
 
     const Options &options;
     const Image image;
-    std::vector<uint8_t> shadow; // the image as of the last access: shows what an atomic changed
+    Zeroed<uint8_t> shadow; // the image as of the last access: shows what an atomic changed
 
   private:
     // The core whose turn it is, with its limit set. Memory's own time passes until then.
     uint32_t next_turn();
     // The last cycle at which the core may make an access without handing over.
     int64_t turn_limit(uint32_t core) const;
-    // The core whose turn it is goes on; this core's thread sleeps if it is another one.
+    // The core whose turn it is goes on; this one waits if it is another one.
     void pass_turn(uint32_t core);
     void end_standing_still();
 
     std::vector<Counts> counts_;
     std::unique_ptr<Memory> memory_;
     TurnOrder order_;
-    uint32_t running_ = 0; // the core whose thread runs
+    uint32_t first_ = 0, running_ = 0; // the core with the first turn; the one whose turn it is
+    std::unique_ptr<HostThreads> threads_;
     std::vector<std::unique_ptr<Vcpu>> vcpus_;
     std::vector<Cycle> cycles_; // of each core
     Report report_;

@@ -7,28 +7,13 @@
 #include "region/region.h"
 
 #include <cstring>
-#include <linux/futex.h>
 #include <string>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace lockcross {
 
 Vcpu::Vcpu(Region &region, uint32_t core_id, const Options &options, Memory &memory, Counts &counts)
     : core_id(core_id), core(make_core(options, core_id, memory, counts)), region_(region),
       counts_(counts) {}
-
-void Vcpu::wake() {
-    turn_.store(1, std::memory_order_release);
-    syscall(SYS_futex, &turn_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
-
-void Vcpu::sleep() {
-    while (turn_.load(std::memory_order_acquire) == 0) {
-        syscall(SYS_futex, &turn_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
-    }
-    turn_.store(0, std::memory_order_relaxed);
-}
 
 void Vcpu::hand_over(const TimedInsn &insn) {
     bool waits = !timer_word_ && !region_.options.execute_loops && spin_.repeats_at(insn);

@@ -10,7 +10,6 @@
 #include "region/spin_loop.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -57,10 +56,6 @@ class Vcpu {
     // begins. 0 cycles: never. The address counts from the start of the image.
     void set_timer(uint64_t word, Cycle cycles);
 
-    // Exactly one of the host threads runs at a time; the others sleep until they are woken.
-    void wake();
-    void sleep();
-
     const uint32_t core_id;
     const std::unique_ptr<Core> core;
     int64_t turn_limit = 0; // last cycle of an access without handing over
@@ -71,8 +66,8 @@ class Vcpu {
 
     // The core asked for something that no instruction shows.
     void forget_loop() { spin_.forget(); }
-    // While the thread sleeps in a loop that waits, the core model runs it, up to the first access
-    // for which `goes_first` does not say that it comes before that of another core.
+    // While the core waits in a loop, without a turn, the core model runs it, up to the first
+    // access for which `goes_first` does not say that it comes before that of another core.
     template <typename GoesFirst> void run_loop(GoesFirst goes_first) {
         while (goes_first(access_cycle))
             run_iteration();
@@ -89,8 +84,7 @@ class Vcpu {
 
     Region &region_;
     Counts &counts_;
-    std::atomic<uint32_t> turn_{0}; // futex word: 1 when it is this vCPU's turn
-    uint64_t next_check_ = 0;       // instructions at which the limit is checked again
+    uint64_t next_check_ = 0; // instructions at which the limit is checked again
 
     const TimedInsn *pending_ = nullptr; // the atomic operation to be accounted for
     uint64_t pending_address_ = 0;
