@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from results.model.cell import LATENCIES, Cell
 from sweeps.programs.builder import Program
@@ -14,10 +14,11 @@ MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: no run fills
 @dataclass(frozen=True)
 class Limits:
     """What one run may take: CPU time in seconds (0: the engine's own limit), instructions over all
-    cores."""
+    cores, and whether a server may run it."""
 
     time_s: float = 0.0
     instructions: int = 2_000_000_000
+    serve: bool = True
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,16 @@ class RunOutcome:
     metrics: dict[str, tuple[float, str]] = field(default_factory=dict)
     resolved: dict[str, int | str] = field(default_factory=dict)
     phases: Sequence[PhaseCounts] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A cell as a server runs it (qemu-timing/src/plugin/server.h): the command that starts a
+    server of the cell's program, the engine's options and the program's arguments."""
+
+    command: tuple[str, ...]
+    options: tuple[str, ...]
+    arguments: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -135,3 +146,12 @@ class Engine(Protocol):
 
     def doctor(self) -> list[Check]:
         """What is installed and what is missing."""
+
+
+@runtime_checkable
+class Serving(Protocol):
+    """An engine that has servers, too: processes that have loaded a program, and run a cell of it
+    in a child, which says what `command` would have said."""
+
+    def request(self, cell: Cell, binary: Path, limits: Limits) -> Request:
+        """The cell as a server runs it."""

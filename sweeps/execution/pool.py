@@ -8,6 +8,7 @@ from typing import Protocol
 from results.paths import WORK
 from sweeps.execution.kept import keep
 from sweeps.execution.processes import Processes
+from sweeps.execution.servers import Servers
 from sweeps.execution.work import Done, Work, execute, this_host
 from sweeps.support.paths import KEPT_FOLDERS, RUN_FOLDERS
 
@@ -35,11 +36,12 @@ class LocalPool:
     def __init__(self, jobs: int, collect: Callable[[Path], None] | None = None) -> None:
         self._jobs = jobs
         self._collect = collect
+        self._servers = Servers()
 
     def run(self, works: Sequence[Work]) -> Generator[Sequence[Done], None, None]:
         """As Pool. Must be called from the main thread: the processes are killed when the thread
         that started them ends."""
-        with Processes[Work](self._jobs, RUN_FOLDERS) as processes:
+        with Processes[Work](self._jobs, RUN_FOLDERS, servers=self._servers) as processes:
             for work, done, folder in execute(works, processes, this_host()):
                 if self._collect and not done.outcome.cause:
                     self._collect(folder)

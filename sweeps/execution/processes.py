@@ -1,7 +1,6 @@
 """Runs processes side by side, each on one CPU, within time limits, and no longer than this one."""
 
 import ctypes
-import errno
 import fcntl
 import os
 import selectors
@@ -12,14 +11,15 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, Generic, TypeVar
 
-from sweeps.engines.base import MAX_OUTPUT, ProcessResult
+from sweeps.engines.base import ProcessResult, Request
+from sweeps.execution.servers import Child, ServerLostError, Servers
+from sweeps.execution.tied import tied
 from sweeps.support.files import head
-from sweeps.support.paths import STARTER
 
 _KEPT = 1024 * 1024  # bytes of standard output and error that are read back
 _LOCK = ".lock"
@@ -34,22 +34,49 @@ _Handler = Callable[[int, FrameType | None], Any] | int | None  # as signal.sign
 @dataclass(frozen=True)
 class Task(Generic[Key]):
     """A command to run in a folder of its own. `key` is handed back with its end. `bound`: all of
-    it runs on one CPU. `files`: name -> content, in the folder when it starts."""
+    it runs on one CPU. `files`: name -> content, in the folder when it starts. `request`: a server
+    may do the same instead."""
 
     key: Key
     argv: list[str]
     time_limit_s: float  # of CPU time
     bound: bool = True
     files: Mapping[str, str] = field(default_factory=dict)
+    request: Request | None = None
+
+
+class _Alone:
+    """A process of its own, with what it starts: the counterpart of a server's child."""
+
+    def __init__(self, command: list[str], cpus: set[int], folder: Path) -> None:
+        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+            self._process = subprocess.Popen(
+                tied(command, cpus),
+                cwd=folder,
+                env={},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+        self.pid = self._process.pid
+        self.pidfd = os.pidfd_open(self.pid)
+
+    def kill(self) -> None:
+        # It leads its own group; it is not reaped yet, so its number is still its own.
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        return self._process.wait()
 
 
 @dataclass
 class _Running(Generic[Key]):
     task: Task[Key]
-    process: subprocess.Popen[bytes]
+    process: _Alone | Child
     folder: Path
     slot: int
-    pidfd: int
     began: float
     deadline: float
     next_look: float
@@ -69,7 +96,7 @@ class _Running(Generic[Key]):
                 f"{limit - left:.1f} s of them (the CPU time limit is {limit:g} s)"
             )
         if self.exceeded:
-            self.kill()
+            self.process.kill()
         # On one CPU its CPU time grows no faster than the clock.
         self.next_look = min(self.deadline, now + max(left, _LOOK_S))
 
@@ -83,11 +110,6 @@ class _Running(Generic[Key]):
             return time.clock_gettime(clock.value)
         except OSError:
             return 0.0
-
-    def kill(self) -> None:
-        # The child leads its own group; it is not reaped yet, so its number is still its own.
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
 
 
 class _Folder:
@@ -117,16 +139,6 @@ def _remove_unless_held(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _tied(argv: list[str], cpus: set[int]) -> list[str]:
-    """A command as start.c runs it: it dies with this process, however that dies. All threads of a
-    simulation on one CPU: they take turns, and hand over faster there. Raises OSError where there
-    is no such program."""
-    if not os.access(argv[0], os.X_OK):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
-    where = ",".join(map(str, sorted(cpus)))
-    return [str(STARTER), str(os.getpid()), where, str(MAX_OUTPUT), *argv]
-
-
 @dataclass(frozen=True)
 class Share:
     """The part of a host's CPUs that is this process's own, as one of `count` workers that share
@@ -138,13 +150,16 @@ class Share:
 
 class Processes(Generic[Key]):
     """At most `jobs` processes at a time, whose folders lie below `root`. Use as a context manager:
-    leaving it kills the rest.
+    leaving it kills the rest. With `servers`, tasks that these can do are left to them.
 
     With a `share`, this process is a worker beside others; who started it deals with signals.
     """
 
-    def __init__(self, jobs: int, root: Path, share: Share | None = None) -> None:
+    def __init__(
+        self, jobs: int, root: Path, share: Share | None = None, servers: Servers | None = None
+    ) -> None:
         self.root = root
+        self._servers = servers
         self._cpus = sorted(os.sched_getaffinity(0))
         together = jobs if share is None else share.count
         self._wall = _WALL * -(-together // len(self._cpus))  # more where they share CPUs
@@ -174,8 +189,9 @@ class Processes(Generic[Key]):
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         for running in list(self._running.values()):
-            running.kill()
+            running.process.kill()
             self._end(running)
+            shutil.rmtree(running.folder, ignore_errors=True)
         self._selector.close()
         self._folder.remove()
 
@@ -188,47 +204,50 @@ class Processes(Generic[Key]):
         waiting = iter(tasks)
         while True:
             while self._free and (task := next(waiting, None)) is not None:
-                self._starting = True
                 self._start(task)
-                self._starting = False
-                if self._interrupted:
-                    raise KeyboardInterrupt
             if not self._running:
                 return
             for running in self._wait():
-                end = self._end(running, remove=False)
+                end = self._end(running)
                 try:
-                    yield running.task.key, end, running.folder
+                    if end is None:
+                        self._start(replace(running.task, request=None))
+                    else:
+                        yield running.task.key, end, running.folder
                 finally:
                     shutil.rmtree(running.folder, ignore_errors=True)
 
     def _start(self, task: Task[Key]) -> None:
+        self._starting = True
+        self._start_now(task)
+        self._starting = False
+        if self._interrupted:
+            raise KeyboardInterrupt
+
+    def _start_now(self, task: Task[Key]) -> None:
         slot = self._free[-1]
         cpus = {self._cpus[slot % len(self._cpus)]} if task.bound else set(self._cpus)
         folder = Path(tempfile.mkdtemp(dir=self._folder.path))
         try:
             for name, content in task.files.items():
                 (folder / name).write_text(content, encoding="utf-8")
-            with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
-                process = subprocess.Popen(
-                    _tied(task.argv, cpus),
-                    cwd=folder,
-                    env={},
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
-                    start_new_session=True,
-                )
+            process = self._process(task, cpus, folder)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        pidfd = os.pidfd_open(process.pid)
         now, limit = time.monotonic(), task.time_limit_s
-        self._running[pidfd] = _Running(
-            task, process, folder, slot, pidfd, now, now + self._wall * limit, now + limit
+        self._running[process.pidfd] = _Running(
+            task, process, folder, slot, now, now + self._wall * limit, now + limit
         )
         self._free.pop()
-        self._selector.register(pidfd, selectors.EVENT_READ)
+        self._selector.register(process.pidfd, selectors.EVENT_READ)
+
+    def _process(self, task: Task[Key], cpus: set[int], folder: Path) -> _Alone | Child:
+        if self._servers and task.request:
+            child = self._servers.start(task.request, cpus, folder)
+            if child:
+                return child
+        return _Alone(task.argv, cpus, folder)
 
     def _wait(self) -> list[_Running[Key]]:
         """Those that have ended, after killing those past their limits."""
@@ -241,17 +260,20 @@ class Processes(Generic[Key]):
             if events := self._selector.select(timeout):
                 return [self._running[key.fd] for key, _ in events]
 
-    def _end(self, running: _Running[Key], remove: bool = True) -> ProcessResult:
-        code = running.process.wait()
+    def _end(self, running: _Running[Key]) -> ProcessResult | None:
+        """How it has ended; None where nobody can tell, since its server is gone."""
+        pidfd = running.process.pidfd
+        self._selector.unregister(pidfd)
+        try:
+            code = running.process.wait()
+        except ServerLostError:
+            code = None
         duration = time.monotonic() - running.began
-        self._selector.unregister(running.pidfd)
-        os.close(running.pidfd)
-        del self._running[running.pidfd]
+        os.close(pidfd)
+        del self._running[pidfd]
         self._free.append(running.slot)
         out, err = (_said(running.folder / name) for name in ("stdout", "stderr"))
-        if remove:
-            shutil.rmtree(running.folder, ignore_errors=True)
-        return ProcessResult(code, out, err, running.exceeded, duration)
+        return None if code is None else ProcessResult(code, out, err, running.exceeded, duration)
 
 
 def _said(path: Path) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from results.model.cell import Cell
 from results.store.records import Place
 from sweeps.engines import load_engine
-from sweeps.engines.base import Limits, ProcessResult, RunOutcome
+from sweeps.engines.base import Limits, ProcessResult, RunOutcome, Serving
 from sweeps.execution.derived import with_derived
 from sweeps.execution.kept import check_room
 from sweeps.execution.processes import Processes, Task
@@ -70,9 +70,18 @@ def execute(
 
 def _task(work: Work) -> Task[Work]:
     engine = load_engine(work.cell.engine)
-    argv = engine.command(work.cell, work.binary.path, work.limits)
-    files = engine.inputs(work.cell, work.binary.path, work.limits)
-    return Task(work, argv, work.limits.time_s, bound=not alone(work.cell), files=files)
+    what = work.cell, work.binary.path, work.limits
+    request = None
+    if work.limits.serve and isinstance(engine, Serving):
+        request = engine.request(*what)
+    return Task(
+        work,
+        engine.command(*what),
+        work.limits.time_s,
+        bound=not alone(work.cell),
+        files=engine.inputs(*what),
+        request=request,
+    )
 
 
 def _done(work: Work, end: ProcessResult, outcome: RunOutcome, place: Place) -> Done:

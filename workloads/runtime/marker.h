@@ -2,14 +2,18 @@
 #ifndef RUNTIME_MARKER_H
 #define RUNTIME_MARKER_H
 
-enum { SYS_MARKER = 19544 };
+#include "runtime/layout.h"
+
+enum { SYS_MARKER = RUNTIME_SYS_MARKER };
 enum {
     MARKER_MEET = 1,
     MARKER_BEGIN = 2,
     MARKER_PHASE = 3,
     MARKER_END = 4,
     MARKER_TIMER = 5,
-    MARKER_EVENT = 6
+    MARKER_EVENT = 6,
+    MARKER_SERVE = RUNTIME_MARKER_SERVE,
+    MARKER_FORKED = RUNTIME_MARKER_FORKED
 };
 
 extern char __executable_start[], __bss_start[], _end[];

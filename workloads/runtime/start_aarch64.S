@@ -12,7 +12,7 @@ _start:                                 /* the kernel's stack: argc, argv... */
         adrp    x1, runtime_stacks + RUNTIME_STACK_SIZE
         add     x1, x1, :lo12:runtime_stacks + RUNTIME_STACK_SIZE
         mov     sp, x1
-        bl      runtime_main
+        bl      runtime_begin
         brk     #1
         .size   _start, . - _start
 
@@ -49,5 +49,48 @@ runtime_syscall:
         svc     #0
         ret
         .size   runtime_syscall, . - runtime_syscall
+
+/* Behind everything that a run executes, so that no instruction of that lies elsewhere for it.
+ *
+ * With the one argument "@serve" the program runs nothing itself: for each request that the engine
+ * gets it forks, and the child begins anew, with the request's arguments. No instruction of the
+ * region is executed before that, so the engine need not know its options until then. */
+        .type   runtime_begin, %function
+runtime_begin:                          /* x0: the kernel's stack */
+        ldr     x1, [x0]
+        cmp     x1, #2
+        b.ne    2f
+        ldr     x1, [x0, #16]
+        ldrb    w1, [x1]
+        cmp     w1, #'@'
+        b.ne    2f
+        adrp    x19, runtime_arguments
+        add     x19, x19, :lo12:runtime_arguments
+1:      mov     x8, #RUNTIME_SYS_MARKER
+        mov     x0, #RUNTIME_MARKER_SERVE
+        mov     x1, x19
+        mov     x2, #RUNTIME_ARGUMENTS_SIZE
+        svc     #0
+        mov     x8, #220                /* clone, as fork does */
+        mov     x0, #RUNTIME_SIGCHLD
+        mov     x1, #0
+        mov     x2, #0
+        mov     x3, #0
+        mov     x4, #0
+        svc     #0
+        mov     x1, x0
+        mov     x8, #RUNTIME_SYS_MARKER
+        mov     x0, #RUNTIME_MARKER_FORKED
+        svc     #0                      /* in both, each with what its clone returned */
+        cbnz    x1, 1b
+        mov     sp, x19
+        b       _start
+2:      b       runtime_main
+        .size   runtime_begin, . - runtime_begin
+
+        .bss
+        .balign 64
+runtime_arguments:
+        .skip   RUNTIME_ARGUMENTS_SIZE
 
         .section .note.GNU-stack, "", %progbits

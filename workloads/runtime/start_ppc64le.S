@@ -18,7 +18,7 @@ _start:                                 /* the kernel's stack: argc, argv... */
         li      0, 0
         std     0, 0(1)                 /* the end of the chain of frames */
         mtlr    0
-        bl      runtime_main
+        bl      runtime_begin
         nop
         trap
         .size   _start, . - _start
@@ -70,5 +70,52 @@ runtime_syscall:
         neg     3, 3
         blr
         .size   runtime_syscall, . - runtime_syscall
+
+/* Behind everything that a run executes, so that no instruction of that lies elsewhere for it.
+ *
+ * With the one argument "@serve" the program runs nothing itself: for each request that the engine
+ * gets it forks, and the child begins anew, with the request's arguments. No instruction of the
+ * region is executed before that, so the engine need not know its options until then. */
+        .type   runtime_begin, @function
+runtime_begin:                          /* r3: the kernel's stack; r2 is set */
+        ld      4, 0(3)
+        cmpdi   4, 2
+        bne     2f
+        ld      4, 16(3)
+        lbz     4, 0(4)
+        cmpwi   4, '@'
+        bne     2f
+        addis   31, 2, runtime_arguments@toc@ha
+        addi    31, 31, runtime_arguments@toc@l
+1:      li      0, RUNTIME_SYS_MARKER
+        li      3, RUNTIME_MARKER_SERVE
+        mr      4, 31
+        li      5, RUNTIME_ARGUMENTS_SIZE
+        sc
+        li      0, 120                  /* clone, as fork does */
+        li      3, RUNTIME_SIGCHLD
+        li      4, 0
+        li      5, 0
+        li      6, 0
+        li      7, 0
+        sc
+        bns+    3f
+        neg     3, 3                    /* the sign of an error is cr0.SO */
+3:      mr      30, 3
+        mr      4, 3
+        li      0, RUNTIME_SYS_MARKER
+        li      3, RUNTIME_MARKER_FORKED
+        sc                              /* in both, each with what its clone returned */
+        cmpdi   30, 0
+        bne     1b
+        mr      1, 31
+        b       _start
+2:      b       runtime_main
+        .size   runtime_begin, . - runtime_begin
+
+        .bss
+        .balign 64
+runtime_arguments:
+        .skip   RUNTIME_ARGUMENTS_SIZE
 
         .section .note.GNU-stack, "", @progbits

@@ -9,7 +9,7 @@ _start:                                 /* the kernel's stack: argc, argv... */
         xorl    %ebp, %ebp
         movq    %rsp, %rdi
         leaq    runtime_stacks + RUNTIME_STACK_SIZE(%rip), %rsp
-        call    runtime_main            /* rsp is a multiple of 16 at the call */
+        call    runtime_begin           /* rsp is a multiple of 16 at the call */
         ud2
         .size   _start, . - _start
 
@@ -46,5 +46,44 @@ runtime_syscall:
         syscall
         ret
         .size   runtime_syscall, . - runtime_syscall
+
+/* Behind everything that a run executes, so that no instruction of that lies elsewhere for it.
+ *
+ * With the one argument "@serve" the program runs nothing itself: for each request that the engine
+ * gets it forks, and the child begins anew, with the request's arguments. No instruction of the
+ * region is executed before that, so the engine need not know its options until then. */
+        .type   runtime_begin, @function
+runtime_begin:                          /* rdi: the kernel's stack */
+        cmpq    $2, (%rdi)
+        jne     runtime_main
+        movq    16(%rdi), %rax
+        cmpb    $'@', (%rax)
+        jne     runtime_main
+1:      movl    $RUNTIME_SYS_MARKER, %eax
+        movl    $RUNTIME_MARKER_SERVE, %edi
+        leaq    runtime_arguments(%rip), %rsi
+        movl    $RUNTIME_ARGUMENTS_SIZE, %edx
+        syscall
+        movl    $56, %eax               /* clone, as fork does */
+        movl    $RUNTIME_SIGCHLD, %edi
+        xorl    %esi, %esi
+        xorl    %edx, %edx
+        xorl    %r10d, %r10d
+        xorl    %r8d, %r8d
+        syscall
+        movq    %rax, %rsi
+        movl    $RUNTIME_SYS_MARKER, %eax
+        movl    $RUNTIME_MARKER_FORKED, %edi
+        syscall                         /* in both, each with what its clone returned */
+        testq   %rsi, %rsi
+        jnz     1b
+        leaq    runtime_arguments(%rip), %rsp
+        jmp     _start
+        .size   runtime_begin, . - runtime_begin
+
+        .bss
+        .balign 64
+runtime_arguments:
+        .skip   RUNTIME_ARGUMENTS_SIZE
 
         .section .note.GNU-stack, "", @progbits

@@ -7,6 +7,7 @@
 #include "output/failure.h"
 #include "output/file.h"
 #include "plugin/engine.h"
+#include "plugin/server.h"
 #include "region/image.h"
 #include "region/region.h"
 #include "region/vcpu.h"
@@ -21,7 +22,16 @@ namespace lockcross {
 namespace {
 
 constexpr int64_t kMarker = 0x4c58; // number of the system call
-enum MarkerOp : uint64_t { kMeet = 1, kBegin = 2, kPhase = 3, kEnd = 4, kTimer = 5, kEvent = 6 };
+enum MarkerOp : uint64_t {
+    kMeet = 1,
+    kBegin = 2,
+    kPhase = 3,
+    kEnd = 4,
+    kTimer = 5,
+    kEvent = 6,
+    kServe = 7,
+    kForked = 8
+};
 
 // Waits until `threads` threads are here. The last one to come runs `last`.
 template <typename Last>
@@ -158,6 +168,10 @@ void on_syscall(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t a0, ui
         return timer(*inside_region[vcpu], a2, a3, a4);
     case kEnd:
         return end(vcpu);
+    case kServe:
+        return serve(a1, a2);
+    case kForked:
+        return forked(int64_t(a1));
     default:
         fail(Exit::Failure, "unknown marker " + std::to_string(a0));
     }

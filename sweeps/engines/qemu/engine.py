@@ -9,7 +9,7 @@ from pathlib import Path
 
 from results.errors import LockcrossError
 from results.model.cell import Cell
-from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
+from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, Request, RunOutcome
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.find import find_qemu
 from sweeps.model.cells import arguments
@@ -66,11 +66,20 @@ class QemuEngine:
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The QEMU command."""
-        options = self.options(cell) | {"max_instructions": limits.instructions}
+        return guest_command(cell, binary, self._settings(cell, limits))
+
+    def request(self, cell: Cell, binary: Path, limits: Limits) -> Request:
+        """The cell for a QEMU that has loaded the program and runs it in a child."""
+        server = [*_qemu(cell.isa), "-plugin", _plugin(), str(binary), "@serve"]
+        options = [f"out={REPORT}", *_words(self._settings(cell, limits))]
+        return Request(tuple(server), tuple(options), tuple(_guest_arguments(cell)))
+
+    def _settings(self, cell: Cell, limits: Limits) -> dict[str, int | str]:
+        settings = self.options(cell) | {"max_instructions": limits.instructions}
         if self._events:
             clock = load_machine(cell.machine).clock_mhz.number
-            options |= {"events": EVENTS, "clock_mhz": clock}
-        return guest_command(cell, binary, options)
+            settings |= {"events": EVENTS, "clock_mhz": clock}
+        return settings
 
     def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
         """None: the command says everything."""
@@ -125,15 +134,27 @@ def plugin_options(cell: Cell) -> dict[str, int | str]:
 
 
 def guest_command(cell: Cell, binary: Path, options: Mapping[str, int | str]) -> list[str]:
-    """The command of QEMU with the plugin, whose report goes to REPORT. The guest's argv[0] is
-    fixed, so that no path reaches it."""
-    # QEMU ends an option at a comma, and takes a doubled one as a comma of the path.
-    plugin = str(ENGINE_PLUGIN).replace(",", ",,")
-    settings = ",".join(f"{name}={value}" for name, value in sorted(options.items()))
-    return [
-        find_qemu(cell.isa).path, "-0", "lockcross", "-plugin", f"{plugin},out={REPORT},{settings}",
-        str(binary), *arguments(cell), "marker=syscall",
-    ]  # fmt: skip
+    """The command of QEMU with the plugin, whose report goes to REPORT."""
+    plugin = ",".join([_plugin(), f"out={REPORT}", *_words(options)])
+    return [*_qemu(cell.isa), "-plugin", plugin, str(binary), *_guest_arguments(cell)]
+
+
+def _qemu(isa: str) -> list[str]:
+    """QEMU; the guest's argv[0] is fixed, so that no path reaches it."""
+    return [find_qemu(isa).path, "-0", "lockcross"]
+
+
+def _plugin() -> str:
+    """QEMU ends an option at a comma, and takes a doubled one as a comma of the path."""
+    return str(ENGINE_PLUGIN).replace(",", ",,")
+
+
+def _words(options: Mapping[str, int | str]) -> list[str]:
+    return [f"{name}={value}" for name, value in sorted(options.items())]
+
+
+def _guest_arguments(cell: Cell) -> list[str]:
+    return [*arguments(cell), "marker=syscall"]
 
 
 @cache

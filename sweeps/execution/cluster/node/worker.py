@@ -16,6 +16,7 @@ from sweeps.engines import load_engine
 from sweeps.execution.cluster.message import Chunk, Reply
 from sweeps.execution.kept import FULL, pack
 from sweeps.execution.processes import Processes, Share
+from sweeps.execution.servers import Servers
 from sweeps.execution.work import Work, execute, this_host
 from sweeps.programs.builder import loaded_digest
 from sweeps.support.paths import ENGINE_PLUGIN
@@ -46,7 +47,8 @@ def run_works(chunk: Chunk) -> Reply:
         works = list(_checked(chunk))
         if missing := [work.binary.digest for work in works if not work.binary.path.exists()]:
             return replace(reply, missing=missing)
-        with Processes[Work](1, run_folders(chunk.scratch), share()) as processes:
+        folders = run_folders(chunk.scratch)
+        with Processes[Work](1, folders, share(), Servers()) as processes:
             for work, done, folder in execute(works, processes, reply.place):
                 if _KILLED in done.outcome.cause:
                     time.sleep(_END_OF_JOB_S)

@@ -1,0 +1,157 @@
+"""Servers: processes that have loaded a program once, and fork a child for each of its cells."""
+
+import os
+import signal
+import socket
+import subprocess
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from sweeps.engines.base import Request
+from sweeps.execution.tied import tied
+
+_KEPT = 32  # servers at a time, each a few megabytes of its own
+_LONGEST_REQUEST = 60_000  # bytes; the engine's side reads 64 KiB
+_ANSWERS_WITHIN_S = 20.0  # a fork takes a millisecond, on a crowded host perhaps a second
+_MOST_LOST = 2  # servers of one program; after that its cells run alone
+
+
+class ServerLostError(Exception):
+    """A server has ended, or does not answer; its children end with it."""
+
+
+class Child:
+    """A cell that a server runs. `pid` is its own until it is waited for; `pidfd` is readable when
+    it has ended, and closed by whoever waits for it."""
+
+    def __init__(self, server: "Server", pid: int) -> None:
+        self._server = server
+        self.pid = pid
+        self.pidfd = os.pidfd_open(pid)
+
+    def kill(self) -> None:
+        """Ends it."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+    def wait(self) -> int:
+        """Its exit code, once it has ended; a signal's number is negative. Raises ServerLostError
+        when nobody can tell."""
+        return self._server.end_of(self.pid)
+
+
+class Server:
+    """One of these processes. Raises OSError when it cannot be started."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(_ANSWERS_WITHIN_S)
+        with theirs:
+            self._process = subprocess.Popen(
+                tied(command, os.sched_getaffinity(0)),
+                env={},
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self._running: set[int] = set()
+        self._ended: dict[int, int] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has no child that was not waited for."""
+        return not self._running
+
+    def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Child | None:
+        """Starts a cell in a folder, where its output goes to files `stdout` and `stderr`. None
+        when it says that it cannot. Raises ServerLostError."""
+        words = [
+            str(folder), ",".join(map(str, cpus)), str(len(request.options)),
+            *request.options, *request.arguments,
+        ]  # fmt: skip
+        message = b"".join(word.encode() + b"\0" for word in words)
+        if len(message) > _LONGEST_REQUEST:
+            return None
+        try:
+            self._socket.sendall(message)
+            while (heard := self._hear())[0] == "ended":
+                self._note(heard)
+            if heard[0] != "started":
+                return None
+            child = Child(self, int(heard[1]))
+        except OSError as error:
+            raise ServerLostError(str(error)) from None
+        self._running.add(child.pid)
+        return child
+
+    def end_of(self, pid: int) -> int:
+        """The exit code of a child, once it has ended. Raises ServerLostError."""
+        self._running.discard(pid)
+        try:
+            while pid not in self._ended:
+                self._note(self._hear())
+        except OSError as error:
+            raise ServerLostError(str(error)) from None
+        return self._ended.pop(pid)
+
+    def _hear(self) -> list[str]:
+        words = self._socket.recv(256).decode().split()
+        if not words:
+            raise ConnectionError("it has ended")
+        return words
+
+    def _note(self, words: list[str]) -> None:
+        self._ended[int(words[1])] = int(words[2])
+
+    def end(self) -> None:
+        """Ends it and its children."""
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+
+
+class Servers:
+    """The servers of a pool, which go on from one batch of cells to the next, and end with it."""
+
+    def __init__(self) -> None:
+        self._asked: Counter[tuple[str, ...]] = Counter()
+        self._lost: Counter[tuple[str, ...]] = Counter()
+        self._servers: dict[tuple[str, ...], Server] = {}  # the one used last is the last
+        weakref.finalize(self, _end_all, self._servers)
+
+    def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Child | None:
+        """Starts a cell, or not: the first of a program runs alone, since a server costs more than
+        one cell; and so do all of a program whose server cannot do it."""
+        key = request.command
+        self._asked[key] += 1
+        if self._asked[key] == 1 or self._lost[key] >= _MOST_LOST:
+            return None
+        server = self._servers.pop(key, None)
+        try:
+            if server is None:
+                self._make_room()
+                server = Server(key)
+            child = server.start(request, cpus, folder)
+        except ServerLostError:
+            self._lost[key] += 1
+            if server:
+                server.end()
+            return None
+        self._servers[key] = server
+        if child is None and server.is_idle:
+            self._lost[key] = _MOST_LOST
+        return child
+
+    def _make_room(self) -> None:
+        idle = [key for key, server in self._servers.items() if server.is_idle]
+        for key in idle[: max(0, len(self._servers) - _KEPT + 1)]:
+            self._servers.pop(key).end()
+
+
+def _end_all(servers: dict[tuple[str, ...], Server]) -> None:
+    for server in servers.values():
+        server.end()
