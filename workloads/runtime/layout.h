@@ -9,7 +9,8 @@
 #define RUNTIME_SYS_MARKER 19544
 #define RUNTIME_MARKER_SERVE 7
 #define RUNTIME_MARKER_FORKED 8
-#define RUNTIME_ARGUMENTS_SIZE 8192 /* bytes of what a served program finds as its kernel's stack */
+#define RUNTIME_ARGUMENTS_SIZE 8192 /* bytes of what a served program finds as its kernel's stack  \
+                                     */
 #define RUNTIME_SIGCHLD 17
 
 #endif
