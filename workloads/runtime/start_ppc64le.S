@@ -71,11 +71,12 @@ runtime_syscall:
         blr
         .size   runtime_syscall, . - runtime_syscall
 
-/* Behind everything that a run executes, so that no instruction of that lies elsewhere for it.
+/* Behind all code of a run, and farther than a core fetches that has gone astray.
  *
  * With the one argument "@serve" the program runs nothing itself: for each request that the engine
  * gets it forks, and the child begins anew, with the request's arguments. No instruction of the
  * region is executed before that, so the engine need not know its options until then. */
+        .skip   RUNTIME_ASTRAY, 0
         .type   runtime_begin, @function
 runtime_begin:                          /* r3: the kernel's stack; r2 is set */
         ld      4, 0(3)
