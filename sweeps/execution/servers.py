@@ -115,13 +115,14 @@ class Server:
 
 
 class Servers:
-    """The servers of a pool, which go on from one batch of cells to the next, and end with it."""
+    """The servers of a pool, which go on from one batch of cells to the next. They end with it, or
+    by `end()`."""
 
     def __init__(self) -> None:
         self._asked: Counter[tuple[str, ...]] = Counter()
         self._lost: Counter[tuple[str, ...]] = Counter()
         self._servers: dict[tuple[str, ...], Server] = {}  # the one used last is the last
-        weakref.finalize(self, _end_all, self._servers)
+        self.end = weakref.finalize(self, _end_all, self._servers)
 
     def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Child | None:
         """Starts a cell, or not: the first of a program runs alone, since a server costs more than

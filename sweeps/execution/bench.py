@@ -1,0 +1,278 @@
+"""What a cell costs on this machine, by part, and what of it no machine has a say in: measured side
+by side in one run, beside what the last release had."""
+
+import json
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from results.errors import LockcrossError
+from results.model import engines
+from results.model.cell import Cell
+from results.paths import REFERENCE
+from results.store.store import Store
+from sweeps.engines import load_engine
+from sweeps.engines.base import Limits
+from sweeps.engines.qemu.bench import NULL_PLUGIN
+from sweeps.engines.qemu.engine import REPORT, QemuEngine, guest_command, plugin_options
+from sweeps.engines.qemu.find import find_qemu
+from sweeps.execution.processes import Processes, Task
+from sweeps.execution.runner import Runner
+from sweeps.execution.servers import Servers
+from sweeps.model.cells import arguments
+from sweeps.model.isa import ISAS
+from sweeps.programs.builder import Builder
+
+LAST = REFERENCE / "speed.json"
+_REPEATS = 5  # of each command, interleaved; the least counts, since the machine may be shared
+_SWEPT = 60  # cells of a sweep, of three programs
+_TURNS = 100_000  # of a lock, by one core
+_MODELS = {"out of order": "generic", "in order": "generic_inorder", "pipelined": "gem5_minor"}
+NOTE = (
+    f"CPU time; the least of {_REPEATS} interleaved runs on one CPU. Times are compared as "
+    "multiples of what QEMU takes with empty callbacks (in a start, or for the same program), so "
+    "that a faster machine is no faster Lockcross; counts are compared as they are."
+)
+
+SMALL = Cell(
+    machine="generic", isa="x86_64", flavour="lock", lock="tasuki", workload="lock_sequence",
+    threads=2,
+    parameters={
+        "objects": 1, "runs": 1, "run_length": 1, "owner_share": 500000, "critical": 5, "think": 5,
+    },
+)  # fmt: skip
+CONTENDED = replace(
+    SMALL, parameters={**SMALL.parameters, "objects": 16, "runs": 10, "run_length": 20}
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run: CPU time in ms, what the kernel did for it, and what the engine counted."""
+
+    cpu_ms: float
+    page_faults: int
+    switches: int  # how often a thread of it slept
+    instructions: int = 0
+    handovers: int = 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line. `compared` is what is set beside the last release: the count itself, or a multiple
+    of what QEMU takes; none where nothing can be compared."""
+
+    name: str
+    value: float
+    unit: str
+    compared: float | None = None
+
+
+def _used(work: Callable[[], object], who: int = resource.RUSAGE_CHILDREN) -> Sample:
+    before = resource.getrusage(who)
+    work()
+    after = resource.getrusage(who)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    faults, slept = after.ru_minflt - before.ru_minflt, after.ru_nvcsw - before.ru_nvcsw
+    return Sample(1e3 * seconds, faults, slept)
+
+
+def measure(argv: Sequence[str], folder: Path, counts: bool = True) -> Sample:
+    """A command that runs a cell, in a folder. Raises LockcrossError (1) when it fails."""
+    sample = _used(partial(_run_alone, argv, folder))
+    if not counts:
+        return sample
+    report: dict[str, Any] = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    instructions = sum(core["instructions"] for core in report["cores"])
+    return replace(sample, instructions=instructions, handovers=report["handovers"])
+
+
+def _run_alone(argv: Sequence[str], folder: Path) -> None:
+    with Processes[int](1, folder / "runs") as processes:
+        for _, end, run in processes.run([Task(0, list(argv), 60.0)]):
+            if end.code != 0:
+                raise LockcrossError(f"benchmark run failed: {end.stderr or end.code}", 1)
+            with suppress(FileNotFoundError):
+                (run / REPORT).replace(folder / REPORT)
+
+
+def command(cell: Cell, **options: int) -> list[str]:
+    """The command of a cell, with further options of the plugin."""
+    return guest_command(cell, _binary(cell), plugin_options(cell) | options)
+
+
+def _without_engine(cell: Cell) -> list[str]:
+    qemu = find_qemu(cell.isa).path
+    return [qemu, "-plugin", f"file={NULL_PLUGIN}", str(_binary(cell)), *arguments(cell)]
+
+
+def _binary(cell: Cell) -> Path:
+    program = QemuEngine().program(cell)
+    return Builder().build([program])[program].path
+
+
+def served(cells: int, folder: Path) -> Sample:
+    """What each of so many small cells takes by a server, whose own start is left out."""
+    engine, what = QemuEngine(), (SMALL, _binary(SMALL), Limits())
+    task = Task(0, engine.command(*what), 60.0, request=engine.request(*what))
+
+    def run(count: int) -> None:
+        servers = Servers()
+        with Processes[int](1, folder / "runs", servers=servers) as processes:
+            if any(end.code != 0 for _, end, _ in processes.run([task] * count)):
+                raise LockcrossError("benchmark run failed in a server", 1)
+        servers.end()
+
+    few, many = (_used(partial(run, 2 + count)) for count in (0, cells))
+    return Sample(
+        (many.cpu_ms - few.cpu_ms) / cells,
+        (many.page_faults - few.page_faults) // cells,
+        (many.switches - few.switches) // cells,
+    )
+
+
+def rows(folder: Path) -> Iterator[Row]:
+    """All lines, measured now. Raises LockcrossError (1) when a cell cannot be run."""
+    one_turn = replace(SMALL, lock="thin", workload="sync", threads=1, parameters={"iterations": 1})
+    yield from _parts(folder, _without_engine(one_turn))
+    yield from _sweeps(folder)
+    for isa in ISAS.values():
+        for model, machine in _MODELS.items():
+            cell = replace(
+                one_turn, isa=isa.name, flavour=isa.flavours[0], machine=machine,
+                parameters={"iterations": _TURNS},
+            )  # fmt: skip
+            yield _instructions(f"{isa.title}, {model}", cell, folder)
+    yield from _other_engines(replace(one_turn, parameters={"iterations": _TURNS // 10}))
+
+
+def _least(named: dict[str, list[str]], folder: Path, bare: str) -> dict[str, Sample]:
+    """The cheapest run of each command; `bare`: the one without the engine."""
+    found: dict[str, Sample] = {}
+    for _ in range(_REPEATS):
+        for name, command in named.items():
+            sample = measure(command, folder, counts=name != bare)
+            if name not in found or sample.cpu_ms < found[name].cpu_ms:
+                found[name] = sample
+    return found
+
+
+def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
+    """A cell by part, and its counts."""
+    found = _least(
+        {
+            "bare": bare, "small": command(SMALL), "contended": command(CONTENDED),
+            "own threads": command(CONTENDED, own_threads=1),
+        },
+        folder, "bare",
+    )  # fmt: skip
+    start, small, contended = found["bare"].cpu_ms, found["small"], found["contended"]
+    by_server = served(_SWEPT, folder)
+    for name, value in {
+        "a small cell, alone": small.cpu_ms,
+        "a small cell, by a server": by_server.cpu_ms,
+        "a contended cell, alone": contended.cpu_ms,
+        "of that: simulation and hand-overs": contended.cpu_ms - small.cpu_ms,
+        "what a host thread for each core adds": found["own threads"].cpu_ms - contended.cpu_ms,
+    }.items():
+        yield Row(name, value, "ms", value / start)
+    handovers = contended.handovers - small.handovers
+    seconds = (contended.cpu_ms - small.cpu_ms) / 1e3
+    yield Row("hand-overs, with what is simulated between", handovers / seconds / 1e6, "M/s")
+    for name, count in {
+        "instructions of the contended cell": contended.instructions,
+        "hand-overs of the contended cell": contended.handovers,
+        "page faults of the contended cell": contended.page_faults,
+        "times that a thread of it sleeps": contended.switches,
+        "page faults of a small cell, by a server": by_server.page_faults,
+    }.items():
+        yield Row(name, count, "", count)
+
+
+def _sweeps(folder: Path) -> Iterator[Row]:
+    """Cells a second, from cells to rows in a database, and what the driver itself takes."""
+    cpus = len(os.sched_getaffinity(0))
+    cells = [
+        replace(SMALL, lock=lock, seed=seed)
+        for lock in ("thin", "tasuki", "reservation")
+        for seed in range(_SWEPT // 3)
+    ]
+    for jobs, serve in ((1, False), (1, True), (cpus, True)):
+        with Store(folder / f"{jobs}-{serve}.db") as store:
+            runner = Runner(store, jobs, limits=Limits(serve=serve))
+            runner.prepare(cells)
+            began = time.perf_counter()
+            driver = _used(partial(runner.run, cells, "bench"), resource.RUSAGE_SELF)
+            seconds = time.perf_counter() - began
+        how = f"{jobs} at a time, {'by servers' if serve else 'each alone'}"
+        yield Row(f"small cells, {how}", len(cells) / seconds, "cells/s")
+    yield Row("the driver's own part of a cell", driver.cpu_ms / len(cells), "ms")
+
+
+def _instructions(name: str, cell: Cell, folder: Path) -> Row:
+    """Instructions a second of a core, its start included."""
+    found = _least({"bare": _without_engine(cell), "engine": command(cell)}, folder, "bare")
+    engine, bare = found["engine"], found["bare"]
+    rate = engine.instructions / engine.cpu_ms / 1e3
+    return Row(f"instructions, {name}", rate, "M/s", engine.cpu_ms / bare.cpu_ms)
+
+
+def _other_engines(cell: Cell) -> Iterator[Row]:
+    """How much longer simulators take for a cell, where they are installed."""
+    known = [engines.DEFAULT, "gem5/o3", "sst"]
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "others.db") as store:
+        seconds = {}
+        for label in known:
+            one = replace(cell, engine=label, machine="sst_bus" if label == "sst" else "generic")
+            try:
+                load_engine(label).version(cell.isa)
+            except LockcrossError:
+                continue
+            (run,) = Runner(store, 1, limits=Limits(serve=False)).run([one], "bench")
+            if run.status == "ok":
+                ((seconds[label],),) = store.connection.execute(
+                    "SELECT duration_s FROM runs WHERE id = ?", [run.id]
+                )
+        for label in known[1:]:
+            if label in seconds:
+                times = seconds[label] / seconds[engines.DEFAULT]
+                yield Row(f"one core in {engines.title(label)}", times, "times as long")
+
+
+def table(found: Sequence[Row], last: dict[str, float]) -> Table:
+    """The lines beside the last release's."""
+    shown = Table("what", "now", "", "compared", "last release", "ratio")
+    for row in found:
+        before = last.get(row.name)
+        shown.add_row(
+            row.name, _number(row.value), row.unit, _number(row.compared), _number(before),
+            _number(row.compared / before) if row.compared is not None and before else "",
+        )  # fmt: skip
+    return shown
+
+
+def last_release() -> dict[str, float]:
+    """What the last release had, by name."""
+    found: dict[str, float] = json.loads(LAST.read_text(encoding="utf-8"))
+    return found
+
+
+def keep(found: Sequence[Row]) -> None:
+    """Stores what can be compared, for the next release."""
+    kept = {row.name: round(row.compared, 3) for row in found if row.compared is not None}
+    LAST.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"
