@@ -19,7 +19,7 @@ from sweeps.engines.base import Limits, Request
 from sweeps.engines.qemu.engine import REPORT
 from sweeps.execution.processes import Processes, Task
 from sweeps.execution.runner import Runner
-from sweeps.execution.servers import Servers
+from sweeps.execution.servers import Server, ServerLostError, Servers
 from sweeps.model.cells import arguments
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import isas_of, machine_names
@@ -83,8 +83,8 @@ def task(key: int, cell: Cell, time_limit_s: float = 60.0, instructions: int = 1
 @pytest.fixture
 def servers() -> Iterator[Servers]:
     made = Servers()
-    # The first cell of a program runs alone.
-    assert made.start(task(0, CELL).request, [0], Path()) is None  # type: ignore[arg-type]
+    for _ in range(2):  # the first cells of a program run alone
+        assert made.start(task(0, CELL).request, [0], Path()) is None  # type: ignore[arg-type]
     yield made
 
 
@@ -176,6 +176,70 @@ def test_a_request_that_is_too_long_runs_alone(tmp_path: Path, servers: Servers)
         with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
             (ended,) = [end for _, end, _ in processes.run([replace(plain, request=request)])]
         assert ended.code == 0
+    with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
+        list(processes.run([plain]))
+    assert len(pids(servers)) == 1  # the program's other cells have their server
+
+
+def test_an_interrupt_while_a_child_is_waited_for_leaves_nothing(
+    tmp_path: Path, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes in the middle of what is noted of a child that has ended."""
+
+    def interrupted(server: Server, pid: int) -> int:
+        monkeypatch.setattr(Server, "end_of", end_of)
+        os.kill(os.getpid(), signal.SIGINT)
+        return end_of(server, pid)
+
+    end_of = Server.end_of
+    monkeypatch.setattr(Server, "end_of", interrupted)
+    tasks = [task(1, CELL), task(2, _ENDLESS)]
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Processes[int](2, tmp_path / "runs", servers=servers) as processes,
+    ):
+        list(processes.run(tasks))
+    (server,) = pids(servers)
+    assert not any(alive(child) for child in children(server))
+    assert not [path for path in (tmp_path / "runs").iterdir() if path.is_dir()]
+
+
+def test_what_a_lost_server_says_later_is_not_heard(
+    tmp_path: Path, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sweeps.execution.servers._ANSWERS_WITHIN_S", 0.3)
+    request, endless = task(1, CELL).request, task(2, _ENDLESS).request
+    assert request and endless
+    child = servers.start(endless, [0], tmp_path)
+    assert child
+    (stopped,) = pids(servers)
+    os.kill(stopped, signal.SIGSTOP)
+    with pytest.raises(ServerLostError):
+        child.wait()
+    os.kill(stopped, signal.SIGCONT)
+    os.close(child.pidfd)
+    assert servers.start(request, [0], tmp_path) is None
+    again = servers.start(request, [0], tmp_path)
+    assert again and again.wait() == 0 and pids(servers) != [stopped]
+    os.close(again.pidfd)
+
+
+def threads_of(pid: int) -> list[int]:
+    return [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
+
+
+def test_every_thread_of_a_child_stays_on_its_cpu(tmp_path: Path, servers: Servers) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    request = task(1, _ENDLESS).request
+    assert request
+    child = servers.start(request, [cpu], tmp_path)
+    assert child
+    wait_until(lambda: len(threads_of(child.pid)) > 1)
+    for thread in threads_of(child.pid):
+        assert os.sched_getaffinity(thread) == {cpu}
+    child.kill()
+    assert child.wait() == -signal.SIGKILL
+    os.close(child.pidfd)
 
 
 def test_a_driver_that_is_killed_takes_servers_and_children_with_it(tmp_path: Path) -> None:
@@ -183,7 +247,8 @@ def test_a_driver_that_is_killed_takes_servers_and_children_with_it(tmp_path: Pa
     if pid == 0:
         servers = Servers()
         long = task(1, _ENDLESS)
-        servers.start(long.request, [0], tmp_path)  # type: ignore[arg-type]
+        for _ in range(2):
+            servers.start(long.request, [0], tmp_path)  # type: ignore[arg-type]
         with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
             list(processes.run([long]))
         os._exit(0)
@@ -197,9 +262,9 @@ def test_a_driver_that_is_killed_takes_servers_and_children_with_it(tmp_path: Pa
 
 def test_servers_end_with_their_pool(tmp_path: Path) -> None:
     made = Servers()
-    tasks = [task(number, replace(CELL, seed=number)) for number in range(1, 4)]
+    tasks = [task(number, replace(CELL, seed=number)) for number in range(1, 5)]
     with Processes[int](1, tmp_path / "runs", servers=made) as processes:
-        assert len(list(processes.run(tasks))) == 3
+        assert len(list(processes.run(tasks))) == 4
     (server,) = pids(made)
     assert alive(server)
     del made, processes

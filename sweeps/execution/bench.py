@@ -34,6 +34,7 @@ from sweeps.programs.builder import Builder
 
 LAST = REFERENCE / "speed.json"
 _REPEATS = 5  # of each command, interleaved; the least counts, since the machine may be shared
+_FIRST = 4  # cells of a program by a server: it has started then
 _SWEPT = 60  # cells of a sweep, of three programs
 _TURNS = 100_000  # of a lock, by one core
 _MODELS = {"out of order": "generic", "in order": "generic_inorder", "pipelined": "gem5_minor"}
@@ -132,7 +133,7 @@ def served(cells: int, folder: Path) -> Sample:
                 raise LockcrossError("benchmark run failed in a server", 1)
         servers.end()
 
-    few, many = (_used(partial(run, 2 + count)) for count in (0, cells))
+    few, many = (_used(partial(run, _FIRST + count)) for count in (0, cells))
     return Sample(
         (many.cpu_ms - few.cpu_ms) / cells,
         (many.page_faults - few.page_faults) // cells,

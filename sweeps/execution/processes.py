@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -171,7 +171,7 @@ class Processes(Generic[Key]):
         self._selector = selectors.DefaultSelector()
         self._folder = _Folder(root)
         self._interrupted = False
-        self._starting = False
+        self._noting = False
         self._handlers: dict[int, _Handler] = {}
 
     def __enter__(self) -> "Processes[Key]":
@@ -180,14 +180,25 @@ class Processes(Generic[Key]):
         return self
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        # Not while a process is being started: it must be noted before this one can end it.
         self._interrupted = True
-        if not self._starting:
+        if not self._noting:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def _not_interrupted(self) -> Iterator[None]:
+        """A process that starts or has ended is noted whole, so that `__exit__` finds every one."""
+        self._noting = True
+        try:
+            yield
+        finally:
+            self._noting = False
+        if self._interrupted and self._handlers:
             raise KeyboardInterrupt
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
+        self._handlers.clear()
         for running in list(self._running.values()):
             running.process.kill()
             self._end(running)
@@ -204,27 +215,22 @@ class Processes(Generic[Key]):
         waiting = iter(tasks)
         while True:
             while self._free and (task := next(waiting, None)) is not None:
-                self._start(task)
+                with self._not_interrupted():
+                    self._start(task)
             if not self._running:
                 return
             for running in self._wait():
-                end = self._end(running)
-                try:
+                with self._not_interrupted():
+                    end = self._end(running)
                     if end is None:
                         self._start(replace(running.task, request=None))
-                    else:
+                try:
+                    if end is not None:
                         yield running.task.key, end, running.folder
                 finally:
                     shutil.rmtree(running.folder, ignore_errors=True)
 
     def _start(self, task: Task[Key]) -> None:
-        self._starting = True
-        self._start_now(task)
-        self._starting = False
-        if self._interrupted:
-            raise KeyboardInterrupt
-
-    def _start_now(self, task: Task[Key]) -> None:
         slot = self._free[-1]
         cpus = {self._cpus[slot % len(self._cpus)]} if task.bound else set(self._cpus)
         folder = Path(tempfile.mkdtemp(dir=self._folder.path))
@@ -263,12 +269,12 @@ class Processes(Generic[Key]):
     def _end(self, running: _Running[Key]) -> ProcessResult | None:
         """How it has ended; None where nobody can tell, since its server is gone."""
         pidfd = running.process.pidfd
-        self._selector.unregister(pidfd)
         try:
             code = running.process.wait()
         except ServerLostError:
             code = None
         duration = time.monotonic() - running.began
+        self._selector.unregister(pidfd)
         os.close(pidfd)
         del self._running[pidfd]
         self._free.append(running.slot)

@@ -200,8 +200,13 @@ class Runner:
                         self._progress.advance(bar, len(records))
 
     def _works(self, items: Sequence[Prepared]) -> list[Work]:
+        """Cells of one program one after another, for whoever loads a program once."""
         durations = Durations(self._store)
-        return [
+        programs: dict[Path, int] = {}
+        for item in items:
+            if item.binary is not None:
+                programs.setdefault(item.binary.path, len(programs))
+        works = [
             Work(
                 cell=item.cell,
                 identity=item.identity,
@@ -214,6 +219,7 @@ class Runner:
             for item in items
             if item.binary is not None  # refused cells are not run
         ]
+        return sorted(works, key=lambda work: programs[work.binary.path])
 
     def _limits_of(self, engine: Engine) -> Limits:
         return replace(self._limits, time_s=self._limits.time_s or engine.time_limit_s)

@@ -6,16 +6,18 @@ import socket
 import subprocess
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sweeps.engines.base import Request
 from sweeps.execution.tied import tied
 
 _KEPT = 32  # servers at a time, each a few megabytes of its own
+_ALONE = 2  # first cells of a program; to start a server for two more would cost more than it saves
+_LONGEST_ARGUMENTS = 6000  # bytes; a program has room for 8,192 with pointers to them
 _LONGEST_REQUEST = 60_000  # bytes; the engine's side reads 64 KiB
-_ANSWERS_WITHIN_S = 20.0  # a fork takes a millisecond, on a crowded host perhaps a second
+_ANSWERS_WITHIN_S = 10.0  # a fork takes a millisecond, on a crowded host perhaps a second
 _MOST_LOST = 2  # servers of one program; after that its cells run alone
 
 
@@ -49,15 +51,19 @@ class Server:
     def __init__(self, command: Sequence[str]) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(_ANSWERS_WITHIN_S)
-        with theirs:
-            self._process = subprocess.Popen(
-                tied(command, os.sched_getaffinity(0)),
-                env={},
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+        try:
+            with theirs:
+                self._process = subprocess.Popen(
+                    tied(command, os.sched_getaffinity(0)),
+                    env={},
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+        except BaseException:
+            self._socket.close()
+            raise
         self._running: set[int] = set()
         self._ended: dict[int, int] = {}
 
@@ -73,30 +79,34 @@ class Server:
             str(folder), ",".join(map(str, cpus)), str(len(request.options)),
             *request.options, *request.arguments,
         ]  # fmt: skip
-        message = b"".join(word.encode() + b"\0" for word in words)
-        if len(message) > _LONGEST_REQUEST:
-            return None
-        try:
-            self._socket.sendall(message)
+        with self._or_lost():
+            self._socket.sendall(b"".join(os.fsencode(word) + b"\0" for word in words))
             while (heard := self._hear())[0] == "ended":
                 self._note(heard)
             if heard[0] != "started":
                 return None
             child = Child(self, int(heard[1]))
-        except OSError as error:
-            raise ServerLostError(str(error)) from None
         self._running.add(child.pid)
+        self._ended.pop(child.pid, None)
         return child
 
     def end_of(self, pid: int) -> int:
         """The exit code of a child, once it has ended. Raises ServerLostError."""
         self._running.discard(pid)
-        try:
+        with self._or_lost():
             while pid not in self._ended:
                 self._note(self._hear())
-        except OSError as error:
-            raise ServerLostError(str(error)) from None
         return self._ended.pop(pid)
+
+    @contextmanager
+    def _or_lost(self) -> Iterator[None]:
+        """A server that has failed once is never heard again: what it says later could be taken for
+        an answer."""
+        try:
+            yield
+        except OSError as error:
+            self._socket.close()
+            raise ServerLostError(str(error)) from None
 
     def _hear(self) -> list[str]:
         words = self._socket.recv(256).decode().split()
@@ -125,11 +135,13 @@ class Servers:
         self.end = weakref.finalize(self, _end_all, self._servers)
 
     def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Child | None:
-        """Starts a cell, or not: the first of a program runs alone, since a server costs more than
-        one cell; and so do all of a program whose server cannot do it."""
+        """Starts a cell, or not: the first of a program run alone, since a server costs more than
+        it saves with few; and so do all of a program whose server cannot do it."""
         key = request.command
+        if not _is_short(request):
+            return None
         self._asked[key] += 1
-        if self._asked[key] == 1 or self._lost[key] >= _MOST_LOST:
+        if self._asked[key] <= _ALONE or self._lost[key] >= _MOST_LOST:
             return None
         server = self._servers.pop(key, None)
         try:
@@ -142,9 +154,12 @@ class Servers:
             if server:
                 server.end()
             return None
-        self._servers[key] = server
-        if child is None and server.is_idle:
+        if child is None:
             self._lost[key] = _MOST_LOST
+        if child is None and server.is_idle:
+            server.end()
+        else:
+            self._servers[key] = server
         return child
 
     def _make_room(self) -> None:
@@ -153,6 +168,13 @@ class Servers:
             self._servers.pop(key).end()
 
 
+def _is_short(request: Request) -> bool:
+    room = sum(len(os.fsencode(word)) for word in request.arguments)
+    options = sum(len(word) for word in request.options)
+    return room <= _LONGEST_ARGUMENTS and room + options <= _LONGEST_REQUEST
+
+
 def _end_all(servers: dict[tuple[str, ...], Server]) -> None:
     for server in servers.values():
         server.end()
+    servers.clear()

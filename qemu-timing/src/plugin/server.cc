@@ -51,8 +51,8 @@ void say(const std::string &line) {
         _exit(0); // whoever asked is gone
 }
 
-// The driver has asked for more, so it knows all that have ended, and their numbers may be used
-// again.
+// The driver has asked for more, so it has a handle of every child that was started, and numbers
+// may be used again.
 void reap() {
     std::erase_if(children, [](const Child &child) {
         return child.handle < 0 && waitpid(child.pid, nullptr, 0) == child.pid;
@@ -123,23 +123,25 @@ bool write_arguments(uint64_t place, uint64_t size) {
     return true;
 }
 
-void stay_on(std::string list) {
+// What is forked then stays there with every thread that it starts.
+bool stay_on(std::string list) {
     constexpr int kMost = 1 << 16; // CPUs
     cpu_set_t *cpus = CPU_ALLOC(kMost);
     size_t size = CPU_ALLOC_SIZE(kMost);
     CPU_ZERO_S(size, cpus);
     for (char *cpu = std::strtok(list.data(), ","); cpu; cpu = std::strtok(nullptr, ","))
         CPU_SET_S(std::strtoul(cpu, nullptr, 10), size, cpus);
-    if (sched_setaffinity(0, size, cpus) != 0)
-        fail(Exit::Failure, "the run cannot be bound to its CPU");
+    bool done = sched_setaffinity(0, size, cpus) == 0;
     CPU_FREE(cpus);
+    return done;
 }
 
 void open_as(int number, const char *path, int how) {
     int file = open(path, how | O_CLOEXEC, 0666);
     if (file < 0 || dup2(file, number) != number)
         fail(Exit::Failure, std::string(path) + " cannot be opened: " + std::strerror(errno));
-    close(file);
+    if (file != number)
+        close(file);
 }
 
 // Becomes what start.c and the command line make of a process that runs one cell.
@@ -149,12 +151,11 @@ void become_run() {
         _exit(0); // it ended before it could take this process with it
     for (const Child &child : children)
         close(child.handle);
-    open_as(STDIN_FILENO, "/dev/null", O_RDONLY);
     if (chdir(request.folder.c_str()) != 0)
         fail(Exit::Failure, request.folder + " is no folder: " + std::strerror(errno));
-    open_as(STDOUT_FILENO, "stdout", O_WRONLY | O_CREAT | O_TRUNC);
     open_as(STDERR_FILENO, "stderr", O_WRONLY | O_CREAT | O_TRUNC);
-    stay_on(request.cpus);
+    open_as(STDOUT_FILENO, "stdout", O_WRONLY | O_CREAT | O_TRUNC);
+    open_as(STDIN_FILENO, "/dev/null", O_RDONLY);
     try {
         engine.options = parse_options(request.options);
     } catch (const OptionError &error) {
@@ -166,11 +167,12 @@ void become_run() {
 
 void serve(uint64_t place, uint64_t size) {
     server = getpid();
+    signal(SIGCHLD, SIG_DFL); // else nobody could tell how a child has ended
     for (;;) {
         wait_for_request();
         reap();
         read_request();
-        if (write_arguments(place, size))
+        if (write_arguments(place, size) && stay_on(request.cpus))
             return;
         say("refused");
     }
@@ -181,7 +183,10 @@ void forked(int64_t pid) {
         return become_run();
     if (pid < 0)
         return say("refused");
-    children.push_back({pid_t(pid), int(syscall(SYS_pidfd_open, pid, 0))});
+    int handle = int(syscall(SYS_pidfd_open, pid, 0));
+    if (handle < 0)
+        _exit(1); // and the child with it: nobody could wait for it
+    children.push_back({pid_t(pid), handle});
     say("started " + std::to_string(pid));
 }
 

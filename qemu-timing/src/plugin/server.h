@@ -5,7 +5,7 @@
 // Standard input is a socket of packets. A request is made of strings, each with a NUL behind it:
 // the folder in which the child is to run, the CPUs that it may use ("0,1"), how many options
 // follow, these options, and the program's arguments. The server says "started PID", or "refused"
-// where it cannot fork or the arguments are too long, and "ended PID CODE" when a child has ended,
+// where it cannot do it, and "ended PID CODE" when a child has ended,
 // with the number of a signal negated. It ends when the other side closes the socket, and a child
 // ends with it.
 #pragma once

@@ -1,6 +1,7 @@
 #include "region/one_thread.h"
 
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,7 +32,11 @@ bool has_shadow_stack() {
 #else
 void change(lockcross_context *from, const lockcross_context *to) { lockcross_switch(from, to); }
 
-bool has_shadow_stack() { return false; }
+bool has_shadow_stack() {
+    constexpr int kStatus = 74; // PR_GET_SHADOW_STACK_STATUS
+    unsigned long features = 0;
+    return prctl(kStatus, &features, 0, 0, 0) == 0 && features & 1;
+}
 #endif
 
 } // namespace

@@ -7,11 +7,20 @@
 // Plain C, too, so that a test can compile it for a host that is not this one.
 #pragma once
 
-#if (defined(__x86_64__) || defined(__aarch64__)) && defined(__linux__) &&                         \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Sanitizers keep a stack of their own for each thread.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define LOCKCROSS_HAS_CONTEXTS 0
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LOCKCROSS_HAS_CONTEXTS 0
+#endif
+#ifndef LOCKCROSS_HAS_CONTEXTS
+#if (defined(__x86_64__) || defined(__aarch64__)) && defined(__linux__)
 #define LOCKCROSS_HAS_CONTEXTS 1
 #else
 #define LOCKCROSS_HAS_CONTEXTS 0
+#endif
 #endif
 
 #ifdef __cplusplus
