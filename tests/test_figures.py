@@ -12,9 +12,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from results.analysis.study import Grid, Isa, NoDataError, grid
+from results.analysis.grid import Grid, grid, interpolate
+from results.analysis.study import Isa, NoDataError
 from results.analysis.summary import rows
-from results.analysis.winners import interpolate, neighbours, polyline
+from results.analysis.winners import neighbours, polyline
 from results.errors import LockcrossError
 from results.figures.draw import draw_all
 from results.figures.style import LOOKS

@@ -15,17 +15,10 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import Normal, withTickedStroke
 from numpy.typing import NDArray
 
-from results.analysis.study import (
-    Grid,
-    MapCrossing,
-    NoDataError,
-    fact,
-    grid,
-    series,
-    series_names,
-)
+from results.analysis.grid import Grid, Surface, grid
+from results.analysis.study import MapCrossing, NoDataError, fact, series, series_names
 from results.analysis.summary import rows
-from results.analysis.winners import Surface, Win, polyline
+from results.analysis.winners import Win, polyline
 from results.figures.parts import HALO
 from results.figures.style import look
 from results.model import engines
