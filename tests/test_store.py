@@ -71,7 +71,7 @@ def test_a_calibration_takes_the_place_of_its_like(tmp_path: Path) -> None:
         run = store.add_run(record("x"), "p")
         one = CalibrationRecord("m", "x86_64", "lock", "qemu", None, None, "cas", 20.0, run, run)
         for calibration in (one, replace(one, cycles=21.0), replace(one, cas=5, cycles=5.0)):
-            store.add_calibration(calibration)
+            store.add_calibrations([calibration])
         rows = store.connection.execute("SELECT cas, cycles FROM calibrations ORDER BY id")
         assert rows.fetchall() == [(None, 21.0), (5, 5.0)]
 
