@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Self
 
 from results.store.records import CrossoverRecord, CrossoverRun, CrossoverSeed
@@ -29,8 +30,8 @@ class CrossoverRows:
         values |= {"series": series, "setting": json.dumps(dict(record.setting), sort_keys=True)}
         return cls(
             values,
-            dict.fromkeys(map(astuple, record.runs)),
-            dict.fromkeys(map(astuple, record.seeds)),
+            dict.fromkeys(map(attrgetter(*_OF_RUN), record.runs)),
+            dict.fromkeys(map(attrgetter(*_OF_SEED), record.seeds)),
         )
 
 

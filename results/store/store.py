@@ -181,13 +181,14 @@ class Store:
         if not new:
             return
         with self._transaction() as connection:
-            connection.executemany(
-                "DELETE FROM calibrations WHERE machine = :machine AND isa = :isa "
-                "AND flavour = :flavour AND engine = :engine AND cas IS :cas "
-                "AND fence_latency IS :fence_latency AND op = :op",
-                new,
-            )
-            connection.executemany(_insert("calibrations", new[0]), new)
+            for values in new:
+                connection.execute(
+                    "DELETE FROM calibrations WHERE machine = :machine AND isa = :isa "
+                    "AND flavour = :flavour AND engine = :engine AND cas IS :cas "
+                    "AND fence_latency IS :fence_latency AND op = :op",
+                    values,
+                )
+                connection.execute(_insert("calibrations", values), values)
 
     def set_crossovers(self, records: Iterable[CrossoverRecord], series: str) -> None:
         """Makes `records` all the crossovers of a series, in one transaction."""
