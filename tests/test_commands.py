@@ -23,13 +23,13 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return study(tmp_path_factory.mktemp("study") / "study.db")
 
 
-def imported(*words: str) -> set[str]:
+def imported(*words: str, code: int = 0) -> set[str]:
     """Every module that a command imports, by its whole name."""
     done = subprocess.run(
         [sys.executable, "-P", "-X", "importtime", "-m", "sweeps", *words],
         env=environment(), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line}
 
 
@@ -42,6 +42,12 @@ def test_short_commands_import_nothing_heavy(words: list[str], database: Path) -
     of_database = ["--db", str(database)] if words[0] in ("runs", "query") else []
     found = imported(*words, *of_database)
     assert not found & HEAVY and "sweeps.cli.main" in found
+
+
+def test_advice_without_a_figure_draws_nothing(database: Path) -> None:
+    """A lock that is unknown is found by the question, before anything is run."""
+    words = ["--locks", "nonesuch", "--db", str(database)]
+    assert not imported("advise", *words, code=2) & HEAVY
 
 
 def test_the_list_of_commands_imports_none_of_them() -> None:
