@@ -121,10 +121,9 @@ class Explored:
         for cas, fence in settings:
             for op, own in (("cas", 44), ("fence", 66)):
                 cycles = float((own if cas is None else cas) + OVERHEAD)
-                self.store.add_calibration(
+                self.store.add_calibrations([
                     CalibrationRecord(machine, FLAVOURS[flavour], flavour, "qemu", cas, fence, op,
-                                      cycles, run, run)
-                )  # fmt: skip
+                                      cycles, run, run)])  # fmt: skip
 
 
 def explored(path: Path) -> dict[tuple[str, str, str, Point], float]:

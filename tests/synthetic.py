@@ -114,10 +114,9 @@ class Synthetic:
                 for op, figure in (("cas", cas), ("fence", fence)):
                     own = figure.get("value", figure.get("assumption"))
                     cycles = float(own if setting[0] is None else setting[0]) + 2  # type: ignore[arg-type]
-                    self.store.add_calibration(
+                    self.store.add_calibrations([
                         CalibrationRecord(name, "x86_64", "lock", "qemu", *setting, op, cycles,
-                                          base, base)
-                    )  # fmt: skip
+                                          base, base)])  # fmt: skip
             runs = [self.run(lock, 20, 30, machine=name)
                     for lock in ("tasuki", "reservation", "asym_tasuki", "thin")]  # fmt: skip
             runs.append(self.run("asym_tasuki", 20, 30, kind="rmw", machine=name))

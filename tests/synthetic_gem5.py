@@ -66,10 +66,9 @@ class Gem5Data:
                 parameters={"op": op, "iterations": 100}, cas=value, fence_latency=value,
                 cancel=value, resolved={f"mechanism_{key}": m for key, m in resolved.items()},
             )  # fmt: skip
-            self.store.add_calibration(
+            self.store.add_calibrations([
                 CalibrationRecord("generic", isa, flavour, engine, value, value, op,
-                                  offset + slope * value, run, run)
-            )  # fmt: skip
+                                  offset + slope * value, run, run)])  # fmt: skip
 
     def regions(self, isa: str, costs: dict[str, float], total: tuple[float, float]) -> None:
         """Runs of 100 and 200 pairs under each way of finding the region of interest, by its

@@ -9,7 +9,8 @@ import pytest
 
 from results.analysis.reference import references
 from results.analysis.study import NoDataError, series
-from results.figures import draw as figures
+from results.figures.draw import draw_all
+from results.figures.engines import draw_engines
 from results.report import report
 from results.store.compilers import compiler_name
 from results.store.queries import ask, list_runs
@@ -67,7 +68,7 @@ def test_gem5s_studies_of_another_compiler_are_not_drawn_over_it(
             Store(database, read_only=True) as store,
             references(store.connection, folder) as others,
         ):
-            found = figures.draw_all(store.connection, tmp_path / "figures", others)
+            found = draw_all(store.connection, tmp_path / "figures", others)
             page = report.render(store.connection, found, others)
         assert ("engines" in found) is drawn
         assert ("not drawn over one another" in page) is not drawn
@@ -81,10 +82,10 @@ def test_studies_of_two_compilers_are_not_drawn_over_one_another_when_asked(
         Store(database, read_only=True) as own,
         Store(study_on("gem5/o3", tmp_path / "o3.db")) as other,
     ):
-        figures.draw_engines({"own": own.connection, "other": other.connection})
+        draw_engines({"own": own.connection, "other": other.connection})
         other.connection.execute("UPDATE runs SET compiler = ?", (GCC_14,))
         with pytest.raises(NoDataError, match=r"other is of programs by gcc 14\.2\.0"):
-            figures.draw_engines({"own": own.connection, "other": other.connection})
+            draw_engines({"own": own.connection, "other": other.connection})
 
 
 def test_queries_tell_runs_of_two_compilers_apart(database: Path, tmp_path: Path) -> None:

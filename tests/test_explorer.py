@@ -15,7 +15,7 @@ from results.report.explorer import explorer_data
 from results.report.report import write_report
 from results.store.queries import show_run
 from results.store.store import Store
-from sweeps.cli.explore import explore
+from sweeps.cli.sweeping.explore import explore
 from sweeps.execution.runner import Runner
 from sweeps.experiments.explore import (
     Exploration,
@@ -203,7 +203,7 @@ def test_a_study_alone_gives_its_winner_maps(tmp_path: Path) -> None:
 
 
 def test_the_command_ends_with_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sweeps.cli.explore.load_exploration", small)
+    monkeypatch.setattr("sweeps.cli.sweeping.explore.load_exploration", small)
     explore(isa=["x86_64"], db=tmp_path / "own.db", output=tmp_path)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "stands here once" not in page and '"explored": true' in page

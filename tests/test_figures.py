@@ -1,5 +1,6 @@
 """Figures of a small synthetic study, and what they are drawn from."""
 
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,9 +13,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from results.analysis.study import Grid, Isa, NoDataError, grid
+from results.analysis.grid import Grid, grid, interpolate
+from results.analysis.study import Isa, NoDataError
 from results.analysis.summary import rows
-from results.analysis.winners import interpolate, neighbours, polyline
+from results.analysis.winners import neighbours, polyline
 from results.errors import LockcrossError
 from results.figures.draw import draw_all
 from results.figures.style import LOOKS
@@ -38,9 +40,106 @@ def test_drawn_twice_figures_are_the_same_bytes(database: Path, tmp_path: Path) 
             draw_all(store.connection, folder)
         drawn.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert drawn[0] == drawn[1]
+    assert drawn[0].pop("drawn.json")  # what they are drawn from
     assert set(drawn[0]) == {f"{name}.{end}" for name in OF_STUDY for end in ("png", "svg")}
     for name, data in drawn[0].items():
         assert data.startswith(b"\x89PNG") if name.endswith("png") else ElementTree.fromstring(data)
+
+
+def times(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+
+
+def changed(before: dict[str, int], folder: Path) -> set[str]:
+    """The names of figures of which a file was written."""
+    now = times(folder)
+    names = {name for name, when in now.items() if before.get(name) != when}
+    return {name.partition(".")[0] for name in names} - {"drawn"}
+
+
+@pytest.fixture
+def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are built, but what is written is their names."""
+
+    def write(name: str, _: str, draw: Callable[[], Figure], folder: Path) -> Path:
+        draw()
+        folder.mkdir(exist_ok=True)
+        for end in ("svg", "png"):
+            (folder / f"{name}.{end}").write_text(name)
+        return folder / f"{name}.png"
+
+    monkeypatch.setattr("results.figures.painter.write", write)
+
+
+@pytest.mark.usefixtures("sketched")
+def test_figures_are_drawn_again_only_where_something_has_changed(tmp_path: Path) -> None:
+    path, folder = study(tmp_path / "study.db"), tmp_path / "figures"
+
+    def draw() -> set[str]:
+        before = times(folder) if folder.exists() else {}
+        with Store(path, read_only=True) as store:
+            assert set(draw_all(store.connection, folder)) == OF_STUDY
+        return changed(before, folder)
+
+    assert draw() == OF_STUDY
+    assert draw() == set()
+    (folder / "rounds.svg").unlink()
+    assert draw() == {"rounds"}
+    (folder / "winner_map.png").write_bytes(b"not as it was drawn")
+    assert draw() == {"winner_map"}
+    (folder / "drawn.json").write_text("{")
+    assert draw() == OF_STUDY
+    with Store(path) as store:
+        store.set_fact("anything", {"new": 1})
+        assert draw() == OF_STUDY  # in SQLite's log, not yet in the file
+    assert draw() in (OF_STUDY, set())  # the log has been moved into it
+    assert draw() == set()
+
+
+@pytest.mark.usefixtures("sketched")
+def test_another_version_of_a_package_draws_again(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        with Store(database, read_only=True) as store:
+            draw_all(store.connection, tmp_path)
+    before = times(tmp_path)
+    monkeypatch.setattr("results.figures.draw.version", lambda name: f"{name} 1.0")
+    with Store(database, read_only=True) as store:
+        draw_all(store.connection, tmp_path)
+    assert changed(before, tmp_path) == OF_STUDY
+
+
+@pytest.mark.usefixtures("sketched")
+def test_what_is_left_out_is_said_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = study(tmp_path / "study.db")
+    with Store(path) as store:
+        store.set_series("rounds/known/lock", [])
+    said = []
+    for _ in range(2):
+        with Store(path, read_only=True) as store:
+            assert set(draw_all(store.connection, tmp_path / "figures")) == OF_STUDY - {"rounds"}
+        said.append(capsys.readouterr().err)
+    assert said[0] == said[1] and "figure rounds left out: " in said[0]
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_a_mistake_in_drawing_shows_its_place(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpus: int
+) -> None:
+    def broken(*_: object, **__: object) -> Figure:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cpus)))
+    monkeypatch.setattr("results.figures.rounds.draw_rounds", broken)
+    with (
+        Store(database, read_only=True) as store,
+        pytest.raises(ZeroDivisionError) as error,
+    ):
+        draw_all(store.connection, tmp_path)
+    assert error.traceback[-1].name == "broken"
 
 
 def test_the_map_has_measured_axes_marks_and_both_contests(database: Path) -> None:

@@ -31,10 +31,9 @@ def test_the_residual_is_the_largest_distance_from_the_line(data: Gem5Data) -> N
     for set_to, measured in points.items():
         mechanism = {"mechanism_fence": "padding" if set_to else "none"}
         run = data.run("gem5/minor", "null", 1.0, resolved=mechanism, cas=set_to)
-        data.store.add_calibration(
+        data.store.add_calibrations([
             CalibrationRecord("generic", "x86_64", "lock", "gem5/minor", set_to, set_to, "fence",
-                              measured, run, run)
-        )  # fmt: skip
+                              measured, run, run)])  # fmt: skip
     (one,) = sweeps(data.store.connection)
     assert (one.slope, one.offset, one.residual) == (
         pytest.approx(1.3), pytest.approx(-1), pytest.approx(2),
@@ -53,8 +52,8 @@ def test_a_slope_must_be_near_one(data: Gem5Data, slope: float, ok: bool) -> Non
 def test_the_machines_own_latency_and_the_embedded_engine_are_no_sweep(data: Gem5Data) -> None:
     run = data.run("gem5/timing", "null", 1.0)
     for engine, cas in (("gem5/timing", None), ("qemu", 0), ("qemu", 50)):
-        data.store.add_calibration(
-            CalibrationRecord("generic", "x86_64", "lock", engine, cas, cas, "cas", 5, run, run)
+        data.store.add_calibrations(
+            [CalibrationRecord("generic", "x86_64", "lock", engine, cas, cas, "cas", 5, run, run)]
         )
     assert sweeps(data.store.connection) == []
 

@@ -3,6 +3,8 @@
 import os
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -135,6 +137,95 @@ def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
     assert ready(stamp)
     (tree / ".venv" / "bin" / "python").unlink()
     assert not ready()
+
+
+def all_ready(tree: Path) -> Path:
+    """Makes everything look set up and kept, as it was a while ago; returns QEMU's folder."""
+    for tool in ("find", "touch", "mv"):
+        (tree / "bin" / tool).symlink_to(shutil.which(tool) or "")
+    for name in ("g++", "make", *(f"{isa}-linux-gnu-gcc" for isa in GCC)):
+        program(tree / "bin", name, "")
+    for place in (
+        "qemu-timing/Makefile", "qemu-timing/src/base/a.cc", "sweeps/execution/start.c",
+        "build/engine.stamp", "build/start.stamp", "build/start", ".venv/stamp", ".venv/contents",
+        "build/qemu-timing/liblockcross-timing.so", ".venv/bin/python",
+        ".venv/lib/python3.11/site-packages/typer/core.py",
+    ):  # fmt: skip
+        (tree / place).parent.mkdir(parents=True, exist_ok=True)
+        (tree / place).write_text("as it was")
+    return qemu(tree / "bin")
+
+
+GCC = ("x86_64", "powerpc64le", "aarch64")
+NOTHING = "if nothing_changed; then echo $qemu $qemu_why; fi"
+
+
+def looked(tree: Path, **variables: str) -> str:
+    """What a launcher takes over from the last look, if anything."""
+    return shell(tree, NOTHING, **variables).stdout
+
+
+def look(tree: Path) -> None:
+    """Looks at everything."""
+    while int(time.time()) <= int(max(path.stat().st_ctime for path in tree.rglob("*"))):
+        time.sleep(0.05)  # what changes in the second of a look counts as changed
+    assert shell(tree, "choose_qemu; keep_look $EPOCHSECONDS").returncode == 0
+
+
+def test_while_nothing_changes_a_launcher_looks_once(tree: Path) -> None:
+    folder = all_ready(tree)
+    assert looked(tree) == ""
+    look(tree)
+    assert looked(tree) == f"{folder} the system's, which has plugins\n"
+    assert looked(tree, PATH=f"{tree}/bin:/none") == ""
+    assert looked(tree, LOCKCROSS_BROWSER="1") == ""
+    assert looked(tree, XDG_CACHE_HOME=str(tree)) == ""
+    assert looked(tree) != ""
+    (tree / ".venv" / "lib" / "python3.11" / "site-packages" / "typer" / "core.pyc").write_text("")
+    assert looked(tree) != ""  # inside of a package nothing is looked at, as ever
+    later = (tree / "build" / "last_look").read_text().splitlines()
+    later[1] = str(int(later[1]) + 1000)
+    (tree / "build" / "last_look").write_text("\n".join(later) + "\n")
+    assert looked(tree) == "", "the clock was set back"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tree: (tree / "qemu-timing/src/base/new.cc").write_text(""),
+        lambda tree: (tree / "qemu-timing/src/base/a.cc").unlink(),
+        lambda tree: (tree / "requirements.txt").write_text(""),
+        lambda tree: (tree / "sweeps/execution/start.c").write_text(""),
+        lambda tree: (tree / "build/qemu-timing/liblockcross-timing.so").unlink(),
+        lambda tree: (tree / "build/start").unlink(),
+        lambda tree: shutil.rmtree(tree / ".venv/lib/python3.11/site-packages/typer"),
+        lambda tree: (tree / ".venv/bin/python").unlink(),
+        lambda tree: (tree / "bin/aarch64-linux-gnu-gcc").unlink(),
+        lambda tree: program(tree / "bin", "qemu-ppc64le", "exit 127"),
+        lambda tree: program(tree / "bin", "g++", "echo another"),
+        lambda tree: program(tree / "bin", "chromium", ""),
+        lambda tree: (tree / "sweeps/setup/work.sh").touch(),
+    ],
+    ids=range(13),
+)
+def test_any_change_is_looked_at(tree: Path, change: Callable[[Path], object]) -> None:
+    all_ready(tree)
+    look(tree)
+    assert looked(tree) != ""
+    change(tree)
+    assert looked(tree) == ""
+
+
+def test_an_old_file_over_a_new_one_is_a_change(tree: Path) -> None:
+    all_ready(tree)
+    source = tree / "qemu-timing/src/base/a.cc"
+    old = tree / "old.cc"
+    old.write_text("another, unpacked with its old time")
+    os.utime(old, (1, 1))
+    look(tree)
+    assert looked(tree) != ""
+    shutil.copy2(old, source)
+    assert source.stat().st_mtime == 1 and looked(tree) == ""
 
 
 # Which QEMU ------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from results.errors import LockcrossError
-from results.figures.draw import write
 from results.figures.measured import Bar, draw_measured
+from results.figures.painter import write
 from sweeps.engines.native import host
 from sweeps.engines.native.measure import alone, machine_file, measure, programs, together
 from sweeps.engines.native.measure.finding import SHARE, Finding, Findings, of_alone, of_both

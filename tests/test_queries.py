@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from results.errors import LockcrossError
 from results.store.export import export, table
 from results.store.queries import QueryError, ask, list_runs, named_queries, show_run
 from results.store.store import Store
-from sweeps.cli.reading import results as cli
+from sweeps.cli.main import make_app
 from tests.commands import start
 from tests.synthetic import record, study
 from tests.synthetic_gem5 import Gem5Data
@@ -32,9 +31,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*words: object, code: int = 0) -> str:
     """Runs a command of the results part; returns what it printed."""
-    app = typer.Typer()
-    cli.register(app)
-    done = CliRunner().invoke(app, [str(word) for word in words])
+    done = CliRunner().invoke(make_app(), [str(word) for word in words])
     if isinstance(done.exception, LockcrossError):
         assert done.exception.exit_code == code
         return done.exception.message

@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 
 from results.store.database import explain, migrate, migrations
-from results.store.records import CalibrationRecord, MachineRecord
+from results.store.records import (
+    CalibrationRecord,
+    CrossoverRecord,
+    CrossoverRun,
+    CrossoverSeed,
+    MachineRecord,
+)
 from results.store.store import Store, StoreError
 from tests.synthetic import record
 
@@ -71,7 +77,7 @@ def test_a_calibration_takes_the_place_of_its_like(tmp_path: Path) -> None:
         run = store.add_run(record("x"), "p")
         one = CalibrationRecord("m", "x86_64", "lock", "qemu", None, None, "cas", 20.0, run, run)
         for calibration in (one, replace(one, cycles=21.0), replace(one, cas=5, cycles=5.0)):
-            store.add_calibration(calibration)
+            store.add_calibrations([calibration])
         rows = store.connection.execute("SELECT cas, cycles FROM calibrations ORDER BY id")
         assert rows.fetchall() == [(None, 21.0), (5, 5.0)]
 
@@ -82,6 +88,38 @@ def test_a_series_is_set_anew_as_a_whole(tmp_path: Path) -> None:
         store.set_series("s", ids)
         store.set_series("s", ids[1:] + ids[1:])
         assert store.connection.execute("SELECT run_id FROM series").fetchall() == [(2,), (3,)]
+
+
+def test_what_is_stored_already_is_not_written_again(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.db") as store:
+        run = store.add_run(record("x"), "p")
+        calibrations = [
+            CalibrationRecord("m", "x86_64", "lock", "qemu", cas, None, "cas", 20.0, run, run)
+            for cas in (None, 5)
+        ]
+        crossing = CrossoverRecord(
+            machine="m", isa="x86_64", flavour="lock", engine="qemu", workload="w",
+            setting={"cas": 1}, axis="fence_latency", unit="cycles", lock_a="a", lock_b="b", low=0,
+            high=9, tolerance=1, verdict="crosses", below="a", value=3.5, bracket_low=3,
+            bracket_high=4, runs=tuple(CrossoverRun(run, 1, lock, 3, 2.0) for lock in "ab"),
+            seeds=(CrossoverSeed(1, 3.5, 3, 4), CrossoverSeed(2, None, None, None)),
+        )  # fmt: skip
+
+        def write(value: float) -> int:
+            """How many rows that changes."""
+            before = store.connection.total_changes
+            store.add_calibrations(calibrations)
+            store.set_crossovers([replace(crossing, value=value), crossing], "axis")
+            store.set_series("s", [run])
+            store.set_fact("f", {"a": value})
+            store.set_machine(MachineRecord("m", "M", {"b": value}))
+            return store.connection.total_changes - before
+
+        assert write(1.0) > 0
+        assert write(1.0) == 0
+        assert write(2.0) > 0
+        values = store.connection.execute("SELECT value FROM crossovers ORDER BY id").fetchall()
+        assert values == [(2.0,), (3.5,)]
 
 
 def test_foreign_keys_are_kept(tmp_path: Path) -> None:

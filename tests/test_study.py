@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from results.analysis.study import Band, crossovers, grid, series, series_names
+from results.analysis.grid import grid
+from results.analysis.study import Band, crossovers, series, series_names
 from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.report.present import present

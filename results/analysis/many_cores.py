@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from results.analysis.grid import Surface
 from results.analysis.study import FoundCrossover, NoDataError, crossovers, optional_fact
-from results.analysis.winners import Surface
 from results.model.cell import Cell, read_cell, selected
 from results.model.label import LockLabel
 from results.store import compilers

@@ -2,17 +2,15 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from results.analysis.winners import Surface, interpolate
 from results.errors import LockcrossError
 from results.model import engines
 from results.model.cell import Cell, read_cell, selected
-from results.model.label import FULL, LockLabel
+from results.model.label import LockLabel
 from results.store import compilers
 
 
@@ -38,27 +36,6 @@ class Mark:
     cas: float
     fence: float
     assumed: bool  # one of the two rests on an assumption
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The winner map of one machine and flavour. Axes are measured cycles; costs by lock label,
-    cycles per pair, each of shape (len(fence), len(cas)). `aside`: the labels of locks that the
-    plan shows beside those it compares. `tie`: the lead, as a share, below which two locks tie."""
-
-    isa: Isa
-    flavour: str
-    cas: tuple[float, ...]
-    fence: tuple[float, ...]
-    costs: Mapping[LockLabel, Surface]
-    crossings: tuple["MapCrossing", ...]
-    marks: tuple[Mark, ...]
-    aside: tuple[LockLabel, ...] = ()
-    tie: float = 0.0
-
-    def cost_at(self, label: LockLabel, cas: Surface, fence: Surface) -> Surface:
-        """Interpolated cost of a lock at measured latencies."""
-        return interpolate(self.cas, self.fence, self.costs[label], cas, fence)
 
 
 @dataclass(frozen=True)
@@ -220,39 +197,6 @@ def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     ]
 
 
-def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str) -> Grid:
-    """The winner map of a machine and flavour. Raises NoDataError when runs of it are missing."""
-    known, plan = isa(connection, isa_name), fact(connection, "plan")
-    name = f"map/{machine}/{isa_name}/{flavour}"
-    places: dict[LockLabel, dict[tuple[int, int], float]] = {}
-    for run in series(connection, name):
-        # A run without full fences serves for all latencies of one: it was left unset there.
-        own = run.latency("fence_latency", f"fence_{known.full_fence}")
-        cas, fence = run.latency("cas", "cas_success"), own if run.label.fence == FULL else -1
-        if cas is None or fence is None:
-            raise NoDataError(f"run {run.id} of the winner map does not say its latencies")
-        places.setdefault(run.label, {})[cas, fence] = run.cost
-    xs = sorted({x for found in places.values() for x, _ in found})
-    ys = sorted({y for found in places.values() for _, y in found if y >= 0})
-    costs = {}
-    for label, found in places.items():
-        rows = [[found.get((x, y), found.get((x, -1), np.nan)) for x in xs] for y in ys]
-        costs[label] = np.array(rows, dtype=float)
-        if np.isnan(costs[label]).any():
-            raise NoDataError(
-                f"the winner map of {isa_name} lacks runs of {label}; run ./lockcross crossover"
-            )
-    measured_cas = measured(connection, machine, isa_name, flavour, "cas")
-    measured_fence = measured(connection, machine, isa_name, flavour, "fence_latency")
-    return Grid(
-        known, flavour, tuple(map(measured_cas, xs)), tuple(map(measured_fence, ys)), costs,
-        tuple(map_crossings(connection, name, measured_cas, measured_fence)),
-        tuple(marks(connection, isa_name, flavour)) if machine == plan["machine"] else (),
-        tuple(label for label in costs if label.lock not in plan["locks"]),
-        tie_share(connection, machine),
-    )  # fmt: skip
-
-
 class Scale:
     """Turns set latencies into measured ones, straight lines between the calibrations."""
 
@@ -260,13 +204,22 @@ class Scale:
         self._set, self._measured = zip(*sorted(points), strict=True)
 
     def __call__(self, value: float) -> float:
-        return float(np.interp(value, self._set, self._measured))
+        return _along(value, self._set, self._measured)
 
     def inverse(self, measured: float) -> float | None:
         """What to set for a measured latency; None outside what was measured."""
         if not self._measured[0] <= measured <= self._measured[-1]:
             return None
-        return float(np.interp(measured, self._measured, self._set))
+        return _along(measured, self._measured, self._set)
+
+
+def _along(value: float, xs: Sequence[float], ys: Sequence[float]) -> float:
+    """The y at x = value, on straight lines between points; outside of them that of the last."""
+    place = bisect_right(xs, value) - 1
+    if place < 0 or place == len(xs) - 1 or xs[place] == value:
+        return float(ys[max(place, 0)])
+    slope = (ys[place + 1] - ys[place]) / (xs[place + 1] - xs[place])
+    return float(slope * (value - xs[place]) + ys[place])
 
 
 def measured(

@@ -4,12 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from results.model.label import LockLabel
-
-Surface = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -40,22 +35,6 @@ def winner(costs: Mapping[LockLabel, float], tie: float = 0.0) -> Win:
         if costs[lock] == best or costs[lock] - best < tie * costs[lock]
     )
     return Win(first, best, second, costs[second] - best, tied)
-
-
-def interpolate(
-    xs: Sequence[float], ys: Sequence[float], costs: Surface, x: Surface, y: Surface
-) -> Surface:
-    """Costs of a grid (shape: len(ys) rows, len(xs) columns) at the points x, y: bilinear inside
-    each cell of the grid, the cells at the edge carried on outside."""
-    grid_x, grid_y = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
-    column = np.clip(np.searchsorted(grid_x, x) - 1, 0, len(grid_x) - 2)
-    row = np.clip(np.searchsorted(grid_y, y) - 1, 0, len(grid_y) - 2)
-    u = (x - grid_x[column]) / (grid_x[column + 1] - grid_x[column])
-    v = (y - grid_y[row]) / (grid_y[row + 1] - grid_y[row])
-    low = costs[row, column] * (1 - u) + costs[row, column + 1] * u
-    high = costs[row + 1, column] * (1 - u) + costs[row + 1, column + 1] * u
-    surface: Surface = low * (1 - v) + high * v
-    return surface
 
 
 def neighbours(

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
+from results.analysis.grid import Surface
 from results.analysis.study import NoDataError, engine, fact, machines
-from results.analysis.winners import Surface
 from results.figures.parts import HALO
 from results.figures.winner_map import (
     RASTER,

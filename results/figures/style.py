@@ -6,6 +6,7 @@ from typing import Any
 from results.model.engines import Line
 from results.model.label import LockLabel
 
+DPI = 200  # of PNGs
 RC: dict[Any, Any] = {  # what Matplotlib takes; its own type lists every key
     "font.family": "DejaVu Sans",
     "font.size": 9,
@@ -16,7 +17,7 @@ RC: dict[Any, Any] = {  # what Matplotlib takes; its own type lists every key
     "hatch.linewidth": 0.5,
     "hatch.color": "#00000040",
     "svg.hashsalt": "lockcross",  # the same data give the same bytes
-    "savefig.dpi": 200,
+    "savefig.dpi": DPI,
 }
 
 

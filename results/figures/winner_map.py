@@ -15,17 +15,10 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import Normal, withTickedStroke
 from numpy.typing import NDArray
 
-from results.analysis.study import (
-    Grid,
-    MapCrossing,
-    NoDataError,
-    fact,
-    grid,
-    series,
-    series_names,
-)
+from results.analysis.grid import Grid, Surface, grid
+from results.analysis.study import MapCrossing, NoDataError, fact, series, series_names
 from results.analysis.summary import rows
-from results.analysis.winners import Surface, Win, polyline
+from results.analysis.winners import Win, polyline
 from results.figures.parts import HALO
 from results.figures.style import look
 from results.model import engines
@@ -288,12 +281,13 @@ def _beside(
     side = inside.shape[0]
     half = np.array([length * _STEP / 2, _HALF_LINE])
     strip = np.argwhere(inside)
+    others = np.array([*taken, *strip[:, ::-1]])
     best, found = (-np.inf, 0.0), ((0, 0), (0, 0))
     for row, column in itertools.product(range(0, side, 2), repeat=2):
         centre = np.array([column, row])
         if (centre < half).any() or (centre > side - 1 - half).any():
             continue
-        away = np.abs(np.array([*taken, *strip[:, ::-1]]) - centre) - half
+        away = np.abs(others - centre) - half
         reach = np.abs(strip - centre[::-1]).sum(axis=1)
         score = (min(_CLEAR, away.max(axis=1).min()), -reach.min())
         if score > best:
@@ -333,7 +327,9 @@ def _roomiest(
     clear = np.minimum.reduce(
         [(columns + 1) / wide, (side - columns) / wide, (rows + 1) / high, (side - rows) / high]
     )
-    for column, row in [*zip(columns[~inside], rows[~inside], strict=True), *marked]:
+    # The nearest point outside has a neighbour inside, or a step closer would be nearer still.
+    rim = _beside_it(inside) & ~inside
+    for column, row in [*zip(columns[rim], rows[rim], strict=True), *marked]:
         clear = np.minimum(clear, np.hypot((columns - column) / wide, (rows - row) / high))
     depth = np.minimum(rows, side - 1 - rows)
     if not upright:
@@ -341,6 +337,16 @@ def _roomiest(
     clear = np.where(inside, clear + depth / side**2, -1)
     row_, column_ = np.unravel_index(int(clear.argmax()), clear.shape)
     return int(row_), int(column_)
+
+
+def _beside_it(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The points with a neighbour in a region, across or along."""
+    found = np.zeros_like(inside)
+    found[1:] |= inside[:-1]
+    found[:-1] |= inside[1:]
+    found[:, 1:] |= inside[:, :-1]
+    found[:, :-1] |= inside[:, 1:]
+    return found
 
 
 def _cancellation(connection: sqlite3.Connection, machine: str) -> int | None:

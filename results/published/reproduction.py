@@ -8,12 +8,12 @@ import itertools
 import json
 import math
 import sqlite3
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import correlation
 from typing import Annotated, Any
 
-import pandas as pd
 from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
 
 from results.published.paper import Published
@@ -166,10 +166,16 @@ def _clearly_less(one: Row, other: Row) -> bool:
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
     """Spearman's; 0 where one of them is all ties."""
-    ranks = [pd.Series(values).rank().tolist() for values in (one, other)]
+    ranks = [_ranks(values) for values in (one, other)]
     if any(len(set(rank)) == 1 for rank in ranks):
         return 0.0
     return correlation(*ranks)
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """The place of each in order, from 1; equal ones share the middle of theirs."""
+    ordered = sorted(values)
+    return [(bisect_left(ordered, one) + 1 + bisect_right(ordered, one)) / 2 for one in values]
 
 
 _ADAPTER = TypeAdapter(Reproduction)

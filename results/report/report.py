@@ -15,7 +15,7 @@ from results.analysis.reference import References, Source
 from results.analysis.study import engine, isa_title, machines, optional_fact
 from results.analysis.validation import ALL_ISAS, CLEAR, speeds, summarize
 from results.errors import LockcrossError
-from results.figures.draw import (
+from results.figures.catalogue import (
     DRAWINGS,
     ENGINES,
     STUDY,

@@ -12,6 +12,7 @@ import math
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple
+from functools import lru_cache
 
 from results.store.records import Place
 
@@ -27,6 +28,8 @@ def number_text(value: float) -> str:
 
     Raises ValueError for what is no number.
     """
+    if type(value) is int:  # most of a run's numbers
+        return str(value)
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{value!r} is not a number")
     return str(int(value)) if value == int(value) else repr(value)
@@ -45,7 +48,7 @@ def set_metrics(
     if not metrics:
         return
     names = sorted(metrics)
-    layout = _json([[name, metrics[name][1]] for name in names])
+    layout = _layout(tuple((name, metrics[name][1]) for name in names))
     numbers = f"[{','.join(number_text(metrics[name][0]) for name in names)}]"
     metric_set, new = _shared(connection, "metric_sets", "layout", layout)
     if new:
@@ -57,6 +60,12 @@ def set_metrics(
         "INSERT INTO run_metrics (run_id, metric_set, numbers) VALUES (?, ?, ?)",
         (run_id, metric_set, numbers),
     )
+
+
+@lru_cache(maxsize=100)  # the runs of a study have a few sets of metrics
+def _layout(names: tuple[tuple[str, str], ...]) -> str:
+    """The names and units of a set as one text."""
+    return _json(names)
 
 
 def metrics_of(

@@ -199,6 +199,17 @@ def open_writer(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def file_of(connection: sqlite3.Connection) -> Path:
+    """The file of a database that is open."""
+    return Path(connection.execute("PRAGMA database_list").fetchone()[2])
+
+
+def log_of(path: Path) -> Path:
+    """The file with what is written and not yet in the database's own, if there is any."""
+    real = real_file(path)
+    return real.with_name(real.name + "-wal")
+
+
 def open_reader(path: Path) -> sqlite3.Connection:
     """Opens for reading only: no statement can write. Raises StoreError when there is no file."""
     if not path.exists():
@@ -224,8 +235,7 @@ def _connect_reader(path: Path) -> sqlite3.Connection:
     # In a folder that cannot be written SQLite cannot make the files that share a write-ahead
     # log. Where there is no log either, nobody writes, and the file can be read as it stands.
     real = real_file(path)
-    log = real.with_name(real.name + "-wal")
-    still = not os.access(real.parent, os.W_OK) and not log.exists()
+    still = not os.access(real.parent, os.W_OK) and not log_of(path).exists()
     uri = f"{real.as_uri()}?mode=ro{'&immutable=1' if still else ''}"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     connection.execute("PRAGMA query_only = ON")

@@ -14,6 +14,7 @@ from typing import Self
 
 from results.errors import LockcrossError
 from results.store import compact
+from results.store.crossovers import CrossoverRows, add_crossover, stored_crossovers
 from results.store.database import (
     StoreError,
     WriterLock,
@@ -25,8 +26,6 @@ from results.store.database import (
 from results.store.records import (
     CalibrationRecord,
     CrossoverRecord,
-    CrossoverRun,
-    CrossoverSeed,
     MachineRecord,
     RunRecord,
     StoredRun,
@@ -169,32 +168,51 @@ class Store:
             raise StoreError(f"{self.path}: a metric of the run is wrong: {error}", 1) from None
         return run_id
 
-    def add_calibration(self, record: CalibrationRecord) -> None:
-        """Stores a measured cost, in place of an earlier one of the same setting."""
-        values = asdict(record)
+    def add_calibrations(self, records: Iterable[CalibrationRecord]) -> None:
+        """Stores measured costs, each in place of an earlier one of the same setting, in one
+        transaction."""
+        same = " AND ".join(f"{name} IS :{name}" for name in CalibrationRecord.__dataclass_fields__)
+        with explained(self.path):
+            new = [
+                values
+                for values in map(asdict, records)
+                if not self._has(f"SELECT 1 FROM calibrations WHERE {same}", values)
+            ]
+        if not new:
+            return
         with self._transaction() as connection:
-            connection.execute(
-                "DELETE FROM calibrations WHERE machine = :machine AND isa = :isa "
-                "AND flavour = :flavour AND engine = :engine AND cas IS :cas "
-                "AND fence_latency IS :fence_latency AND op = :op",
-                values,
-            )
-            connection.execute(_insert("calibrations", values), values)
+            for values in new:
+                connection.execute(
+                    "DELETE FROM calibrations WHERE machine = :machine AND isa = :isa "
+                    "AND flavour = :flavour AND engine = :engine AND cas IS :cas "
+                    "AND fence_latency IS :fence_latency AND op = :op",
+                    values,
+                )
+                connection.execute(_insert("calibrations", values), values)
 
     def set_crossovers(self, records: Iterable[CrossoverRecord], series: str) -> None:
         """Makes `records` all the crossovers of a series, in one transaction."""
+        wanted = [CrossoverRows.of(record, series) for record in records]
+        with explained(self.path):
+            if stored_crossovers(self.connection, series) == wanted:
+                return
         with self._transaction() as connection:
             connection.execute("DELETE FROM crossovers WHERE series = ?", (series,))
-            for record in records:
-                _add_crossover(connection, record, series)
+            for one in wanted:
+                add_crossover(connection, one)
 
     def set_series(self, name: str, run_ids: Iterable[int]) -> None:
         """Makes `run_ids` all the runs of a series, in one transaction."""
+        wanted = dict.fromkeys(run_ids)
+        with explained(self.path):
+            rows = self.connection.execute("SELECT run_id FROM series WHERE name = ?", (name,))
+            if {run_id for (run_id,) in rows} == set(wanted):
+                return
         with self._transaction() as connection:
             connection.execute("DELETE FROM series WHERE name = ?", (name,))
             connection.executemany(
                 "INSERT INTO series (name, run_id) VALUES (?, ?)",
-                [(name, run_id) for run_id in dict.fromkeys(run_ids)],
+                [(name, run_id) for run_id in wanted],
             )
 
     def forget_series(self) -> None:
@@ -222,31 +240,25 @@ class Store:
 
     def set_machine(self, record: MachineRecord) -> None:
         """Keeps a machine's description, in place of an earlier one."""
-        with self._transaction() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO machines (name, title, description) VALUES (?, ?, ?)",
-                (record.name, record.title, _json(record.description)),
-            )
+        values = {
+            "name": record.name, "title": record.title, "description": _json(record.description),
+        }  # fmt: skip
+        self._replace("machines", values)
 
     def set_fact(self, name: str, value: Mapping[str, object]) -> None:
         """Keeps a fact of a study (a JSON object), in place of an earlier one of that name."""
+        self._replace("facts", {"name": name, "value": _json(value)})
+
+    def _replace(self, table: str, values: Mapping[str, str]) -> None:
+        """Puts a row in the place of the one with its key, unless that is the same."""
+        same = " AND ".join(f"{name} = :{name}" for name in values)
+        with explained(self.path):
+            if self._has(f"SELECT 1 FROM {table} WHERE {same}", values):
+                return
         with self._transaction() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, _json(value))
+                _insert(table, values).replace("INSERT", "INSERT OR REPLACE", 1), values
             )
 
-
-def _add_crossover(connection: sqlite3.Connection, record: CrossoverRecord, series: str) -> int:
-    values = asdict(record) | {"series": series, "setting": _json(dict(record.setting))}
-    del values["runs"], values["seeds"]
-    crossover_id = connection.execute(_insert("crossovers", values), values).lastrowid
-    assert crossover_id is not None
-    connection.executemany(
-        _insert("crossover_runs", ["crossover_id", *CrossoverRun.__dataclass_fields__]),
-        [{"crossover_id": crossover_id} | asdict(run) for run in record.runs],
-    )
-    connection.executemany(
-        _insert("crossover_seeds", ["crossover_id", *CrossoverSeed.__dataclass_fields__]),
-        [{"crossover_id": crossover_id} | asdict(seed) for seed in record.seeds],
-    )
-    return crossover_id
+    def _has(self, sql: str, values: Mapping[str, object]) -> bool:
+        return self.connection.execute(sql, values).fetchone() is not None

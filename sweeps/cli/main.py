@@ -1,4 +1,4 @@
-"""The command line: gathers the commands, and turns errors into one message and an exit code."""
+"""The command line: its options, and how errors become one message and an exit code."""
 
 import errno
 import os
@@ -14,6 +14,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import WORK
+from sweeps.cli.commands import Commands
 
 VERSION = "0.1.0"  # as in CHANGELOG.md
 _HELP = "Where reservation locks and asymmetric locks win, by CAS and fence latency."
@@ -22,53 +23,15 @@ INTERRUPTED = 130  # exit code, as a shell gives it for Ctrl-C
 
 def make_app() -> typer.Typer:
     """All commands."""
-    from sweeps.cli import (
-        bench,
-        cluster,
-        crossover,
-        dev,
-        explore,
-        footprint,
-        measure,
-        prove,
-        reproduce,
-        run,
-        validate,
-    )
-    from sweeps.cli.lists import commands as lists
-    from sweeps.cli.questions import advise, crossovers
-    from sweeps.cli.reading import results, serve
-    from sweeps.cli.sweeping import new, sweep
-
     app = typer.Typer(
         name="lockcross",
+        cls=Commands,
         help=_HELP,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(help=_HELP)(_every)
-    for part in (
-        crossover,
-        reproduce,
-        sweep,
-        new,
-        run,
-        lists,
-        footprint,
-        measure,
-        prove,
-        validate,
-        results,
-        serve,
-        bench,
-        cluster,
-        dev,
-        explore,
-        advise,
-        crossovers,
-    ):
-        part.register(app)
     return app
 
 

@@ -106,8 +106,8 @@ def _table(found: Any) -> "Table":
 
 def _draw(name: str, found: Any) -> Path:
     """The figure's PNG, beside which the SVG lies."""
-    from results.figures.draw import write
     from results.figures.measured import Bar, draw_measured
+    from results.figures.painter import write
 
     bars: dict[str, list[Bar]] = {}
     for operation, one in found.findings.found.items():

@@ -64,9 +64,7 @@ def calibrate(
 ) -> list[dict[str, CalibrationRecord]]:
     """Measures as `measure` does, and stores the calibrations."""
     found = measure(runner, settings)
-    for records in found:
-        for record in records.values():
-            store.add_calibration(record)
+    store.add_calibrations(record for records in found for record in records.values())
     return found
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-
 from results.errors import LockcrossError
 from results.model.cell import MAX_THREADS, Cell
 from results.paths import ROOT
@@ -225,6 +223,8 @@ def loaded_digest(elf: bytes) -> str:
 
     Its symbols are left out: the assembler's temporary files, named by chance, are among them.
     """
+    from elftools.elf.elffile import ELFFile
+
     program = ELFFile(io.BytesIO(elf))
     total = hashlib.sha256(str(program["e_entry"]).encode())
     for segment in program.iter_segments("PT_LOAD"):

@@ -4,7 +4,7 @@
 #
 # Nothing here reads /proc or /dev/fd (no process substitution): a container may lack them.
 
-for part in work packages qemu_choice qemu_build python engine; do
+for part in work last_look packages qemu_choice qemu_build python engine; do
     # shellcheck source=/dev/null
     source "$root/sweeps/setup/$part.sh"
 done
@@ -22,7 +22,12 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 set_up() {
     choose_work
-    if ready; then return; fi
+    if nothing_changed; then return; fi
+    local begun=$((EPOCHSECONDS - 1)) # what changes while it is looked at counts as changed
+    if ready; then
+        keep_look "$begun"
+        return
+    fi
     mkdir -p "$work/build"
     # One launcher at a time; those that waited find everything done.
     exec 9>"$work/build/setup.lock"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from results.analysis.plans.comparison import LOCK, compare, varied
 from results.analysis.plans.sweep import PlanRun
-from results.figures.draw import write
+from results.figures.painter import write
 from results.figures.plans.comparison import MOST_PANELS, draw_comparison
 
 

@@ -81,7 +81,8 @@ def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
         given = ["".join(map(_SHORT.__getitem__, kinds)) for kinds in found[0].kinds.values()]
         said = [lock.summary, *(["variants: " + " ".join(lock.variants)] if lock.variants else [])]
         java, most = "yes" if lock.java else "no", str(lock.threads or "any")
-        rests = " ".join(standing(proofs, LockLabel(lock.name), isa).kind[0] for isa in ISAS)
+        own = [one for one in proofs if one.lock == lock.name]
+        rests = " ".join(standing(own, LockLabel(lock.name), isa).kind[0] for isa in ISAS)
         table.add_row(lock.name, java, most, *given, rests, "\n".join(said))
     yield table
     yield _LEGEND

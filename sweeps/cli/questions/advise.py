@@ -69,9 +69,6 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     db: Database = DATABASE,
 ) -> None:
     """Say which lock is cheapest on a processor for a program, why, and what would change it."""
-    from results.analysis.events import read_events
-    from results.analysis.locality import pattern
-    from results.figures.questions.advice import check_format
     from sweeps.experiments.questions.question import Latencies, Use, ask, with_log
     from sweeps.model.machine import machine_named
 
@@ -79,17 +76,21 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         raise LockcrossError(f"--format: {form!r} is unknown; allowed are {', '.join(_FORMATS)}")
     use = Use(owner_share, run_length, threads)
     if log is not None:
+        from results.analysis.events import read_events
+        from results.analysis.locality import pattern
+
         use = with_log(use, pattern(read_events(log)), log.name)
     names = [name.strip() for name in locks.split(",") if name.strip()]
     latencies = Latencies(cas_latency, fence_latency, cancel_latency)
     question = ask(machine_named(machine), isa, flavour, names, latencies, use)
     if figure is not None:
+        from results.figures.questions.advice import check_format
+
         check_format(figure)  # before anything is run
     _show(_answer(question, db, jobs, cluster), form, figure)
 
 
 def _show(advice: "Advice", form: str, figure: Path | None) -> None:
-    from results.figures.questions.advice import draw_advice
     from results.report.advice_text import print_advice
 
     if form == "json":
@@ -97,6 +98,8 @@ def _show(advice: "Advice", form: str, figure: Path | None) -> None:
     else:
         print_advice(advice)
     if figure is not None:
+        from results.figures.questions.advice import draw_advice
+
         draw_advice(advice, figure)
         print(figure, file=sys.stderr)
 

@@ -115,7 +115,7 @@ def _rows(found: "Comparison") -> "Answer":
 
 
 def _draw(found: "Comparison", file: Path, quiet: bool) -> None:
-    from results.figures.draw import save
+    from results.figures.painter import save
     from results.figures.plans.comparison import MOST_PANELS, draw_comparison
 
     save(file, lambda: draw_comparison(found))

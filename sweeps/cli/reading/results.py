@@ -12,7 +12,6 @@ from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.database import explained
 from sweeps.cli.options import Database
-from sweeps.cli.reading import compare, runs
 from sweeps.cli.reading.opened import reading
 from sweeps.cli.reading.plans import (
     OF_A_PLAN,
@@ -33,8 +32,6 @@ def register(app: typer.Typer) -> None:
     """Adds the commands."""
     for command in (query, export, show, figures, report, locality):
         app.command()(command)
-    runs.register(app)
-    compare.register(app)
 
 
 def query(

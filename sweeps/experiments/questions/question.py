@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from results.analysis.locality import Pattern
 from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.model.label import LockLabel
@@ -12,6 +12,9 @@ from sweeps.experiments.questions.lines import check_cell, check_label, with_loc
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import with_defaults
+
+if TYPE_CHECKING:
+    from results.analysis.locality import Pattern
 
 WORKLOAD = "lock_sequence"
 STUDY = "crossover"  # whose locks are compared, and whose ties are ties
@@ -43,7 +46,7 @@ class Use:
     log: str = ""
 
 
-def with_log(use: Use, found: Pattern, name: str) -> Use:
+def with_log(use: Use, found: "Pattern", name: str) -> Use:
     """What a program's log says, where nothing else was given."""
     alone = found.lifetime is None
     return Use(

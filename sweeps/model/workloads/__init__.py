@@ -1,6 +1,7 @@
 """The workloads: what workloads/workloads.def says, and what a run must fulfil."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from results.errors import LockcrossError
 from sweeps.model.locks import load_locks
@@ -54,7 +55,18 @@ def unsupported_reason(
 
     All keys are given, with valid values. `cores`: how many the threads share; None: a core each.
     """
-    kind = WORKLOADS[workload]
+    return _unsupported_reason(workload, lock, threads, cores, tuple(parameters.items()))
+
+
+@lru_cache(maxsize=10_000)  # of a study's cells many differ in latencies and seeds alone
+def _unsupported_reason(
+    workload: str,
+    lock: str,
+    threads: int,
+    cores: int | None,
+    given: tuple[tuple[str, Value], ...],
+) -> str:
+    kind, parameters = WORKLOADS[workload], dict(given)
     if kind.locks and lock not in kind.locks:
         return f"workload {workload} is built with lock {', '.join(kind.locks)} only"
     if not kind.min_threads <= threads <= kind.max_threads:

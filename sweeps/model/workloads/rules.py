@@ -84,8 +84,10 @@ def evaluate(node: Expression, values: Mapping[str, int]) -> int:
     match node:
         case ast.Constant(value=int() as number):
             return number
-        case ast.Name() | ast.Call() if ast.unparse(node) in values:
-            return values[ast.unparse(node)]
+        case ast.Name(id=name) if name in values:
+            return values[name]
+        case ast.Call() if (name := ast.unparse(node)) in values:
+            return values[name]
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
             number = _ARITHMETIC[type(op)](evaluate(left, values), evaluate(right, values))
             if number < 0:

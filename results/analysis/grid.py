@@ -1,0 +1,95 @@
+"""The winner map as a grid: each lock's cost at each CAS and fence latency, and between them."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from results.analysis.study import (
+    Isa,
+    MapCrossing,
+    Mark,
+    NoDataError,
+    fact,
+    isa,
+    map_crossings,
+    marks,
+    measured,
+    series,
+    tie_share,
+)
+from results.model.label import FULL, LockLabel
+
+Surface = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The winner map of one machine and flavour. Axes are measured cycles; costs by lock label,
+    cycles per pair, each of shape (len(fence), len(cas)). `aside`: the labels of locks that the
+    plan shows beside those it compares. `tie`: the lead, as a share, below which two locks tie."""
+
+    isa: Isa
+    flavour: str
+    cas: tuple[float, ...]
+    fence: tuple[float, ...]
+    costs: Mapping[LockLabel, Surface]
+    crossings: tuple[MapCrossing, ...]
+    marks: tuple[Mark, ...]
+    aside: tuple[LockLabel, ...] = ()
+    tie: float = 0.0
+
+    def cost_at(self, label: LockLabel, cas: Surface, fence: Surface) -> Surface:
+        """Interpolated cost of a lock at measured latencies."""
+        return interpolate(self.cas, self.fence, self.costs[label], cas, fence)
+
+
+def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str) -> Grid:
+    """The winner map of a machine and flavour. Raises NoDataError when runs of it are missing."""
+    known, plan = isa(connection, isa_name), fact(connection, "plan")
+    name = f"map/{machine}/{isa_name}/{flavour}"
+    places: dict[LockLabel, dict[tuple[int, int], float]] = {}
+    for run in series(connection, name):
+        # A run without full fences serves for all latencies of one: it was left unset there.
+        own = run.latency("fence_latency", f"fence_{known.full_fence}")
+        cas, fence = run.latency("cas", "cas_success"), own if run.label.fence == FULL else -1
+        if cas is None or fence is None:
+            raise NoDataError(f"run {run.id} of the winner map does not say its latencies")
+        places.setdefault(run.label, {})[cas, fence] = run.cost
+    xs = sorted({x for found in places.values() for x, _ in found})
+    ys = sorted({y for found in places.values() for _, y in found if y >= 0})
+    costs = {}
+    for label, found in places.items():
+        rows = [[found.get((x, y), found.get((x, -1), np.nan)) for x in xs] for y in ys]
+        costs[label] = np.array(rows, dtype=float)
+        if np.isnan(costs[label]).any():
+            raise NoDataError(
+                f"the winner map of {isa_name} lacks runs of {label}; run ./lockcross crossover"
+            )
+    measured_cas = measured(connection, machine, isa_name, flavour, "cas")
+    measured_fence = measured(connection, machine, isa_name, flavour, "fence_latency")
+    return Grid(
+        known, flavour, tuple(map(measured_cas, xs)), tuple(map(measured_fence, ys)), costs,
+        tuple(map_crossings(connection, name, measured_cas, measured_fence)),
+        tuple(marks(connection, isa_name, flavour)) if machine == plan["machine"] else (),
+        tuple(label for label in costs if label.lock not in plan["locks"]),
+        tie_share(connection, machine),
+    )  # fmt: skip
+
+
+def interpolate(
+    xs: Sequence[float], ys: Sequence[float], costs: Surface, x: Surface, y: Surface
+) -> Surface:
+    """Costs of a grid (shape: len(ys) rows, len(xs) columns) at the points x, y: bilinear inside
+    each cell of the grid, the cells at the edge carried on outside."""
+    grid_x, grid_y = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
+    column = np.clip(np.searchsorted(grid_x, x) - 1, 0, len(grid_x) - 2)
+    row = np.clip(np.searchsorted(grid_y, y) - 1, 0, len(grid_y) - 2)
+    u = (x - grid_x[column]) / (grid_x[column + 1] - grid_x[column])
+    v = (y - grid_y[row]) / (grid_y[row + 1] - grid_y[row])
+    low = costs[row, column] * (1 - u) + costs[row, column + 1] * u
+    high = costs[row + 1, column] * (1 - u) + costs[row + 1, column + 1] * u
+    surface: Surface = low * (1 - v) + high * v
+    return surface

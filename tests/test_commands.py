@@ -1,0 +1,89 @@
+"""What a command imports: what it does not need, nobody waits for."""
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import typer
+from typer.core import TyperGroup
+
+from results.figures.catalogue import DRAWINGS, ENGINES
+from sweeps.cli.commands import COMMANDS, Commands
+from sweeps.cli.main import make_app
+from tests.commands import environment
+from tests.synthetic import study
+
+HEAVY = {"jinja2", "matplotlib", "numpy", "pandas", "parsl", "PIL", "pyarrow"}
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return study(tmp_path_factory.mktemp("study") / "study.db")
+
+
+def imported(*words: str, code: int = 0) -> set[str]:
+    """Every module that a command imports, by its whole name."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-X", "importtime", "-m", "sweeps", *words],
+        env=environment(), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--help"], ["--version"], ["locks"], ["runs"], ["query", "winners"], ["query", "--list"]],
+    ids=" ".join,
+)
+def test_short_commands_import_nothing_heavy(words: list[str], database: Path) -> None:
+    of_database = ["--db", str(database)] if words[0] in ("runs", "query") else []
+    found = imported(*words, *of_database)
+    assert not found & HEAVY and "sweeps.cli.main" in found
+
+
+def test_advice_without_a_figure_draws_nothing(database: Path) -> None:
+    """A lock that is unknown is found by the question, before anything is run."""
+    words = ["--locks", "nonesuch", "--db", str(database)]
+    assert not imported("advise", *words, code=2) & HEAVY
+
+
+def test_the_list_of_commands_imports_none_of_them() -> None:
+    found = {name for name in imported("--help") if name.startswith(("sweeps.", "results."))}
+    assert found == {
+        "sweeps.cli", "sweeps.cli.main", "sweeps.cli.commands", "results.errors", "results.paths",
+    }  # fmt: skip
+
+
+def test_what_has_nothing_to_draw_imports_no_matplotlib(database: Path, tmp_path: Path) -> None:
+    words = ["figures", "--db", str(database), "--output", str(tmp_path)]
+    assert "matplotlib" in imported(*words)
+    assert not imported(*words) & {"matplotlib", "PIL", "pandas"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_listed_with_the_beginning_of_its_own_help(name: str) -> None:
+    group = typer.main.get_command(make_app())
+    assert isinstance(group, Commands)
+    whole = group.commands[name].help
+    assert " ".join(whole.partition("\n\n")[0].split()) == COMMANDS[name].sentence
+
+
+def test_a_module_has_no_command_that_is_not_listed() -> None:
+    listed: dict[str, set[str]] = {}
+    for name, one in COMMANDS.items():
+        listed.setdefault(one.module, set()).add(name)
+    for module, names in listed.items():
+        app = typer.Typer(callback=lambda: None)
+        import_module(f"sweeps.cli.{module}").register(app)
+        group = typer.main.get_command(app)
+        assert isinstance(group, TyperGroup)
+        assert set(group.commands) == names
+
+
+@pytest.mark.parametrize("drawing", [*DRAWINGS, ENGINES], ids=lambda one: one.name)
+def test_a_figure_names_the_function_that_draws_it(drawing: object) -> None:
+    module, _, name = drawing.draw.rpartition(".")  # type: ignore[attr-defined]
+    assert callable(getattr(import_module(f"results.figures.{module}"), name))
