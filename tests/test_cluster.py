@@ -419,6 +419,7 @@ def rows(db: Path) -> list[Any]:
         ).fetchall()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("with_parsl")
 def test_a_sweep_on_this_machine_through_parsl(tmp_path: Path) -> None:
     file = (CLUSTERS / "local.toml").read_text().replace('"local"', '"local"\nscratch = "SCRATCH"')
@@ -451,6 +452,7 @@ def test_a_validation_on_a_cluster_says_the_same(tmp_path: Path) -> None:
     assert "workers" in there.stderr and rows(tmp_path / "here.db") == rows(tmp_path / "there.db")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("with_parsl")
 def test_a_node_answers_what_it_is() -> None:
     said = fresh("cluster", "check", "local", "--format", "csv")

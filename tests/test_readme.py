@@ -90,6 +90,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("section", COMMANDS)
 def test_commands_of_the_readme(section: str, folder: Path) -> None:
     for words in [*map(shlex.split, FIRST.get(section, ())), *COMMANDS[section]]:

@@ -67,6 +67,7 @@ def places(db: Path) -> list[tuple[str, str, int]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("tree", "most"), [("shared", 112), ("shipped", 12)])
 def test_every_metric_is_that_of_this_machine(
     slurm: Slurm, site: dict[str, str], tmp_path: Path, tree: str, most: int
