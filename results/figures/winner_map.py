@@ -333,8 +333,7 @@ def _roomiest(
     clear = np.minimum.reduce(
         [(columns + 1) / wide, (side - columns) / wide, (rows + 1) / high, (side - rows) / high]
     )
-    edge = _beyond(inside)  # what is nearest to a point of the region, of all that is outside
-    for column, row in [*zip(columns[edge], rows[edge], strict=True), *marked]:
+    for column, row in [*zip(columns[~inside], rows[~inside], strict=True), *marked]:
         clear = np.minimum(clear, np.hypot((columns - column) / wide, (rows - row) / high))
     depth = np.minimum(rows, side - 1 - rows)
     if not upright:
@@ -342,16 +341,6 @@ def _roomiest(
     clear = np.where(inside, clear + depth / side**2, -1)
     row_, column_ = np.unravel_index(int(clear.argmax()), clear.shape)
     return int(row_), int(column_)
-
-
-def _beyond(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The points outside a region that have one of its points beside, above or below them."""
-    near = np.zeros_like(inside)
-    near[1:] |= inside[:-1]
-    near[:-1] |= inside[1:]
-    near[:, 1:] |= inside[:, :-1]
-    near[:, :-1] |= inside[:, 1:]
-    return near & ~inside
 
 
 def _cancellation(connection: sqlite3.Connection, machine: str) -> int | None:
