@@ -32,24 +32,26 @@ def library() -> Path:
 
 def build(source: str, folder: Path, checker: Path) -> Path:
     """A client's program."""
+    return link(compile_client(source, folder), folder, checker)
+
+
+def compile_client(source: str, folder: Path) -> Path:
+    """A client's object file, which any checker can be linked with."""
     (folder / "client.c").write_text(source, encoding="utf-8")
-    for command in (
-        [
-            "gcc",
-            *COMPILE,
-            "-Wno-unused-variable",
-            "-Wno-parentheses",
-            f"-I{SOURCES}",
-            "-c",
-            "client.c",
-            "-o",
-            "client.o",
-        ],
-        ["g++", *LINK, "client.o", str(checker), "-o", "client"],
-    ):
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    warnings = ["-Wno-unused-variable", "-Wno-parentheses"]
+    _call(["gcc", *COMPILE, *warnings, f"-I{SOURCES}", "-c", "client.c", "-o", "client.o"], folder)
+    return folder / "client.o"
+
+
+def link(client: Path, folder: Path, checker: Path) -> Path:
+    """The program of a client and a checker."""
+    _call(["g++", *LINK, str(client), str(checker), "-o", "client"], folder)
     return folder / "client"
+
+
+def _call(command: list[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def run(program: Path, model: str, parameter: int, *options: str) -> tuple[str, dict[str, object]]:

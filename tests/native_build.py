@@ -1,4 +1,4 @@
-"""Builds guest programs for the tests of the C side and runs them under bare QEMU."""
+"""Builds guest programs for the tests of the C side and runs them under QEMU without the engine."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from sweeps.engines.qemu.find import find_qemu
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import load_locks
 from sweeps.programs.builder import TARGETS, Builder, Program
-from sweeps.support.paths import BINARIES
+from sweeps.support.paths import BINARIES, ENGINE_SOURCES
 
 FLAVOURS = tuple(flavour for isa in ISAS.values() for flavour in isa.flavours)
 NATIVE = "tests/native/"
@@ -49,6 +49,16 @@ def build_kernel(workload: str, lock: str, flavour: str, fence: str, variant: st
     return _builder().build([program])[program].path
 
 
+@cache
+def _sources() -> str:
+    """A digest of all that a program of tests/native may include."""
+    total = hashlib.sha256()
+    for folder in ("lockimpl", "workloads", NATIVE):
+        for path in sorted((ROOT / folder).rglob("*.[chSd]*")):
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
 def build_native(
     name: str,
     lock: str,
@@ -63,17 +73,33 @@ def build_native(
     program = Program(name, lock, fence, flavour, variant=variant, scheduled=scheduled)
     workload = program.command(target.compiler, "")[:-2]
     command = [arg.replace("workloads/kernels/", NATIVE) for arg in workload] + [*options]
-    key = hashlib.sha256("\0".join(command).encode())
-    for folder in ("lockimpl", "workloads", NATIVE):
-        for path in sorted((ROOT / folder).rglob("*.[chSd]*")):
-            key.update(path.read_bytes())
-    output = BINARIES / f"test-{name}-{lock}-{fence}-{flavour}-{key.hexdigest()[:16]}"
+    key = hashlib.sha256("\0".join([_sources(), *command]).encode()).hexdigest()
+    output = BINARIES / f"test-{name}-{lock}-{fence}-{flavour}-{key[:16]}"
     if not output.exists():
         BINARIES.mkdir(parents=True, exist_ok=True)
         temporary = output.with_suffix(f".{os.getpid()}")
         subprocess.run([*command, "-o", str(temporary)], cwd=ROOT, check=True)
         temporary.replace(output)
     return output
+
+
+@cache
+def yielding(emulator: str) -> tuple[str, ...]:
+    """The words that start QEMU so that a thread which spins gives its CPU up."""
+    sources = [ROOT / NATIVE / "yields.cc", *sorted(ENGINE_SOURCES.glob("plugin/*api*"))]
+    digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
+    plugin = BINARIES / f"test-yields-{digest[:16]}.so"
+    if not plugin.exists():
+        BINARIES.mkdir(parents=True, exist_ok=True)
+        temporary = plugin.with_suffix(f".{os.getpid()}")
+        subprocess.run(
+            ["g++", "-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall",
+             "-Wextra", "-Werror", f"-I{ENGINE_SOURCES}", "-o", str(temporary),
+             *(str(path) for path in sources if path.suffix == ".cc")],
+            check=True,
+        )  # fmt: skip
+        temporary.replace(plugin)
+    return emulator, "-plugin", f"file={plugin}"
 
 
 def one_instruction_at_a_time(emulator: str) -> str:
@@ -99,10 +125,10 @@ def run(
     launcher: tuple[str, ...] | None = None,
     **arguments: object,
 ) -> Outcome:
-    """Runs a program under bare QEMU, or a `launcher` (none: the host itself), on all CPUs or on
-    `cpus`. Fails if it does not end."""
+    """Runs a program under QEMU without the engine, or a `launcher` (none: the host itself), on all
+    CPUs or on `cpus`. Fails if it does not end."""
     if launcher is None:
-        launcher = (find_qemu(TARGETS[flavour].isa).path,)
+        launcher = yielding(find_qemu(TARGETS[flavour].isa).path)
     done = subprocess.run(
         [*launcher, str(binary), *(f"{k}={v}" for k, v in arguments.items())],
         capture_output=True,

@@ -70,6 +70,7 @@ def result_of(program: Path, name: str, *options: str, model: str = "sc") -> dic
     return litmus_runs.run(program, model, NAMES.index(name), *options)[1]
 
 
+@pytest.mark.long
 def test_unit_tests() -> None:
     command = ["make", "-C", str(SOURCES), f"BUILD={litmus_runs.BUILT}", "test"]
     litmus_runs.library()

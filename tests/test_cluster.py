@@ -31,7 +31,7 @@ from sweeps.execution.runner import Runner
 from sweeps.execution.work import Done, Work
 from sweeps.programs.builder import Binary
 from sweeps.support.paths import CLUSTERS, ENGINE_PLUGIN
-from tests.commands import environment, lockcross, program
+from tests.commands import environment, fresh, program
 from tests.test_runner import CELL
 
 CLUSTER = Cluster(title="a test", provider="slurm", workers=4, blocks=2)
@@ -82,9 +82,9 @@ def test_a_wrong_cluster_file_is_named_with_key_and_value(
 
 
 def test_a_command_without_its_cluster_file() -> None:
-    said = lockcross("sweep", "smoke", "--cluster", "no/such.toml")
+    said = fresh("sweep", "smoke", "--cluster", "no/such.toml")
     assert said.returncode == 2 and "cluster no/such.toml: No such file" in said.stderr
-    assert lockcross("cluster", "check", "nowhere").returncode == 2
+    assert fresh("cluster", "check", "nowhere").returncode == 2
 
 
 # Chunks
@@ -396,7 +396,7 @@ def test_a_run_knows_where_it_ran_and_its_identity_does_not(tmp_path: Path) -> N
             "SELECT host, processor, job FROM places JOIN runs ON place_id = places.id"
         ).fetchone()
     assert host == os.environ.get("SLURMD_NODENAME", os.uname().nodename) and processor and not job
-    assert host in lockcross("show", str(run.id), "--db", str(db)).stdout
+    assert host in fresh("show", str(run.id), "--db", str(db)).stdout
 
 
 # All of it, through Parsl on this machine
@@ -419,19 +419,18 @@ def rows(db: Path) -> list[Any]:
         ).fetchall()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("with_parsl")
 def test_a_sweep_on_this_machine_through_parsl(tmp_path: Path) -> None:
     file = (CLUSTERS / "local.toml").read_text().replace('"local"', '"local"\nscratch = "SCRATCH"')
     (tmp_path / "local.toml").write_text(file.replace("SCRATCH", str(tmp_path / "scratch")))
     here, there = tmp_path / "here.db", tmp_path / "there.db"
-    assert lockcross("sweep", "smoke", "--db", str(here)).returncode == 0
-    said = lockcross(
-        "sweep", "smoke", "--db", str(there), "--cluster", str(tmp_path / "local.toml")
-    )
+    assert fresh("sweep", "smoke", "--db", str(here)).returncode == 0
+    said = fresh("sweep", "smoke", "--db", str(there), "--cluster", str(tmp_path / "local.toml"))
     assert said.returncode == 0, said.stderr
     assert rows(here) == rows(there) and len(rows(here)) > 20
     assert "workers" in said.stderr and "cells/s" in said.stderr
-    again = lockcross("sweep", "smoke", "--db", str(there), "--cluster", "local")
+    again = fresh("sweep", "smoke", "--db", str(there), "--cluster", "local")
     assert again.returncode == 0 and "workers" not in again.stderr  # nothing to run: no jobs
 
 
@@ -447,15 +446,16 @@ def test_a_validation_on_a_cluster_says_the_same(tmp_path: Path) -> None:
         f'reference = "qemu/events"\nplan = "{tmp_path / "plan.toml"}"\nmean = 0.5\norder = 0.9\n'
     )
     asked = ("validate", "--against", str(tmp_path / "mine.toml"))
-    here = lockcross(*asked, "--db", str(tmp_path / "here.db"))
-    there = lockcross(*asked, "--db", str(tmp_path / "there.db"), "--cluster", "local")
+    here = fresh(*asked, "--db", str(tmp_path / "here.db"))
+    there = fresh(*asked, "--db", str(tmp_path / "there.db"), "--cluster", "local")
     assert here.returncode == there.returncode == 0, there.stderr
     assert "workers" in there.stderr and rows(tmp_path / "here.db") == rows(tmp_path / "there.db")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("with_parsl")
 def test_a_node_answers_what_it_is() -> None:
-    said = lockcross("cluster", "check", "local", "--format", "csv")
+    said = fresh("cluster", "check", "local", "--format", "csv")
     assert said.returncode == 0, said.stderr
     assert said.stdout.count("\n") == 2 and said.stdout.rstrip().endswith("yes")
 

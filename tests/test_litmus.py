@@ -17,10 +17,15 @@ GENMC = shutil.which("genmc")
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All litmus tests, compiled."""
+    return litmus_runs.compile_client(litmus.program(TESTS), tmp_path_factory.mktemp("litmus"))
+
+
+@pytest.fixture(scope="module")
+def program(client: Path) -> Path:
     """All litmus tests in one program."""
-    folder = tmp_path_factory.mktemp("litmus")
-    return litmus_runs.build(litmus.program(TESTS), folder, litmus_runs.library())
+    return litmus_runs.link(client, client.parent, litmus_runs.library())
 
 
 def differing(program: Path, model: str) -> Iterator[str]:
@@ -152,7 +157,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_broken_checker_is_noticed(fault: str, tmp_path: Path) -> None:
+def test_a_broken_checker_is_noticed(fault: str, client: Path, tmp_path: Path) -> None:
     name, old, new, model = FAULTS[fault]
     litmus_runs.library()
     sources = tmp_path / "checker"
@@ -163,7 +168,7 @@ def test_a_broken_checker_is_noticed(fault: str, tmp_path: Path) -> None:
     assert text.count(old) == 1, f"{old!r} no longer stands in {name} once"
     path.write_text(text.replace(old, new), encoding="utf-8")
     checker = litmus_runs.make(sources, tmp_path / "built", "CXXFLAGS=-O1 -Wno-error")
-    broken = litmus_runs.build(litmus.program(TESTS), tmp_path, checker)
+    broken = litmus_runs.link(client, tmp_path, checker)
     assert any(differing(broken, model))
 
 

@@ -65,6 +65,7 @@ def test_an_engine_refuses_what_it_has_no_cores_for() -> None:
     assert "from 1 to 128" in invalid_reason(replace(CELL, threads=MAX_THREADS + 1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("lock", "flavour"), list(itertools.product(LOCKS, ("lock", "larx"))))
 def test_locks_work_with_all_cores_of_the_engine(lock: str, flavour: str, tmp_path: Path) -> None:
     cores = load_engine("qemu").capabilities().max_cores

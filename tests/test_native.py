@@ -378,6 +378,7 @@ def test_three_locks_on_the_host(tmp_path: Path) -> None:
     assert 0 < null < min(thin, mcs)
 
 
+@pytest.mark.long
 @needs_host
 @pytest.mark.skipif(CPUS < 2, reason="needs two CPUs")
 @pytest.mark.parametrize("lock", ["tasuki", "reservation", "asym_tasuki", "relaxed", "to_lock"])

@@ -104,6 +104,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     return made
 
 
+@pytest.mark.long
 def test_it_runs_with_its_own_metrics_and_refuses_what_it_cannot(tree: Tree) -> None:
     done = tree.lockcross(*RUN, "--engine", "fake/flat", "--all")
     assert done.returncode == 0 and "horizon" in done.stdout, done.stderr

@@ -36,6 +36,7 @@ def program(label: str, client: str, flavour: Flavour) -> Program:
     return Program(lock.lock, lock.variant, lock.fence, flavour, next(named([client])))
 
 
+@pytest.mark.long
 def test_every_lock_is_proved_under_its_models_with_small_clients() -> None:
     tool = Checker(2, 10_000_000)
     jobs, refused = plan(known_locks(None), list(named(FAST)), tool, (), deep=False)

@@ -255,6 +255,7 @@ def test_an_export_that_cannot_be_written(database: Path, tmp_path: Path) -> Non
         export(store.connection, "runs", tmp_path / "none" / "runs.csv")
 
 
+@pytest.mark.long
 def test_figures_and_report_are_commands(database: Path, tmp_path: Path) -> None:
     said = run("report", "--db", database, "--output", tmp_path)
     assert said.strip() == str(tmp_path / "report.html")

@@ -1,4 +1,4 @@
-"""Every command of the README runs, in the order in which it stands there."""
+"""Every command of the README runs, those of a section in the order in which they stand there."""
 
 import re
 import shlex
@@ -34,17 +34,25 @@ ELSEWHERE = {
     "doctor": "tests/test_cli.py",
     "prove\n": "minutes: the main job proves all locks (.ci/run)",
 }
-# What a command needs that the README has further below.
-FIRST = ["run --lock tasuki --workload threads --threads 4 --events threads.bin"]
+# What a section needs that the README has further below: a short log, as `advise` runs many cells
+# that are as long as the log says.
+FIRST = {
+    "Which lock on my processor": [
+        "run --lock tasuki --workload threads --threads 4 iterations=20 --events threads.bin"
+    ],
+}
 
 
-def shown() -> list[list[str]]:
-    """The words of every command in the README's blocks. One may go over several lines."""
+def shown() -> dict[str, list[list[str]]]:
+    """The words of every command in the README's blocks, by section. A command may go over several
+    lines."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = []
-    for shown_as in re.findall(r"^\./lockcross .*?(?=^\./lockcross |^```)", text, re.M | re.S):
-        command = shown_as if '"' in shown_as else shown_as.partition("\n")[0]
-        found.append(shlex.split(command, comments=True)[1:])
+    found: dict[str, list[list[str]]] = {}
+    for section in re.split(r"^## ", text, flags=re.M):
+        title, _, body = section.partition("\n")
+        for shown_as in re.findall(r"^\./lockcross .*?(?=^\./lockcross |^```)", body, re.M | re.S):
+            command = shown_as if '"' in shown_as else shown_as.partition("\n")[0]
+            found.setdefault(title, []).append(shlex.split(command, comments=True)[1:])
     return found
 
 
@@ -75,17 +83,28 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_commands_of_the_readme(folder: Path) -> None:
-    commands = [shlex.split(line) for line in FIRST]
-    commands += [words for words in shown() if not elsewhere(words)]
-    assert len(commands) > 25
-    for words in commands:
+COMMANDS = {
+    title: here
+    for title, commands in shown().items()
+    if (here := [words for words in commands if not elsewhere(words)])
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("section", COMMANDS)
+def test_commands_of_the_readme(section: str, folder: Path) -> None:
+    for words in [*map(shlex.split, FIRST.get(section, ())), *COMMANDS[section]]:
         done = run(words, folder)
         assert done.returncode == 0, f"{shlex.join(words)}: {done.stdout[-500:]}{done.stderr}"
         assert "Traceback" not in done.stderr
 
 
+def test_most_commands_of_the_readme_are_run_here() -> None:
+    assert sum(map(len, COMMANDS.values())) > 25
+    assert set(FIRST) <= set(COMMANDS)
+
+
 def test_what_is_left_out_is_in_the_readme() -> None:
-    lines = [" ".join(words) + "\n" for words in shown()]
+    lines = [" ".join(words) + "\n" for commands in shown().values() for words in commands]
     for start in ELSEWHERE:
         assert any(line.startswith(start) for line in lines), start

@@ -226,6 +226,7 @@ def wait_until(condition: object, seconds: float = 30.0) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, blow: signal.Signals) -> None:
     plan, db = tmp_path / "long.toml", tmp_path / "a.db"

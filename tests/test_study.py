@@ -232,6 +232,7 @@ def test_every_series_is_there(database: Path) -> None:
     assert {"thin", "asym_tasuki/rmw", "tasuki/store_forward"} <= shown
 
 
+@pytest.mark.long
 def test_the_end_says_who_wins_and_where_things_are(
     database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

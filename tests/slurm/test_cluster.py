@@ -9,7 +9,7 @@ import pytest
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.execution.cluster.session import PARSL
-from tests.commands import lockcross
+from tests.commands import fresh
 from tests.slurm.daemons import Slurm
 from tests.slurm.study import until
 
@@ -67,6 +67,7 @@ def places(db: Path) -> list[tuple[str, str, int]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("tree", "most"), [("shared", 112), ("shipped", 12)])
 def test_every_metric_is_that_of_this_machine(
     slurm: Slurm, site: dict[str, str], tmp_path: Path, tree: str, most: int
@@ -75,9 +76,9 @@ def test_every_metric_is_that_of_this_machine(
     plan.write_text(PLAN.format(most=most))
     file.write_text(f'{file.read_text()}tree = "{tree}"\n')
     here, there = tmp_path / "here.db", tmp_path / "there.db"
-    said = lockcross("sweep", str(plan), "--db", str(there), "--cluster", str(file), **site)
+    said = fresh("sweep", str(plan), "--db", str(there), "--cluster", str(file), **site)
     assert said.returncode == 0, said.stderr
-    assert lockcross("sweep", str(plan), "--db", str(here)).returncode == 0
+    assert fresh("sweep", str(plan), "--db", str(here)).returncode == 0
     found = all_of(there)
     assert len(found) == 9 * most and found == all_of(here)
     hosts = {host for host, _, _ in places(there)}
@@ -101,7 +102,7 @@ def test_each_node_answers_a_check(site: dict[str, str], tmp_path: Path) -> None
     other = "commands = ['[ $SLURMD_NODENAME != n2 ] || export LOCKCROSS_QEMU=/nonexistent']\n"
     file.write_text(file.read_text() + other)
     words = ["cluster", "check", str(file), "--nodes", "3", "--format", "csv"]
-    said = lockcross(*words, **site)
+    said = fresh(*words, **site)
     assert said.returncode == 1
     lines = [line.split(",") for line in said.stdout.splitlines()[1:]]
     fit = {line[0]: line[-1] for line in lines}
@@ -124,7 +125,7 @@ def test_a_cluster_that_runs_nothing_says_why(
     kept = [line for line in file.read_text().splitlines() if not change.startswith(line[:9])]
     file.write_text("\n".join([*kept, change]))
     db = tmp_path / "a.db"
-    said = lockcross("sweep", "smoke", "--db", str(db), "--cluster", str(file), **site)
+    said = fresh("sweep", "smoke", "--db", str(db), "--cluster", str(file), **site)
     assert said.returncode == 1 and message in said.stderr, said.stderr
     assert "the same command runs the rest" in said.stderr
     assert not slurm.jobs()

@@ -9,6 +9,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 Expression = ast.expr
 
@@ -57,11 +58,17 @@ def names(node: Expression) -> Iterator[str]:
     """Every name of an expression, `KEY(key)` being one."""
     match node:
         case ast.Name() | ast.Call():
-            yield ast.unparse(node)
+            yield _written(node)
         case _:
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
                     yield from names(child)
+
+
+@cache
+def _written(name: Expression) -> str:
+    """A name as it is written. Every cell asks for those of its workload's rules."""
+    return ast.unparse(name)
 
 
 def keys_of(node: Expression, before: Sequence[Let | Rule]) -> tuple[str, ...]:
@@ -84,10 +91,8 @@ def evaluate(node: Expression, values: Mapping[str, int]) -> int:
     match node:
         case ast.Constant(value=int() as number):
             return number
-        case ast.Name(id=name) if name in values:
-            return values[name]
-        case ast.Call() if (name := ast.unparse(node)) in values:
-            return values[name]
+        case ast.Name() | ast.Call() if _written(node) in values:
+            return values[_written(node)]
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
             number = _ARITHMETIC[type(op)](evaluate(left, values), evaluate(right, values))
             if number < 0:
