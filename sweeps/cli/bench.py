@@ -18,6 +18,27 @@ from sweeps.model.isa import ISAS
 _TURNS = 20_000
 
 
+def bench_cell(
+    context: typer.Context,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the figures as those of a release.")
+    ] = False,
+    form: Format = Form.TABLE,
+) -> None:
+    """Measure speed on this machine."""
+    if context.invoked_subcommand:
+        return
+    from sweeps.execution import bench
+
+    with TemporaryDirectory() as folder:
+        found = list(bench.rows(Path(folder)))
+    with printer(form) as out:
+        out.print(bench.table(found, bench.last_release()))
+        out.print(bench.NOTE)
+    if keep:
+        bench.keep(found)
+
+
 def bench_engine(
     isas: Annotated[
         list[str] | None, typer.Argument(help="Instruction sets; all when none is given.")
@@ -117,7 +138,7 @@ def bench_cluster(
 
 def register(app: typer.Typer) -> None:
     """Adds the `bench` commands."""
-    group = typer.Typer(help="Measure speed on this machine.", no_args_is_help=True)
+    group = typer.Typer(callback=bench_cell, invoke_without_command=True)
     group.command("engine")(bench_engine)
     group.command("results")(bench_results)
     group.command("cluster")(bench_cluster)

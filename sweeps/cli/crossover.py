@@ -10,9 +10,10 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.store import Store
-from sweeps.cli.options import ClusterFile, Database, Jobs, pool_of
+from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines import load_engine
+from sweeps.engines.base import Limits
 from sweeps.execution.pool import Pool
 from sweeps.execution.runner import Runner
 from sweeps.experiments.crossover.cells import isa_of
@@ -43,6 +44,7 @@ def crossover(
         str, typer.Option(help="A study in sweeps/studies, e.g. gem5_o3; not with --quick.")
     ] = "",
     jobs: Jobs = 0,
+    no_server: NoServer = False,
     cluster: ClusterFile = "",
     db: Database = DATABASE,
     output: Annotated[
@@ -59,7 +61,7 @@ def crossover(
         load_engine(plan.engine).version(isa_of(flavour))
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     with Store(db) as store, pool_of(cluster) as pool:
-        new = _measure(store, plan, flavours, jobs, pool)
+        new = _measure(store, plan, flavours, jobs, pool, served(no_server))
         if new:
             duration = round(time.monotonic() - begin, 1)
             store.set_fact(
@@ -84,6 +86,7 @@ def _measure(
     flavours: list[str],
     jobs: int,
     pool: Pool | None,
+    bounds: Limits,
 ) -> int:
     """Runs the study; returns how many runs were new."""
 
@@ -98,7 +101,7 @@ def _measure(
     missing = len(look.look_up(looking.known_cells()).missing)
     if missing:
         with one_bar(missing + looking.estimated_searches()) as progress:
-            study(Runner(store, jobs, progress, retry_failed=True, pool=pool)).run()
+            study(Runner(store, jobs, progress, bounds, True, pool=pool)).run()
     else:
         looking.run()
     return _count_runs(store) - before

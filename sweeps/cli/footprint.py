@@ -6,7 +6,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
-from sweeps.cli.options import Database, Jobs
+from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.reading.rows import Form, Format, print_rows
 
 
@@ -22,6 +22,7 @@ def footprint(
     isa: Annotated[str | None, typer.Option(help="Only x86_64, ppc64le or aarch64.")] = None,
     form: Format = Form.TABLE,
     jobs: Jobs = 0,
+    no_server: NoServer = False,
     db: Database = DATABASE,
 ) -> None:
     """Count what each uncontended path through a lock consists of, and the bytes of its state.
@@ -46,7 +47,7 @@ def footprint(
         raise LockcrossError(f"isa {isa!r} is unknown; known are {', '.join(ISAS)}")
     wanted = cells([known[name] for name in names or known], [isa] if isa else ISAS)
     with Store(db) as store, Bar() as progress:
-        found = measure(Runner(store, jobs, progress), wanted)
+        found = measure(Runner(store, jobs, progress, served(no_server)), wanted)
     if form != Form.TABLE:
         print_rows(Answer(list(COLUMNS), [tuple(row) for row in rows(found)]), form)
         return

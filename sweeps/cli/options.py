@@ -54,6 +54,13 @@ Jobs = Annotated[
 Keep = Annotated[
     bool, typer.Option("--keep", help="Keep the folder of every run, not only of failed ones.")
 ]
+NoServer = Annotated[
+    bool,
+    typer.Option(
+        "--no-server",
+        help="Load the program anew for each cell, instead of once for many; the same results.",
+    ),
+]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")]
 Seed = Annotated[
     int, typer.Option(min=0, max=MAX_SEED, help="Seed of start offsets and random draws.")
@@ -96,11 +103,18 @@ def at_a_time(cluster: str, jobs: int) -> int:
     return load_cluster(cluster).slots
 
 
-def limits(time_limit: float, instruction_limit: int) -> "Limits":
+def limits(time_limit: float, instruction_limit: int, no_server: bool) -> "Limits":
     """Limits from the options."""
     from sweeps.engines.base import Limits
 
-    return Limits(time_limit, instruction_limit)
+    return Limits(time_limit, instruction_limit, not no_server)
+
+
+def served(no_server: bool) -> "Limits":
+    """Limits of commands that have no options for them."""
+    from sweeps.engines.base import Limits
+
+    return Limits(serve=not no_server)
 
 
 def current_name(name: str) -> str:

@@ -10,7 +10,7 @@ from results.paths import DATABASE
 from results.published.overtake import AXES, Case
 from results.published.reproduction import Reproduction, cells, table_rows
 from results.store.queries import Answer
-from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, RetryFailed
+from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, RetryFailed
 from sweeps.cli.reading.rows import Form, Format, print_rows, printer
 from sweeps.experiments.facts import store_machines
 from sweeps.experiments.reproduce import overtake
@@ -29,6 +29,7 @@ def reproduce(
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     jobs: Jobs = 0,
+    no_server: NoServer = False,
     cluster: ClusterFile = "",
     form: Format = Form.TABLE,
     db: Database = DATABASE,
@@ -45,7 +46,7 @@ def reproduce(
     if list_them:
         _print_list(plans, overtakes, form)
         return
-    bounds = limits(0.0, _INSTRUCTIONS)
+    bounds = limits(0.0, _INSTRUCTIONS, no_server)
     if dry_run:
         with store_to_read(db) as store:
             from sweeps.execution.estimate import describe

@@ -26,10 +26,12 @@ from sweeps.cli.options import (
     InstructionLimit,
     Jobs,
     Keep,
+    NoServer,
     Seed,
     Seeds,
     TimeLimit,
     limits,
+    served,
 )
 from sweeps.cli.reading.outcome import print_runs, said
 from sweeps.cli.reading.rows import Form, Format, printer
@@ -96,6 +98,7 @@ def run(
     seed: Seed = 1,
     seeds: Seeds = 1,
     engine: Annotated[str, typer.Option(help="The engine.")] = engines.DEFAULT,
+    no_server: NoServer = False,
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
     keep: Keep = False,
@@ -129,7 +132,7 @@ def run(
     cells = [replace(cell, seed=seed + more) for more in range(seeds)]
     if events is not None and seeds > 1:
         raise LockcrossError("--events records one run; leave --seeds out")
-    bounds = limits(time_limit, instruction_limit)
+    bounds = limits(time_limit, instruction_limit, no_server)
     with _ran(cells, db, bounds, keep, events) as (store, done):
         print_runs(store, cell, given, done, everything, form)
 
@@ -245,6 +248,7 @@ def calibrate(
     fence_latency: FenceLatency = None,
     engine: Annotated[str, typer.Option(help="The engine.")] = engines.DEFAULT,
     jobs: Jobs = 0,
+    no_server: NoServer = False,
     form: Format = Form.TABLE,
     db: Database = DATABASE,
 ) -> None:
@@ -274,7 +278,7 @@ def calibrate(
             f"it has {', '.join(known)}"
         )
     with Store(db) as store, Bar() as progress:
-        found = measure(Runner(store, jobs, progress), store, settings)
+        found = measure(Runner(store, jobs, progress, served(no_server)), store, settings)
     table = Table("operation", *(f"{s.isa} {s.flavour}" for s in settings), box=None)
     for op in found[0]:
         table.add_row(op, *(f"{records[op].cycles:.2f}" for records in found))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.paths import DATABASE
-from sweeps.cli.options import ClusterFile, Database, Jobs, Seeds, pool_of
+from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, Seeds, pool_of, served
 from sweeps.cli.reading.rows import Form, Format, printer
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = "",
     seeds: Seeds = 1,
     jobs: Jobs = 0,
+    no_server: NoServer = False,
     cluster: ClusterFile = "",
     form: Format = Form.TABLE,
     db: Database = DATABASE,
@@ -64,7 +65,7 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
         print(f"machine {described} describes this host", file=sys.stderr)
     with Store(db) as store:
         with pool_of(cluster) as pool, Bar() as progress:
-            runner = Runner(store, jobs, progress, retry_failed=True, pool=pool)
+            runner = Runner(store, jobs, progress, served(no_server), True, pool=pool)
             Validation(definition, store, runner, machine, seeds).run(chosen, latencies)
         with printer(form) as out:
             print_validation(store.connection, out)

@@ -41,7 +41,8 @@ _MODELS = {"out of order": "generic", "in order": "generic_inorder", "pipelined"
 NOTE = (
     f"CPU time; the least of {_REPEATS} interleaved runs on one CPU. Times are compared as "
     "multiples of what QEMU takes with empty callbacks (in a start, or for the same program), so "
-    "that a faster machine is no faster Lockcross; counts are compared as they are."
+    "that a faster machine is no faster Lockcross; counts are compared as they are. `last`: the "
+    "last release's."
 )
 
 SMALL = Cell(
@@ -179,22 +180,22 @@ def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
     start, small, contended = found["bare"].cpu_ms, found["small"], found["contended"]
     by_server = served(_SWEPT, folder)
     for name, value in {
-        "a small cell, alone": small.cpu_ms,
-        "a small cell, by a server": by_server.cpu_ms,
-        "a contended cell, alone": contended.cpu_ms,
-        "of that: simulation and hand-overs": contended.cpu_ms - small.cpu_ms,
-        "what a host thread for each core adds": found["own threads"].cpu_ms - contended.cpu_ms,
+        "small cell, alone": small.cpu_ms,
+        "small cell, served": by_server.cpu_ms,
+        "contended cell, alone": contended.cpu_ms,
+        "of that: simulated": contended.cpu_ms - small.cpu_ms,
+        "own_threads=1 adds": found["own threads"].cpu_ms - contended.cpu_ms,
     }.items():
         yield Row(name, value, "ms", value / start)
     handovers = contended.handovers - small.handovers
     seconds = (contended.cpu_ms - small.cpu_ms) / 1e3
-    yield Row("hand-overs, with what is simulated between", handovers / seconds / 1e6, "M/s")
+    yield Row("its hand-overs", handovers / seconds / 1e6, "M hand-overs/s")
     for name, count in {
-        "instructions of the contended cell": contended.instructions,
-        "hand-overs of the contended cell": contended.handovers,
-        "page faults of the contended cell": contended.page_faults,
-        "times that a thread of it sleeps": contended.switches,
-        "page faults of a small cell, by a server": by_server.page_faults,
+        "its instructions": contended.instructions,
+        "its number of hand-overs": contended.handovers,
+        "its page faults": contended.page_faults,
+        "its sleeping threads": contended.switches,
+        "page faults, served": by_server.page_faults,
     }.items():
         yield Row(name, count, "", count)
 
@@ -214,9 +215,9 @@ def _sweeps(folder: Path) -> Iterator[Row]:
             began = time.perf_counter()
             driver = _used(partial(runner.run, cells, "bench"), resource.RUSAGE_SELF)
             seconds = time.perf_counter() - began
-        how = f"{jobs} at a time, {'by servers' if serve else 'each alone'}"
+        how = f"{jobs} at a time, {'served' if serve else 'alone'}"
         yield Row(f"small cells, {how}", len(cells) / seconds, "cells/s")
-    yield Row("the driver's own part of a cell", driver.cpu_ms / len(cells), "ms")
+    yield Row("driver, for a cell", driver.cpu_ms / len(cells), "ms")
 
 
 def _instructions(name: str, cell: Cell, folder: Path) -> Row:
@@ -224,7 +225,7 @@ def _instructions(name: str, cell: Cell, folder: Path) -> Row:
     found = _least({"bare": _without_engine(cell), "engine": command(cell)}, folder, "bare")
     engine, bare = found["engine"], found["bare"]
     rate = engine.instructions / engine.cpu_ms / 1e3
-    return Row(f"instructions, {name}", rate, "M/s", engine.cpu_ms / bare.cpu_ms)
+    return Row(name, rate, "M instructions/s", engine.cpu_ms / bare.cpu_ms)
 
 
 def _other_engines(cell: Cell) -> Iterator[Row]:
@@ -246,12 +247,12 @@ def _other_engines(cell: Cell) -> Iterator[Row]:
         for label in known[1:]:
             if label in seconds:
                 times = seconds[label] / seconds[engines.DEFAULT]
-                yield Row(f"one core in {engines.title(label)}", times, "times as long")
+                yield Row(f"one core, {engines.title(label)}", times, "times as long")
 
 
 def table(found: Sequence[Row], last: dict[str, float]) -> Table:
     """The lines beside the last release's."""
-    shown = Table("what", "now", "", "compared", "last release", "ratio")
+    shown = Table("what", "now", "unit", "compared", "last", "ratio")
     for row in found:
         before = last.get(row.name)
         shown.add_row(
@@ -262,7 +263,9 @@ def table(found: Sequence[Row], last: dict[str, float]) -> Table:
 
 
 def last_release() -> dict[str, float]:
-    """What the last release had, by name."""
+    """What the last release had, by name; nothing where none was kept."""
+    if not LAST.exists():
+        return {}
     found: dict[str, float] = json.loads(LAST.read_text(encoding="utf-8"))
     return found
 

@@ -10,10 +10,11 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
-from sweeps.cli.options import ClusterFile, Database, Jobs, pool_of
+from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 
 if TYPE_CHECKING:
     from results.analysis.advice import Advice
+    from sweeps.engines.base import Limits
     from sweeps.experiments.questions.question import Question
 
 _FORMATS = ("table", "json")
@@ -65,6 +66,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         Path | None, typer.Option(help="Draw the answer into this file: .png, .svg or .pdf.")
     ] = None,
     jobs: Jobs = 0,
+    no_server: NoServer = False,
     cluster: ClusterFile = "",
     db: Database = DATABASE,
 ) -> None:
@@ -87,7 +89,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         from results.figures.questions.advice import check_format
 
         check_format(figure)  # before anything is run
-    _show(_answer(question, db, jobs, cluster), form, figure)
+    _show(_answer(question, db, jobs, cluster, served(no_server)), form, figure)
 
 
 def _show(advice: "Advice", form: str, figure: Path | None) -> None:
@@ -104,7 +106,7 @@ def _show(advice: "Advice", form: str, figure: Path | None) -> None:
         print(figure, file=sys.stderr)
 
 
-def _answer(question: "Question", db: Path, jobs: int, cluster: str) -> "Advice":
+def _answer(question: "Question", db: Path, jobs: int, cluster: str, bounds: "Limits") -> "Advice":
     """Runs what is missing and answers."""
     from results.store.store import Store
     from sweeps.cli.progress import one_bar
@@ -112,7 +114,7 @@ def _answer(question: "Question", db: Path, jobs: int, cluster: str) -> "Advice"
     from sweeps.experiments.questions.advise import Advisor
 
     with Store(db) as store, pool_of(cluster) as pool, one_bar(_USUAL) as progress:
-        runner = Runner(store, jobs, progress, retry_failed=True, pool=pool)
+        runner = Runner(store, jobs, progress, bounds, True, pool=pool)
         return Advisor(question, store, runner).answer()
 
 

@@ -11,11 +11,12 @@ import typer
 from results.errors import LockcrossError
 from results.model import engines
 from results.paths import DATABASE
-from sweeps.cli.options import Database, Jobs
+from sweeps.cli.options import Database, Jobs, NoServer, served
 
 if TYPE_CHECKING:
     from results.model.cell import Cell
     from results.store.records import CrossoverRecord
+    from sweeps.engines.base import Limits
     from sweeps.experiments.crossover.searches import CrossoverTask
 
 _FORMATS = ("table", "csv", "json")
@@ -60,6 +61,7 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     seeds: Annotated[int, typer.Option(min=1, max=100, help="Search with so many seeds.")] = 1,
     form: Annotated[str, typer.Option("--format", help="table, csv or json.")] = "table",
     jobs: Jobs = 0,
+    no_server: NoServer = False,
     db: Database = DATABASE,
 ) -> None:
     """Find where one lock starts to beat another along any numeric axis of any workload."""
@@ -75,7 +77,11 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     bases = _bases(plan, axis, machine, isa, flavour, workload, engine, settings or [])
     wide = tolerance or max((high - low) // _SHARE, 1)
     tasks = tasks_of(bases, (pair[0], pair[1]), axis, values, wide)
-    rows = [_row(task, one) for task, found in _find(tasks, seeds, db, jobs) for one in found]
+    rows = [
+        _row(task, one)
+        for task, found in _find(tasks, seeds, db, jobs, served(no_server))
+        for one in found
+    ]
     _print(rows, form)
 
 
@@ -102,7 +108,7 @@ def _bases(
 
 
 def _find(
-    tasks: "list[CrossoverTask]", seeds: int, db: Path, jobs: int
+    tasks: "list[CrossoverTask]", seeds: int, db: Path, jobs: int, bounds: "Limits"
 ) -> "list[tuple[CrossoverTask, list[CrossoverRecord]]]":
     from results.store.store import Store
     from sweeps.cli.progress import one_bar
@@ -111,7 +117,7 @@ def _find(
 
     total = sum(2 * len(task.coarse) for task in tasks)
     with Store(db) as store, one_bar(total) as progress:
-        return find(tasks, seeds, store, Runner(store, jobs, progress, retry_failed=True))
+        return find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
 
 
 def _row(task: "CrossoverTask", one: "CrossoverRecord") -> dict[str, Any]:

@@ -8,7 +8,7 @@ import typer
 from results.model import engines
 from results.paths import DATABASE
 from results.store.store import Store
-from sweeps.cli.options import Database, Jobs
+from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines import load_engine
 from sweeps.execution.runner import Runner
@@ -24,6 +24,7 @@ def explore(
         list[str] | None, typer.Option(help="Only this ISA; may be given more than once.")
     ] = None,
     jobs: Jobs = 0,
+    no_server: NoServer = False,
     db: Database = DATABASE,
     output: Annotated[
         Path | None, typer.Option(help="Folder for the report; default: the database's.")
@@ -39,7 +40,7 @@ def explore(
         missing = len(runner.look_up(look.cells()).missing)
         if missing:
             with one_bar(missing) as progress:
-                runner = Runner(store, jobs, progress, retry_failed=True)
+                runner = Runner(store, jobs, progress, served(no_server), True)
                 Exploration(plan, asked, store, runner).run()
         else:
             look.run()

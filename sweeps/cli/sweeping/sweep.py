@@ -21,6 +21,7 @@ from sweeps.cli.options import (
     InstructionLimit,
     Jobs,
     Keep,
+    NoServer,
     RetryFailed,
     TimeLimit,
     at_a_time,
@@ -48,6 +49,7 @@ def sweep(
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     jobs: Jobs = 0,
+    no_server: NoServer = False,
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
     keep: Keep = False,
@@ -64,7 +66,7 @@ def sweep(
     from sweeps.experiments.plan import load_plan
 
     loaded = load_plan(plan)
-    bounds = limits(time_limit, instruction_limit)
+    bounds = limits(time_limit, instruction_limit, no_server)
     if dry_run:
         with store_to_read(db) as store:
             from sweeps.execution.estimate import describe
