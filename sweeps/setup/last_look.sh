@@ -4,7 +4,8 @@
 # A change shows in a file's change time (ctime), which the kernel alone sets, so also old files that
 # are copied or unpacked over new ones count as changed. Looked at are: what is made, what it is made
 # of, the programs that are used, the folders of PATH and the lists of installed packages (a program
-# or a library that comes or goes), and the variables that decide. Whatever is in doubt is looked at.
+# or a library that comes or goes), and the variables that decide. Whatever is in doubt is looked at,
+# and so is everything in a shell before Bash 5, which does not know the time.
 
 look_file() { printf -v look '%s' "$work/build/last_look"; } # sets `look`
 
@@ -26,7 +27,7 @@ nothing_changed() {
     read_surroundings
     {
         IFS= read -r known && [[ $known == "$surroundings" ]] &&
-            IFS= read -r when && ((when <= EPOCHSECONDS)) && # a clock that was set back says nothing
+            IFS= read -r when && ((when <= ${EPOCHSECONDS:-0})) && # a clock that was set back says nothing
             IFS= read -r qemu && IFS= read -r qemu_why && mapfile -t watched
     } <"$look" || return 1
     # Fails where one of them is gone. Of folders of packages and programs only they themselves count.

@@ -23,7 +23,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 set_up() {
     choose_work
     if nothing_changed; then return; fi
-    local begun=$((EPOCHSECONDS - 1)) # what changes while it is looked at counts as changed
+    local begun=$((${EPOCHSECONDS:-0} - 1)) # what changes while it is looked at counts as changed
     if ready; then
         keep_look "$begun"
         return
