@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -108,12 +109,21 @@ def test_queries_make_no_files(database: Path, tmp_path: Path, sql: str) -> None
     assert list(tmp_path.iterdir()) == []
 
 
+def has_open(process: int, file: Path) -> bool:
+    """Whether a process has a file open: before that, a command is still being started."""
+    return file.resolve() in {one.resolve() for one in Path(f"/proc/{process}/fd").iterdir()}
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_long_query_ends_at_once_when_it_is_told_to(database: Path, number: int) -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
     process = start("query", endless, "--db", str(database))
+    deadline = time.monotonic() + 60
+    while not has_open(process.pid, database):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
     with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(3)
+        process.wait(1)
     process.send_signal(number)
     out, err = process.communicate(timeout=5)
     assert process.returncode == 130
