@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +22,21 @@ from results.model.cell import Cell
 from results.paths import REFERENCE
 from results.store.store import Store
 from sweeps.engines import load_engine
-from sweeps.engines.base import Limits
-from sweeps.engines.qemu.bench import NULL_PLUGIN
-from sweeps.engines.qemu.engine import REPORT, QemuEngine, guest_command, plugin_options
-from sweeps.engines.qemu.find import find_qemu
+from sweeps.engines.base import Limits, Serving
 from sweeps.execution.processes import Processes, Task
 from sweeps.execution.runner import Runner
 from sweeps.execution.servers import Servers
-from sweeps.model.cells import arguments
+from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import ISAS
+from sweeps.model.machine import machine_names
 from sweeps.programs.builder import Builder
 
+_OWN: Any = import_module(f"sweeps.engines.{engines.DEFAULT}.bench")
 LAST = REFERENCE / "speed.json"
 _REPEATS = 5  # of each command, interleaved; the least counts, since the machine may be shared
 _FIRST = 4  # cells of a program by a server: it has started then
 _SWEPT = 60  # cells of a sweep, of three programs
 _TURNS = 100_000  # of a lock, by one core
-_MODELS = {"out of order": "generic", "in order": "generic_inorder", "pipelined": "gem5_minor"}
 NOTE = (
     f"CPU time; the least of {_REPEATS} interleaved runs on one CPU. Times are compared as "
     "multiples of what QEMU takes with empty callbacks (in a start, or for the same program), so "
@@ -93,9 +92,8 @@ def measure(argv: Sequence[str], folder: Path, counts: bool = True) -> Sample:
     sample = _used(partial(_run_alone, argv, folder))
     if not counts:
         return sample
-    report: dict[str, Any] = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-    instructions = sum(core["instructions"] for core in report["cores"])
-    return replace(sample, instructions=instructions, handovers=report["handovers"])
+    instructions, handovers = _OWN.counted(folder)
+    return replace(sample, instructions=instructions, handovers=handovers)
 
 
 def _run_alone(argv: Sequence[str], folder: Path) -> None:
@@ -103,29 +101,32 @@ def _run_alone(argv: Sequence[str], folder: Path) -> None:
         for _, end, run in processes.run([Task(0, list(argv), 60.0)]):
             if end.code != 0:
                 raise LockcrossError(f"benchmark run failed: {end.stderr or end.code}", 1)
-            with suppress(FileNotFoundError):
-                (run / REPORT).replace(folder / REPORT)
+            for written in run.iterdir():
+                written.replace(folder / written.name)
 
 
 def command(cell: Cell, **options: int) -> list[str]:
-    """The command of a cell, with further options of the plugin."""
-    return guest_command(cell, _binary(cell), plugin_options(cell) | options)
+    """The command of a cell, with further options of the engine."""
+    argv: list[str] = _OWN.command(cell, _binary(cell), **options)
+    return argv
 
 
 def _without_engine(cell: Cell) -> list[str]:
-    qemu = find_qemu(cell.isa).path
-    return [qemu, "-plugin", f"file={NULL_PLUGIN}", str(_binary(cell)), *arguments(cell)]
+    argv: list[str] = _OWN.without_engine(cell, _binary(cell))
+    return argv
 
 
 def _binary(cell: Cell) -> Path:
-    program = QemuEngine().program(cell)
+    program = load_engine(engines.DEFAULT).program(cell)
     return Builder().build([program])[program].path
 
 
 def served(cells: int, folder: Path) -> Sample:
     """What each of so many small cells takes by a server, whose own start is left out."""
-    engine, what = QemuEngine(), (SMALL, _binary(SMALL), Limits())
-    task = Task(0, engine.command(*what), 60.0, request=engine.request(*what))
+    engine = load_engine(engines.DEFAULT)
+    assert isinstance(engine, Serving)
+    what = SMALL, _binary(SMALL), Limits()
+    task = Task(0, command(SMALL), 60.0, request=engine.request(*what))
 
     def run(count: int) -> None:
         servers = Servers()
@@ -148,7 +149,7 @@ def rows(folder: Path) -> Iterator[Row]:
     yield from _parts(folder, _without_engine(one_turn))
     yield from _sweeps(folder)
     for isa in ISAS.values():
-        for model, machine in _MODELS.items():
+        for model, machine in _OWN.MODELS.items():
             cell = replace(
                 one_turn, isa=isa.name, flavour=isa.flavours[0], machine=machine,
                 parameters={"iterations": _TURNS},
@@ -229,25 +230,35 @@ def _instructions(name: str, cell: Cell, folder: Path) -> Row:
 
 
 def _other_engines(cell: Cell) -> Iterator[Row]:
-    """How much longer simulators take for a cell, where they are installed."""
-    known = [engines.DEFAULT, "gem5/o3", "sst"]
+    """How much longer other simulators take for a cell, where they are installed."""
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "others.db") as store:
-        seconds = {}
-        for label in known:
-            one = replace(cell, engine=label, machine="sst_bus" if label == "sst" else "generic")
-            try:
-                load_engine(label).version(cell.isa)
-            except LockcrossError:
-                continue
+
+        def seconds(one: Cell) -> float:
             (run,) = Runner(store, 1, limits=Limits(serve=False)).run([one], "bench")
-            if run.status == "ok":
-                ((seconds[label],),) = store.connection.execute(
-                    "SELECT duration_s FROM runs WHERE id = ?", [run.id]
-                )
-        for label in known[1:]:
-            if label in seconds:
-                times = seconds[label] / seconds[engines.DEFAULT]
-                yield Row(f"one core, {engines.title(label)}", times, "times as long")
+            if run.status != "ok":
+                raise LockcrossError(f"benchmark run failed: {run.cause}", exit_code=1)
+            query = "SELECT duration_s FROM runs WHERE id = ?"
+            return float(store.connection.execute(query, [run.id]).fetchone()[0])
+
+        own = seconds(cell)
+        for engine in engines.ENGINES:
+            other = _accepted(replace(cell, engine=engine.label))
+            if other and engine.label != engines.DEFAULT:
+                yield Row(f"one core, {engine.title}", seconds(other) / own, "times as long")
+
+
+def _accepted(cell: Cell) -> Cell | None:
+    """The cell on the first machine that its engine simulates; none without the engine, or where
+    that is the host itself."""
+    engine = load_engine(cell.engine)
+    with suppress(LockcrossError):
+        engine.version(cell.isa)
+        if engine.capabilities().host_machines is None:
+            for machine in [cell.machine, *machine_names()]:
+                one = replace(cell, machine=machine)
+                if not unsupported_reason(one) and not engine.refuses(one):
+                    return one
+    return None
 
 
 def table(found: Sequence[Row], last: dict[str, float]) -> Table:

@@ -1,12 +1,10 @@
 """Runs cells that are not stored yet, and stores their outcomes."""
 
 import os
-import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +21,7 @@ from sweeps.execution.work import Done, Work, alone
 from sweeps.model.cells import arguments, command, digest, invalid_reason, unsupported_reason
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs.builder import Binary, Builder
+from sweeps.support.revision import source_revision
 from sweeps.support.text import shortened
 
 if TYPE_CHECKING:
@@ -261,20 +260,3 @@ def _distinct(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
     for item in prepared:
         found.setdefault(item.identity, item)
     return found
-
-
-@cache
-def source_revision(root: Path) -> str:
-    """The commit of the tree, with "-dirty" when files differ from it; "unknown" without git."""
-    git = ["git", "-C", str(root)]
-    try:
-        head = subprocess.run(
-            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-        )
-        state = subprocess.run(
-            [*git, "status", "--porcelain", "--untracked-files=no"],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return head.stdout.strip() + ("-dirty" if state.stdout.strip() else "")

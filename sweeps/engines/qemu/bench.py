@@ -12,8 +12,10 @@ from pathlib import Path
 from rich.table import Table
 
 from results.errors import LockcrossError
-from sweeps.engines.qemu.engine import own_options
+from results.model.cell import Cell
+from sweeps.engines.qemu.engine import REPORT, guest_command, own_options, plugin_options
 from sweeps.engines.qemu.find import find_qemu
+from sweeps.model.cells import arguments
 from sweeps.model.isa import ISAS
 from sweeps.programs.builder import Builder, Program
 from sweeps.support.paths import ENGINE_PLUGIN
@@ -32,6 +34,28 @@ NOTE = (
     f"lock thin; the engine on machines {' and '.join(GOALS)}. MB: peak memory; goal: at most "
     f"{MEMORY_GOAL_MB}."
 )
+
+
+# A machine for each kind of core.
+MODELS = {"out of order": "generic", "in order": "generic_inorder", "pipelined": "gem5_minor"}
+
+
+def command(cell: Cell, binary: Path, **options: int) -> list[str]:
+    """The command of a cell, with further options of the plugin."""
+    return guest_command(cell, binary, plugin_options(cell) | options)
+
+
+def without_engine(cell: Cell, binary: Path) -> list[str]:
+    """The same program under QEMU with empty callbacks; of one thread, since threads that wait for
+    each other would wait for time slices."""
+    qemu = find_qemu(cell.isa).path
+    return [qemu, "-plugin", f"file={NULL_PLUGIN}", str(binary), *arguments(cell)]
+
+
+def counted(folder: Path) -> tuple[int, int]:
+    """Instructions and hand-overs of the run whose report lies in a folder."""
+    document = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    return sum(core["instructions"] for core in document["cores"]), document["handovers"]
 
 
 def bench(isas: Sequence[str]) -> Table:
