@@ -98,7 +98,8 @@ class SeriesRun:
 class Band:
     """The least and the greatest value of a crossover, and of its bracket's upper end, over the
     seeds. `there`: with how many of the `seeds` it is found near the first seed's, or at all if the
-    first has none."""
+    first has none. `from_pair`: how many values follow from one pair of runs; `error`: how far such
+    a value was off where it was checked, in the axis's unit."""
 
     seeds: int
     there: int
@@ -106,6 +107,8 @@ class Band:
     high: float
     upper_low: int
     upper_high: int
+    from_pair: int = 0
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -346,6 +349,7 @@ def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover
     rows = connection.execute(
         "SELECT count(seeds.seed), count(seeds.value), min(seeds.value), max(seeds.value), "
         "min(seeds.bracket_high), max(seeds.bracket_high), "
+        "count(seeds.error), ifnull(max(seeds.error), 0), "
         f"{', '.join(f'crossovers.{name}' for name in columns)} FROM crossovers "
         "LEFT JOIN crossover_seeds AS seeds ON crossover_id = id WHERE series GLOB ? OR series = ? "
         "GROUP BY id ORDER BY id",
@@ -353,12 +357,38 @@ def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover
     )
     found = []
     for row in rows:
-        values = dict(zip(columns, row[6:], strict=True))
-        values["band"] = Band(*row[:6]) if row[1] else None
+        values = dict(zip(columns, row[8:], strict=True))
+        values["band"] = Band(*row[:8]) if row[1] else None
         labels = {name: LockLabel(values[name]) for name in ("lock_a", "lock_b", "below")}
         setting = json.loads(values["setting"])
         found.append(FoundCrossover(**values | labels | {"setting": setting}))
     return found
+
+
+@dataclass(frozen=True)
+class SeedsModel:
+    """How many values there are of the other seeds, how many of them follow from one pair of runs
+    by the first seed's slope, and how far such a value was off at most where it was checked, as a
+    share of the tolerance."""
+
+    values: int
+    from_pair: int
+    worst: float
+
+
+def seeds_model(connection: sqlite3.Connection) -> SeedsModel:
+    """What the study's crossovers rest on, with seeds other than the first."""
+    found = [
+        (one.band, one.tolerance)
+        for kind in ("axis", "run_length", "map")
+        for one in crossovers(connection, kind)
+        if one.band is not None and one.value is not None
+    ]
+    return SeedsModel(
+        sum(band.there - 1 for band, _ in found),
+        sum(band.from_pair for band, _ in found),
+        max((band.error / tolerance for band, tolerance in found), default=0.0),
+    )
 
 
 def phases(connection: sqlite3.Connection, run_id: int) -> list[float]:

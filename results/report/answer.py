@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from results.analysis.study import SeedsModel
 from results.analysis.summary import AXES, UNITS, CrossoverSentence, Row, held_words
 from results.analysis.winners import Win
 from results.model.flavours import isa_words
@@ -88,6 +89,18 @@ def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:
     if seeds < 2:
         return "one seed"
     return f"in brackets: the least and the greatest of {seeds} seeds"
+
+
+def model_words(model: SeedsModel) -> str:
+    """How many of the other seeds' values were not searched, and how far they may be off; "" if all
+    were."""
+    if not model.from_pair:
+        return ""
+    return (
+        f"{model.from_pair:,} of the other seeds' {model.values:,} values follow from one pair of "
+        f"runs and the first seed's slope: off by at most {model.worst:.1%} of the tolerance where "
+        "checked"
+    )
 
 
 def cost_table(rows: Sequence[Row], locks: Sequence[str]) -> CostTable:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from results.analysis.crossover import first_values
 from results.model.cell import Cell
 from results.model.label import FULL, LockLabel
 from sweeps.experiments.crossover.plan import Axis, StudyPlan
@@ -36,6 +37,12 @@ class AxisLine:
     setting: Mapping[str, int | str]
     cell: Callable[[str, int, int], Cell] = field(compare=False)
     workload: str = "lock_sequence"
+
+    @property
+    def first_values(self) -> list[int]:
+        """Those with which a search over `values` begins."""
+        steps = [x // self.step for x in self.values]
+        return [x * self.step for x in first_values(steps, self.tolerance // self.step)]
 
 
 def isa_of(flavour: str) -> str:

@@ -1,20 +1,25 @@
 """The searches of the main job: one a pair of locks and line, then again with the other seeds."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from results.analysis.crossover import (
     Crossing,
     Crossover,
+    Difference,
     Point,
-    Repeat,
-    RepeatSearch,
     Search,
-    check_throughout,
     find_all,
     search,
+)
+from results.analysis.seeds import (
+    Axis,
+    Repeat,
+    RepeatSearch,
+    check_throughout,
     search_near,
+    shifted,
 )
 from results.errors import LockcrossError
 from results.model.cell import Cell
@@ -24,6 +29,8 @@ from sweeps.experiments.crossover.cells import FIRST_SEED, AxisLine, isa_of
 from sweeps.model.locks import cancels
 
 Evaluate = Callable[[Sequence[Cell]], Sequence[Point]]
+_Key = tuple[int, int, int]  # of a task, a crossing of it, a seed
+_MOST_OFF = Fraction(1, 4)  # of the tolerance: a model that is further off is not used
 
 
 @dataclass(frozen=True)
@@ -62,18 +69,7 @@ def search_all(
         return evaluate([_cell(tasks[number], lock, x) for number, lock, x in wanted])
 
     found = find_all(first, {number: task.search() for number, task in enumerate(tasks)})
-    again = {
-        (number, place, seed): _again(tasks[number], one, crossing)
-        for number, one in found.items()
-        for place, crossing in enumerate(one.crossings or [None])
-        for seed in seeds
-        if one.verdict != "tie"
-    }
-
-    def other(wanted: Sequence[tuple[tuple[int, int, int], str, int]]) -> Sequence[Point]:
-        return evaluate([_cell(tasks[key[0]], lock, x, key[2]) for key, lock, x in wanted])
-
-    repeats = find_all(other, again)
+    repeats = _OtherSeeds(evaluate, tasks, found).find(seeds)
     return [
         Searched(
             task, found[number],
@@ -82,6 +78,108 @@ def search_all(
         )
         for number, task in enumerate(tasks)
     ]  # fmt: skip
+
+
+class _OtherSeeds:
+    """The searches of the other seeds: by the first seed's slope, checked once for each pair of
+    locks along each axis, and without it where the check fails."""
+
+    def __init__(
+        self, evaluate: Evaluate, tasks: Sequence[CrossoverTask], found: Mapping[int, Crossover]
+    ) -> None:
+        self._evaluate = evaluate
+        self._tasks = tasks
+        self._found = found
+
+    def find(self, seeds: Sequence[int]) -> dict[_Key, Repeat]:
+        """What each seed shows of each crossing, or of the lock that wins throughout."""
+        repeats = self._run(
+            {
+                (number, place, seed): self._begin(number, crossing)
+                for number, one in self._found.items()
+                for place, crossing in enumerate(one.crossings or [None])
+                for seed in seeds
+                if one.verdict != "tie"
+            }
+        )
+        groups: dict[object, list[_Key]] = {}
+        for key, one in repeats.items():
+            if one.crossing is not None and one.crossing.error is not None:
+                groups.setdefault(self._group(key), []).append(key)
+        # Where the shift is the largest, the model is the least sure.
+        checks = {max(keys, key=lambda key: self._shift(key, repeats)): keys for keys in
+                  groups.values()}  # fmt: skip
+        checked = self._search(checks, repeats)
+        wrong = []
+        for key, keys in checks.items():
+            value, there = repeats[key].crossing, checked[key].crossing
+            assert value is not None  # only crossings are checked
+            off = None if there is None else abs(there.value - value.value)
+            if off is None or off > self._axis(key).tolerance * _MOST_OFF:
+                wrong += [one for one in keys if one != key]
+            else:
+                repeats |= {one: _with_error(repeats[one], off) for one in keys}
+        return repeats | checked | self._search(wrong, repeats)
+
+    def _begin(self, number: int, first: Crossing | None) -> RepeatSearch:
+        found, task = self._found[number], self._tasks[number]
+        if first is None:
+            return check_throughout(found)
+        if task.line.axis == "threads":  # a seed says who takes an object, too: it is other work
+            return search_near(first, Difference(task.lock_a, task.lock_b), _axis(task))
+        return shifted(found, first, _axis(task))
+
+    def _search(self, keys: Iterable[_Key], known: Mapping[_Key, Repeat]) -> dict[_Key, Repeat]:
+        """Searches at both ends of a bracket, with the runs that are known."""
+        return self._run(
+            {
+                key: search_near(
+                    self._first(key),
+                    Difference(
+                        self._tasks[key[0]].lock_a, self._tasks[key[0]].lock_b, known[key].points
+                    ),
+                    self._axis(key),
+                )
+                for key in keys
+            }
+        )
+
+    def _run(self, searches: Mapping[_Key, RepeatSearch]) -> dict[_Key, Repeat]:
+        def evaluate(wanted: Sequence[tuple[_Key, str, int]]) -> Sequence[Point]:
+            return self._evaluate(
+                [_cell(self._tasks[key[0]], lock, x, key[2]) for key, lock, x in wanted]
+            )
+
+        return find_all(evaluate, searches)
+
+    def _axis(self, key: _Key) -> Axis:
+        return _axis(self._tasks[key[0]])
+
+    def _first(self, key: _Key) -> Crossing:
+        return self._found[key[0]].crossings[key[1]]
+
+    def _group(self, key: _Key) -> object:
+        """What one check is for: a pair of locks along an axis on one machine."""
+        task = self._tasks[key[0]]
+        line = task.line
+        return line.series, line.machine, line.axis, task.lock_a, task.lock_b
+
+    def _shift(self, key: _Key, repeats: Mapping[_Key, Repeat]) -> tuple[Fraction, _Key]:
+        crossing = repeats[key].crossing
+        assert crossing is not None
+        return abs(crossing.value - self._first(key).value) / self._axis(key).tolerance, key
+
+
+def _with_error(repeat: Repeat, error: Fraction) -> Repeat:
+    assert repeat.crossing is not None
+    return replace(repeat, crossing=replace(repeat.crossing, error=error))
+
+
+def _axis(task: CrossoverTask) -> Axis:
+    """The axis of a task, in steps."""
+    line = task.line
+    low, high = line.limits
+    return Axis(low // line.step, high // line.step, line.tolerance // line.step)
 
 
 def records(searched: Searched, engine: str) -> list[CrossoverRecord]:
@@ -132,17 +230,6 @@ def _cell(task: CrossoverTask, lock: str, x: int, seed: int = FIRST_SEED) -> Cel
     return task.line.cell(lock, x * task.line.step, seed)
 
 
-def _again(task: CrossoverTask, found: Crossover, first: Crossing | None) -> RepeatSearch:
-    if first is None:
-        return check_throughout(found)
-    line = task.line
-    low, high = line.limits
-    return search_near(
-        first, task.lock_a, task.lock_b, (low // line.step, high // line.step),
-        line.tolerance // line.step,
-    )  # fmt: skip
-
-
 def _run(seed: int, x: int, lock: str, point: Point) -> CrossoverRun:
     return CrossoverRun(point.run_id, seed, lock, x, float(point.cost))
 
@@ -150,6 +237,7 @@ def _run(seed: int, x: int, lock: str, point: Point) -> CrossoverRun:
 def _seed(seed: int, crossing: Crossing | None, step: int) -> CrossoverSeed:
     if crossing is None:
         return CrossoverSeed(seed, None, None, None)
+    error = None if crossing.error is None else float(crossing.error * step)
     return CrossoverSeed(
-        seed, float(crossing.value * step), crossing.low * step, crossing.high * step
+        seed, float(crossing.value * step), crossing.low * step, crossing.high * step, error
     )

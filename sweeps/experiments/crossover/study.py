@@ -55,7 +55,9 @@ class Study:
             cells += of.map_cells(flavour).values()
             for line in of.axis_lines(flavour):
                 cells += [
-                    line.cell(lock, x, FIRST_SEED) for x in line.values for lock in self._plan.locks
+                    line.cell(lock, x, FIRST_SEED)
+                    for x in line.first_values
+                    for lock in self._plan.locks
                 ]
         for machine, flavour in self._tables:
             cells += StudyCells(self._plan, machine).table_cells(flavour)

@@ -90,7 +90,9 @@ class Advisor:
             for other in locks[1:]
         ]
         known = itertools.product(lines, locks)
-        self._evaluate([line.cell(one.label, x, 1) for line, one in known for x in line.values])
+        self._evaluate(
+            [line.cell(one.label, x, 1) for line, one in known for x in line.first_values]
+        )
         # Where two locks are close to each other, one seed is not enough to tell where they cross.
         seeds = _SEEDS if locks[0].seeds > 1 else ()
         found = search_all(self._evaluate, tasks, seeds)
