@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from results.analysis.explorer import explorer
 from results.analysis.study import Band, crossovers, grid, seeds_model, series, series_names
 from results.errors import LockcrossError
 from results.model.cell import Cell
+from results.model.label import LockLabel
 from results.report.present import present
 from results.store.records import StoredRun
 from results.store.store import Store
@@ -176,6 +178,23 @@ def test_who_wins_throughout_is_asked_with_five_seeds(database: Path) -> None:
     assert {value for _, value in seeds} == {None}
 
 
+def test_a_map_says_which_of_its_costs_are_runs(database: Path) -> None:
+    """The page's map has the nodes alone; the winner map every cost, interpolated between runs."""
+    with Store(database, read_only=True) as store:
+        shown = grid(store.connection, "generic", "ppc64le", "larx")
+        runs = series(store.connection, "map/generic/ppc64le/larx")
+        page = next(one for one in explorer(store.connection).maps if one.flavour == "larx")
+    for label, are_runs in shown.run.items():
+        assert are_runs.sum() == sum(run.label == label for run in runs) < are_runs.size
+    assert (page.cas_set, page.fence_set) == ((0, 20, 150), (0, 30, 150))
+    assert {one.costs.shape[:2] for one in page.locks} == {(3, 3)}
+    assert shown.check is not None and shown.check.points == 2
+    # Half a cycle: the model's division of odd sums.
+    cas, fence = shown.cas.index(53), shown.fence.index(62)
+    assert shown.costs[LockLabel("tasuki")][fence, cas] == pytest.approx(40 + 50 + 60, abs=0.5)
+    assert not shown.run[LockLabel("tasuki")][fence, cas]
+
+
 def test_break_even_run_lengths_are_where_the_model_says(database: Path) -> None:
     with Store(database, read_only=True) as store:
         found = [
@@ -257,6 +276,7 @@ def test_the_end_says_who_wins_and_where_things_are(
     assert re.search(rf"\n tasuki / reservation +x86-64 +{of} +{of} *\n", said)
     assert "the greatest of 5 seeds" in said
     assert re.search(r"[\d,]+ of the other seeds' [\d,]+ values follow from one pair", said)
+    assert re.search(r"Winner maps are runs at some points .* off by [\d.]+% on average", said)
     assert "a lead below 2 % is a tie" in said
     assert "thin: its waiters busy-wait on first contention" in said
 

@@ -93,22 +93,35 @@ def first_values(coarse: Sequence[int], tolerance: int) -> list[int]:
     return sorted({values[0], values[(len(values) - 1) // 2], values[-1]})
 
 
-def search(lock_a: str, lock_b: str, coarse: Sequence[int], tolerance: int) -> Search:
+def search(
+    lock_a: str,
+    lock_b: str,
+    coarse: Sequence[int],
+    tolerance: int,
+    expected: Crossing | None = None,
+) -> Search:
     """A search over the values `coarse`, refined between those where the sign changes.
 
-    It begins with three of them. All are asked for unless a hyperbola through the three says what
-    is found. Crossings that come and go between two values are not seen. Raises ValueError for
-    less than two values or a tolerance below 1.
+    It begins with three of them, or, if somebody knows better, where the crossing is `expected`.
+    All are asked for unless a hyperbola through the three says what is found, or it is found where
+    it was expected. Crossings that come and go between two values are not seen. Raises ValueError
+    for less than two values or a tolerance below 1.
     """
     if tolerance < 1 or len(set(coarse)) < 2:
         raise ValueError(f"tolerance {tolerance}, {len(set(coarse))} values: 1 and 2 are the least")
-    return _search(Difference(lock_a, lock_b), sorted(set(coarse)), tolerance)
+    return _search(Difference(lock_a, lock_b), sorted(set(coarse)), tolerance, expected)
 
 
-def _search(difference: "Difference", coarse: list[int], tolerance: int) -> Search:
-    begin = first_values(coarse, tolerance)
-    yield from difference.ask(begin)
-    if len(begin) < len(coarse) and not (yield from _explained(difference, begin, tolerance)):
+def _search(
+    difference: "Difference", coarse: list[int], tolerance: int, expected: Crossing | None
+) -> Search:
+    if expected is None:
+        begin = first_values(coarse, tolerance)
+        yield from difference.ask(begin)
+        known = len(begin) == len(coarse) or (yield from _explained(difference, begin, tolerance))
+    else:
+        known = yield from _as_expected(difference, coarse, tolerance, expected)
+    if not known:
         yield from difference.ask(coarse)
     signed = [x for x in difference.known_between(coarse[0], coarse[-1]) if difference.at(x) != 0]
     crossings = []
@@ -125,6 +138,20 @@ def _search(difference: "Difference", coarse: list[int], tolerance: int) -> Sear
         difference.lock_a, difference.lock_b, coarse[0], coarse[-1], tolerance, verdict,
         tuple(crossings), difference.points,
     )  # fmt: skip
+
+
+def _as_expected(
+    difference: "Difference", coarse: list[int], tolerance: int, expected: Crossing
+) -> Generator[Wanted, Sequence[Point], bool]:
+    """Whether costs cross within the tolerance of the value that is expected, on the side of it
+    that the costs there point to."""
+    at = min(max(round(expected.value), coarse[0]), coarse[-1])
+    yield from difference.ask([at])
+    cheaper_below = -1 if expected.below == difference.lock_a else 1
+    side = tolerance if difference.sign(at) == cheaper_below else -tolerance
+    beside = min(max(at + side, coarse[0]), coarse[-1])
+    yield from difference.ask([beside])
+    return difference.sign(at) * difference.sign(beside) < 0
 
 
 def _explained(

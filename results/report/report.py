@@ -12,7 +12,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results.analysis import latency, many_cores, proofs, summary
 from results.analysis.reference import References, Source
-from results.analysis.study import engine, isa_title, machines, optional_fact, seeds_model
+from results.analysis.study import (
+    engine,
+    isa_title,
+    machines,
+    optional_fact,
+)
 from results.analysis.validation import ALL_ISAS, CLEAR, speeds, summarize
 from results.errors import LockcrossError
 from results.figures.draw import (
@@ -35,7 +40,7 @@ from results.published.reproduction import load as load_reproductions
 from results.report.answer import (
     axis_tables,
     cost_table,
-    model_words,
+    model_sentences,
     seeds_words,
     ties_words,
 )
@@ -202,7 +207,7 @@ def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str,
         "machines": " and ".join(machines(connection)),
         "ties": ties_words(rows),
         "seeds": seeds_words([one for lines in found.values() for one in lines]),
-        "seeds_model": model_words(seeds_model(connection)),
+        "models": model_sentences(connection),
         "costs": cost_table(rows, plan["locks"]),
         "any_fence": any(row.any_fence for row in rows),
         "assumed": any(row.assumed for row in rows),

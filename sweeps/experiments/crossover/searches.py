@@ -35,19 +35,22 @@ _MOST_OFF = Fraction(1, 4)  # of the tolerance: a model that is further off is n
 
 @dataclass(frozen=True)
 class CrossoverTask:
-    """One search: a pair of locks along a line, from the coarse values it starts with."""
+    """One search: a pair of locks along a line, from the coarse values it starts with, or from
+    where the crossing is `expected`, in steps of the line."""
 
     line: AxisLine
     lock_a: str
     lock_b: str
     coarse: tuple[int, ...]
+    expected: Crossing | None = None
 
     def search(self) -> Search:
         """The search itself, in steps of the line's unit."""
         step = self.line.step
         return search(
-            self.lock_a, self.lock_b, [x // step for x in self.coarse], self.line.tolerance // step
-        )
+            self.lock_a, self.lock_b, [x // step for x in self.coarse],
+            self.line.tolerance // step, self.expected,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
