@@ -151,7 +151,7 @@ def test_crossovers_have_a_band_over_five_seeds(database: Path) -> None:
     assert one.value == 35  # the fence's 30, and 5
     assert one.band is not None
     # Four cycles are further than the tolerance, so all are searched.
-    assert replace(one.band, upper_low=0, upper_high=0, from_pair=0) == Band(5, 5, 31, 35, 0, 0)
+    assert replace(one.band, upper_low=0, upper_high=0, modelled=0) == Band(5, 5, 31, 35, 0, 0)
     assert runs == [(seed, seed) for seed in range(1, 6)]
 
 
@@ -162,7 +162,7 @@ def test_what_follows_from_one_pair_of_runs_says_how_far_it_may_be_off(database:
             "SELECT s.value, s.bracket_low, s.bracket_high FROM crossover_seeds AS s "
             "JOIN crossovers ON id = crossover_id WHERE error IS NOT NULL"
         ).fetchall()
-    assert model.values > model.from_pair == len(brackets) > 100
+    assert model.values > model.modelled == len(brackets) > 100
     assert 0 < model.worst <= 0.25  # the model's division of odd sums
     assert all(low <= value <= high for value, low, high in brackets)
 
@@ -275,7 +275,9 @@ def test_the_end_says_who_wins_and_where_things_are(
     of = r"reservation above [\d.]+ \([\d.]+ to [\d.]+\)"
     assert re.search(rf"\n tasuki / reservation +x86-64 +{of} +{of} *\n", said)
     assert "the greatest of 5 seeds" in said
-    assert re.search(r"[\d,]+ of the other seeds' [\d,]+ values follow from one pair", said)
+    assert re.search(
+        r"[\d,]+ of the other seeds' [\d,]+ values follow from costs at one point", said
+    )
     assert re.search(r"Winner maps are runs at some points .* off by [\d.]+% on average", said)
     assert "a lead below 2 % is a tie" in said
     assert "thin: its waiters busy-wait on first contention" in said

@@ -18,10 +18,11 @@ from typing import TypeVar
 
 @dataclass(frozen=True)
 class Point:
-    """What a lock costs at one value of the axis (cycles per pair), and the run that shows it."""
+    """What a lock costs at one value of the axis (cycles per pair), and the run that shows it; None
+    if it was not run, and the cost follows from that of other runs."""
 
     cost: Fraction
-    run_id: int
+    run_id: int | None
 
 
 @dataclass(frozen=True)

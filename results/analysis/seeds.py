@@ -38,29 +38,27 @@ class Axis:
 
 
 def shifted(found: Crossover, first: Crossing, axis: Axis) -> RepeatSearch:
-    """The crossing by the first seed's slope and a pair of runs that lies no further away than the
-    tolerance. Where that is not sure, it is searched."""
+    """The crossing by the first seed's slope and the costs at a value that lies no further away
+    than the tolerance. Where that is not sure, no crossing is named: it is to be searched. The
+    first seed's bracket must have a width."""
     known = Difference(found.lock_a, found.lock_b, found.points)
     difference = Difference(found.lock_a, found.lock_b)
-    if first.low < first.high:
-        at = min(first.low, first.high, key=lambda x: abs(known.at(x)))
-        for _ in range(_LOOKS):
-            yield from difference.ask([at])
-            shift = difference.at(at) - known.line(first.low, first.high, at)
-            if axis.tolerance == 1:
-                if _is_sure(known, first, shift):
-                    value = _root(known, first, shift)
-                    crossing = Crossing(value, first.low, first.high, first.below, Fraction(0))
-                    return Repeat(crossing, difference.points)
-                break
-            value = _root(known, first, shift)
+    at = min(first.low, first.high, key=lambda x: abs(known.at(x)))
+    for _ in range(_LOOKS if axis.tolerance > 1 else 1):
+        yield from difference.ask([at])
+        shift = difference.at(at) - known.line(first.low, first.high, at)
+        value = _root(known, first, shift)
+        if axis.tolerance == 1:
+            low, high = first.low, first.high
+            sure = _is_sure(known, first, shift)
+        else:
             low, high = sorted((at, at + (axis.tolerance if value >= at else -axis.tolerance)))
-            if axis.low <= low <= value <= high <= axis.high:
-                return Repeat(
-                    Crossing(value, low, high, first.below, Fraction(0)), difference.points
-                )
-            at = min(max(round(value), axis.low), axis.high)
-    return (yield from search_near(first, difference, axis))
+            sure = axis.low <= low <= value <= high <= axis.high
+        if sure:
+            crossing = Crossing(value, low, high, first.below, Fraction(0))
+            return Repeat(crossing, difference.points)
+        at = min(max(round(value), axis.low), axis.high)
+    return Repeat(None, difference.points)
 
 
 def _root(known: Difference, first: Crossing, shift: Fraction) -> Fraction:

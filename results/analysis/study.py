@@ -128,8 +128,8 @@ class SeriesRun:
 class Band:
     """The least and the greatest value of a crossover, and of its bracket's upper end, over the
     seeds. `there`: with how many of the `seeds` it is found near the first seed's, or at all if the
-    first has none. `from_pair`: how many values follow from one pair of runs; `error`: how far such
-    a value was off where it was checked, in the axis's unit."""
+    first has none. `modelled`: how many values follow from the costs at one point; `error`: how
+    far such a value was off where it was checked, in the axis's unit."""
 
     seeds: int
     there: int
@@ -137,7 +137,7 @@ class Band:
     high: float
     upper_low: int
     upper_high: int
-    from_pair: int = 0
+    modelled: int = 0
     error: float = 0.0
 
 
@@ -423,12 +423,12 @@ def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover
 
 @dataclass(frozen=True)
 class SeedsModel:
-    """How many values there are of the other seeds, how many of them follow from one pair of runs
-    by the first seed's slope, and how far such a value was off at most where it was checked, as a
-    share of the tolerance."""
+    """How many values there are of the other seeds, how many of them follow from the costs at one
+    point by the first seed's slope, and how far such a value was off at most where it was checked,
+    as a share of the tolerance."""
 
     values: int
-    from_pair: int
+    modelled: int
     worst: float
 
 
@@ -442,7 +442,7 @@ def seeds_model(connection: sqlite3.Connection) -> SeedsModel:
     ]
     return SeedsModel(
         sum(band.there - 1 for band, _ in found),
-        sum(band.from_pair for band, _ in found),
+        sum(band.modelled for band, _ in found),
         max((band.error / tolerance for band, tolerance in found), default=0.0),
     )
 

@@ -95,10 +95,10 @@ def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:
 def model_sentences(connection: sqlite3.Connection) -> list[str]:
     """What of a study follows from a model, and how far that may be off."""
     found, seeds, maps = [], seeds_model(connection), maps_accuracy(connection)
-    if seeds.from_pair:
+    if seeds.modelled:
         found.append(
-            f"{seeds.from_pair:,} of the other seeds' {seeds.values:,} values follow from one pair "
-            f"of runs and the first seed's slope: off by at most {seeds.worst:.1%} of the "
+            f"{seeds.modelled:,} of the other seeds' {seeds.values:,} values follow from costs at "
+            f"one point and the first seed's slope: off by at most {seeds.worst:.1%} of the "
             "tolerance where checked"
         )
     if maps is not None:

@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from results.analysis.crossover import Point
 from results.analysis.winners import interpolate
 from results.model.cell import Cell
 from results.model.label import FULL, LockLabel
-from sweeps.experiments.crossover.cells import StudyCells
+from sweeps.experiments.crossover.cells import Evaluate, StudyCells
 
 Place = tuple[int, int]  # set CAS and fence latency
-Evaluate = Callable[[Sequence[Cell]], Sequence[Point]]
 _MOST_OFF = 0.01  # of a cost: a lock whose model is further off is run at every point
 
 

@@ -1,6 +1,7 @@
 """The searches of the main job: one a pair of locks and line, then again with the other seeds."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -25,10 +26,10 @@ from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.store.records import CrossoverRecord, CrossoverRun, CrossoverSeed, StoredRun
 from sweeps.execution.runner import Runner
-from sweeps.experiments.crossover.cells import FIRST_SEED, AxisLine, isa_of
+from sweeps.experiments.crossover.cells import FIRST_SEED, AxisLine, Evaluate, isa_of
+from sweeps.experiments.crossover.seed_costs import SeedCosts
 from sweeps.model.locks import cancels
 
-Evaluate = Callable[[Sequence[Cell]], Sequence[Point]]
 _Key = tuple[int, int, int]  # of a task, a crossing of it, a seed
 _MOST_OFF = Fraction(1, 4)  # of the tolerance: a model that is further off is not used
 
@@ -68,11 +69,13 @@ def search_all(
 ) -> list[Searched]:
     """Drives all searches at once, then those of the other `seeds` near the crossings found."""
 
+    costs = SeedCosts(evaluate)
+
     def first(wanted: Sequence[tuple[int, str, int]]) -> Sequence[Point]:
-        return evaluate([_cell(tasks[number], lock, x) for number, lock, x in wanted])
+        return costs.run([_cell(tasks[number], lock, x) for number, lock, x in wanted])
 
     found = find_all(first, {number: task.search() for number, task in enumerate(tasks)})
-    repeats = _OtherSeeds(evaluate, tasks, found).find(seeds)
+    repeats = _OtherSeeds(costs, tasks, found).find(seeds)
     return [
         Searched(
             task, found[number],
@@ -85,75 +88,84 @@ def search_all(
 
 class _OtherSeeds:
     """The searches of the other seeds: by the first seed's slope, checked once for each pair of
-    locks along each axis, and without it where the check fails."""
+    locks along each axis, and without it where it is not sure or the check fails."""
 
     def __init__(
-        self, evaluate: Evaluate, tasks: Sequence[CrossoverTask], found: Mapping[int, Crossover]
+        self, costs: SeedCosts, tasks: Sequence[CrossoverTask], found: Mapping[int, Crossover]
     ) -> None:
-        self._evaluate = evaluate
+        self._costs = costs
         self._tasks = tasks
         self._found = found
 
     def find(self, seeds: Sequence[int]) -> dict[_Key, Repeat]:
         """What each seed shows of each crossing, or of the lock that wins throughout."""
+        wins = [
+            (number, 0, seed)
+            for number, one in self._found.items()
+            for seed in seeds
+            if not one.crossings and one.verdict != "tie"
+        ]
+        crossings = [
+            (number, place, seed)
+            for number, one in self._found.items()
+            for place in range(len(one.crossings))
+            for seed in seeds
+        ]
         repeats = self._run(
-            {
-                (number, place, seed): self._begin(number, crossing)
-                for number, one in self._found.items()
-                for place, crossing in enumerate(one.crossings or [None])
-                for seed in seeds
-                if one.verdict != "tie"
-            }
+            {key: check_throughout(self._found[key[0]]) for key in wins}, self._costs.run
         )
+        guessed = self._run(
+            {
+                key: shifted(self._found[key[0]], self._first(key), self._axis(key))
+                for key in crossings
+                if self._first(key).low < self._first(key).high
+                # There a seed says who takes an object, too: it is other work.
+                and self._tasks[key[0]].line.axis != "threads"
+            },
+            self._costs.find,
+        )
+        guessed = self._check(guessed)
+        return repeats | guessed | self._search([k for k in crossings if k not in guessed])
+
+    def _check(self, guessed: Mapping[_Key, Repeat]) -> dict[_Key, Repeat]:
+        """Those that are sure and whose check has not failed, with its error."""
         groups: dict[object, list[_Key]] = {}
-        for key, one in repeats.items():
-            if one.crossing is not None and one.crossing.error is not None:
+        for key, one in guessed.items():
+            if one.crossing is not None:
                 groups.setdefault(self._group(key), []).append(key)
         # Where the shift is the largest, the model is the least sure.
-        checks = {max(keys, key=lambda key: self._shift(key, repeats)): keys for keys in
+        checks = {max(keys, key=lambda key: self._shift(key, guessed)): keys for keys in
                   groups.values()}  # fmt: skip
-        checked = self._search(checks, repeats)
-        wrong = []
+        checked = self._search(checks)
+        right: dict[_Key, Repeat] = {}
         for key, keys in checks.items():
-            value, there = repeats[key].crossing, checked[key].crossing
+            value, there = guessed[key].crossing, checked[key].crossing
             assert value is not None  # only crossings are checked
             off = None if there is None else abs(there.value - value.value)
-            if off is None or off > self._axis(key).tolerance * _MOST_OFF:
-                wrong += [one for one in keys if one != key]
-            else:
-                repeats |= {one: _with_error(repeats[one], off) for one in keys}
-        return repeats | checked | self._search(wrong, repeats)
+            if off is not None and off <= self._axis(key).tolerance * _MOST_OFF:
+                right |= {one: _with_error(guessed[one], off) for one in keys}
+        return right | checked
 
-    def _begin(self, number: int, first: Crossing | None) -> RepeatSearch:
-        found, task = self._found[number], self._tasks[number]
-        if first is None:
-            return check_throughout(found)
-        if task.line.axis == "threads":  # a seed says who takes an object, too: it is other work
-            return search_near(first, Difference(task.lock_a, task.lock_b), _axis(task))
-        return shifted(found, first, _axis(task))
+    def _search(self, keys: Iterable[_Key]) -> dict[_Key, Repeat]:
+        """Searches at both ends of a bracket."""
+        tasks = self._tasks
+        searches = {
+            key: search_near(
+                self._first(key),
+                Difference(tasks[key[0]].lock_a, tasks[key[0]].lock_b),
+                self._axis(key),
+            )
+            for key in keys
+        }
+        return self._run(searches, self._costs.run)
 
-    def _search(self, keys: Iterable[_Key], known: Mapping[_Key, Repeat]) -> dict[_Key, Repeat]:
-        """Searches at both ends of a bracket, with the runs that are known."""
-        return self._run(
-            {
-                key: search_near(
-                    self._first(key),
-                    Difference(
-                        self._tasks[key[0]].lock_a, self._tasks[key[0]].lock_b, known[key].points
-                    ),
-                    self._axis(key),
-                )
-                for key in keys
-            }
-        )
-
-    def _run(self, searches: Mapping[_Key, RepeatSearch]) -> dict[_Key, Repeat]:
-        def evaluate(wanted: Sequence[tuple[_Key, str, int]]) -> Sequence[Point]:
-            return self._evaluate(
+    def _run(self, searches: Mapping[_Key, RepeatSearch], evaluate: Evaluate) -> dict[_Key, Repeat]:
+        def costs(wanted: Sequence[tuple[_Key, str, int]]) -> Sequence[Point]:
+            return evaluate(
                 [_cell(self._tasks[key[0]], lock, x, key[2]) for key, lock, x in wanted]
             )
 
-        return find_all(evaluate, searches)
+        return find_all(costs, searches)
 
     def _axis(self, key: _Key) -> Axis:
         return _axis(self._tasks[key[0]])
@@ -189,18 +201,15 @@ def records(searched: Searched, engine: str) -> list[CrossoverRecord]:
     """What is stored of a search: a record a crossing, or one that says who wins throughout."""
     task, found = searched.task, searched.found
     line, step = task.line, task.line.step
-    runs = tuple(_run(FIRST_SEED, x * step, lock, p) for (lock, x), p in found.points.items())
+    runs = _runs(FIRST_SEED, found.points, step)
     always = {"a_always": found.lock_a, "b_always": found.lock_b}.get(found.verdict, "")
     crossings: Sequence[Crossing | None] = found.crossings or [None]
     kept = []
     for crossing, repeats in zip(crossings, searched.repeats, strict=True):
         first = _seed(FIRST_SEED, crossing, step)
         seeds = (first, *(_seed(seed, one.crossing, step) for seed, one in repeats.items()))
-        every = runs + tuple(
-            _run(seed, x * step, lock, point)
-            for seed, one in repeats.items()
-            for (lock, x), point in one.points.items()
-        )
+        others = (_runs(seed, one.points, step) for seed, one in repeats.items())
+        every = tuple(itertools.chain(runs, *others))
         kept.append(
             CrossoverRecord(
                 machine=line.machine, isa=isa_of(line.flavour), flavour=line.flavour,
@@ -233,8 +242,13 @@ def _cell(task: CrossoverTask, lock: str, x: int, seed: int = FIRST_SEED) -> Cel
     return task.line.cell(lock, x * task.line.step, seed)
 
 
-def _run(seed: int, x: int, lock: str, point: Point) -> CrossoverRun:
-    return CrossoverRun(point.run_id, seed, lock, x, float(point.cost))
+def _runs(seed: int, points: Mapping[tuple[str, int], Point], step: int) -> list[CrossoverRun]:
+    """Those of the points that were run."""
+    return [
+        CrossoverRun(point.run_id, seed, lock, x * step, float(point.cost))
+        for (lock, x), point in points.items()
+        if point.run_id is not None
+    ]
 
 
 def _seed(seed: int, crossing: Crossing | None, step: int) -> CrossoverSeed:

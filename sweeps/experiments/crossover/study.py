@@ -14,7 +14,7 @@ from results.model.label import FULL
 from results.store.records import CrossoverRecord
 from results.store.store import Store
 from sweeps.execution.runner import Runner
-from sweeps.experiments.calibrate import Setting, calibrate
+from sweeps.experiments.calibrate import LATENCY_OPS, Setting, calibrate
 from sweeps.experiments.crossover.cells import (
     FIRST_SEED,
     AxisLine,
@@ -107,7 +107,15 @@ class Study:
     def _calibrations(self) -> list[Setting]:
         given = self._plan.calibration
         settings = [
-            Setting(machine, isa_of(flavour), flavour, latency, latency, self._plan.engine)
+            Setting(
+                machine,
+                isa_of(flavour),
+                flavour,
+                latency,
+                latency,
+                self._plan.engine,
+                ops=LATENCY_OPS,
+            )
             for machine in self._plan.machines
             for flavour in self._flavours
             for latency in given.latencies
