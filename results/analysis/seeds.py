@@ -1,7 +1,7 @@
 """Where the other seeds have a crossing that was searched with the first.
 
 A seed decides when the cores start. Near a crossing it shifts the difference of two locks' costs by
-a constant, as a rule: then one pair of runs at the first seed's bracket says where the crossing
+a constant, as a rule: then the costs at one end of the first seed's bracket say where the crossing
 lies, by the first seed's slope. Whoever drives the searches checks some of these values by
 `search_near`, which looks at both ends of a bracket.
 """

@@ -36,7 +36,8 @@ from sweeps.model.locks import cancels
 from sweeps.model.machine import load_machine
 
 PLAN = "crossover"
-_RUNS_A_SEARCH = 4  # typical, with each seed: one window around the crossing, both locks
+_RUNS_A_SEARCH = 4  # typical, with the first seed: both ends of a bracket, both locks
+_RUNS_A_SEED = 1  # typical, with each other seed: most costs follow from other runs
 
 
 class Study:
@@ -76,7 +77,7 @@ class Study:
         lengths = len(plan.run_length.cancel) if plan.run_length else 0
         tasks = lines + pairs * (2 + len(plan.axes)) + 2 * lengths
         places = len(plan.machines) * len(self._flavours)
-        return places * tasks * plan.seeds * _RUNS_A_SEARCH
+        return places * tasks * (_RUNS_A_SEARCH + (plan.seeds - 1) * _RUNS_A_SEED)
 
     def run(self) -> None:
         """Runs everything and stores series, calibrations, crossovers and facts.
