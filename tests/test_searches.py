@@ -26,9 +26,9 @@ def line(flavour: str, axis: str = "cas") -> AxisLine:
     )  # fmt: skip
 
 
-def searched(jump: int, axis: str = "cas") -> tuple[list[Searched], list[Cell]]:
-    """tasuki meets thin at 80; each seed makes it half a cycle dearer, and seed 4 by `jump` more
-    cycles where a CAS takes 80 or more."""
+def searched(slope: str = "2", axis: str = "cas") -> tuple[list[Searched], list[Cell]]:
+    """tasuki meets thin at 80; each seed makes it half a cycle dearer. It costs 2 cycles more for
+    each that a CAS does, with seed 4 so many as `slope` says."""
     asked: list[Cell] = []
 
     def evaluate(cells: Sequence[Cell]) -> list[Point]:
@@ -39,8 +39,8 @@ def searched(jump: int, axis: str = "cas") -> tuple[list[Searched], list[Cell]]:
         x = one.cas or 0
         if one.lock == "thin":
             return Fraction(160)
-        extra = jump if one.seed == 4 and x >= 80 else 0
-        return Fraction(2 * x) + Fraction(one.seed - 1, 2) + extra + Fraction(1, 8)
+        each = Fraction(slope) if one.seed == 4 else 2
+        return 160 + each * (x - 80) + Fraction(one.seed - 1, 2) + Fraction(1, 8)
 
     tasks = [CrossoverTask(line("lock", axis), "tasuki", "thin", (0, 50, 100, 200))]
     return search_all(evaluate, tasks, SEEDS), asked
@@ -52,7 +52,7 @@ def errors(found: Sequence[Searched]) -> dict[int, float | None]:
 
 
 def test_seeds_that_shift_a_crossing_take_one_pair_each_and_a_check() -> None:
-    found, asked = searched(0)
+    found, asked = searched()
     assert errors(found) == {1: None, 2: 0, 3: 0, 4: None}  # the fourth moves it most: the check
     assert [len([one for one in asked if one.seed == seed]) for seed in SEEDS] == [2, 2, 4]
     ((record,),) = [records(one, "qemu") for one in found]
@@ -61,17 +61,17 @@ def test_seeds_that_shift_a_crossing_take_one_pair_each_and_a_check() -> None:
 
 
 def test_all_are_searched_where_the_check_fails() -> None:
-    found, asked = searched(6)
+    found, asked = searched("2/5")
     assert errors(found) == dict.fromkeys((1, *SEEDS))
     assert len(asked) == len(set(asked))  # what was known is not asked for again
 
 
 def test_a_model_that_is_a_little_off_says_by_how_much() -> None:
-    found, _ = searched(1)
+    found, _ = searched("3/2")
     assert errors(found) == {1: None, 2: (off := errors(found)[2]), 3: off, 4: None}
     assert off is not None and 0 < off < 1  # a quarter of the tolerance
 
 
 def test_threads_are_always_searched() -> None:
-    found, _ = searched(0, "threads")
+    found, _ = searched(axis="threads")
     assert errors(found) == dict.fromkeys((1, *SEEDS))

@@ -39,7 +39,7 @@ class Axis:
 
 def shifted(found: Crossover, first: Crossing, axis: Axis) -> RepeatSearch:
     """The crossing by the first seed's slope and the costs at a value that lies no further away
-    than the tolerance. Where that is not sure, no crossing is named: it is to be searched. The
+    than half the tolerance. Where that is not sure, no crossing is named: it is to be searched. The
     first seed's bracket must have a width."""
     known = Difference(found.lock_a, found.lock_b, found.points)
     difference = Difference(found.lock_a, found.lock_b)
@@ -53,7 +53,8 @@ def shifted(found: Crossover, first: Crossing, axis: Axis) -> RepeatSearch:
             sure = _is_sure(known, first, shift)
         else:
             low, high = sorted((at, at + (axis.tolerance if value >= at else -axis.tolerance)))
-            sure = axis.low <= low <= value <= high <= axis.high
+            near = 2 * abs(value - at) <= axis.tolerance
+            sure = near and axis.low <= low <= value <= high <= axis.high
         if sure:
             crossing = Crossing(value, low, high, first.below, Fraction(0))
             return Repeat(crossing, difference.points)
