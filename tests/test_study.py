@@ -9,6 +9,7 @@ import pytest
 
 from results.analysis.explorer import explorer
 from results.analysis.study import Band, crossovers, grid, seeds_model, series, series_names
+from results.analysis.summary import lines
 from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.model.label import LockLabel
@@ -158,11 +159,16 @@ def test_crossovers_have_a_band_over_five_seeds(database: Path) -> None:
 def test_what_follows_from_one_pair_of_runs_says_how_far_it_may_be_off(database: Path) -> None:
     with Store(database, read_only=True) as store:
         model = seeds_model(store.connection)
+        words = {one.others for one in lines(store.connection, "axis")}
         brackets = store.connection.execute(
             "SELECT s.value, s.bracket_low, s.bracket_high FROM crossover_seeds AS s "
             "JOIN crossovers ON id = crossover_id WHERE error IS NOT NULL"
         ).fetchall()
     assert model.values > model.modelled == len(brackets) > 100
+    assert {"", "searched"} < words  # where one lock wins throughout; where all were searched
+    assert any(
+        re.fullmatch(r"(\d )?modelled, off by at most [\d.]+ where checked", w) for w in words
+    )
     assert 0 < model.worst <= 0.25  # the model's division of odd sums
     assert all(low <= value <= high for value, low, high in brackets)
 
