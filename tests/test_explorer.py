@@ -162,9 +162,10 @@ def test_the_page_says_how_far_interpolation_is_off(tmp_path: Path) -> None:
     explored(tmp_path / "explored.db")
     with Store(tmp_path / "explored.db") as store:
         one = {"points": 10, "costs": 30, "mean": 0.01, "worst": 0.04, "wrong": 1}
-        store.set_fact(CHECK, {"a/b": one, "a/c": {**one, "costs": 10, "mean": 0.03, "wrong": 2}})
+        other = {**one, "costs": 10, "mean": 0.03, "wrong": 2}
+        store.set_fact(CHECK, {"generic/lock": one, "generic/larx": other, "gone/lock": one})
         page = write_report(store.connection, tmp_path / "report.html", {}).read_text()
-    assert "In 20 points" in page
+    assert "In 20 points\nbetween them" in page
     assert re.search(r"off by 1\.5 %\s+on average and by\s+4\.0 % at worst", page)
     assert re.search(r"the cheapest in\s+3\.", page)
 

@@ -167,7 +167,7 @@ def test_a_study_of_version_4_keeps_its_series_and_crossovers(tmp_path: Path) ->
         assert rows("SELECT series FROM crossovers").fetchall() == [
             ("axis/cas/generic/x86_64/lock",)
         ]
-        assert rows("SELECT * FROM crossover_seeds").fetchall() == [(1, 3, 4.5, 4, 5)]
+        assert rows("SELECT * FROM crossover_seeds").fetchall() == [(1, 3, 4.5, 4, 5, None)]
         assert rows("SELECT DISTINCT seed FROM crossover_runs").fetchall() == [(3,)]
         plan = store.fact("plan")
     assert plan == {

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from results.analysis.explorer import explorer
 from results.analysis.grid import grid
-from results.analysis.study import Band, crossovers, series, series_names
+from results.analysis.study import Band, crossovers, seeds_model, series, series_names
+from results.analysis.summary import lines
 from results.errors import LockcrossError
 from results.model.cell import Cell
+from results.model.label import LockLabel
 from results.report.present import present
 from results.store.records import StoredRun
 from results.store.store import Store
@@ -148,8 +151,27 @@ def test_crossovers_have_a_band_over_five_seeds(database: Path) -> None:
             (one.id,),
         ).fetchall()
     assert one.value == 35  # the fence's 30, and 5
-    assert one.band == Band(5, 5, 31, 35, one.band.upper_low, one.band.upper_high)
+    assert one.band is not None
+    # Four cycles are further than the tolerance, so all are searched.
+    assert replace(one.band, upper_low=0, upper_high=0, modelled=0) == Band(5, 5, 31, 35, 0, 0)
     assert runs == [(seed, seed) for seed in range(1, 6)]
+
+
+def test_what_follows_from_one_pair_of_runs_says_how_far_it_may_be_off(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        model = seeds_model(store.connection)
+        words = {one.others for one in lines(store.connection, "axis")}
+        brackets = store.connection.execute(
+            "SELECT s.value, s.bracket_low, s.bracket_high FROM crossover_seeds AS s "
+            "JOIN crossovers ON id = crossover_id WHERE error IS NOT NULL"
+        ).fetchall()
+    assert model.values > model.modelled == len(brackets) > 100
+    assert {"", "searched"} < words  # where one lock wins throughout; where all were searched
+    assert any(
+        re.fullmatch(r"(\d )?modelled, off by at most [\d.]+ where checked", w) for w in words
+    )
+    assert 0 < model.worst <= 0.25  # the model's division of odd sums
+    assert all(low <= value <= high for value, low, high in brackets)
 
 
 def test_who_wins_throughout_is_asked_with_five_seeds(database: Path) -> None:
@@ -161,6 +183,23 @@ def test_who_wins_throughout_is_asked_with_five_seeds(database: Path) -> None:
         ).fetchall()
     assert sorted(seed for seed, _ in seeds) == [1, 2, 3, 4, 5]
     assert {value for _, value in seeds} == {None}
+
+
+def test_a_map_says_which_of_its_costs_are_runs(database: Path) -> None:
+    """The page's map has the nodes alone; the winner map every cost, interpolated between runs."""
+    with Store(database, read_only=True) as store:
+        shown = grid(store.connection, "generic", "ppc64le", "larx")
+        runs = series(store.connection, "map/generic/ppc64le/larx")
+        page = next(one for one in explorer(store.connection).maps if one.flavour == "larx")
+    for label, are_runs in shown.run.items():
+        assert are_runs.sum() == sum(run.label == label for run in runs) < are_runs.size
+    assert (page.cas_set, page.fence_set) == ((0, 20, 150), (0, 30, 150))
+    assert {one.costs.shape[:2] for one in page.locks} == {(3, 3)}
+    assert shown.check is not None and shown.check.points == 2
+    # Half a cycle: the model's division of odd sums.
+    cas, fence = shown.cas.index(53), shown.fence.index(62)
+    assert shown.costs[LockLabel("tasuki")][fence, cas] == pytest.approx(40 + 50 + 60, abs=0.5)
+    assert not shown.run[LockLabel("tasuki")][fence, cas]
 
 
 def test_break_even_run_lengths_are_where_the_model_says(database: Path) -> None:
@@ -244,6 +283,10 @@ def test_the_end_says_who_wins_and_where_things_are(
     of = r"reservation above [\d.]+ \([\d.]+ to [\d.]+\)"
     assert re.search(rf"\n tasuki / reservation +x86-64 +{of} +{of} *\n", said)
     assert "the greatest of 5 seeds" in said
+    assert re.search(
+        r"[\d,]+ of the other seeds' [\d,]+ values follow from costs at one point", said
+    )
+    assert re.search(r"Winner maps are runs at some points .* off by [\d.]+% on average", said)
     assert "a lead below 2 % is a tie" in said
     assert "thin: its waiters busy-wait on first contention" in said
 

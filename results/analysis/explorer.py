@@ -9,19 +9,23 @@ import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import contains
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from results.analysis.study import (
+    Accuracy,
     Isa,
     MapCrossing,
     Mark,
     NoDataError,
     SeriesRun,
+    accuracy,
     engine,
     isa,
+    map_check,
     map_crossings,
     marks,
     measured,
@@ -97,46 +101,32 @@ class Explorer:
     maps: tuple[ExplorerMap, ...]
     notes: tuple[str, ...]
     limits: Mapping[str, str]
-    accuracy: "Accuracy | None" = None
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """How far interpolated costs are off, as shares, in points between those of the grids; and in
-    how many of them another lock is the cheapest."""
-
-    points: int
-    mean: float
-    worst: float
-    wrong: int
+    accuracy: Accuracy | None = None
 
 
 def explorer(connection: sqlite3.Connection) -> Explorer:
     """Every map that a database holds runs for."""
-    found, notes = [], []
+    found, notes, checks = [], [], []
     for kind, machine, isa_name, flavour in _names(connection):
         try:
             found.append(_map(connection, kind, machine, isa_name, flavour))
+            checks += _checks(connection, kind, f"{machine}/{isa_name}/{flavour}")
         except NoDataError as missing:
             notes.append(f"machine {machine}, {isa_name} {flavour}: {missing.message}")
     limits: dict[str, str] = {}
     for name in ("plan", KIND):
         limits |= (optional_fact(connection, name) or {}).get("limits", {})
-    return Explorer(tuple(found), tuple(notes), limits, _accuracy(connection))
+    return Explorer(tuple(found), tuple(notes), limits, accuracy(checks))
 
 
-def _accuracy(connection: sqlite3.Connection) -> Accuracy | None:
-    """Over all maps that were checked (fact `explore/check`), if any was."""
-    checks = list((optional_fact(connection, CHECK) or {}).values())
-    if not checks:
-        return None
-    costs = sum(one["costs"] for one in checks)
-    return Accuracy(
-        sum(one["points"] for one in checks),
-        sum(one["mean"] * one["costs"] for one in checks) / costs,
-        max(one["worst"] for one in checks),
-        sum(one["wrong"] for one in checks),
-    )
+def _checks(connection: sqlite3.Connection, kind: str, name: str) -> list[Mapping[str, Any]]:
+    """The check of a map that is shown, if it was checked."""
+    if kind == KIND:
+        machine, _, flavour = name.split("/")
+        found = (optional_fact(connection, CHECK) or {}).get(f"{machine}/{flavour}")
+    else:
+        found = map_check(connection, f"{kind}/{name}")
+    return [found] if found else []
 
 
 def _names(connection: sqlite3.Connection) -> list[tuple[str, str, str, str]]:
@@ -171,11 +161,15 @@ def _map(
     known, explored = isa(connection, isa_name), kind == KIND
     plan = optional_fact(connection, KIND if explored else "plan") or {}
     label = engines.DEFAULT if explored else engine(connection)
-    runs = series(connection, f"{kind}/{machine}/{isa_name}/{flavour}")
+    name = f"{kind}/{machine}/{isa_name}/{flavour}"
+    runs = series(connection, name)
     if not runs:
         raise NoDataError("all of its runs failed")
     points = {run.id: _point(run, known) for run in runs}
-    axes = [sorted({x for p in points.values() if (x := p[n]) is not None}) for n in range(4)]
+    if not explored and (check := map_check(connection, name)):
+        nodes = (check["cas"], [None, *check["fence_latency"]])
+        runs = [run for run in runs if all(map(contains, nodes, points[run.id]))]
+    axes = [sorted({x for run in runs if (x := points[run.id][n]) is not None}) for n in range(4)]
     if not axes[2]:  # no run sets it: they have the machine's own
         own_stop = runs[0].latency("cancel", "charge_stop")
         axes[2] = [own_stop if own_stop is not None else 0]

@@ -2,18 +2,22 @@
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from results.analysis.study import (
+    Accuracy,
     Isa,
     MapCrossing,
     Mark,
     NoDataError,
+    accuracy,
     fact,
     isa,
+    map_check,
     map_crossings,
     marks,
     measured,
@@ -28,8 +32,10 @@ Surface = NDArray[np.float64]
 @dataclass(frozen=True)
 class Grid:
     """The winner map of one machine and flavour. Axes are measured cycles; costs by lock label,
-    cycles per pair, each of shape (len(fence), len(cas)). `aside`: the labels of locks that the
-    plan shows beside those it compares. `tie`: the lead, as a share, below which two locks tie."""
+    cycles per pair, each of shape (len(fence), len(cas)); `run`, of the same shape, says which of
+    them are those of runs: the others are interpolated. `aside`: the labels of locks that the plan
+    shows beside those it compares. `tie`: the lead, as a share, below which two locks tie. `check`:
+    how far interpolated costs are off, if some are."""
 
     isa: Isa
     flavour: str
@@ -40,6 +46,8 @@ class Grid:
     marks: tuple[Mark, ...]
     aside: tuple[LockLabel, ...] = ()
     tie: float = 0.0
+    run: Mapping[LockLabel, NDArray[np.bool_]] = field(default_factory=dict)
+    check: Accuracy | None = None
 
     def cost_at(self, label: LockLabel, cas: Surface, fence: Surface) -> Surface:
         """Interpolated cost of a lock at measured latencies."""
@@ -47,35 +55,49 @@ class Grid:
 
 
 def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str) -> Grid:
-    """The winner map of a machine and flavour. Raises NoDataError when runs of it are missing."""
-    known, plan = isa(connection, isa_name), fact(connection, "plan")
+    """The winner map of a machine and flavour: the costs of runs, and between the nodes that the
+    fact `map/check` names interpolated ones. Raises NoDataError when runs of it are missing."""
+    own_isa, plan = isa(connection, isa_name), fact(connection, "plan")
     name = f"map/{machine}/{isa_name}/{flavour}"
     places: dict[LockLabel, dict[tuple[int, int], float]] = {}
     for run in series(connection, name):
         # A run without full fences serves for all latencies of one: it was left unset there.
-        own = run.latency("fence_latency", f"fence_{known.full_fence}")
+        own = run.latency("fence_latency", f"fence_{own_isa.full_fence}")
         cas, fence = run.latency("cas", "cas_success"), own if run.label.fence == FULL else -1
         if cas is None or fence is None:
             raise NoDataError(f"run {run.id} of the winner map does not say its latencies")
         places.setdefault(run.label, {})[cas, fence] = run.cost
     xs = sorted({x for found in places.values() for x, _ in found})
     ys = sorted({y for found in places.values() for _, y in found if y >= 0})
-    costs = {}
+    check = map_check(connection, name)
+    node_xs, node_ys = (check["cas"], check["fence_latency"]) if check else (xs, ys)
+    if check:
+        xs, ys = plan["map"]["cas"], plan["map"]["fence_latency"]
+    x, y = np.meshgrid(xs, ys)
+    costs, are_runs = {}, {}
     for label, found in places.items():
-        rows = [[found.get((x, y), found.get((x, -1), np.nan)) for x in xs] for y in ys]
-        costs[label] = np.array(rows, dtype=float)
-        if np.isnan(costs[label]).any():
+
+        def at(own_xs: Sequence[int], own_ys: Sequence[int], found: Any = found) -> Surface:
+            rows = [[found.get((x, y), found.get((x, -1), np.nan)) for x in own_xs] for y in own_ys]
+            return np.array(rows, dtype=float)
+
+        known = at(node_xs, node_ys)
+        if np.isnan(known).any():
             raise NoDataError(
                 f"the winner map of {isa_name} lacks runs of {label}; run ./lockcross crossover"
             )
+        runs = at(xs, ys)
+        are_runs[label] = ~np.isnan(runs)
+        model = interpolate(node_xs, node_ys, known, x, y)
+        costs[label] = np.where(are_runs[label], runs, model)
     measured_cas = measured(connection, machine, isa_name, flavour, "cas")
     measured_fence = measured(connection, machine, isa_name, flavour, "fence_latency")
     return Grid(
-        known, flavour, tuple(map(measured_cas, xs)), tuple(map(measured_fence, ys)), costs,
+        own_isa, flavour, tuple(map(measured_cas, xs)), tuple(map(measured_fence, ys)), costs,
         tuple(map_crossings(connection, name, measured_cas, measured_fence)),
         tuple(marks(connection, isa_name, flavour)) if machine == plan["machine"] else (),
         tuple(label for label in costs if label.lock not in plan["locks"]),
-        tie_share(connection, machine),
+        tie_share(connection, machine), are_runs, accuracy([check] if check else []),
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from results.model import engines
 from results.model.cell import Cell, read_cell, selected
 from results.model.label import LockLabel
 from results.store import compilers
+
+MAP_CHECK = "map/check"  # a fact: from which points a winner map is interpolated, and how far off
 
 
 class NoDataError(LockcrossError):
@@ -36,6 +38,29 @@ class Mark:
     cas: float
     fence: float
     assumed: bool  # one of the two rests on an assumption
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How far interpolated costs are off, as shares, in points of their own; and in how many of
+    them another lock is the cheapest."""
+
+    points: int
+    mean: float
+    worst: float
+    wrong: int
+
+
+def accuracy(checks: Sequence[Mapping[str, Any]]) -> Accuracy | None:
+    """Over several maps that were checked; None without one."""
+    if not (costs := sum(one["costs"] for one in checks)):
+        return None
+    return Accuracy(
+        sum(one["points"] for one in checks),
+        sum(one["mean"] * one["costs"] for one in checks) / costs,
+        max(one["worst"] for one in checks),
+        sum(one["wrong"] for one in checks),
+    )
 
 
 @dataclass(frozen=True)
@@ -75,7 +100,8 @@ class SeriesRun:
 class Band:
     """The least and the greatest value of a crossover, and of its bracket's upper end, over the
     seeds. `there`: with how many of the `seeds` it is found near the first seed's, or at all if the
-    first has none."""
+    first has none. `modelled`: how many values follow from the costs at one point; `error`: how
+    far such a value was off where it was checked, in the axis's unit."""
 
     seeds: int
     there: int
@@ -83,6 +109,8 @@ class Band:
     high: float
     upper_low: int
     upper_high: int
+    modelled: int = 0
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -197,6 +225,18 @@ def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     ]
 
 
+def maps_accuracy(connection: sqlite3.Connection) -> Accuracy | None:
+    """How far interpolated costs are off on the study's winner maps; None if none are."""
+    return accuracy(list((optional_fact(connection, MAP_CHECK) or {}).values()))
+
+
+def map_check(connection: sqlite3.Connection, name: str) -> dict[str, Any] | None:
+    """From which points the winner map of a series is interpolated, and how far it was off where
+    that was checked; None where every point was run."""
+    found: dict[str, Any] | None = (optional_fact(connection, MAP_CHECK) or {}).get(name)
+    return found
+
+
 class Scale:
     """Turns set latencies into measured ones, straight lines between the calibrations."""
 
@@ -299,6 +339,7 @@ def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover
     rows = connection.execute(
         "SELECT count(seeds.seed), count(seeds.value), min(seeds.value), max(seeds.value), "
         "min(seeds.bracket_high), max(seeds.bracket_high), "
+        "count(seeds.error), ifnull(max(seeds.error), 0), "
         f"{', '.join(f'crossovers.{name}' for name in columns)} FROM crossovers "
         "LEFT JOIN crossover_seeds AS seeds ON crossover_id = id WHERE series GLOB ? OR series = ? "
         "GROUP BY id ORDER BY id",
@@ -306,12 +347,38 @@ def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover
     )
     found = []
     for row in rows:
-        values = dict(zip(columns, row[6:], strict=True))
-        values["band"] = Band(*row[:6]) if row[1] else None
+        values = dict(zip(columns, row[8:], strict=True))
+        values["band"] = Band(*row[:8]) if row[1] else None
         labels = {name: LockLabel(values[name]) for name in ("lock_a", "lock_b", "below")}
         setting = json.loads(values["setting"])
         found.append(FoundCrossover(**values | labels | {"setting": setting}))
     return found
+
+
+@dataclass(frozen=True)
+class SeedsModel:
+    """How many values there are of the other seeds, how many of them follow from the costs at one
+    point by the first seed's slope, and how far such a value was off at most where it was checked,
+    as a share of the tolerance."""
+
+    values: int
+    modelled: int
+    worst: float
+
+
+def seeds_model(connection: sqlite3.Connection) -> SeedsModel:
+    """What the study's crossovers rest on, with seeds other than the first."""
+    found = [
+        (one.band, one.tolerance)
+        for kind in ("axis", "run_length", "map")
+        for one in crossovers(connection, kind)
+        if one.band is not None and one.value is not None
+    ]
+    return SeedsModel(
+        sum(band.there - 1 for band, _ in found),
+        sum(band.modelled for band, _ in found),
+        max((band.error / tolerance for band, tolerance in found), default=0.0),
+    )
 
 
 def phases(connection: sqlite3.Connection, run_id: int) -> list[float]:

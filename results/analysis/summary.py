@@ -1,5 +1,6 @@
 """The answer of a study: which lock wins where, by how much, and where that changes."""
 
+import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -113,7 +114,7 @@ class CrossoverSentence:
     It speaks of the two locks alone: a third may be cheaper than both. `cheaper` and `dearer` are
     their labels in the range that `reach` names, `tie` says that they cost the same in it. `held`:
     what else was set, by its name. `bracket` is in set values. `seeds`: with how many the point
-    was searched.
+    was searched; `others`: what the values of those but the first rest on, in words.
     """
 
     machine: str
@@ -130,6 +131,7 @@ class CrossoverSentence:
     bracket: str
     tolerance: int
     seeds: int
+    others: str
     id: int
 
     @property
@@ -192,8 +194,19 @@ def _line(connection: sqlite3.Connection, one: FoundCrossover) -> CrossoverSente
     return CrossoverSentence(
         one.machine, isa(connection, one.isa), one.flavour, one.axis, one.unit, held,
         (one.lock_a, one.lock_b), cheaper, dearer, one.verdict == "tie", _reach(one, scale),
-        bracket, one.tolerance, one.band.seeds if one.band else 0, one.id,
+        bracket, one.tolerance, one.band.seeds if one.band else 0, _others(one), one.id,
     )  # fmt: skip
+
+
+def _others(one: FoundCrossover) -> str:
+    """What the values of the other seeds rest on; "" without a crossing or with one seed."""
+    if one.value is None or one.band is None or one.band.seeds < 2:
+        return ""
+    if not one.band.modelled:
+        return "searched"
+    some = "" if one.band.modelled == one.band.seeds - 1 else f"{one.band.modelled} "
+    off = math.ceil(one.band.error * 1000) / 1000
+    return f"{some}modelled, off by at most {off:g} where checked"
 
 
 def _reach(one: FoundCrossover, scale: Scale | None) -> str:

@@ -54,7 +54,8 @@ DRAWINGS = (
         "Winner map for each instruction set over measured CAS latency (horizontal) and measured "
         "full-fence latency (vertical): the lock with the fewest cycles per acquire-release pair. "
         "Black lines join the crossovers that were searched for (dots, thick over the band of all "
-        "seeds). Where the map is lighter, the lead over the next lock is a tie. On the toothed "
+        "seeds). Between the points that were run costs are interpolated. "
+        "Where the map is lighter, the lead over the next lock is a tie. On the toothed "
         "side of the pink line the thin lock would be cheaper still. Real processors, on the map "
         "of the study's own machine, have colour and shape of the lock that wins on them as they "
         "are, two colours for a tie, a star where a latency is assumed.",

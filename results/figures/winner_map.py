@@ -413,6 +413,8 @@ def _draw_key(ax: Axes, connection: sqlite3.Connection, machine: str, shown: Gri
         f"machine {where}, {workload_words(plan)}, runs of {parameters['run_length']},\n"
         f"{parameters['runs']} runs in an object's life,\n{stop}"
         f"crossovers to within {given['tolerance']} cycles"
+        + (f";\nelsewhere interpolated, off by at most {shown.check.worst:.1%}\nwhere checked"
+           if shown.check else "")
         + "\nprocessors: who wins on each as it is, its\nown cost of a cancellation included"
         * bool(shown.marks),
         transform=ax.transAxes, va="top", linespacing=1.5,

@@ -1,8 +1,10 @@
 """The answer of a study as tables: by machine, and by axis where two locks change places."""
 
+import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from results.analysis.study import maps_accuracy, seeds_model
 from results.analysis.summary import AXES, UNITS, CrossoverSentence, Row, held_words
 from results.analysis.winners import Win
 from results.model.flavours import isa_words
@@ -88,6 +90,24 @@ def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:
     if seeds < 2:
         return "one seed"
     return f"in brackets: the least and the greatest of {seeds} seeds"
+
+
+def model_sentences(connection: sqlite3.Connection) -> list[str]:
+    """What of a study follows from a model, and how far that may be off."""
+    found, seeds, maps = [], seeds_model(connection), maps_accuracy(connection)
+    if seeds.modelled:
+        found.append(
+            f"{seeds.modelled:,} of the other seeds' {seeds.values:,} values follow from costs at "
+            f"one point and the first seed's slope: off by at most {seeds.worst:.1%} of the "
+            "tolerance where checked"
+        )
+    if maps is not None:
+        found.append(
+            "Winner maps are runs at some points and interpolated between them: off by "
+            f"{maps.mean:.2%} on average and {maps.worst:.2%} at most in {maps.points} points that "
+            f"were run to check it; another lock was the cheapest in {maps.wrong or 'none'}"
+        )
+    return found
 
 
 def cost_table(rows: Sequence[Row], locks: Sequence[str]) -> CostTable:

@@ -10,7 +10,13 @@ from results.analysis.reference import references
 from results.analysis.study import fact, optional_fact
 from results.figures.draw import draw_all
 from results.model.flavours import isa_words
-from results.report.answer import axis_tables, seeds_words, ties_words, win_words
+from results.report.answer import (
+    axis_tables,
+    model_sentences,
+    seeds_words,
+    ties_words,
+    win_words,
+)
 from results.report.many_cores import changing, crossover_rows, tables
 from results.report.report import write_report
 from results.report.terminal import console
@@ -92,8 +98,10 @@ def _print_crossovers(connection: sqlite3.Connection) -> None:
         console(fold=False).print(table)
     print(
         "Where the named lock begins to beat the other of the two (a third may be cheaper than "
-        f"both); {seeds_words(lines)}"
+        f"both); {seeds_words(lines)}."
     )
+    for words in model_sentences(connection):
+        print(f"{words}.")
 
 
 def _print_many_cores(connection: sqlite3.Connection) -> None:

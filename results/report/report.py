@@ -12,7 +12,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results.analysis import latency, many_cores, proofs, summary
 from results.analysis.reference import References, Source
-from results.analysis.study import engine, isa_title, machines, optional_fact
+from results.analysis.study import (
+    engine,
+    isa_title,
+    machines,
+    optional_fact,
+)
 from results.analysis.validation import ALL_ISAS, CLEAR, speeds, summarize
 from results.errors import LockcrossError
 from results.figures.catalogue import (
@@ -32,7 +37,13 @@ from results.model.proof import read_proofs
 from results.published import overtake
 from results.published.reproduction import cells, table_rows
 from results.published.reproduction import load as load_reproductions
-from results.report.answer import axis_tables, cost_table, seeds_words, ties_words
+from results.report.answer import (
+    axis_tables,
+    cost_table,
+    model_sentences,
+    seeds_words,
+    ties_words,
+)
 from results.report.explorer import HOW, explorer_data
 from results.report.many_cores import changing, crossover_rows, tables
 from results.report.validation_table import percent, reasons, signed, verdict, why_missed
@@ -196,6 +207,7 @@ def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str,
         "machines": " and ".join(machines(connection)),
         "ties": ties_words(rows),
         "seeds": seeds_words([one for lines in found.values() for one in lines]),
+        "models": model_sentences(connection),
         "costs": cost_table(rows, plan["locks"]),
         "any_fence": any(row.any_fence for row in rows),
         "assumed": any(row.assumed for row in rows),

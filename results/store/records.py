@@ -79,12 +79,15 @@ class CrossoverRun:
 @dataclass(frozen=True)
 class CrossoverSeed:
     """Where a crossover lies with one seed; None where there is none near the first seed's. Where
-    the first seed has none at all: a value at which the other lock is the cheaper one."""
+    the first seed has none at all: a value at which the other lock is the cheaper one. `error`:
+    None if both ends of the bracket were run; else the value follows from the costs at one point
+    and the first seed's slope, and so far off was such a value where it was checked."""
 
     seed: int
     value: float | None
     bracket_low: int | None
     bracket_high: int | None
+    error: float | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from sweeps.model.workloads import choices
 ITERATIONS = 2000
 # A charge may be thousands of cycles, and takes the same each time: a few are enough.
 CHARGE_ITERATIONS = 100
+LATENCY_OPS = ("empty", "store", "cas", "fence")  # what turns set latencies into measured ones
 _CHARGES = ("stop", "park", "unpark", "wake")
 _BASE = {"fence": "store"}  # the loop an operation is compared with, where it is not `empty`
 

@@ -17,7 +17,7 @@ from results.model.label import FULL, LockLabel
 from results.model.schema import Document
 from results.store.store import Store
 from sweeps.execution.runner import Runner
-from sweeps.experiments.calibrate import Setting, calibrate
+from sweeps.experiments.calibrate import LATENCY_OPS, Setting, calibrate
 from sweeps.experiments.facts import store_isas, store_machines
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import cancels, load_locks
@@ -28,7 +28,6 @@ from sweeps.support.toml import load
 
 NAME = "explore"
 WORKLOAD = "lock_sequence"
-_OPS = ("empty", "store", "cas", "fence")  # what the axes are calibrated with
 _WHOLE = 1_000_000  # parts of a share
 
 Point = tuple[int, int, int, int]  # set CAS, fence and cancellation latency, owner's share
@@ -295,7 +294,7 @@ class Exploration:
     def _settings(self) -> list[Setting]:
         """Calibrations along both axes of each map, and of each machine as it is."""
         settings = [
-            Setting(machine, isa_of(flavour), flavour, latency, latency, ops=_OPS)
+            Setting(machine, isa_of(flavour), flavour, latency, latency, ops=LATENCY_OPS)
             for machine, flavour in self._asked
             for latency in self._plan.calibration.latencies
         ]
@@ -307,4 +306,4 @@ class Exploration:
             if isa_of(flavour) in load_machine(machine).isas
         ]
         asis = [*dict.fromkeys([*self._asked, *real])]
-        return settings + [Setting(m, isa_of(f), f, ops=_OPS) for m, f in asis]
+        return settings + [Setting(m, isa_of(f), f, ops=LATENCY_OPS) for m, f in asis]

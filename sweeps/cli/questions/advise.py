@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sweeps.experiments.questions.question import Question
 
 _FORMATS = ("table", "json")
-_USUAL = 130  # runs of a question
+_USUAL = 95  # runs of a question
 _MOST = 10_000  # cycles of an atomic or a fence
 
 

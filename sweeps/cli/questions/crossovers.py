@@ -135,7 +135,8 @@ def _row(task: "CrossoverTask", one: "CrossoverRecord") -> dict[str, Any]:
         "bracket_low": one.bracket_low, "bracket_high": one.bracket_high,
         "least": round(min(values), 2) if values else None,
         "greatest": round(max(values), 2) if values else None,
-        "seeds": len(one.seeds), "unit": one.unit,
+        "seeds": len(one.seeds),
+        "modelled": sum(seed.error is not None for seed in one.seeds), "unit": one.unit,
         "setting": ", ".join(f"{key}={value}" for key, value in one.setting.items()),
         "series": task.line.series,
     }  # fmt: skip

@@ -1,9 +1,10 @@
 """The cells of the main job: the runs of each series, and the axes that are searched."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from results.analysis.crossover import Point, first_values
 from results.model.cell import Cell
 from results.model.label import FULL, LockLabel
 from sweeps.experiments.crossover.plan import Axis, StudyPlan
@@ -13,6 +14,7 @@ from sweeps.model.machine import load_machine
 from sweeps.model.workloads import with_defaults
 
 FIRST_SEED = 1  # of maps and tables, and of each search
+Evaluate = Callable[[Sequence[Cell]], Sequence[Point]]  # what cells cost
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,12 @@ class AxisLine:
     setting: Mapping[str, int | str]
     cell: Callable[[str, int, int], Cell] = field(compare=False)
     workload: str = "lock_sequence"
+
+    @property
+    def first_values(self) -> list[int]:
+        """Those with which a search over `values` begins."""
+        steps = [x // self.step for x in self.values]
+        return [x * self.step for x in first_values(steps, self.tolerance // self.step)]
 
 
 def isa_of(flavour: str) -> str:

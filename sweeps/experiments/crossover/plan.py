@@ -4,6 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from results.analysis.crossover import first_values
 from results.errors import LockcrossError
 from results.model import engines
 from results.model.cell import MAX_LATENCY, MAX_THREADS
@@ -58,6 +59,13 @@ class Map(_Sequence):
     fence_latency: Annotated[list[Latency], Field(min_length=2)]
 
     _rise = field_validator("cas", "fence_latency")(_rising)
+
+    @property
+    def nodes(self) -> tuple[list[int], list[int]]:
+        """CAS and fence latencies of the points from which the others are interpolated."""
+        return first_values(self.cas, self.tolerance), first_values(
+            self.fence_latency, self.tolerance
+        )
 
 
 class RunLength(_Sequence):

@@ -3,16 +3,18 @@ where it was stopped, and a second run has nothing to do."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-from results.analysis.crossover import Point
+from results.analysis.crossover import Crossing, Point
+from results.analysis.study import MAP_CHECK
 from results.analysis.winners import neighbours
 from results.model.cell import Cell
-from results.model.label import FULL, LockLabel
+from results.model.label import FULL
 from results.store.records import CrossoverRecord
 from results.store.store import Store
 from sweeps.execution.runner import Runner
-from sweeps.experiments.calibrate import Setting, calibrate
+from sweeps.experiments.calibrate import LATENCY_OPS, Setting, calibrate
 from sweeps.experiments.crossover.cells import (
     FIRST_SEED,
     AxisLine,
@@ -20,6 +22,7 @@ from sweeps.experiments.crossover.cells import (
     isa_of,
     table_machines,
 )
+from sweeps.experiments.crossover.map_costs import MapCosts, measure_maps
 from sweeps.experiments.crossover.plan import StudyPlan
 from sweeps.experiments.crossover.searches import (
     CrossoverTask,
@@ -30,9 +33,11 @@ from sweeps.experiments.crossover.searches import (
 )
 from sweeps.experiments.facts import store_isas, store_machines
 from sweeps.model.locks import cancels
+from sweeps.model.machine import load_machine
 
 PLAN = "crossover"
-_RUNS_A_SEARCH = 4  # typical, with each seed: one window around the crossing, both locks
+_RUNS_A_SEARCH = 4  # typical, with the first seed: both ends of a bracket, both locks
+_RUNS_A_SEED = 1  # typical, with each other seed: most costs follow from other runs
 
 
 class Study:
@@ -52,10 +57,13 @@ class Study:
         for of, flavour in itertools.product(self._cells, self._flavours):
             # The longest first: the shorter ones then fill the gaps at the end.
             cells += of.run_length_cells(flavour)[::-1]
-            cells += of.map_cells(flavour).values()
+            one = MapCosts(of, flavour)
+            cells += map(one.cell, one.first_keys())
             for line in of.axis_lines(flavour):
                 cells += [
-                    line.cell(lock, x, FIRST_SEED) for x in line.values for lock in self._plan.locks
+                    line.cell(lock, x, FIRST_SEED)
+                    for x in line.first_values
+                    for lock in self._plan.locks
                 ]
         for machine, flavour in self._tables:
             cells += StudyCells(self._plan, machine).table_cells(flavour)
@@ -69,7 +77,7 @@ class Study:
         lengths = len(plan.run_length.cancel) if plan.run_length else 0
         tasks = lines + pairs * (2 + len(plan.axes)) + 2 * lengths
         places = len(plan.machines) * len(self._flavours)
-        return places * tasks * plan.seeds * _RUNS_A_SEARCH
+        return places * tasks * (_RUNS_A_SEARCH + (plan.seeds - 1) * _RUNS_A_SEED)
 
     def run(self) -> None:
         """Runs everything and stores series, calibrations, crossovers and facts.
@@ -78,23 +86,37 @@ class Study:
         """
         self._runner.require(self.known_cells(), PLAN)
         calibrate(self._runner, self._store, self._calibrations())
-        tasks = [
-            task
-            for of, flavour in itertools.product(self._cells, self._flavours)
-            for task in self._tasks(of, flavour)
-        ]
+        maps = measure_maps(
+            itertools.starmap(MapCosts, itertools.product(self._cells, self._flavours)),
+            self._evaluate, self._plan.locks, self._tie,
+        )  # fmt: skip
+        tasks = [task for one in maps for task in self._tasks(one)]
         seeds = range(FIRST_SEED + 1, FIRST_SEED + self._plan.seeds)
         searched = search_all(self._evaluate, tasks, seeds)
         if not _is_plan(self._store.fact("plan"), self._plan):
             self._store.forget_series()  # another plan's must not be drawn with this one's
+            self._store.set_fact(MAP_CHECK, {})
         self._store_crossovers(searched)
-        self._store_series()
-        self._store_facts()
+        self._store_series(maps)
+        self._store_facts(maps)
+
+    def _tie(self, machine: str) -> float:
+        """The share of a lead below which it is a tie."""
+        error = load_machine(machine).engine_error
+        return max(self._plan.tie_percent / 100, error.value if error else 0.0)
 
     def _calibrations(self) -> list[Setting]:
         given = self._plan.calibration
         settings = [
-            Setting(machine, isa_of(flavour), flavour, latency, latency, self._plan.engine)
+            Setting(
+                machine,
+                isa_of(flavour),
+                flavour,
+                latency,
+                latency,
+                self._plan.engine,
+                ops=LATENCY_OPS,
+            )
             for machine in self._plan.machines
             for flavour in self._flavours
             for latency in given.latencies
@@ -105,8 +127,9 @@ class Study:
         ]
         return settings
 
-    def _tasks(self, of: StudyCells, flavour: str) -> list[CrossoverTask]:
-        tasks = self._map_tasks(of, flavour)
+    def _tasks(self, one: MapCosts) -> list[CrossoverTask]:
+        of, flavour = one.of, one.flavour
+        tasks = self._map_tasks(one)
         for line in of.axis_lines(flavour):
             tasks += self._pair_tasks(line)
         for cancel in self._plan.run_length.cancel if self._plan.run_length else []:
@@ -123,17 +146,13 @@ class Study:
             for a, b in itertools.combinations(self._plan.locks, 2)
         ]
 
-    def _map_tasks(self, of: StudyCells, flavour: str) -> list[CrossoverTask]:
+    def _map_tasks(self, one: MapCosts) -> list[CrossoverTask]:
         """Between neighbours on the grid that different locks win: with full fences alone, and
-        with every fence kind in the contest."""
-        cells = {
-            key: cell
-            for key, cell in of.map_cells(flavour).items()
-            if cell.lock in self._plan.locks
+        with every fence kind in the contest. Each search begins where the map has the border."""
+        costs = {
+            place: {label: cost for label, cost in found.items() if label.lock in self._plan.locks}
+            for place, found in one.costs.items()
         }
-        costs: dict[tuple[int, int], dict[LockLabel, float]] = {}
-        for (label, cas, fence), point in zip(cells, self._evaluate(cells.values()), strict=True):
-            costs.setdefault((cas, fence), {})[label] = float(point.cost)
         full = {
             place: {label: cost for label, cost in found.items() if label.fence == FULL}
             for place, found in costs.items()
@@ -145,10 +164,12 @@ class Study:
                 if here[1] == there[1]
                 else ("fence_latency", here[1], there[1], here[0])
             )
-            line = of.latency_line(flavour, axis, other, [low, high])
+            line = one.of.latency_line(one.flavour, axis, other, [low, high])
             lock_a, lock_b = sorted((first, second))
-            tasks[flavour, axis, low, other, lock_a, lock_b] = CrossoverTask(
-                line, lock_a, lock_b, (low, high)
+            lead, lag = (costs[place][second] - costs[place][first] for place in (here, there))
+            value = low + (high - low) * Fraction(lead) / Fraction(lead - lag)
+            tasks[axis, low, other, lock_a, lock_b] = CrossoverTask(
+                line, lock_a, lock_b, (low, high), Crossing(value, low, high, first)
             )
         return list(tasks.values())
 
@@ -169,14 +190,14 @@ class Study:
         for name, kept in by_series.items():
             self._store.set_crossovers(kept, name)
 
-    def _store_series(self) -> None:
+    def _store_series(self, maps: Sequence[MapCosts]) -> None:
         """Which runs the figures and the tables are drawn from. All are stored already."""
         series: dict[str, list[Cell]] = {}
         if rounds := self._plan.rounds:
             series[f"rounds/{rounds.machine}/{rounds.flavour}"] = self._cells[0].rounds_cells()
-        for of, flavour in itertools.product(self._cells, self._flavours):
-            name = series_name("map", of.machine, flavour)
-            series[name] = list(of.map_cells(flavour).values())
+        for one in maps:
+            of, flavour = one.of, one.flavour
+            series[series_name("map", of.machine, flavour)] = one.cells
             series[series_name("run_length", of.machine, flavour)] = of.run_length_cells(flavour)
         for machine, flavour in self._tables:
             cells = StudyCells(self._plan, machine).table_cells(flavour)
@@ -184,11 +205,13 @@ class Study:
         for name, cells in series.items():
             self._store.set_series(name, [run.id for run in self._runner.require(cells, PLAN)])
 
-    def _store_facts(self) -> None:
+    def _store_facts(self, maps: Sequence[MapCosts]) -> None:
         machines = {machine for machine, _ in self._tables}
         if self._plan.rounds:
             machines.add(self._plan.rounds.machine)
         store_machines(self._store, machines)
+        checks = {series_name("map", one.of.machine, one.flavour): one.fact() for one in maps}
+        self._store.set_fact(MAP_CHECK, {**(self._store.fact(MAP_CHECK) or {}), **checks})
         self._store.set_fact("plan", self._plan.model_dump())
         store_isas(self._store)
 

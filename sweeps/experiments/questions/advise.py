@@ -12,7 +12,7 @@ from results.model.cell import Cell
 from results.model.label import LockLabel
 from results.store.store import Store
 from sweeps.execution.runner import Runner
-from sweeps.experiments.calibrate import Setting, measure
+from sweeps.experiments.calibrate import LATENCY_OPS, Setting, measure
 from sweeps.experiments.crossover.cells import AxisLine
 from sweeps.experiments.crossover.plan import load_study
 from sweeps.experiments.crossover.searches import (
@@ -35,7 +35,6 @@ from sweeps.model.cells import digest
 from sweeps.model.locks import load_locks
 
 PLAN = "advise"
-_OPS = ("empty", "store", "cas", "fence")
 _LATENCY_VALUES = (0, 15, 40, 100, 300)
 _CANCEL_VALUES = (0, 1_000, 5_000, 20_000, 100_000)
 _SHARES = (500_000, 600_000, 700_000, 800_000, 900_000, 950_000, 1_000_000)
@@ -70,7 +69,7 @@ class Advisor:
         top = max(*_LATENCY_VALUES, 2 * (asked.cas or 0), 2 * (asked.fence or 0))
         top = max(top, *(2 * own_latency(base, axis) for axis in ("cas", "fence_latency")))
         return [
-            Setting(base.machine, base.isa, base.flavour, x, x, base.engine, ops=_OPS)
+            Setting(base.machine, base.isa, base.flavour, x, x, base.engine, ops=LATENCY_OPS)
             for x in (0, top // 4, top // 2, top)
         ]
 
@@ -90,7 +89,9 @@ class Advisor:
             for other in locks[1:]
         ]
         known = itertools.product(lines, locks)
-        self._evaluate([line.cell(one.label, x, 1) for line, one in known for x in line.values])
+        self._evaluate(
+            [line.cell(one.label, x, 1) for line, one in known for x in line.first_values]
+        )
         # Where two locks are close to each other, one seed is not enough to tell where they cross.
         seeds = _SEEDS if locks[0].seeds > 1 else ()
         found = search_all(self._evaluate, tasks, seeds)
