@@ -17,9 +17,9 @@ from results.analysis.crossover import (
     first_values,
     search,
 )
-from results.analysis.seeds import Axis, Repeat, check_throughout, search_near, shifted
 from results.analysis.winners import Win, winner
 from results.model.label import LockLabel
+from sweeps.experiments.crossover.seeds import Axis, Repeat, check_throughout, search_near, shifted
 from tests.searching import axis, find_crossover
 
 Cost = Callable[[int], Fraction]

@@ -14,7 +14,13 @@ from results.analysis.crossover import (
     find_all,
     search,
 )
-from results.analysis.seeds import (
+from results.errors import LockcrossError
+from results.model.cell import Cell
+from results.store.records import CrossoverRecord, CrossoverRun, CrossoverSeed, StoredRun
+from sweeps.execution.runner import Runner
+from sweeps.experiments.crossover.cells import FIRST_SEED, AxisLine, Evaluate, isa_of
+from sweeps.experiments.crossover.seed_costs import SeedCosts
+from sweeps.experiments.crossover.seeds import (
     Axis,
     Repeat,
     RepeatSearch,
@@ -22,12 +28,6 @@ from results.analysis.seeds import (
     search_near,
     shifted,
 )
-from results.errors import LockcrossError
-from results.model.cell import Cell
-from results.store.records import CrossoverRecord, CrossoverRun, CrossoverSeed, StoredRun
-from sweeps.execution.runner import Runner
-from sweeps.experiments.crossover.cells import FIRST_SEED, AxisLine, Evaluate, isa_of
-from sweeps.experiments.crossover.seed_costs import SeedCosts
 from sweeps.model.locks import cancels
 
 _Key = tuple[int, int, int]  # of a task, a crossing of it, a seed
