@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from results.analysis.crossover import (
@@ -208,6 +208,7 @@ def again(slope: int, exact: int, shift: Fraction, tolerance: int, jump: int = 0
 
 
 @given(st.integers(1, 9), st.integers(20, 980), st.integers(-100, 100), st.integers(2, 20))
+@example(1, 20, 72, 13)  # beside the end of the axis, a tolerance away from it
 def test_a_shift_moves_the_crossing_by_the_first_seeds_slope(
     slope: int, exact: int, percent: int, tolerance: int
 ) -> None:

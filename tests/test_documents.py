@@ -143,7 +143,7 @@ def test_commands_and_their_options_exist(name: str) -> None:
     for words in commands((ROOT / name).read_text(encoding="utf-8")):
         of_all = not words or words[0].startswith("--")  # options before a command
         command = group if of_all else group.commands.get(words[0])
-        if isinstance(command, TyperGroup) and words[1:]:
+        if isinstance(command, TyperGroup) and words[1:] and not words[1].startswith("--"):
             command = command.commands.get(words[1])
         parameters = command.params if command else []
         known = {one for parameter in parameters for one in parameter.opts} | {"--help"}

@@ -71,7 +71,7 @@ static void second(struct lockcross_context *first) {
     take_turns(1);
 }
 
-__attribute__((used)) static void run(void) {
+__attribute__((used)) static void begin(void) {
     for (int me = 0; me < 2; me++)
         threads[me].self = contexts[me].thread_pointer = &threads[me];
     lockcross_call_on(&contexts[0], stack + sizeof stack, second);
@@ -81,7 +81,7 @@ __attribute__((used)) static void run(void) {
 }
 
 #ifdef __x86_64__
-__asm__(".globl _start\n_start: and $-16, %rsp\ncall run\n");
+__asm__(".globl _start\n_start: and $-16, %rsp\ncall begin\n");
 #else
-__asm__(".globl _start\n_start: bl run\n");
+__asm__(".globl _start\n_start: bl begin\n");
 #endif

@@ -55,7 +55,9 @@ runtime_syscall:
  * With the one argument "@serve" the program runs nothing itself: for each request that the engine
  * gets it forks, and the child begins anew, with the request's arguments. No instruction of the
  * region is executed before that, so the engine need not know its options until then. */
-        .skip   RUNTIME_ASTRAY, 0
+        .rept   RUNTIME_ASTRAY / 4
+        nop
+        .endr
         .type   runtime_begin, %function
 runtime_begin:                          /* x0: the kernel's stack */
         ldr     x1, [x0]

@@ -53,8 +53,8 @@ def shifted(found: Crossover, first: Crossing, axis: Axis) -> RepeatSearch:
             sure = _is_sure(known, first, shift)
         else:
             low, high = sorted((at, at + (axis.tolerance if value >= at else -axis.tolerance)))
-            near = 2 * abs(value - at) <= axis.tolerance
-            sure = near and axis.low <= low <= value <= high <= axis.high
+            low, high = max(low, axis.low), min(high, axis.high)
+            sure = 2 * abs(value - at) <= axis.tolerance and low <= value <= high
         if sure:
             crossing = Crossing(value, low, high, first.below, Fraction(0))
             return Repeat(crossing, difference.points)
