@@ -259,7 +259,7 @@ def test_a_hyperbola_is_crossed_where_it_is_expected(exact: int, tolerance: int)
             for _, lock, x in wanted
         ]
 
-    started = search("a", "b", [2, 8, 32, 128, 320, 800], tolerance)
+    started = search("a", "b", [2, 8, 32, 128, 320, 800], tolerance, modelled=True)
     (only,) = find_all(evaluate, {None: started})[None].crossings
     assert only.low <= exact + Fraction(1, 2) <= only.high
     assert len(asked) <= 2 * 6  # three values, and three looks
@@ -274,6 +274,18 @@ def test_all_values_are_asked_for_where_the_model_is_wrong() -> None:
 
     found = run(cost, lambda x: Fraction(5 if x == 10 else 0), 0, 160, 1)
     assert {x for _, x in found.points} >= set(axis(0, 160))
+
+
+def test_costs_that_cross_more_than_once_are_all_found_where_no_model_is_known() -> None:
+    """As over the number of threads, where each value is other work."""
+    lead = {2: 1, 3: -4, 4: 1, 5: -7, 6: -7, 7: -8, 8: -9}
+    started = search("a", "b", [2, 3, 4, 6, 8], 1)
+
+    def evaluate(wanted: Sequence[tuple[None, str, int]]) -> list[Point]:
+        return [Point(Fraction(lead[x] if lock == "a" else 0), 1) for _, lock, x in wanted]
+
+    found = find_all(evaluate, {None: started})[None]
+    assert [(one.low, one.high) for one in found.crossings] == [(2, 3), (3, 4), (4, 5)]
 
 
 @pytest.mark.parametrize(("dearer", "there"), [(2, None), (3, None), (4, 100)])

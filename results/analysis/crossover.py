@@ -100,24 +100,32 @@ def search(
     coarse: Sequence[int],
     tolerance: int,
     expected: Crossing | None = None,
+    modelled: bool = False,
 ) -> Search:
     """A search over the values `coarse`, refined between those where the sign changes.
 
-    It begins with three of them, or, if somebody knows better, where the crossing is `expected`.
-    All are asked for unless a hyperbola through the three says what is found, or it is found where
-    it was expected. Crossings that come and go between two values are not seen. Raises ValueError
-    for less than two values or a tolerance below 1.
+    Where costs are known to follow a hyperbola along the axis (`modelled`) it begins with three of
+    them, and asks for the others unless the hyperbola says what is found; then crossings that come
+    and go between two of the three are not seen. If somebody knows where the crossing is
+    `expected`, it begins there, and asks for the others unless it is found. Crossings that come and
+    go between two values of `coarse` are never seen. Raises ValueError for less than two values or
+    a tolerance below 1.
     """
     if tolerance < 1 or len(set(coarse)) < 2:
         raise ValueError(f"tolerance {tolerance}, {len(set(coarse))} values: 1 and 2 are the least")
-    return _search(Difference(lock_a, lock_b), sorted(set(coarse)), tolerance, expected)
+    coarse = sorted(set(coarse))
+    begin = first_values(coarse, tolerance) if modelled else coarse
+    return _search(Difference(lock_a, lock_b), coarse, begin, tolerance, expected)
 
 
 def _search(
-    difference: "Difference", coarse: list[int], tolerance: int, expected: Crossing | None
+    difference: "Difference",
+    coarse: Sequence[int],
+    begin: Sequence[int],
+    tolerance: int,
+    expected: Crossing | None,
 ) -> Search:
     if expected is None:
-        begin = first_values(coarse, tolerance)
         yield from difference.ask(begin)
         known = len(begin) == len(coarse) or (yield from _explained(difference, begin, tolerance))
     else:
@@ -142,7 +150,7 @@ def _search(
 
 
 def _as_expected(
-    difference: "Difference", coarse: list[int], tolerance: int, expected: Crossing
+    difference: "Difference", coarse: Sequence[int], tolerance: int, expected: Crossing
 ) -> Generator[Wanted, Sequence[Point], bool]:
     """Whether costs cross within the tolerance of the value that is expected, on the side of it
     that the costs there point to."""

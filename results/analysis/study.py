@@ -1,6 +1,7 @@
 """What figures, tables and report are made of, read from a database and from nothing else."""
 
 import json
+import math
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -49,6 +50,11 @@ class Accuracy:
     mean: float
     worst: float
     wrong: int
+
+
+def at_most(share: float) -> str:
+    """A bound in percent, never rounded down."""
+    return f"{math.ceil(round(share * 1e4, 6)) / 100:.2f}%"
 
 
 def accuracy(checks: Sequence[Mapping[str, Any]]) -> Accuracy | None:

@@ -16,7 +16,14 @@ from matplotlib.patheffects import Normal, withTickedStroke
 from numpy.typing import NDArray
 
 from results.analysis.grid import Grid, Surface, grid
-from results.analysis.study import MapCrossing, NoDataError, fact, series, series_names
+from results.analysis.study import (
+    MapCrossing,
+    NoDataError,
+    at_most,
+    fact,
+    series,
+    series_names,
+)
 from results.analysis.summary import rows
 from results.analysis.winners import Win, polyline
 from results.figures.parts import HALO
@@ -413,7 +420,7 @@ def _draw_key(ax: Axes, connection: sqlite3.Connection, machine: str, shown: Gri
         f"machine {where}, {workload_words(plan)}, runs of {parameters['run_length']},\n"
         f"{parameters['runs']} runs in an object's life,\n{stop}"
         f"crossovers to within {given['tolerance']} cycles"
-        + (f";\nelsewhere interpolated, off by at most {shown.check.worst:.1%}\nwhere checked"
+        + (f";\nelsewhere interpolated, off by at most {at_most(shown.check.worst)}\nwhere checked"
            if shown.check else "")
         + "\nprocessors: who wins on each as it is, its\nown cost of a cancellation included"
         * bool(shown.marks),

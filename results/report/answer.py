@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from results.analysis.study import maps_accuracy, seeds_model
+from results.analysis.study import at_most, maps_accuracy, seeds_model
 from results.analysis.summary import AXES, UNITS, CrossoverSentence, Row, held_words
 from results.analysis.winners import Win
 from results.model.flavours import isa_words
@@ -98,14 +98,15 @@ def model_sentences(connection: sqlite3.Connection) -> list[str]:
     if seeds.modelled:
         found.append(
             f"{seeds.modelled:,} of the other seeds' {seeds.values:,} values follow from costs at "
-            f"one point and the first seed's slope: off by at most {seeds.worst:.1%} of the "
-            "tolerance where checked"
+            f"one point and the first seed's slope: off by at most {at_most(seeds.worst)} of the "
+            "tolerance where checked; where a check was off by more than a quarter, they were "
+            "searched"
         )
     if maps is not None:
         found.append(
             "Winner maps are runs at some points and interpolated between them: off by "
-            f"{maps.mean:.2%} on average and {maps.worst:.2%} at most in {maps.points} points that "
-            f"were run to check it; another lock was the cheapest in {maps.wrong or 'none'}"
+            f"{maps.mean:.2%} on average and {at_most(maps.worst)} at most in {maps.points} points "
+            f"that were run to check it; another lock was the cheapest in {maps.wrong or 'none'}"
         )
     return found
 

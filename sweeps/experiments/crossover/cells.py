@@ -14,6 +14,9 @@ from sweeps.model.machine import load_machine
 from sweeps.model.workloads import with_defaults
 
 FIRST_SEED = 1  # of maps and tables, and of each search
+# Axes along which costs follow a line or, over the run length, a hyperbola. Over owner's shares and
+# threads the work itself is another at each value, and costs may cross more than once.
+_MODELLED = ("cas", "fence_latency", "cancel", "run_length")
 Evaluate = Callable[[Sequence[Cell]], Sequence[Point]]  # what cells cost
 
 
@@ -23,7 +26,8 @@ class AxisLine:
     with a seed.
 
     `setting` is what is held fixed, for the database; `step` the unit in which values move;
-    `limits` the ends of the axis, where `values` are a part of it.
+    `limits` the ends of the axis, where `values` are a part of it; `modelled` is false where a
+    search is to look at every value, whatever the axis.
     """
 
     series: str
@@ -38,10 +42,18 @@ class AxisLine:
     setting: Mapping[str, int | str]
     cell: Callable[[str, int, int], Cell] = field(compare=False)
     workload: str = "lock_sequence"
+    modelled: bool = True
+
+    @property
+    def follows_model(self) -> bool:
+        """Whether a search may begin with few values, and believe a curve through them."""
+        return self.modelled and self.axis in _MODELLED
 
     @property
     def first_values(self) -> list[int]:
         """Those with which a search over `values` begins."""
+        if not self.follows_model:
+            return list(self.values)
         steps = [x // self.step for x in self.values]
         return [x * self.step for x in first_values(steps, self.tolerance // self.step)]
 

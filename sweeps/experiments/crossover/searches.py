@@ -50,7 +50,7 @@ class CrossoverTask:
         step = self.line.step
         return search(
             self.lock_a, self.lock_b, [x // step for x in self.coarse],
-            self.line.tolerance // step, self.expected,
+            self.line.tolerance // step, self.expected, self.line.follows_model,
         )  # fmt: skip
 
 
@@ -119,8 +119,7 @@ class _OtherSeeds:
                 key: shifted(self._found[key[0]], self._first(key), self._axis(key))
                 for key in crossings
                 if self._first(key).low < self._first(key).high
-                # There a seed says who takes an object, too: it is other work.
-                and self._tasks[key[0]].line.axis != "threads"
+                and _two_threads(self._tasks[key[0]].line)
             },
             self._costs.find,
         )
@@ -133,8 +132,8 @@ class _OtherSeeds:
         for key, one in guessed.items():
             if one.crossing is not None:
                 groups.setdefault(self._group(key), []).append(key)
-        # Where the shift is the largest, the model is the least sure.
-        checks = {max(keys, key=lambda key: self._shift(key, guessed)): keys for keys in
+        # Farthest from what was run, the model is the least sure.
+        checks = {max(keys, key=lambda key: self._reach(key, guessed)): keys for keys in
                   groups.values()}  # fmt: skip
         checked = self._search(checks)
         right: dict[_Key, Repeat] = {}
@@ -174,15 +173,24 @@ class _OtherSeeds:
         return self._found[key[0]].crossings[key[1]]
 
     def _group(self, key: _Key) -> object:
-        """What one check is for: a pair of locks along an axis on one machine."""
+        """What one check is for: a pair of locks along an axis, on one machine in one flavour."""
         task = self._tasks[key[0]]
         line = task.line
-        return line.series, line.machine, line.axis, task.lock_a, task.lock_b
+        return line.series, line.machine, line.flavour, line.axis, task.lock_a, task.lock_b
 
-    def _shift(self, key: _Key, repeats: Mapping[_Key, Repeat]) -> tuple[Fraction, _Key]:
-        crossing = repeats[key].crossing
+    def _reach(self, key: _Key, repeats: Mapping[_Key, Repeat]) -> tuple[Fraction, Fraction, _Key]:
+        """How far a value lies from the nearest one that was looked at, and how far it has moved
+        from the first seed's; in tolerances."""
+        crossing, tolerance = repeats[key].crossing, self._axis(key).tolerance
         assert crossing is not None
-        return abs(crossing.value - self._first(key).value) / self._axis(key).tolerance, key
+        reach = min(abs(crossing.value - x) for _, x in repeats[key].points)
+        return reach / tolerance, abs(crossing.value - self._first(key).value) / tolerance, key
+
+
+def _two_threads(line: AxisLine) -> bool:
+    """Whether a seed says when the cores start and no more. With three threads it says who takes an
+    object, too, which is other work."""
+    return int(line.setting.get("threads", 3)) <= 2
 
 
 def _with_error(repeat: Repeat, error: Fraction) -> Repeat:

@@ -17,7 +17,7 @@ from sweeps.experiments.crossover.cells import FIRST_SEED, Evaluate
 
 _ENOUGH = 4  # runs that a seed's shift of a lock's cost is taken from
 _STEADY = Fraction(1, 500)  # of the cost: a shift that varies by more is no constant
-_ALIKE = 8  # runs that two seeds must agree on, exactly, to be the same
+_ALIKE = 8  # runs, of two locks at least, that two seeds must agree on, exactly, to be the same
 
 
 class SeedCosts:
@@ -53,7 +53,8 @@ class SeedCosts:
         }
         own = [cell for cell in dict.fromkeys(cells) if cell in left and cell not in alike]
         found |= zip(own, self.run(own), strict=True)
-        found |= {cell: Point(found[other].cost, None) for cell, other in alike.items()}
+        for cell in sorted(alike, key=lambda one: one.seed):  # another may be alike itself
+            found[cell] = Point(found[alike[cell]].cost, None)
         return [found[cell] for cell in cells]
 
     def _keep(self, cell: Cell, point: Point) -> None:
@@ -95,7 +96,8 @@ class SeedCosts:
             if scope == _scope(cell) and FIRST_SEED < seed < cell.seed:
                 other = self._by_seed[scope, seed]
                 both = own.keys() & other.keys()
-                if len(both) >= _ALIKE and all(own[one] == other[one] for one in both):
+                enough = len(both) >= _ALIKE and len({one.label for one in both}) > 1
+                if enough and all(own[one] == other[one] for one in both):
                     return replace(cell, seed=seed)
         return None
 

@@ -99,7 +99,8 @@ def tasks_of(
             for x in (values[0], values[-1]):
                 check_cell(with_lock(moved(base, name, x), label))
         series = f"asked/{name}/{digest([vars(base), pair])[:12]}"
-        line = line_through(base, name, values, series, tolerance)
+        # Whoever names values wants to see what happens between them.
+        line = replace(line_through(base, name, values, series, tolerance), modelled=False)
         found.append(CrossoverTask(line, *pair, tuple(values)))
     return found
 
