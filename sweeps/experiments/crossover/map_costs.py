@@ -71,9 +71,7 @@ class MapCosts:
             for values, nodes in zip((grid.cas, grid.fence_latency), grid.nodes, strict=True)
         ]
         cas, fence = (found or nodes for found, nodes in zip(between, grid.nodes, strict=True))
-        return [
-            (cas[i % len(cas)], fence[i % len(fence)]) for i in range(max(map(len, between)))
-        ]
+        return [(cas[i % len(cas)], fence[i % len(fence)]) for i in range(max(map(len, between)))]
 
     def unsure_keys(self, locks: Sequence[str], tie: float) -> list[Key]:
         """What is to be run besides: every point of a lock that the check found too far off; and
