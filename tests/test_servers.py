@@ -4,7 +4,6 @@ its server harms another cell."""
 import os
 import random
 import signal
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -255,9 +254,11 @@ def test_a_driver_that_is_killed_takes_servers_and_children_with_it(tmp_path: Pa
     wait_until(lambda: any(children(server) for server in children(pid)))
     servers_left = children(pid)
     left = servers_left | {child for server in servers_left for child in children(server)}
+    assert len(left) >= 2 and all(alive(one) for one in left)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     wait_until(lambda: not any(alive(one) for one in left))
+    assert not any(alive(one) for one in left)
 
 
 def test_servers_end_with_their_pool(tmp_path: Path) -> None:
@@ -268,5 +269,4 @@ def test_servers_end_with_their_pool(tmp_path: Path) -> None:
     (server,) = pids(made)
     assert alive(server)
     del made, processes
-    time.sleep(0.1)
     assert not alive(server)
