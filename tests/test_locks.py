@@ -65,7 +65,7 @@ def test_every_kernel_builds_without_a_warning(flavour: str) -> None:
     programs = [
         Program(name, lock, "full", flavour, scheduled=workload.needs_cores)
         for name, workload in WORKLOADS.items()
-        for lock in workload.locks or ("reservation",)
+        for lock in workload.locks or ("tasuki",)
     ]
     assert len(Builder().build(programs)) == len(programs)
 
