@@ -59,9 +59,10 @@ def kept_programs() -> list[Path]:
 
 
 def compiled_programs() -> list[Path]:
-    """Every lock in all that can be had of it, and every workload, for every flavour."""
+    """Every lock in all that can be had of it, and every workload, for every flavour. Without a
+    variant a lock is in the program that other tests compile of it, too."""
     wanted = [
-        Program("sync", lock.name, fence, flavour, variant=variant)
+        Program("sync" if variant else "threads", lock.name, fence, flavour, variant=variant)
         for lock in load_locks().values()
         for flavour in TARGETS
         for fence in (lock.fence_kinds if flavour == "lock" else ("full",))
