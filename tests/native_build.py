@@ -67,12 +67,17 @@ def build_native(
     *options: str,
     variant: str = "",
     scheduled: bool = False,
+    runs: bool = True,
 ) -> Path:
-    """A program of tests/native; further compiler options at will. Cached by its content."""
+    """A program of tests/native; further compiler options at will. Cached by its content. One that
+    only is read, and never `runs`, is without the runtime."""
     target = TARGETS[flavour]
     program = Program(name, lock, fence, flavour, variant=variant, scheduled=scheduled)
     workload = program.command(target.compiler, "")[:-2]
     command = [arg.replace("workloads/kernels/", NATIVE) for arg in workload] + [*options]
+    if not runs:
+        command = [arg for arg in command if not arg.startswith("workloads/runtime/")]
+        command += ["-Wl,--unresolved-symbols=ignore-all", "-Wl,--entry=0"]
     key = hashlib.sha256("\0".join([_sources(), *command]).encode()).hexdigest()
     output = BINARIES / f"test-{name}-{lock}-{fence}-{flavour}-{key[:16]}"
     if not output.exists():
