@@ -2,7 +2,8 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -31,3 +32,18 @@ def nothing_goes_on_running() -> Iterator[None]:
     """A test that fails may leave a command behind."""
     yield
     end_all()
+
+
+@pytest.fixture
+def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are built, but what is written is their names: Matplotlib takes most of its time to
+    write. For tests of which figures there are, not of what is in their files."""
+
+    def write(name: str, _: str, draw: Callable[[], object], folder: Path) -> Path:
+        draw()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg">{name}</svg>')
+        (folder / f"{name}.png").write_text(name)
+        return folder / f"{name}.png"
+
+    monkeypatch.setattr("results.figures.painter.write", write)

@@ -55,6 +55,7 @@ def test_a_series_of_two_compilers_is_refused(database: Path) -> None:
             series(store.connection, name)
 
 
+@pytest.mark.usefixtures("sketched")
 def test_gem5s_studies_of_another_compiler_are_not_drawn_over_it(
     database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

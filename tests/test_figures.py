@@ -1,6 +1,5 @@
 """Figures of a small synthetic study, and what they are drawn from."""
 
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -57,20 +56,6 @@ def changed(before: dict[str, int], folder: Path) -> set[str]:
     return {name.partition(".")[0] for name in names} - {"drawn"}
 
 
-@pytest.fixture
-def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are built, but what is written is their names."""
-
-    def write(name: str, _: str, draw: Callable[[], Figure], folder: Path) -> Path:
-        draw()
-        folder.mkdir(exist_ok=True)
-        for end in ("svg", "png"):
-            (folder / f"{name}.{end}").write_text(name)
-        return folder / f"{name}.png"
-
-    monkeypatch.setattr("results.figures.painter.write", write)
-
-
 @pytest.mark.usefixtures("sketched")
 def test_figures_are_drawn_again_only_where_something_has_changed(tmp_path: Path) -> None:
     path, folder = study(tmp_path / "study.db"), tmp_path / "figures"
@@ -125,6 +110,7 @@ def test_what_is_left_out_is_said_each_time(
     assert said[0] == said[1] and "figure rounds left out: " in said[0]
 
 
+@pytest.mark.usefixtures("sketched")
 @pytest.mark.parametrize("cpus", [1, 2])
 def test_a_mistake_in_drawing_shows_its_place(
     database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpus: int

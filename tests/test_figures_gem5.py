@@ -73,6 +73,7 @@ def test_the_report_without_a_study_has_the_gem5_sections(database: Path, tmp_pa
     assert 'id="answer"' not in page
 
 
+@pytest.mark.usefixtures("sketched")
 def test_a_study_alone_has_no_gem5_sections(tmp_path: Path) -> None:
     with Store(tmp_path / "study.db") as store:
         Synthetic(store).fill()
@@ -83,6 +84,7 @@ def test_a_study_alone_has_no_gem5_sections(tmp_path: Path) -> None:
     assert 'id="latency"' not in page
 
 
+@pytest.mark.usefixtures("sketched")
 @pytest.mark.parametrize("kind", ["run_length", "rounds", "map", "table", "axis"])
 def test_a_study_without_a_part_is_drawn_and_told_without_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str

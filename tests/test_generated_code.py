@@ -110,7 +110,9 @@ def probe(
     name: str, flavour: str, lock: str = "asym_tasuki", fence: str = "full"
 ) -> list[Instruction]:
     """The code of one function of tests/native/probe.c."""
-    return disassemble(build_native("probe", lock, flavour, fence, runs=False), flavour)[f"probe_{name}"]
+    return disassemble(build_native("probe", lock, flavour, fence, runs=False), flavour)[
+        f"probe_{name}"
+    ]
 
 
 def code_of(name: str, flavour: str, fence: str = "full") -> str:

@@ -99,7 +99,9 @@ class TestVariantsOfThin:
 def code(variant: str, flavour: str) -> dict[str, list[Instruction]]:
     """The functions of tests/native/probe.c, with a variant of thin."""
     variant = variant if variant != VARIANTS[0] else ""
-    return disassemble(build_native("probe", "thin", flavour, "full", variant=variant, runs=False), flavour)
+    return disassemble(
+        build_native("probe", "thin", flavour, "full", variant=variant, runs=False), flavour
+    )
 
 
 def operation(name: str, variant: str, flavour: str) -> list[Instruction]:

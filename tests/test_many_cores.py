@@ -266,6 +266,7 @@ def test_curves_have_bands_and_quantities_without_data_no_panel(tmp_path: Path) 
         assert len(axes[0].lines) == len(axes[0].collections) == 6
 
 
+@pytest.mark.usefixtures("sketched")
 def test_the_report_has_a_section(database: Path, tmp_path: Path) -> None:
     with Store(database, read_only=True) as store:
         page = render(store.connection, draw_all(store.connection, tmp_path))
@@ -275,6 +276,7 @@ def test_the_report_has_a_section(database: Path, tmp_path: Path) -> None:
         assert words in page
 
 
+@pytest.mark.usefixtures("sketched")
 def test_the_end_prints_the_tables(
     database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

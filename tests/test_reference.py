@@ -23,6 +23,7 @@ def folder(database: Path, tmp_path: Path) -> Path:
     return place
 
 
+@pytest.mark.usefixtures("sketched")
 def test_a_study_takes_the_validation_of_the_reference(folder: Path, tmp_path: Path) -> None:
     study(tmp_path / "own.db")
     with (
