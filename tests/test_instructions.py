@@ -50,6 +50,7 @@ def test_every_form_of_the_kept_programs_is_in_the_table() -> None:
     assert not unlisted(kept_programs())
 
 
+@pytest.mark.long  # it compiles the programs, where no other test has
 @pytest.mark.skipif(FAMILY != "gcc", reason="the table has the forms of the distributions' gcc")
 def test_every_form_of_the_programs_of_this_compiler_is_in_the_table() -> None:
     """A new one: `./lockcross python -m tests.instruction_table`."""

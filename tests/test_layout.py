@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
@@ -56,13 +57,16 @@ def imported(module: str) -> Iterator[str]:
         yield from (name for name in names if name in MODULES)
 
 
-GRAPH = {module: set(imported(module)) - {module} for module in MODULES}
+@cache
+def graph() -> dict[str, set[str]]:
+    """What each module imports; worked out where a test asks, not by every worker."""
+    return {module: set(imported(module)) - {module} for module in MODULES}
 
 
 def test_results_never_imports_sweeps() -> None:
     found = {
         f"{module} imports {other}"
-        for module, others in GRAPH.items()
+        for module, others in graph().items()
         for other in others
         if module.startswith("results") and other.startswith("sweeps")
     }
@@ -72,7 +76,7 @@ def test_results_never_imports_sweeps() -> None:
 def test_no_import_goes_in_a_circle() -> None:
     circle: list[str] = []
     try:
-        TopologicalSorter(GRAPH).prepare()
+        TopologicalSorter(graph()).prepare()
     except CycleError as error:
         circle = error.args[1]
     assert not circle
@@ -84,7 +88,7 @@ def test_packages_import_only_what_lies_before_them(package: str) -> None:
     folders = {module.split(".")[1] for module in MODULES if module.startswith(f"{package}.")}
     assert folders - {"__main__"} == set(order), "a new folder needs its place in ORDER"
     found = []
-    for module, others in GRAPH.items():
+    for module, others in graph().items():
         for other in (one for one in others if one.startswith(f"{package}.")):
             own, its = (name.split(".")[1] for name in (f"{module}.", other))
             if module.startswith(package) and own in order and order.index(its) > order.index(own):
@@ -116,7 +120,7 @@ def test_engines_are_named_in_their_folders_and_the_registry_alone() -> None:
                     found.append(f"{module}:{node.lineno}: {node.value!r}")
         found += [
             f"{module} imports {other}"
-            for other in GRAPH[module]
+            for other in graph()[module]
             if other.removeprefix("sweeps.engines.").split(".")[0] in names
         ]
     assert not found
