@@ -296,8 +296,8 @@ class Processes(Generic[Key]):
 def _emptied(folder: Path) -> bool:
     """Whether nothing but files lay in a folder, which are removed."""
     try:
-        for name in os.listdir(folder):
-            (folder / name).unlink()
+        for path in folder.iterdir():
+            path.unlink()
     except OSError:
         return False
     return True
