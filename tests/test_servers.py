@@ -156,6 +156,23 @@ def test_cells_of_a_server_that_is_gone_are_run_again(
     assert found == dict.fromkeys(range(6), (0, True))
 
 
+def test_a_child_finds_its_folder_empty(tmp_path: Path, servers: Servers) -> None:
+    """A folder is used again, and nothing that lay in it is seen by the next run."""
+    left = ["stdout", "a file", "a folder/with a file"]
+    seen = []
+    with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
+        for key, end, folder in processes.run(task(number, CELL) for number in range(6)):
+            seen.append((folder, sorted(path.name for path in folder.iterdir())))
+            assert end.code == 0
+            for name in left[: key + 1]:
+                (folder / name).parent.mkdir(exist_ok=True)
+                (folder / name).write_text("of another run")
+    assert {tuple(names) for _, names in seen} == {(REPORT, "stderr", "stdout")}
+    folders = [folder for folder, _ in seen]
+    assert folders[0] == folders[1] == folders[2]
+    assert folders[2] not in folders[3:]  # the one with a folder in it was removed
+
+
 def test_a_program_that_cannot_serve_runs_alone(tmp_path: Path) -> None:
     servers = Servers()
     plain = task(0, CELL)

@@ -25,13 +25,14 @@ def bench_cell(
     ] = False,
     form: Format = Form.TABLE,
 ) -> None:
-    """Measure speed on this machine."""
+    """Measure speed on this machine. It runs the main job, too, and takes some minutes."""
     if context.invoked_subcommand:
         return
     from sweeps.execution import bench
+    from sweeps.experiments.crossover import bench as jobs
 
     with TemporaryDirectory() as folder:
-        found = list(bench.rows(Path(folder)))
+        found = [*bench.rows(Path(folder)), *jobs.rows(Path(folder))]
     with printer(form) as out:
         out.print(bench.table(found, bench.last_release()))
         out.print(bench.NOTE)

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +26,7 @@ from sweeps.engines.base import Limits, Serving
 from sweeps.execution.processes import Processes, Task
 from sweeps.execution.runner import Runner
 from sweeps.execution.servers import Servers
+from sweeps.execution.system_calls import NotTracedError, system_calls
 from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import machine_names
@@ -40,8 +41,8 @@ _TURNS = 100_000  # of a lock, by one core
 NOTE = (
     f"CPU time; the least of {_REPEATS} interleaved runs on one CPU. Times are compared as "
     "multiples of what QEMU takes with empty callbacks (in a start, or for the same program), so "
-    "that a faster machine is no faster Lockcross; counts are compared as they are. `last`: the "
-    "last release's."
+    "that a faster machine is no faster Lockcross; counts are compared as they are, and cells a "
+    "second of several at a time as multiples of one at a time's. `last`: the last release's."
 )
 
 SMALL = Cell(
@@ -69,11 +70,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Row:
-    """One line. `compared` is what is set beside the last release: the count itself, or a multiple
-    of what QEMU takes; none where nothing can be compared."""
+    """One line. `value`: none where it cannot be had here; `unit` then says why. `compared` is what
+    is set beside the last release: the count itself, or a multiple; none where nothing can be
+    compared."""
 
     name: str
-    value: float
+    value: float | None
     unit: str
     compared: float | None = None
 
@@ -143,10 +145,41 @@ def served(cells: int, folder: Path) -> Sample:
     )
 
 
+@dataclass(frozen=True)
+class Calls:
+    """System calls of a small cell: of its process, or of a server and its child; and the driver's
+    for a cell that is served, until its row is in the database."""
+
+    alone: int
+    served: int
+    driver: int
+
+
+def calls(cells: int, folder: Path) -> Calls:
+    """The driver's and a server's are of the average of so many cells. Raises NotTracedError."""
+    _, alone = system_calls(partial(_run_alone, command(SMALL), folder))
+    (few_own, few), (own, many) = (
+        system_calls(partial(_sweep, _FIRST + count, folder / f"{count}.db"))
+        for count in (0, cells)
+    )
+    return Calls(alone, (many - few) // cells, (own - few_own) // cells)
+
+
+def _sweep(cells: int, path: Path) -> None:
+    """Where processes are slowed down as by a debugger, one in a thousand children crashes when it
+    ends, all of it counted: that is no reason to have no figures."""
+    with Store(path) as store:
+        runs = Runner(store, 1).run([replace(SMALL, seed=seed) for seed in range(cells)], "bench")
+        failed = [run.cause for run in runs if run.status != "ok"]
+    if len(failed) > cells / 10:
+        raise LockcrossError(f"benchmark run failed: {failed[0]}", 1)
+
+
 def rows(folder: Path) -> Iterator[Row]:
     """All lines, measured now. Raises LockcrossError (1) when a cell cannot be run."""
     one_turn = replace(SMALL, lock="thin", workload="sync", threads=1, parameters={"iterations": 1})
     yield from _parts(folder, _without_engine(one_turn))
+    yield from _calls(folder)
     yield from _sweeps(folder)
     for isa in ISAS.values():
         for model, machine in _OWN.MODELS.items():
@@ -201,23 +234,37 @@ def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
         yield Row(name, count, "", count)
 
 
+def _calls(folder: Path) -> Iterator[Row]:
+    names = "system calls, alone", "system calls, served", "system calls, driver"
+    try:
+        found = calls(_SWEPT, folder)
+    except NotTracedError as error:
+        yield from (Row(name, None, error.message) for name in names)
+        return
+    for name, count in zip(names, astuple(found), strict=True):
+        yield Row(name, count, "", count)
+
+
 def _sweeps(folder: Path) -> Iterator[Row]:
     """Cells a second, from cells to rows in a database, and what the driver itself takes."""
-    cpus = len(os.sched_getaffinity(0))
     cells = [
         replace(SMALL, lock=lock, seed=seed)
         for lock in ("thin", "tasuki", "reservation")
         for seed in range(_SWEPT // 3)
     ]
-    for jobs, serve in ((1, False), (1, True), (cpus, True)):
-        with Store(folder / f"{jobs}-{serve}.db") as store:
-            runner = Runner(store, jobs, limits=Limits(serve=serve))
-            runner.prepare(cells)
-            began = time.perf_counter()
-            driver = _used(partial(runner.run, cells, "bench"), resource.RUSAGE_SELF)
-            seconds = time.perf_counter() - began
-        how = f"{jobs} at a time, {'served' if serve else 'alone'}"
-        yield Row(f"small cells, {how}", len(cells) / seconds, "cells/s")
+    several = sorted({2, len(os.sched_getaffinity(0))} - {1})
+    for serve in (False, True):
+        one = 0.0
+        for jobs in (1, *several):
+            with Store(folder / f"{jobs}-{serve}.db") as store:
+                runner = Runner(store, jobs, limits=Limits(serve=serve))
+                runner.prepare(cells)
+                began = time.perf_counter()
+                driver = _used(partial(runner.run, cells, "bench"), resource.RUSAGE_SELF)
+                rate = len(cells) / (time.perf_counter() - began)
+            one = one or rate
+            how = f"{jobs} at a time, {'served' if serve else 'alone'}"
+            yield Row(f"small cells, {how}", rate, "cells/s", rate / one if jobs > 1 else None)
     yield Row("driver, for a cell", driver.cpu_ms / len(cells), "ms")
 
 

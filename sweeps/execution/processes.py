@@ -170,6 +170,7 @@ class Processes(Generic[Key]):
         self._running: dict[int, _Running[Key]] = {}
         self._selector = selectors.DefaultSelector()
         self._folder = _Folder(root)
+        self._empty: list[Path] = []  # folders of runs, to be used again
         self._interrupted = False
         self._noting = False
         self._handlers: dict[int, _Handler] = {}
@@ -209,7 +210,7 @@ class Processes(Generic[Key]):
     def run(self, tasks: Iterable[Task[Key]]) -> Iterator[tuple[Key, ProcessResult, Path]]:
         """Yields each task's key, how it ended and its folder, in the order in which they end.
 
-        The folder is removed when the next result is asked for. Raises OSError when a process
+        The folder is gone or empty when the next result is asked for. Raises OSError when a process
         cannot be started.
         """
         waiting = iter(tasks)
@@ -228,12 +229,22 @@ class Processes(Generic[Key]):
                     if end is not None:
                         yield running.task.key, end, running.folder
                 finally:
-                    shutil.rmtree(running.folder, ignore_errors=True)
+                    self._leave(running)
+
+    def _leave(self, running: _Running[Key]) -> None:
+        """Removes what a run that has ended leaves. A file system may take milliseconds to remove a
+        folder, so that of a server's child is used again. Not others': what they have started may
+        be alive, and write there."""
+        if isinstance(running.process, Child) and _emptied(running.folder):
+            self._empty.append(running.folder)
+        else:
+            shutil.rmtree(running.folder, ignore_errors=True)
 
     def _start(self, task: Task[Key]) -> None:
         slot = self._free[-1]
         cpus = {self._cpus[slot % len(self._cpus)]} if task.bound else set(self._cpus)
-        folder = Path(tempfile.mkdtemp(dir=self._folder.path))
+        empty = self._empty.pop() if self._empty else None
+        folder = empty or Path(tempfile.mkdtemp(dir=self._folder.path))
         try:
             for name, content in task.files.items():
                 (folder / name).write_text(content, encoding="utf-8")
@@ -280,6 +291,16 @@ class Processes(Generic[Key]):
         self._free.append(running.slot)
         out, err = (_said(running.folder / name) for name in ("stdout", "stderr"))
         return None if code is None else ProcessResult(code, out, err, running.exceeded, duration)
+
+
+def _emptied(folder: Path) -> bool:
+    """Whether nothing but files lay in a folder, which are removed."""
+    try:
+        for path in folder.iterdir():
+            path.unlink()
+    except OSError:
+        return False
+    return True
 
 
 def _said(path: Path) -> str:
