@@ -3,17 +3,13 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-from results.analysis.advice import Advice, AxisAnswer, Change, nearest
+from results.analysis.advice import ASSUMED, Advice, AxisAnswer, Change, nearest
 from results.analysis.crossover import Crossover, Point
-from results.analysis.events import EventLog, Kind
-from results.analysis.locality import pattern
 from results.analysis.study import crossovers
 from results.errors import LockcrossError
 from results.figures.questions.advice import draw_advice
@@ -29,7 +25,8 @@ from sweeps.experiments.questions.crossovers import (
     tasks_of,
     with_settings,
 )
-from sweeps.experiments.questions.question import Latencies, Use, ask, with_log
+from sweeps.experiments.questions.question import Latencies, ask
+from sweeps.experiments.questions.use import Use
 from sweeps.model import machine as machine_module
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.support.paths import MACHINES
@@ -55,7 +52,8 @@ def advice(
 ) -> Advice:
     """In the model, a CAS measures 3 more and a fence 2 more than is set; 400 acquisitions pay for
     a cancellation of 5,000 cycles."""
-    question = ask("generic", "", "", locks.split(","), Latencies(cas, fence, 5000), use or Use())
+    names = [name if name == "thin" else f"{name}/full" for name in locks.split(",")]
+    question = ask("generic", "", "", names, [], Latencies(cas, fence, 5000), use or Use())
     return Advisor(question, store, ModelRunner(store)).answer()
 
 
@@ -94,15 +92,16 @@ def test_the_cheapest_lock_and_every_border_are_those_of_the_model(store: Store)
     assert fence.below == Change(LockLabel("asym_tasuki"), 9.5) and fence.above is None
     for name in ("cancel", "owner_share", "run_length", "threads"):
         assert (axis(found, name).below, axis(found, name).above) == (None, None)
-    assert {"owner_share", "run_length", "threads", "runs"} <= set(found.assumed)
+    assumed = {one.name for one in found.inputs if one.kind == ASSUMED}
+    assert {"owner_share", "run_length", "threads", "acquisitions", "think"} <= assumed
     assert any("Without it: reservation" in line for line in remarks(found))
 
 
 def test_a_cancellation_is_paid_back_by_so_many_acquisitions(store: Store) -> None:
-    """reservation 67 and 5000 / (20 x run length) against tasuki's 90."""
+    """reservation 67 and 5000 / acquisitions against tasuki's 90."""
     found = advice(store, "tasuki,reservation")
-    length, cancel = axis(found, "run_length"), axis(found, "cancel")
-    assert length.below is not None and length.below.value == pytest.approx(10.9, abs=0.2)
+    lives, cancel = axis(found, "acquisitions"), axis(found, "cancel")
+    assert lives.below is not None and lives.below.value == pytest.approx(217, abs=8)
     assert cancel.above is not None and cancel.above.value == pytest.approx(9200, abs=20)
 
 
@@ -126,23 +125,12 @@ def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> No
         draw_advice(found, tmp_path / "answer.doc")
 
 
-def test_a_stated_error_of_the_machine_widens_ties(store: Store, tmp_path: Path) -> None:
-    text = (MACHINES / "generic.toml").read_text("utf-8")
-    own = tmp_path / "mine.toml"
-    own.write_text(text.replace("[core]", '[engine_error]\nvalue = 0.3\nsource = "x"\n\n[core]', 1))
-    question = ask(
-        machine_named(str(own)), "", "", ["thin", "reservation"], Latencies(23, 32, 5000), Use()
-    )
-    found = Advisor(question, store, ModelRunner(store)).answer()
-    assert (found.tie, found.tie_why) == (0.3, "the machine's engine_error")
-    assert found.win.tied == ("reservation",)
-
-
 def test_answers_are_stored_and_a_second_one_runs_nothing(store: Store) -> None:
     advice(store, "tasuki,reservation")
     kept = crossovers(store.connection, "advise")
     assert {one.axis for one in kept} >= {"cas", "fence_latency", "cancel", "run_length"}
-    question = ask("generic", "", "", ["tasuki", "reservation"], Latencies(23, 32, 5000), Use())
+    names = ["tasuki/full", "reservation/full"]
+    question = ask("generic", "", "", names, [], Latencies(23, 32, 5000), Use())
     again = ModelRunner(store)
     Advisor(question, store, again).answer()
     assert again.made == 0 and len(crossovers(store.connection, "advise")) == len(kept)
@@ -151,36 +139,6 @@ def test_answers_are_stored_and_a_second_one_runs_nothing(store: Store) -> None:
 def test_a_latency_that_no_setting_reaches_is_refused(store: Store) -> None:
     with pytest.raises(LockcrossError, match=r"a CAS measures 3\.0 or more"):
         advice(store, "thin,tasuki", cas=2)
-
-
-def events(*sections: tuple[int, int]) -> EventLog:
-    """Locked sections, one after another: object and thread."""
-    kinds = (Kind.ACQUIRE, Kind.ACQUIRED, Kind.RELEASE)
-    rows = [(item, thread, kind) for item, thread in sections for kind in kinds]
-    table = pd.DataFrame(rows, columns=["object", "thread", "kind"]).astype("int64")
-    return EventLog("log", 1000, 2, table.assign(cycle=range(len(rows)), fat=False))
-
-
-def test_a_log_says_share_run_length_and_lifetime() -> None:
-    """Object 1 is its first locker's six times of ten; two others take it twice in a row each."""
-    mine = [(1, 0)] * 3 + [(1, 1)] * 2 + [(1, 0)] * 3 + [(1, 2)] * 2
-    found = pattern(events(*mine, *[(2, 0)] * 10))
-    assert (found.threads, found.owner_share, found.run_length) == (3, 0.8, 2)
-    assert (found.lifetime, found.contended) == (20, 0)
-    use = with_log(Use(threads=5), found, "log")
-    assert (use.owner_share, use.run_length, use.threads, use.lifetime) == (0.8, 2, 5, 20)
-    alone = pattern(events(*[(2, 0)] * 10))
-    assert (alone.owner_share, alone.lifetime, alone.run_length) == (1, None, 10)
-    with pytest.raises(LockcrossError, match="nothing is acquired"):
-        pattern(replace(events((1, 0)), events=events((1, 0)).events.iloc[:0]))
-
-
-@pytest.mark.parametrize("share", [0.9, 0.95, 0.93, 0.5, 0.999])
-def test_the_share_is_exact_or_said_to_be_rounded(share: float) -> None:
-    question = ask("generic", "", "", [], Latencies(), Use(share))
-    used = int(question.base.parameters["owner_share"]) / 1_000_000
-    assert abs(used - share) <= 1e-3 or "in place of" in question.assumed["owner_share"]
-    assert used * int(question.base.parameters["runs"]) % 1 == pytest.approx(0, abs=1e-6)
 
 
 def test_a_machine_from_a_path_is_its_content(tmp_path: Path) -> None:
@@ -201,7 +159,14 @@ def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
     """reservation 67 and c / 400 against tasuki's 90, with everything set."""
     base = with_settings(
         base_cell("generic", "", "", "lock_sequence", "qemu"),
-        {"threads": 2, "cas_latency": 20, "fence_latency": 30, "run_length": 20, "runs": 20},
+        {
+            "threads": 2,
+            "cas_latency": 20,
+            "fence_latency": 30,
+            "run_length": 20,
+            "runs": 20,
+            "owner_share": 900_000,
+        },
     )
     pair = (LockLabel("tasuki"), LockLabel("reservation"))
     tasks = tasks_of([base], pair, "cancel_latency", coarse(0, 50_000, 5), 50)
@@ -237,7 +202,9 @@ TWO = ["crossovers", "--locks", "thin,tasuki"]
         (["advise", "--locks", "thin/rmw,tasuki"], "built with full only"),
         ([*MINE, "--isa", "mips"], "'mips'"),
         ([*MINE, "--flavour", "lse"], "x86_64 has lock only"),
-        ([*MINE, "--threads", "1"], "--owner-share 1"),
+        ([*MINE, "--threads", "1", "--owner-share", "0.9"], "nothing is shared"),
+        ([*MINE, "--check", "gem5"], "allowed is native"),
+        ([*MINE, "--fences", "full", "--locks", "tasuki/full"], "two locks or more"),
         ([*MINE, "--format", "yaml"], "table, json"),
         ([*MINE, "--figure", "x.doc"], ".png"),
         ([*MINE, "--log", "README.md"], "not a log"),

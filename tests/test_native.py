@@ -41,7 +41,7 @@ from sweeps.programs.builder import Builder
 from tests.commands import lockcross
 
 CPUS = len(os.sched_getaffinity(0))
-_SEEDS = 40  # of a lock, each a run with real threads
+_SEEDS = 120  # of a lock, each a run with real threads
 ISA = host_isa()
 needs_host = pytest.mark.skipif(
     ISA not in ISAS or bool(load_engine("native").doctor()[0].ok is False),

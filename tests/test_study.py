@@ -89,16 +89,17 @@ class ModelRunner(Runner):
                 each += 1  # the store that it is compared with
             total = each * int(cell.parameters["iterations"])
             return {"cycles": (total, "cycles"), "charges_stop": (0, "count")}
-        objects = int(cell.parameters["objects"])
-        runs = int(cell.parameters.get("runs", cell.parameters.get("rounds", 1)))
-        pairs = objects * runs * int(cell.parameters.get("run_length", 1))
+        objects, pairs, shared = _work(cell)
+        runs = int(cell.parameters.get("rounds", 1))
         tasuki = 40 + cas + fence
         per_pair, stops = {
+            "null": (5, 0),
             "thin": (40 + cas, 0),
             "tasuki": (tasuki + cell.seed - 1, 0),
             "asym_tasuki": (45 + 2 * fence, 0),
-            "reservation": (42 + (cas + fence) // 2, objects),
+            "reservation": (42 + (cas + fence) // 2, objects * shared),
         }[cell.lock]
+        per_pair += int(cell.parameters.get("critical", 0)) + int(cell.parameters.get("think", 0))
         cycles = pairs * per_pair + stops * options["charge_stop"]
         metrics = {
             "core_cycles": (cycles, "cycles"), "pairs": (pairs, "pairs"),
@@ -107,6 +108,19 @@ class ModelRunner(Runner):
         if cell.workload == "rounds":
             metrics |= {f"phase_{n}_cycles": (per_pair * n, "cycles") for n in range(1, runs + 1)}
         return metrics
+
+
+def _work(cell: Cell) -> tuple[int, int, bool]:
+    """Objects, pairs, and whether objects change hands."""
+    keys = {name: int(value) for name, value in cell.parameters.items()}
+    objects = keys.get("objects", 1)
+    if cell.workload == "lock_use":
+        each = keys["first"] + keys["turns"] * keys["run_length"] + keys["after"]
+        return objects, objects * each, keys["turns"] > 0
+    if cell.workload == "random_threads":
+        return 1, cell.threads * keys["iterations"], False
+    runs = keys.get("runs", keys.get("rounds", 1))
+    return objects, objects * runs * keys.get("run_length", 1), keys.get("owner_share", 0) < 10**6
 
 
 def study(store: Store, plan: StudyPlan, flavours: list[str], failing: str = "") -> ModelRunner:

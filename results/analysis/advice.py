@@ -5,10 +5,11 @@ pair.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from results.analysis.crossover import Crossing, Crossover
+from results.analysis.engine_error import EngineError
 from results.analysis.winners import Win, winner
 from results.model.label import LockLabel
 
@@ -22,13 +23,30 @@ CAUSES = {
     "branches": ("stall_mispredict", "stall_taken_branch"),
 }
 REST = "the rest"
-TRIED = ("ppm", "threads")  # units of axes that have only some values: nothing lies between them
+TRIED = ("threads",)  # units of axes that have only some values: nothing lies between them
+# How an input of an answer is known.
+ASKED, MEASURED, QUOTED, ASSUMED = "asked", "measured", "quoted", "assumed"
+
+
+@dataclass(frozen=True)
+class Input:
+    """What an answer rests on: its name (of an axis, where it is one), its value in words, how it
+    is known and whence. `low` and `high`: the range of an assumption, in the terms of its axis;
+    None where none is known."""
+
+    name: str
+    value: str
+    kind: str
+    source: str
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
 class LockCost:
-    """What one lock costs: the mean of its seeds, the least and the greatest of them, and the
-    first seed's cycles by cause."""
+    """What one lock costs beside the work that the program does: the mean of its seeds, the least
+    and the greatest of them, and the first seed's cycles by cause. `native`: the same on the host;
+    None if nobody asked."""
 
     label: LockLabel
     cost: float
@@ -37,6 +55,7 @@ class LockCost:
     seeds: int
     causes: Mapping[str, float]
     runs: tuple[int, ...]
+    native: float | None = None
 
 
 @dataclass(frozen=True)
@@ -68,25 +87,49 @@ class AxisAnswer:
 
 
 @dataclass(frozen=True)
+class Flip:
+    """An assumption that decides: within its range another lock is the cheapest, from a value of
+    its axis on, upwards or downwards."""
+
+    given: Input
+    axis: AxisAnswer
+    change: Change
+    upwards: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a share of the acquisitions does, in words."""
+
+    share: float
+    words: str
+
+
+@dataclass(frozen=True)
 class Advice:
-    """The whole answer. `tie`: the share of a lead below which it is a tie, `tie_why` whence it is.
-    `assumed`: name -> value and reason, in words; `limits`: of locks that cannot replace all
-    others, what they cannot do; `notes`: what else bears on the answer."""
+    """The whole answer. `tie`: the share of a lead below which it is a tie, `tie_why` whence it is;
+    `error`: how far costs of this kind were off on a reference, None where nothing is known.
+    `inputs`: what it rests on; `parts`: of what it is made; `work`: cycles a pair that the program
+    itself takes, which are in no cost. `limits`: of locks that cannot replace all others, what they
+    cannot do; `notes`: what else bears on the answer."""
 
     setting: Mapping[str, object]
     locks: tuple[LockCost, ...]
     tie: float
     tie_why: str
     axes: tuple[AxisAnswer, ...]
-    assumed: Mapping[str, str]
-    limits: Mapping[str, str] = field(default_factory=dict)
+    inputs: tuple[Input, ...]
+    parts: tuple[Part, ...]
+    work: float = 0.0
+    error: EngineError | None = None
+    limits: Mapping[LockLabel, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
     def without_limits(self) -> Win | None:
         """The winner among the locks without limits, where the winner has some and two have
         none."""
-        costs = {one.label: one.cost for one in self.locks if one.label.lock not in self.limits}
+        costs = {one.label: one.cost for one in self.locks if one.label not in self.limits}
         return winner(costs, self.tie) if self.win.lock not in costs and len(costs) > 1 else None
 
     @property
@@ -94,21 +137,40 @@ class Advice:
         """The cheapest lock and those that it ties with."""
         return winner({one.label: one.cost for one in self.locks}, self.tie)
 
+    def with_native(self, costs: Mapping[LockLabel, float]) -> "Advice":
+        """The same beside what the locks cost on the host."""
+        locks = [replace(one, native=costs.get(one.label)) for one in self.locks]
+        return replace(self, locks=tuple(locks))
+
+    @property
+    def flips(self) -> list[Flip]:
+        """The assumptions that decide. A lock that is no answer by itself decides nothing."""
+        axes = {one.axis: one for one in self.axes}
+        found = []
+        for given in self.inputs:
+            axis = axes.get(given.name)
+            if axis is None or given.low is None or given.high is None:
+                continue
+            if axis.below is not None and axis.below.value >= given.low:
+                found.append(Flip(given, axis, axis.below, False))
+            if axis.above is not None and axis.above.value <= given.high:
+                found.append(Flip(given, axis, axis.above, True))
+        return found
+
 
 def lock_cost(
-    label: LockLabel, seeds: Sequence[tuple[int, float, Mapping[str, float]]]
+    label: LockLabel, seeds: Sequence[tuple[Sequence[int], float, Mapping[str, float]]]
 ) -> LockCost:
-    """From the runs of a lock's seeds: number, cost and metrics of each."""
+    """From a lock's seeds: the numbers of its runs, its cost, and its metrics a pair."""
     costs = [cost for _, cost, _ in seeds]
     _, first, metrics = seeds[0]
     causes = {
-        cause: sum(metrics.get(name, 0.0) for name in names) / metrics["pairs"]
-        for cause, names in CAUSES.items()
+        cause: sum(metrics.get(name, 0.0) for name in names) for cause, names in CAUSES.items()
     }
     causes[REST] = max(first - sum(causes.values()), 0.0)
     return LockCost(
         label, fmean(costs), min(costs), max(costs), len(seeds), causes,
-        tuple(run for run, _, _ in seeds),
+        tuple(run for runs, _, _ in seeds for run in runs),
     )  # fmt: skip
 
 

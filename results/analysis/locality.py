@@ -112,35 +112,46 @@ def sharing(log: EventLog) -> Sharing:
 
 @dataclass(frozen=True)
 class Pattern:
-    """How a program uses its locks, in the terms of workload lock_sequence. The owner of an object
-    is its first locker. `run_length`: acquisitions in a row by a thread that is not the owner (of
-    the owner's if there are no others). `lifetime`: acquisitions for each object that another
-    thread takes; None if none is. `contended`: the share of operations in fat sections."""
+    """How a program uses its locks, in the terms of `advise`. The owner of an object is its first
+    locker; an object is shared if another thread takes it, too. Acquisitions are outermost ones.
+
+    `shared_objects`: the share of objects that are shared; `acquisitions` of an object, in the mean
+    of all, and `shared_acquisitions` of those that are shared (0: none is). `owner_share` of all
+    acquisitions; `first_share` of those of shared objects, before anybody else's first.
+    `run_length`: acquisitions in a row by a thread that is not the owner. `nested`: share of all
+    acquisitions, nested ones too; `contended`: share of operations in fat sections."""
 
     threads: int
+    shared_objects: float
+    acquisitions: float
+    shared_acquisitions: float
     owner_share: float
+    first_share: float
     run_length: float
-    lifetime: float | None
+    nested: float
     contended: float
 
 
 def pattern(log: EventLog) -> Pattern:
     """The pattern of a log. Raises LockcrossError for one without acquisitions."""
-    acquired = log.events[log.events["kind"] == Kind.ACQUIRED]
-    if acquired.empty:
+    sections = Sections(log)
+    ordered = sections.acquisitions()
+    if ordered.empty:
         raise LockcrossError(f"{log.name}: nothing is acquired in this log")
-    ordered = acquired.sort_values("object", kind="stable", ignore_index=True)
+    every = int((log.events["kind"] == Kind.ACQUIRED).sum())
     owner = ordered.groupby("object")["thread"].transform("first")
-    own = ordered["thread"] == owner
+    other = ordered["thread"] != owner
+    shared = other.groupby(ordered["object"]).transform("any")
+    before = shared & ~other.groupby(ordered["object"]).cummax()
     new = (ordered[["object", "thread"]] != ordered[["object", "thread"]].shift()).any(axis=1)
-    counted = ~own if not own.all() else own
-    operations = Sections(log).operations()
-    shared = int(ordered[~own]["object"].nunique())
+    objects = int(ordered["object"].nunique())
+    changed = int(ordered.loc[shared, "object"].nunique())
     return Pattern(
-        int(acquired["thread"].nunique()), float(own.mean()),
-        float(counted.sum() / (new & counted).sum()),
-        len(acquired) / shared if shared else None,
-        float(operations["in_fat"].mean()),
+        int(ordered["thread"].nunique()), changed / objects, len(ordered) / objects,
+        float(shared.sum() / changed) if changed else 0.0, float(1 - other.mean()),
+        float(before.sum() / shared.sum()) if changed else 1.0,
+        float(other.sum() / (new & other).sum()) if changed else 0.0, 1 - len(ordered) / every,
+        float(sections.operations()["in_fat"].mean()),
     )  # fmt: skip
 
 
@@ -229,6 +240,11 @@ class Sections:
             np.where(owner[last] == mine, last, -1),
             np.where(owner[following] == mine, following, size),
         )
+
+    def acquisitions(self) -> pd.DataFrame:
+        """The outermost acquisitions, those of an object in order: object and thread."""
+        found = self._is(Kind.ACQUIRED) & self._outermost()
+        return self.events.loc[found, ["object", "thread"]].reset_index(drop=True)
 
     def operations(self) -> pd.DataFrame:
         """The synchronization operations: object, kind, whether in a fat section (`in_fat`),

@@ -1,83 +1,147 @@
 """An answer of `advise` in words and tables, for a terminal."""
 
+from collections.abc import Sequence
+
 from rich.table import Table
 
-from results.analysis.advice import Advice, AxisAnswer, Change, LockCost, why
+from results.analysis.advice import (
+    ASKED,
+    ASSUMED,
+    Advice,
+    AxisAnswer,
+    Change,
+    Flip,
+    Input,
+    LockCost,
+    why,
+)
 from results.analysis.summary import AXES
 from results.report.terminal import console
 
-_PPM = 10_000  # parts per million of a percent
 _SMALL = 0.05  # cycles a pair that are not worth a word
+_WORDS = {**AXES, "shared_objects": "objects that are shared", "think": "work between sections",
+          "acquisitions": "acquisitions of an object"}  # fmt: skip
+
+
+def print_overview(answers: Sequence[Advice]) -> None:
+    """Several machines, a line each."""
+    table = Table("machine", "cheapest", box=None)
+    for name in ("cycles a pair", "lead"):
+        table.add_column(name, justify="right")
+    table.add_column("over")
+    table.add_column("depends on")
+    for one in answers:
+        win = one.win
+        tied = "".join(f" = {lock.words()}" for lock in win.tied)
+        decides = dict.fromkeys(name_of(flip.given.name) for flip in one.flips)
+        table.add_row(
+            str(one.setting["machine"]), win.lock.words() + tied, f"{win.cost:.1f}",
+            f"{100 * win.lead:.1f} %", win.runner_up.words(), ", ".join(decides) or "-",
+        )  # fmt: skip
+    console(fold=False).print(table, end="\n\n")
 
 
 def print_advice(advice: Advice) -> None:
-    """The locks in order, why, what would change the answer, what was assumed."""
+    """The verdict with its doubt, the locks in order, why, what would change it, what it rests
+    on."""
     out = console(fold=False)
     out.print(headline(advice))
     for line in remarks(advice):
         out.print(line)
-    out.print(_setting(advice), end="\n\n")
+    out.print(setting(advice), end="\n\n")
     out.print(_locks(advice))
     out.print("\n" + reason(advice), end="\n\n")
-    out.print("How far one parameter would have to move for another lock to be the cheapest:")
+    out.print("How far one parameter would have to move for another lock to be as cheap:")
     out.print(_changes(advice))
-    out.print("\nAssumed:")
-    for name, value in advice.assumed.items():
-        out.print(f"  {name}: {value}")
-
-
-def remarks(advice: Advice) -> list[str]:
-    """What must be known beside the answer: what its lock cannot do, and the best without it."""
-    found = list(advice.notes)
-    other = advice.without_limits
-    if (limit := advice.limits.get(advice.win.lock.lock)) is not None:
-        found.insert(0, f"Mind: {advice.win.lock.words()}: {limit}")
-        if other is not None:
-            tied = "".join(f", in a tie with {lock.words()}" for lock in other.tied)
-            found[0] += (
-                f". Without it: {other.lock.words()}, {other.cost:.1f} cycles a pair{tied} "
-                f"(lead {100 * other.lead:.1f} %)"
-            )
-    return found
+    out.print("\nWhat this rests on:")
+    out.print(_inputs(advice.inputs), end="\n\n")
 
 
 def headline(advice: Advice) -> str:
     """The answer in one sentence."""
     win = advice.win
-    lead = f"{100 * win.lead:.1f} %"
+    cost = f"{win.cost:.1f} cycles a pair{_interval(advice, win.cost)}"
+    depends = "It depends (see below). As things stand, " if advice.flips else ""
     if win.tied:
         tied = ", ".join(lock.words() for lock in win.tied)
         return (
-            f"{win.lock.words()} is the cheapest, {win.cost:.1f} cycles a pair, in a tie with "
-            f"{tied}: leads below {100 * advice.tie:g} % ({advice.tie_why}) are within the error"
+            f"{depends}{win.lock.words()} is the cheapest, {cost}, in a tie with {tied}: leads "
+            f"below {100 * advice.tie:.3g} % ({advice.tie_why}) are within the error"
         )
     return (
-        f"{win.lock.words()} is the cheapest: {win.cost:.1f} cycles a pair, {lead} less than "
+        f"{depends}{win.lock.words()} is the cheapest: {cost}, {100 * win.lead:.1f} % less than "
         f"{win.runner_up.words()}"
     )
 
 
-def _setting(advice: Advice) -> str:
-    of = advice.setting
+def _interval(advice: Advice, cost: float) -> str:
+    error = advice.error
+    return "" if error is None else f" ({error.low * cost:.0f} to {error.high * cost:.0f})"
+
+
+def remarks(advice: Advice) -> list[str]:
+    """What must be known beside the answer: what it depends on, how sure it is, what its lock
+    cannot do and the best without it."""
+    found = [decides(flip) for flip in advice.flips]
+    assumed = [name_of(one.name) for one in advice.inputs if one.kind == ASSUMED]
+    if assumed:
+        found.append(f"Assumed, not known: {', '.join(assumed)}.")
+    if advice.error is not None:
+        found.append(advice.error.sentence(advice.win.lead))
+    other = advice.without_limits
+    if (limit := advice.limits.get(advice.win.lock)) is not None:
+        found.append(f"Mind: {advice.win.lock.words()}: {limit}")
+        if other is not None:
+            tied = "".join(f", in a tie with {lock.words()}" for lock in other.tied)
+            found[-1] += (
+                f". Without it: {other.lock.words()}, {other.cost:.1f} cycles a pair{tied} "
+                f"(lead {100 * other.lead:.1f} %)"
+            )
+    return [*found, *advice.notes]
+
+
+def decides(flip: Flip) -> str:
+    """An assumption that decides, in a sentence."""
+    axis, given = flip.axis, flip.given
+    assert given.low is not None and given.high is not None  # else it decides nothing
+    low, high = value_words(axis, given.low), value_words(axis, given.high)
     return (
-        f"{of['machine']}, {of['isa']} ({of['flavour']}): a CAS measures {of['cas_measured']:.1f} "
-        f"cycles, a full fence {of['fence_measured']:.1f}, stopping a thread is set to "
-        f"{of['cancel']:,}; owner's share {of['owner_share'] / _PPM:g} %, runs of "  # type: ignore[operator]
-        f"{of['run_length']}, {of['threads']} threads"
+        f"  {name_of(given.name)}: {value_words(axis, axis.now)} is assumed, {low} to {high} is "
+        f"plausible; {flip.change.lock.words()} is as cheap {'from' if flip.upwards else 'down to'}"
+        f" {value_words(axis, flip.change.value)}"
+    )
+
+
+def name_of(axis: str) -> str:
+    """An input or an axis in words."""
+    return _WORDS.get(axis, axis.replace("_", " "))
+
+
+def setting(advice: Advice) -> str:
+    """The processor, and what the answer is made of."""
+    of = advice.setting
+    parts = ", ".join(f"{100 * one.share:.4g} % {one.words}" for one in advice.parts)
+    work = f"; the program's own work, {advice.work:.1f} cycles a pair, is taken off"
+    return (
+        f"{of['machine']}, {of['isa']} ({of['flavour']}), {of['threads']} threads: a CAS measures "
+        f"{of['cas_measured']:.1f} cycles, a full fence {of['fence_measured']:.1f}. Acquisitions: "
+        f"{parts}" + work * (advice.work > 0)
     )
 
 
 def _locks(advice: Advice) -> Table:
     best = advice.locks[0]
     causes = [cause for cause in best.causes if any(one.causes[cause] for one in advice.locks)]
+    native = any(one.native is not None for one in advice.locks)
     table = Table("lock", box=None)
-    for name in ("cycles a pair", "over the best", "seeds", *causes):
+    for name in ("cycles a pair", "over the best", *["on this host"] * native, "seeds", *causes):
         table.add_column(name, justify="right")
     tied = advice.win.tied
     for one in advice.locks:
         more = "" if one is best else f"+{100 * (one.cost / best.cost - 1):.1f} %"
+        here = ["-" if one.native is None else f"{one.native:.1f}"] * native
         table.add_row(
-            one.label.words(), f"{one.cost:.1f}", more + " tie" * (one.label in tied),
+            one.label.words(), f"{one.cost:.1f}", more + " tie" * (one.label in tied), *here,
             str(one.seeds), *(f"{one.causes[cause]:.1f}" for cause in causes),
         )  # fmt: skip
     return table
@@ -101,22 +165,31 @@ def _changes(advice: Advice) -> Table:
     table = Table("parameter", "now", "downwards", "upwards", box=None)
     for axis in advice.axes:
         table.add_row(
-            AXES.get(axis.axis, axis.axis), value_words(axis, axis.now),
-            _change(axis, axis.below, axis.low, "to"), _change(axis, axis.above, axis.high, "from"),
+            name_of(axis.axis), value_words(axis, axis.now),
+            _change(axis, axis.below, axis.low, "down"), _change(axis, axis.above, axis.high, "up"),
         )  # fmt: skip
     return table
 
 
 def _change(axis: AxisAnswer, change: Change | None, end: float, word: str) -> str:
     if change is not None:
-        return f"{change.lock.words()} {word} {value_words(axis, change.value)}"
-    return "-" if end == axis.now else f"never as far as {value_words(axis, end)}"
+        towards = "from" if word == "up" else "to"
+        return f"{change.lock.words()} {towards} {value_words(axis, change.value)}"
+    return "-" if end == axis.now else f"none {word} to {value_words(axis, end)}"
+
+
+def _inputs(inputs: Sequence[Input]) -> Table:
+    """Those that were given last, without a source."""
+    table = Table("input", "value", "known", "source", box=None)
+    for one in sorted(inputs, key=lambda one: one.kind == ASKED):
+        table.add_row(name_of(one.name), one.value, one.kind, one.source)
+    return table
 
 
 def value_words(axis: AxisAnswer, value: float) -> str:
     """A value of an axis with its unit."""
-    if axis.unit == "ppm":
-        return f"{value / _PPM:g} %"
+    if axis.unit == "share":
+        return f"{100 * value:.4g} %"
     if axis.unit == "cycles":
         return f"{value:,.0f} cycles" if value >= 1000 else f"{value:.1f} cycles"
     return f"{value:.4g}" if value % 1 else f"{value:,.0f}"

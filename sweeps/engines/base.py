@@ -67,6 +67,14 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Likeness:
+    """A machine that is like the host, and how, in a sentence."""
+
+    machine: str
+    words: str
+
+
+@dataclass(frozen=True)
 class Capabilities:
     """What an engine can simulate.
 
@@ -75,6 +83,7 @@ class Capabilities:
     `event_log` the file that such a run leaves in its folder; empty where it cannot.
     `host_machines`: it runs on the host itself, which these machines describe, the best first; it
     needs the host's CPUs for itself, one cell at a time. None: it simulates any machine.
+    `like_host`: the descriptions that are nearest to the host's processor, the best first.
     """
 
     isas: tuple[str, ...]
@@ -84,6 +93,7 @@ class Capabilities:
     events: str = ""
     event_log: str = ""
     host_machines: tuple[str, ...] | None = None
+    like_host: tuple["Likeness", ...] = ()
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,9 @@ class Machine(Document):
     to what such a core lets pass what, `latency` to its atomics and fences, in cycles. `sst`: the
     memory system behind its first-level caches, for the engine that simulates one. `era` and
     `simulator` group processors in listings. `processor`: the kind on which it was measured, as
-    the kernel names it, `measured_on` when; `measured`: what else was measured there."""
+    the kernel names it, `measured_on` when; `measured`: what else was measured there. `processors`:
+    of one that was not measured, the kinds that it describes, by parts of what the kernel calls
+    them."""
 
     name: str = Field(min_length=1)
     title: str = Field(min_length=1)
@@ -205,6 +207,7 @@ class Machine(Document):
     processor: str | None = Field(None, min_length=1)
     measured_on: datetime | None = None
     measured: dict[str, Measured] = {}
+    processors: list[str] = []
 
     @model_validator(mode="after")
     def _latencies_of_each_isa(self) -> Self:
@@ -307,6 +310,29 @@ def machines_of(processor: str) -> list[str]:
     found = [one for one in map(load_machine, machine_names()) if one.processor == processor]
     found.sort(key=lambda one: str(one.measured_on or ""), reverse=True)
     return [one.name for one in found]
+
+
+def machines_like(processor: str) -> list[tuple[str, bool]]:
+    """The machines that name a kind of processor, and whether they name all of it; without any,
+    the one that names most of it."""
+    own = set(processor.split(", "))
+    shared = {
+        machine.name: max(
+            (len(own & parts) + (parts <= own) for kind in machine.processors
+             if (parts := set(kind.split(", "))) & own),
+            default=0,
+        )
+        for machine in map(load_machine, machine_names())
+        if machine.processor is None
+    }  # fmt: skip
+    whole = [
+        name for name in shared
+        if any(set(kind.split(", ")) <= own for kind in load_machine(name).processors)
+    ]  # fmt: skip
+    if whole:
+        return [(name, True) for name in whole]
+    nearest = max(shared, key=lambda name: shared[name])
+    return [(nearest, False)] if shared[nearest] else []
 
 
 def isas_of(name: str) -> list[str]:

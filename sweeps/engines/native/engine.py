@@ -10,12 +10,12 @@ from pathlib import Path
 from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.paths import WORK
-from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
+from sweeps.engines.base import Capabilities, Check, Likeness, Limits, ProcessResult, RunOutcome
 from sweeps.engines.native import host, sample
 from sweeps.engines.native import output as native_output
 from sweeps.model.cells import arguments
 from sweeps.model.isa import ISAS, host_isa
-from sweeps.model.machine import HOST, machines_of
+from sweeps.model.machine import HOST, machines_like, machines_of
 from sweeps.model.workloads import WORKLOADS
 from sweeps.programs.builder import Program
 
@@ -52,8 +52,9 @@ class NativeEngine:
         isas = tuple(isa for isa in ISAS if isa == host_isa())
         machines = (*machines_of(host.processor()), HOST)
         return Capabilities(
-            isas, len(host.cpus()), shared_cores=True, latencies=(), host_machines=machines
-        )
+            isas, len(host.cpus()), shared_cores=True, latencies=(), host_machines=machines,
+            like_host=_like_host(),
+        )  # fmt: skip
 
     def refuses(self, cell: Cell) -> str:
         """What the host cannot answer honestly."""
@@ -139,3 +140,16 @@ def _lengths(cell: Cell) -> list[int]:
 @cache
 def _method() -> str:
     return hashlib.sha256(Path(sample.__file__).read_bytes()).hexdigest()[:12]
+
+
+def _like_host() -> tuple[Likeness, ...]:
+    """Machines measured on this kind of processor, then those that name it, or the nearest."""
+    kind = host.processor()
+    own = "`./lockcross measure NAME` describes this very host"
+    found = [
+        Likeness(name, f"host: {name}, measured on {kind}; {own}") for name in machines_of(kind)
+    ]
+    for name, all_of_it in machines_like(kind):
+        words = f"{name}, which is of {kind}" if all_of_it else f"nearest to {kind} is {name}"
+        found.append(Likeness(name, f"host: {words}; {own}"))
+    return tuple(found)

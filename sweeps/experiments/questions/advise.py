@@ -1,16 +1,30 @@
 """Answers `advise`: runs what is missing, and leaves the analysis to results/analysis/advice."""
 
 import itertools
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from results.analysis.advice import TRIED, Advice, AxisAnswer, LockCost, lock_cost, nearest
+from results.analysis.advice import (
+    TRIED,
+    Advice,
+    AxisAnswer,
+    Input,
+    LockCost,
+    Part,
+    lock_cost,
+    nearest,
+)
 from results.analysis.crossover import Point
-from results.analysis.study import Scale, tie_share
+from results.analysis.study import Scale
 from results.errors import LockcrossError
-from results.model.cell import Cell
+from results.model import engines
+from results.model.cell import LATENCIES, Cell
 from results.model.label import LockLabel
+from results.store.records import StoredRun
 from results.store.store import Store
+from sweeps.engines import load_engine
 from sweeps.execution.runner import Runner
 from sweeps.experiments.calibrate import LATENCY_OPS, Setting, measure
 from sweeps.experiments.crossover.cells import AxisLine
@@ -30,27 +44,38 @@ from sweeps.experiments.questions.lines import (
     value_of,
     with_lock,
 )
-from sweeps.experiments.questions.question import STUDY, WHOLE, Question
+from sweeps.experiments.questions.question import STUDY, Question
+from sweeps.experiments.questions.strata import Stratum, strata
+from sweeps.experiments.questions.use import LIVES, SHARES
 from sweeps.model.cells import digest
 from sweeps.model.locks import load_locks
+from sweeps.model.machine import HOST
+from sweeps.model.workloads import with_defaults
 
 PLAN = "advise"
 _LATENCY_VALUES = (0, 15, 40, 100, 300)
-_CANCEL_VALUES = (0, 1_000, 5_000, 20_000, 100_000)
-_SHARES = (500_000, 600_000, 700_000, 800_000, 900_000, 950_000, 1_000_000)
+_LATENCY = (_LATENCY_VALUES, 1)  # values and tolerance
+_CANCEL = ((0, 1_000, 5_000, 20_000, 100_000), 20)
+_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
+_SHARED = (0.0001, 0.001, 0.01, 0.1, 1.0)
+_LIVES = (0.25, 1, 4, 16, 64)  # times the acquisitions now
+_THINK = (0, 30, 100, 300, 1_000)
 _MORE_THREADS = (2, 3, 4, 6, 8)
 _SEEDS = (2, 3)  # besides the first, where a lead is small
 _NEAR = 2.5  # times a tie: a lead that further seeds look at
+_TURNS = 500  # of the delay loop, that it is measured with
+_PARTS = {"owner_share": SHARES, "shared_objects": SHARES, "acquisitions": LIVES}
+_UNITS = {"owner_share": "share", "shared_objects": "share", "think": "cycles",
+          "acquisitions": "acquisitions"}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis that is searched: the values it starts with, its tolerance and step."""
+    """An axis that is searched: the values it starts with, and its tolerance."""
 
     name: str
     values: tuple[int, ...]
     tolerance: int = 1
-    step: int = 1
 
 
 class Advisor:
@@ -62,6 +87,8 @@ class Advisor:
         self._runner = runner
         self._base = question.base
         self._scales: dict[str, Scale] = {}
+        self._delay = 1.0  # cycles of an iteration of the delay loop
+        self._work_cycles = 0.0  # of a pair, that the program itself takes
 
     def settings(self) -> list[Setting]:
         """What is calibrated to turn set latencies into measured ones."""
@@ -76,6 +103,7 @@ class Advisor:
     def answer(self) -> Advice:
         """Runs what is missing and answers. Raises LockcrossError when a run fails."""
         self._measure()
+        self._measure_delay()
         store_machines(self._store, [self._base.machine])
         store_isas(self._store)
         tie, tie_why = self._tie()
@@ -101,15 +129,46 @@ class Advisor:
             for axis, line in zip(axes, lines, strict=True)
         ]
         return Advice(
-            self._setting(),
-            tuple(locks),
-            tie,
-            tie_why,
-            tuple(answers),
-            self._question.assumed,
-            load_study(STUDY).limits,
-            self._question.notes,
-        )
+            self._setting(), tuple(locks), tie, tie_why, tuple(answers), self._inputs(),
+            self._parts(), self._work_cycles, None, self._question.limits,
+        )  # fmt: skip
+
+    def check_engine(self, engine: str) -> None:
+        """Raises LockcrossError for an engine that does not run programs of the machine's ISA on
+        this host."""
+        names = [one.label for one in engines.ENGINES]
+        on_host = [one for one in names if load_engine(one).capabilities().host_machines]
+        if engine not in on_host:
+            raise LockcrossError(f"--check: {engine!r}: allowed is {', '.join(on_host)}")
+        isas = load_engine(engine).capabilities().isas
+        if self._base.isa not in isas:
+            raise LockcrossError(
+                f"--check {engine}: machine {self._base.machine} is {self._base.isa}, this host "
+                f"{', '.join(isas)}"
+            )
+
+    def natively(self, engine: str) -> dict[LockLabel, float]:
+        """What the locks cost in the same use on this host, in its cycles; those that it cannot
+        run are left out. Call it after `answer`."""
+        found = {}
+        for label in self._question.labels:
+            parts = [
+                replace(
+                    one,
+                    cell=replace(
+                        one.cell, engine=engine, machine=HOST, cas=None, fence_latency=None,
+                        cancel=None,
+                    ),
+                )
+                for one in self._strata(with_lock(self._base, label))
+            ]  # fmt: skip
+            runs = self._runner.run([one.cell for one in parts], PLAN)
+            if all(run.status == "ok" for run in runs):
+                whole = float(sum(one.weight for one in parts))
+                costs = (run.metrics["cycles_per_pair"] for run in runs)
+                mean = sum(float(p.weight) * c for p, c in zip(parts, costs, strict=True)) / whole
+                found[label] = mean - self._work_cycles
+        return found
 
     def _measure(self) -> None:
         """Fits set to measured latencies, and sets those that were asked for."""
@@ -136,13 +195,27 @@ class Advisor:
             )
         return round(value)
 
+    def _measure_delay(self) -> None:
+        """Measures the delay loop that stands for the program's work, without a lock: an iteration,
+        and all of the work of a pair."""
+        keys = self._base.parameters
+        without, turns = (self._floor(0, think) for think in (0, _TURNS))
+        self._delay = (turns - without) / _TURNS
+        critical, think = (round(int(keys[one]) / self._delay) for one in ("critical", "think"))
+        work = self._floor(critical, think) - without
+        self._work_cycles = work * (1 - int(keys["nested"]) / 1e6)
+
+    def _floor(self, critical: int, think: int) -> float:
+        """Cycles a pair of one thread without a lock."""
+        keys = {"objects": 1, "first": 400, "critical": critical, "think": think}
+        cell = replace(
+            with_lock(self._base, "null"), workload="lock_use", threads=1,
+            parameters=with_defaults("lock_use", keys),
+        )  # fmt: skip
+        return float(points(self._runner, [cell], PLAN)[0].cost)
+
     def _tie(self) -> tuple[float, str]:
-        percent = load_study(STUDY).tie_percent
-        tie = tie_share(self._store.connection, self._base.machine, percent)
-        stated = (
-            "the machine's engine_error" if tie > percent / 100 else "the main job's tie_percent"
-        )
-        return tie, stated
+        return load_study(STUDY).tie_percent / 100, "the main job's tie_percent"
 
     def _costs(self, tie: float) -> list[LockCost]:
         """Every lock, cheapest first; those near the cheapest with more seeds."""
@@ -154,62 +227,121 @@ class Advisor:
         return sorted(found.values(), key=lambda one: (one.cost, one.label))
 
     def _lock(self, label: LockLabel, seeds: Sequence[int]) -> LockCost:
-        cells = [with_lock(self._base, label, seed) for seed in seeds]
-        costs = self._evaluate(cells)
-        runs = self._runner.require(cells, PLAN)
-        return lock_cost(
-            label,
-            [(run.id, float(p.cost), run.metrics) for p, run in zip(costs, runs, strict=True)],
-        )
+        found = []
+        for seed in seeds:
+            parts = self._strata(with_lock(self._base, label, seed))
+            runs = self._runner.require([one.cell for one in parts], PLAN)
+            metrics = _together(parts, runs)
+            cost = metrics["core_cycles"] - self._work_cycles
+            found.append(([run.id for run in runs], cost, metrics))
+        return lock_cost(label, found)
+
+    def _strata(self, use: Cell) -> list[Stratum]:
+        return strata(use, self._delay)
 
     def _axes(self) -> list[Axis]:
-        base = self._base
         axes = [
-            _axis(base, "cas", _LATENCY_VALUES), _axis(base, "fence_latency", _LATENCY_VALUES),
-            _axis(base, "cancel", _CANCEL_VALUES, 20),
-        ]  # fmt: skip
-        if base.threads > 1:
-            step = WHOLE // int(base.parameters["runs"])
-            shares = [round(share / step) * step for share in _SHARES]
-            axes.append(_axis(base, "owner_share", shares, step, step))
-        length = int(base.parameters["run_length"])
-        lengths = [length * factor // 8 for factor in (1, 2, 4, 16, 32)]
-        axes.append(_axis(base, "run_length", [max(one, 1) for one in lengths]))
-        if (axis := self._threads()) is not None:
-            axes.append(axis)
-        return axes
+            self._axis(name, *(_CANCEL if name == "cancel" else _LATENCY))
+            for name in self._question.latencies
+        ]
+        if self._base.parameters["shared_objects"]:
+            axes += self._axes_of_sharing()
+        axes.append(self._axis("think", _THINK))
+        return [one for one in axes if len(one.values) > 1]
 
-    def _threads(self) -> Axis | None:
-        """From two, or from one where the owner makes every acquisition, as far as the locks go."""
-        alone = int(self._base.parameters["owner_share"]) == WHOLE
+    def _axes_of_sharing(self) -> list[Axis]:
+        """What bears on objects that change hands."""
+        keys = {name: int(value) for name, value in self._base.parameters.items()}
+        life, owner = keys["acquisitions"], keys["owner_share"]
+        others = life * (SHARES - owner) // SHARES // LIVES  # acquisitions of an object
+        step = SHARES // 1000
+        # Others take a shared object at least once.
+        most = SHARES - max(SHARES * LIVES // life, step)
+        shares = [x for share in _SHARES if (x := round(share * SHARES)) <= most]
+        first = keys["first_share"]
+        if first >= 0:
+            shares = [x for x in shares if x >= first]
+        lives = [x for times in _LIVES if (x := round(life * times)) * others >= life]
+        length = keys["run_length"]
+        lengths = {length * times // 8 for times in (1, 2, 4, 16, 32)} | {others}
         limits = [load_locks()[one.lock].threads for one in self._question.labels]
-        most = min([limit for limit in limits if limit] or [_MORE_THREADS[-1]])
-        values = [n for n in ((1,) if alone else ()) + _MORE_THREADS if n <= most]
-        axis = _axis(self._base, "threads", values)
-        return axis if len(axis.values) > 1 else None
+        threads = min([limit for limit in limits if limit] or [_MORE_THREADS[-1]])
+        return [
+            self._axis("shared_objects", [round(x * SHARES) for x in _SHARED], SHARES // 100_000),
+            self._axis("acquisitions", lives, max(life // 50, 1)),
+            self._axis("owner_share", shares, step),
+            self._axis("run_length", [x for x in lengths if 1 <= x <= others]),
+            self._axis("threads", [n for n in _MORE_THREADS if n <= threads]),
+        ]
+
+    def _axis(self, name: str, values: Sequence[int], tolerance: int = 1) -> Axis:
+        """An axis that has what is now, and the range within which an assumption of it lies."""
+        given = [one for one in self._question.inputs if one.name == name]
+        ends = [int(x) for one in given for x in (one.low, one.high) if x is not None]
+        now = value_of(self._base, name)
+        if name not in LATENCIES and values:
+            ends = [min(max(x, min(values)), max(values)) for x in ends]
+        return Axis(name, tuple(sorted({*values, *ends, now})), tolerance)
 
     def _line(self, axis: Axis) -> AxisLine:
-        name = digest([vars(self._base) | {"lock": ""}, sorted(self._question.labels)])[:12]
-        return line_through(
-            self._base, axis.name, axis.values, f"{PLAN}/{name}/{axis.name}", axis.tolerance,
-            axis.step,
-        )  # fmt: skip
+        base = self._base
+        if axis.name not in LATENCIES:  # along what the program does all runs are of one workload
+            base = replace(base, parameters={**base.parameters, "on_map": 0})
+        name = digest([vars(base) | {"lock": ""}, sorted(self._question.labels)])[:12]
+        line = line_through(
+            base, axis.name, axis.values, f"{PLAN}/{name}/{axis.name}", axis.tolerance
+        )
+        return replace(line, unit=_UNITS.get(axis.name, line.unit))
 
     def _axis_answer(
         self, axis: Axis, line: AxisLine, best: LockLabel, found: Sequence[Searched]
     ) -> AxisAnswer:
         now = value_of(self._base, axis.name)
-        tried = line.unit in TRIED
-        below, above = nearest([one.found for one in found], best, now, axis.step, tried)
-        scale = self._scales.get(axis.name, float)
+        below, above = nearest([one.found for one in found], best, now, tried=line.unit in TRIED)
+        scale = self._scale(axis.name)
         return AxisAnswer(
             axis.name, line.unit, scale(now), scale(line.limits[0]), scale(line.limits[1]),
             below and replace(below, value=scale(below.value)),
             above and replace(above, value=scale(above.value)),
         )  # fmt: skip
 
+    def _scale(self, axis: str) -> Callable[[float], float]:
+        """From what is set along an axis to what is shown: measured cycles, shares, means."""
+        parts = _PARTS.get(axis, 1)
+        return self._scales.get(axis) or (lambda value: float(value) / parts)
+
+    def _inputs(self) -> tuple[Input, ...]:
+        """What the answer rests on, ranges as they are shown."""
+        return tuple(
+            one
+            if one.low is None or one.high is None
+            else replace(
+                one, low=self._scale(one.name)(one.low), high=self._scale(one.name)(one.high)
+            )
+            for one in self._question.inputs
+        )
+
+    def _parts(self) -> tuple[Part, ...]:
+        shares: Counter[str] = Counter()
+        for one in self._strata(self._base):
+            shares[one.words] += float(one.weight)  # type: ignore[assignment]
+        return tuple(Part(share, words) for words, share in shares.items())
+
     def _evaluate(self, cells: Sequence[Cell]) -> list[Point]:
-        return points(self._runner, cells, PLAN)
+        """What uses cost: their strata, each by its weight. The run is that of the largest part."""
+        parts = [self._strata(cell) for cell in cells]
+        flat = points(self._runner, [one.cell for some in parts for one in some], PLAN)
+        left = iter(flat)
+        found = []
+        for some in parts:
+            costs = list(itertools.islice(left, len(some)))
+            weights = [one.weight for one in some]
+            cost = sum(
+                (weight * one.cost for weight, one in zip(weights, costs, strict=True)), Fraction(0)
+            )
+            largest = max(range(len(some)), key=lambda n: weights[n])
+            found.append(Point(cost / sum(weights), costs[largest].run_id))
+        return found
 
     def _keep(self, found: Sequence[Searched]) -> None:
         by_series: dict[str, list[Searched]] = {}
@@ -221,19 +353,28 @@ class Advisor:
 
     def _setting(self) -> dict[str, object]:
         base = self._base
+        keys = {name: int(value) for name, value in base.parameters.items() if name != "on_map"}
         found: dict[str, object] = {
             "machine": base.machine, "isa": base.isa, "flavour": base.flavour,
-            "engine": base.engine, "workload": base.workload, "threads": base.threads,
+            "engine": base.engine, "threads": base.threads,
+            "nested": keys.pop("nested") / 1e6, "contended": keys.pop("contended") / 1e6,
         }  # fmt: skip
-        found |= {name: base.parameters[name] for name in ("owner_share", "run_length", "runs")}
-        found |= {
+        first = keys.pop("first_share")
+        found["first_share"] = None if first < 0 else first / SHARES
+        found["local_acquisitions"] = keys.pop("local_acquisitions") / LIVES
+        found |= {name: self._scale(name)(value) for name, value in keys.items()}
+        return found | {
             "cas_measured": self._scales["cas"](value_of(base, "cas")),
             "fence_measured": self._scales["fence_latency"](value_of(base, "fence_latency")),
             "cancel": value_of(base, "cancel"),
         }
-        return found
 
 
-def _axis(base: Cell, name: str, values: Sequence[int], tolerance: int = 1, step: int = 1) -> Axis:
-    now = value_of(base, name)
-    return Axis(name, tuple(sorted({*values, now})), tolerance, step)
+def _together(parts: Sequence[Stratum], runs: Sequence[StoredRun]) -> dict[str, float]:
+    """The metrics of strata, each a pair and by its weight."""
+    whole = float(sum(one.weight for one in parts))
+    found: Counter[str] = Counter()
+    for one, run in zip(parts, runs, strict=True):
+        for name, value in run.metrics.items():
+            found[name] += float(one.weight) / whole * value / run.metrics["pairs"]  # type: ignore[assignment]
+    return dict(found)
