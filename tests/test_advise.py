@@ -126,18 +126,6 @@ def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> No
         draw_advice(found, tmp_path / "answer.doc")
 
 
-def test_a_stated_error_of_the_machine_widens_ties(store: Store, tmp_path: Path) -> None:
-    text = (MACHINES / "generic.toml").read_text("utf-8")
-    own = tmp_path / "mine.toml"
-    own.write_text(text.replace("[core]", '[engine_error]\nvalue = 0.3\nsource = "x"\n\n[core]', 1))
-    question = ask(
-        machine_named(str(own)), "", "", ["thin", "reservation"], Latencies(23, 32, 5000), Use()
-    )
-    found = Advisor(question, store, ModelRunner(store)).answer()
-    assert (found.tie, found.tie_why) == (0.3, "the machine's engine_error")
-    assert found.win.tied == ("reservation",)
-
-
 def test_answers_are_stored_and_a_second_one_runs_nothing(store: Store) -> None:
     advice(store, "tasuki,reservation")
     kept = crossovers(store.connection, "advise")

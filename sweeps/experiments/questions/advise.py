@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from results.analysis.advice import TRIED, Advice, AxisAnswer, LockCost, lock_cost, nearest
 from results.analysis.crossover import Point
-from results.analysis.study import Scale, tie_share
+from results.analysis.study import Scale
 from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.model.label import LockLabel
@@ -136,13 +136,9 @@ class Advisor:
             )
         return round(value)
 
-    def _tie(self) -> tuple[float, str]:
-        percent = load_study(STUDY).tie_percent
-        tie = tie_share(self._store.connection, self._base.machine, percent)
-        stated = (
-            "the machine's engine_error" if tie > percent / 100 else "the main job's tie_percent"
-        )
-        return tie, stated
+    @staticmethod
+    def _tie() -> tuple[float, str]:
+        return load_study(STUDY).tie_percent / 100, "the main job's tie_percent"
 
     def _costs(self, tie: float) -> list[LockCost]:
         """Every lock, cheapest first; those near the cheapest with more seeds."""
