@@ -215,8 +215,7 @@ def test_marks_have_the_look_of_the_lock_that_wins_there(tmp_path: Path) -> None
     ]  # fmt: skip
     with Store(path) as store:
         store.connection.execute(
-            "UPDATE machines SET description = json_set(description, '$.engine_error', "
-            "json_object('value', 0.04))"
+            "UPDATE facts SET value = json_set(value, '$.tie_percent', 4.0) WHERE name = 'plan'"
         )
     assert looks() == [
         ("known, tie", reservation.marker, reservation.colour, "left", tasuki.colour), whole,

@@ -81,14 +81,6 @@ def test_generic_is_the_same_on_every_isa() -> None:
     assert len({latency[isa.name][isa.full_fence].number for isa in ISAS.values()}) == 1
 
 
-def test_a_machine_may_state_the_engines_error() -> None:
-    said = 'engine_error = { value = 0.04, source = "a validation" }\n\n[core]\n'
-    machine = parse(Machine, description().replace("[core]\n", said, 1))
-    assert machine.engine_error is not None
-    assert machine.engine_error.value == 0.04
-    assert "engine_error.value" in complaint("[core]\n", said.replace("0.04", "4"))
-
-
 def test_mistakes_are_named() -> None:
     said = complaint("[core]\n", "[core]\nspeed = 1\n")
     assert "core.speed: unknown key; allowed are width, lat_alu" in said and "lat_l1" not in said

@@ -59,7 +59,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_winners_are_of_each_setting_and_kind_of_fence(database: Path) -> None:
     with Store(database, read_only=True) as store:
         found = groups(runs_of_plan(store.connection, "mine"))
-        answer = winner_rows(store.connection, found)
+        answer = winner_rows(found)
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     won = {(row["cas"], row["fences"]): row for row in rows}
     assert {key: row["winner"] for key, row in won.items()} == {

@@ -32,7 +32,6 @@ from results.analysis.study import (
     optional_fact,
     places,
     series,
-    tie_share,
 )
 from results.model import engines
 from results.model.cell import LATENCIES, option
@@ -189,7 +188,7 @@ def _map(
         machine, title, bool(ooo), known, flavour, explored, cas, tuple(axes[0]), fence,
         tuple(axes[1]), tuple(axes[2]), tuple(axes[3]), _locks(connection, runs, points, axes),
         tuple(plan.get("aside") or plan.get("table_locks") or ()),
-        tie_share(connection, machine, plan.get("tie_percent", 0.0)), runs[0].cell.threads,
+        plan.get("tie_percent", 0.0) / 100, runs[0].cell.threads,
         parameters, own, others, crossings, searched,
     )  # fmt: skip
 

@@ -97,7 +97,7 @@ def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: s
         tuple(map_crossings(connection, name, measured_cas, measured_fence)),
         tuple(marks(connection, isa_name, flavour)) if machine == plan["machine"] else (),
         tuple(label for label in costs if label.lock not in plan["locks"]),
-        tie_share(connection, machine), are_runs, accuracy([check] if check else []),
+        tie_share(connection), are_runs, accuracy([check] if check else []),
     )  # fmt: skip
 
 

@@ -182,16 +182,9 @@ def machines(connection: sqlite3.Connection) -> list[str]:
     return [plan["machine"], *plan["beside"]]
 
 
-def tie_share(connection: sqlite3.Connection, machine: str, percent: float | None = None) -> float:
-    """The lead, as a share of the next lock's cost, below which two locks tie on a machine: the
-    study's, or `percent` of another plan, or the engine's error if the machine's description states
-    a larger one."""
-    share = float(fact(connection, "plan")["tie_percent"] if percent is None else percent) / 100
-    row = connection.execute(
-        "SELECT json_extract(description, '$.engine_error.value') FROM machines WHERE name = ?",
-        (machine,),
-    ).fetchone()
-    return max(share, row[0] if row and row[0] else 0.0)
+def tie_share(connection: sqlite3.Connection) -> float:
+    """The lead, as a share of the next lock's cost, below which two locks tie in the study."""
+    return float(fact(connection, "plan")["tie_percent"]) / 100
 
 
 def series_names(

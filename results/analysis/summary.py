@@ -88,7 +88,7 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
             continue  # not calibrated, or nothing to compare
         if own_costs and machine not in own:
             continue
-        place, tie = known[machine], tie_share(connection, machine)
+        place, tie = known[machine], tie_share(connection)
         found.append(
             Row(
                 machine, place.title, isa(connection, isa_name), flavour, place.cas, place.fence,

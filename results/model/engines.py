@@ -14,7 +14,8 @@ class Engine:
 
     `title`: its name for people. `own_costs`: an atomic or a fence costs what its core model makes
     of it, not what the machine's description says, so a real processor cannot be placed among its
-    measurements. `colour`, `line` and `marker` are those of figures.
+    measurements. `colour`, `line` and `marker` are those of figures. `silicon`: it is a processor,
+    no simulator.
     """
 
     label: str
@@ -23,6 +24,7 @@ class Engine:
     colour: str
     line: Line
     marker: str
+    silicon: bool = False
 
     @property
     def family(self) -> str:
@@ -37,7 +39,7 @@ ENGINES = [
     Engine("gem5/timing", "gem5 TimingSimple", True, "#0072B2", "--", "s"),
     Engine("gem5/minor", "gem5 Minor", True, "#009E73", "-.", "D"),
     Engine("gem5/o3", "gem5 O3", True, "#D55E00", ":", "^"),
-    Engine("native", "the host", True, "#CC79A7", "-", "*"),
+    Engine("native", "the host", True, "#CC79A7", "-", "*", silicon=True),
 ]
 DEFAULT = ENGINES[0].label
 

@@ -23,10 +23,7 @@ ranked AS (
 SELECT engine, machine, isa, flavour, fences, locks, label AS winner,
        round(cost, 2) AS cycles_per_pair, round(next_cost - cost, 2) AS lead_cycles,
        round(100 * (next_cost - cost) / next_cost, 2) AS lead_percent, next,
-       CASE WHEN next_cost = cost OR 100 * (next_cost - cost) / next_cost < max(
-           (SELECT json_extract(value, '$.tie_percent') FROM plan),
-           ifnull((SELECT 100 * json_extract(description, '$.engine_error.value') FROM machines
-                   WHERE name = machine), 0)
-       ) THEN 'tie' ELSE '' END AS verdict
+       CASE WHEN next_cost = cost OR 100 * (next_cost - cost) / next_cost <
+           (SELECT json_extract(value, '$.tie_percent') FROM plan) THEN 'tie' ELSE '' END AS verdict
 FROM ranked WHERE rank = 1 AND (fences = 'full' OR others > 0)
 ORDER BY engine, machine, isa, flavour, fences DESC, locks;

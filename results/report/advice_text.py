@@ -7,6 +7,7 @@ from rich.table import Table
 from results.analysis.advice import (
     ASKED,
     ASSUMED,
+    MEASURED,
     Advice,
     AxisAnswer,
     Change,
@@ -15,6 +16,7 @@ from results.analysis.advice import (
     LockCost,
     why,
 )
+from results.analysis.engine_error import EngineError
 from results.analysis.summary import AXES
 from results.report.terminal import console
 
@@ -65,13 +67,19 @@ def headline(advice: Advice) -> str:
     if win.tied:
         tied = ", ".join(lock.words() for lock in win.tied)
         return (
-            f"{depends}{win.lock.words()} is the cheapest, {cost}, in a tie with {tied}: leads "
-            f"below {100 * advice.tie:.3g} % ({advice.tie_why}) are within the error"
+            f"{depends}{win.lock.words()} is the cheapest, {cost}, in a tie with {tied}: "
+            f"{_threshold(advice.tie)}"
         )
     return (
         f"{depends}{win.lock.words()} is the cheapest: {cost}, {100 * win.lead:.1f} % less than "
         f"{win.runner_up.words()}"
     )
+
+
+def _threshold(tie: float) -> str:
+    if tie >= 1:
+        return "no lead was large enough to be in the right order nine times of ten"
+    return f"leads below {100 * tie:.3g} % are within the error"
 
 
 def _interval(advice: Advice, cost: float) -> str:
@@ -87,7 +95,7 @@ def remarks(advice: Advice) -> list[str]:
     if assumed:
         found.append(f"Assumed, not known: {', '.join(assumed)}.")
     if advice.error is not None:
-        found.append(advice.error.sentence(advice.win.lead))
+        found.append(_sure(advice, advice.error))
     other = advice.without_limits
     if (limit := advice.limits.get(advice.win.lock)) is not None:
         found.append(f"Mind: {advice.win.lock.words()}: {limit}")
@@ -98,6 +106,18 @@ def remarks(advice: Advice) -> list[str]:
                 f"(lead {100 * other.lead:.1f} %)"
             )
     return [*found, *advice.notes]
+
+
+def _sure(advice: Advice, error: EngineError) -> str:
+    """How sure the order of the first two is."""
+    alike = error.alike(advice.win.lead)
+    words = (
+        f"How sure: {error.words}: median error {100 * error.median:.0f} %; of {alike.pairs} pairs "
+        f"of locks with a lead like this, {alike.right} were in the right order"
+    )
+    if advice.setting["described"] == MEASURED:
+        return words
+    return f"{words}. {advice.setting['machine']} itself was compared with no silicon"
 
 
 def decides(flip: Flip) -> str:

@@ -77,11 +77,8 @@ def tied_words(win: Win) -> str:
 
 
 def ties_words(rows: Sequence[Row]) -> str:
-    """What a tie is on the machines of a winner table."""
-    shares = {row.machine: row.tie for row in rows}
-    least = min(shares.values(), default=0.0)
-    more = [f"{100 * tie:g} % on {name}" for name, tie in shares.items() if tie > least]
-    return f"a lead below {100 * least:g} % is a tie" + (f" ({', '.join(more)})" if more else "")
+    """What a tie is in a winner table, whose rows are of one study."""
+    return f"a lead below {100 * next((row.tie for row in rows), 0.0):g} % is a tie"
 
 
 def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:

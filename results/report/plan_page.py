@@ -33,7 +33,7 @@ def write_plan_page(connection: sqlite3.Connection, plan: str, output: Path) -> 
         name=name,
         compared=compared_words(found).splitlines(),
         tables=[
-            ("winners", "The cheapest lock", *_apart(winner_rows(connection, found))),
+            ("winners", "The cheapest lock", *_apart(winner_rows(found))),
             ("costs", "What every lock costs", *_apart(cost_rows(found))),
         ],
         figures=[(title, svg_uri(path)) for title, path in drawn],

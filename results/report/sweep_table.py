@@ -1,10 +1,9 @@
 """The tables of a plan: who wins in each setting, and what each lock costs there."""
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from results.analysis.plans.sweep import TIE_PERCENT, Group, tie_of
+from results.analysis.plans.sweep import TIE_PERCENT, Group
 from results.model.cell import AXES, values
 from results.model.label import FENCE_KINDS, LockLabel
 from results.store.queries import Answer
@@ -12,14 +11,14 @@ from results.store.queries import Answer
 _OF_LOCK = ("lock", "variant", "fence", "seed")  # axes that are no part of a setting
 
 
-def winner_rows(connection: sqlite3.Connection, found: Sequence[Group]) -> Answer:
+def winner_rows(found: Sequence[Group]) -> Answer:
     """The winner in each setting, with full fences and with any kind where there are others."""
     names = _names(found)
     rows: list[tuple[Any, ...]] = []
     for group in found:
         place = _place(group, names)
         absent = ", ".join(group.absent)
-        for fences, win in group.contests(tie_of(connection, group)):
+        for fences, win in group.contests(TIE_PERCENT / 100):
             if win is None:
                 (label,) = [one for one in group.costs if fences in ("any", one.fence)]
                 alone = ("", None, None, "alone", absent)
@@ -55,7 +54,7 @@ def compared_words(found: Iterable[Group]) -> str:
     labels = sorted({label for group in found for label in group.costs})
     return (
         f"{labels_words(labels)}\nCost: cycles per acquire-release pair, the median of the seeds. "
-        f"A lead below {TIE_PERCENT:g} %, or below the engine's stated error, is a tie."
+        f"A lead below {TIE_PERCENT:g} % is a tie."
     )
 
 

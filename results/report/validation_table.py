@@ -2,10 +2,12 @@
 
 import sqlite3
 from collections import Counter
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Column, Table
 
+from results.analysis.engine_error import Row, decisive
 from results.analysis.latency import OPS, SlopeCheck, slope_checks
 from results.analysis.validation import SetSummary, Speed, speeds, summarize
 from results.model import engines
@@ -54,6 +56,22 @@ def reasons(one: SetSummary) -> list[tuple[int, str]]:
     """Why cells were left out: how many for each reason, the most first."""
     counted = Counter(left.reason for left in one.left_out)
     return [(count, reason) for reason, count in counted.most_common()]
+
+
+def error_table(rows: Sequence[Row]) -> Table:
+    """How far the embedded engine was off, by reference and work, and which leads decide."""
+    table = Table(
+        "reference", "machine", "work", "locks", "cells", "median error", "measured over predicted",
+        "order right", "decisive lead", box=None, title="How far the embedded engine was off",
+    )  # fmt: skip
+    for row in rows:
+        lead = decisive(row)
+        table.add_row(
+            row.reference, row.machine, row.work, row.kind, str(row.cells),
+            percent(row.median_error), f"{row.low:.2f} to {row.high:.2f}",
+            f"{row.right[0]} of {row.pairs[0]}", "no lead" if lead is None else f"{100 * lead:g} %",
+        )  # fmt: skip
+    return table
 
 
 def _errors(summaries: list[SetSummary]) -> Table:

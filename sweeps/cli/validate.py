@@ -10,6 +10,9 @@ from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, Seeds, poo
 from sweeps.cli.reading.rows import Form, Format, printer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from results.store.store import Store
 
 
@@ -31,6 +34,14 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
         str,
         typer.Option(help="Against the host: the machine that describes it; default: the latest."),
     ] = "",
+    errors: Annotated[
+        bool,
+        typer.Option(
+            "--errors",
+            help="Run nothing: count how far the engine was off in the reference results, and in "
+            "the database of --db, and keep that as results/reference/errors.csv.",
+        ),
+    ] = False,
     seeds: Seeds = 1,
     jobs: Jobs = 0,
     no_server: NoServer = False,
@@ -42,6 +53,9 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
 
     Exits with 1 when a bar is missed.
     """
+    if errors:
+        _keep_errors([] if db == DATABASE else [db], form)
+        return
     from results.report.validation_table import print_validation
     from results.store.store import Store
     from sweeps.cli.progress import Bar
@@ -81,6 +95,20 @@ def _misses_a_bar(store: "Store", sets: set[str], latencies: bool) -> bool:
     if latencies and not all(one.met for one in slope_checks(store.connection)):
         return True
     return any(one.met is False and one.set in sets for one in summarize(store.connection))
+
+
+def _keep_errors(beside: "Sequence[Path]", form: Form) -> None:
+    from results.analysis.engine_error import STORED, count_stored, keep
+    from results.paths import REFERENCE
+    from results.report.validation_table import error_table
+
+    rows, left_out = count_stored([*sorted(REFERENCE.glob("*.db")), *beside])
+    keep(rows)
+    with printer(form) as out:
+        out.print(error_table(rows))
+    for reason, cells in left_out.items():
+        print(f"left out, {cells} cells: {reason}", file=sys.stderr)
+    print(f"kept in {STORED}", file=sys.stderr)
 
 
 def register(app: typer.Typer) -> None:

@@ -173,14 +173,6 @@ class Measured(Document):
     meaning: str = Field(min_length=1)
 
 
-class EngineError(Document):
-    """How far the embedded engine's costs are off on a machine, as a share, and how that is
-    known. A smaller lead of one lock over another is a tie."""
-
-    value: Annotated[float, Field(ge=0, le=1)]
-    source: str = Field(min_length=1)
-
-
 class Machine(Document):
     """One machine. `out_of_order`: of a core that is; others are in order. `ordering` maps an ISA
     to what such a core lets pass what, `latency` to its atomics and fences, in cycles. `sst`: the
@@ -203,7 +195,6 @@ class Machine(Document):
     sst: MemorySystem | None = None
     latency: dict[str, dict[str, Latency]]
     charges: Charges
-    engine_error: EngineError | None = None
     processor: str | None = Field(None, min_length=1)
     measured_on: datetime | None = None
     measured: dict[str, Measured] = {}

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from results.analysis.study import tie_share
 from results.analysis.winners import Win, winner
 from results.model.cell import Cell, cell_of, read_cell, selected, values
 from results.model.label import FULL, LockLabel
@@ -104,11 +103,6 @@ def groups(runs: Iterable[PlanRun]) -> list[Group]:
         for _, (setting, costs) in ordered
         if any(costs.values())
     ]
-
-
-def tie_of(connection: sqlite3.Connection, group: Group) -> float:
-    """The lead, as a share, below which two locks tie in a setting."""
-    return tie_share(connection, group.setting.machine, TIE_PERCENT)
 
 
 def order(value: Value) -> tuple[int, int, str]:

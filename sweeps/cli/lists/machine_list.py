@@ -56,8 +56,6 @@ def details(machine: Machine) -> Iterator[Table | str]:
     for key, figure in figures.items():
         assumed = Text.assemble(("assumed:", "italic"), f" {figure.why}")
         table.add_row(key, str(figure.number), figure.source or assumed)
-    if error := machine.engine_error:
-        table.add_row("engine_error", f"{100 * error.value:g} %", error.source)
     yield table
     if machine.measured:
         more = Table("also measured", "value", "spread", "unit", "meaning", box=None)

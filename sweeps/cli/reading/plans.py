@@ -28,7 +28,7 @@ def print_of_plan(connection: sqlite3.Connection, query: str, plan: str, form: F
             f"--plan: no run of plan {plan!r} has a cost per acquire-release pair; `lockcross "
             f"runs --plan {plan}` lists them"
         )
-    answer = winner_rows(connection, found) if query == "winners" else cost_rows(found)
+    answer = winner_rows(found) if query == "winners" else cost_rows(found)
     if form != Form.TABLE:
         print_rows(answer, form)
         return

@@ -108,12 +108,12 @@ def _print_winners(store: "Store", plan: str, form: Form) -> None:
 
     out, found = console(fold=False), groups(runs_of_plan(store.connection, plan))
     if form != Form.TABLE:
-        print_rows(winner_rows(store.connection, found), form)
+        print_rows(winner_rows(found), form)
         return
     if not found:
         out.print("no run has a cost per acquire-release pair, so there is no winner")
         return
-    rows = winner_rows(store.connection, found)
+    rows = winner_rows(found)
     print_compact(rows, out, ("winner", "cycles_per_pair"), _SHOWN_WINNERS)
     out.print(compared_words(found))
 

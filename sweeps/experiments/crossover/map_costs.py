@@ -7,7 +7,7 @@ for it to say which is cheaper, the points themselves are run.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -161,10 +161,10 @@ def measure_maps(
     maps: Iterable[MapCosts],
     evaluate: Evaluate,
     locks: Sequence[str],
-    tie: Callable[[str], float],
+    tie: float,
 ) -> list[MapCosts]:
     """Runs what each map needs, all of them at once. `locks`: those in the contest; `tie`: the
-    share of a lead below which it is one, by machine."""
+    share of a lead below which it is one."""
     found = list(maps)
 
     def run(wanted: Sequence[list[Key]]) -> None:
@@ -176,5 +176,5 @@ def measure_maps(
     wanted = [one.first_keys() for one in found]
     while any(wanted):  # what is run may show another lock to be near
         run(wanted)
-        wanted = [one.unsure_keys(locks, tie(one.of.machine)) for one in found]
+        wanted = [one.unsure_keys(locks, tie) for one in found]
     return found

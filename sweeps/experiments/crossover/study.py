@@ -33,7 +33,6 @@ from sweeps.experiments.crossover.searches import (
 )
 from sweeps.experiments.facts import store_isas, store_machines
 from sweeps.model.locks import cancels
-from sweeps.model.machine import load_machine
 
 PLAN = "crossover"
 _RUNS_A_SEARCH = 4  # typical, with the first seed: both ends of a bracket, both locks
@@ -88,7 +87,7 @@ class Study:
         calibrate(self._runner, self._store, self._calibrations())
         maps = measure_maps(
             itertools.starmap(MapCosts, itertools.product(self._cells, self._flavours)),
-            self._evaluate, self._plan.locks, self._tie,
+            self._evaluate, self._plan.locks, self._plan.tie_percent / 100,
         )  # fmt: skip
         tasks = [task for one in maps for task in self._tasks(one)]
         seeds = range(FIRST_SEED + 1, FIRST_SEED + self._plan.seeds)
@@ -99,11 +98,6 @@ class Study:
         self._store_crossovers(searched)
         self._store_series(maps)
         self._store_facts(maps)
-
-    def _tie(self, machine: str) -> float:
-        """The share of a lead below which it is a tie."""
-        error = load_machine(machine).engine_error
-        return max(self._plan.tie_percent / 100, error.value if error else 0.0)
 
     def _calibrations(self) -> list[Setting]:
         given = self._plan.calibration

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from results.analysis.advice import (
+    MEASURED,
+    QUOTED,
     TRIED,
     Advice,
     AxisAnswer,
@@ -15,8 +17,10 @@ from results.analysis.advice import (
     Part,
     lock_cost,
     nearest,
+    tie_of,
 )
 from results.analysis.crossover import Point
+from results.analysis.engine_error import ONE_THREAD, EngineError, error_of, kind_of, work_of
 from results.analysis.study import Scale
 from results.errors import LockcrossError
 from results.model import engines
@@ -49,7 +53,7 @@ from sweeps.experiments.questions.strata import Stratum, strata
 from sweeps.experiments.questions.use import LIVES, SHARES
 from sweeps.model.cells import digest
 from sweeps.model.locks import load_locks
-from sweeps.model.machine import HOST
+from sweeps.model.machine import HOST, load_machine
 from sweeps.model.workloads import with_defaults
 
 PLAN = "advise"
@@ -106,9 +110,10 @@ class Advisor:
         self._measure_delay()
         store_machines(self._store, [self._base.machine])
         store_isas(self._store)
-        tie, tie_why = self._tie()
-        locks = self._costs(tie)
+        study = load_study(STUDY).tie_percent / 100
+        locks = self._costs(study)
         best = locks[0].label
+        error = self._error(best, locks[1].label)
         axes = self._axes()
         lines = [self._line(axis) for axis in axes]
         tasks = [
@@ -129,8 +134,8 @@ class Advisor:
             for axis, line in zip(axes, lines, strict=True)
         ]
         return Advice(
-            self._setting(), tuple(locks), tie, tie_why, tuple(answers), self._inputs(),
-            self._parts(), self._work_cycles, None, self._question.limits,
+            self._setting(), tuple(locks), tie_of(error, study), tuple(answers), self._inputs(),
+            self._parts(), self._work_cycles, error, self._question.limits,
         )  # fmt: skip
 
     def check_engine(self, engine: str) -> None:
@@ -214,8 +219,17 @@ class Advisor:
         )  # fmt: skip
         return float(points(self._runner, [cell], PLAN)[0].cost)
 
-    def _tie(self) -> tuple[float, str]:
-        return load_study(STUDY).tie_percent / 100, "the main job's tie_percent"
+    def _error(self, best: LockLabel, other: LockLabel) -> EngineError | None:
+        """How far the engine was off for locks like these at what most acquisitions do; None where
+        nothing like it was compared."""
+        largest = max(self._strata(self._base), key=lambda one: one.weight).cell
+        # One thread at a time works with objects that others never take, however many threads run.
+        alone = largest.workload == "lock_use" and not largest.parameters["turns"]
+        work = ONE_THREAD if alone else work_of(largest.workload, largest.threads)
+        if work is None:
+            return None
+        core = load_machine(self._base.machine).out_of_order is not None
+        return error_of(core, work, {kind_of(best), kind_of(other)})
 
     def _costs(self, tie: float) -> list[LockCost]:
         """Every lock, cheapest first; those near the cheapest with more seeds."""
@@ -357,6 +371,7 @@ class Advisor:
         found: dict[str, object] = {
             "machine": base.machine, "isa": base.isa, "flavour": base.flavour,
             "engine": base.engine, "threads": base.threads,
+            "described": MEASURED if load_machine(base.machine).processor else QUOTED,
             "nested": keys.pop("nested") / 1e6, "contended": keys.pop("contended") / 1e6,
         }  # fmt: skip
         first = keys.pop("first_share")
