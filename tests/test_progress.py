@@ -35,6 +35,33 @@ def test_batches_count_on_one_bar(capsys: pytest.CaptureFixture[str]) -> None:
     assert "measuring: 5 of 5 runs" in capsys.readouterr().err
 
 
+def test_a_job_that_grows_says_at_least_until_it_ends(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_EVERY_S", 0)
+    with progress.one_bar(3, at_least=True) as bar:
+        for batch in (3, 2):
+            task = bar.add_task("a batch", total=batch)
+            for _ in range(batch):
+                bar.advance(task)
+    said = re.findall(r"(\d) of (.*\d) runs", capsys.readouterr().err)
+    assert said == [
+        ("1", "at least 3"), ("2", "at least 3"), ("3", "at least 3"), ("4", "at least 5"),
+        ("5", "at least 5"), ("5", "5"),
+    ]  # fmt: skip
+
+
+def test_the_main_job_never_says_fewer_runs_than_before(tmp_path: Path) -> None:
+    words = ["--quick", "--isa", "aarch64", "--db", str(tmp_path / "a.db")]
+    done = lockcross("crossover", *words)
+    assert done.returncode == 0, done.stderr
+    (*going_on, last) = re.findall(r"measuring: (\d+) of (at least )?(\d+) runs", done.stderr)
+    assert going_on and all(least for _, least, _ in going_on) and not last[1]
+    assert last[0] == last[2]
+    totals = [int(total) for _, _, total in (*going_on, last)]
+    assert totals == sorted(totals)
+
+
 def test_a_sweep_says_how_far_it_is(tmp_path: Path) -> None:
     done = lockcross("sweep", "smoke", "--db", str(tmp_path / "a.db"))
     assert re.search(r"smoke: 1 of (\d+) runs, .*\n(.*\n)*smoke: \1 of \1 runs", done.stderr)

@@ -100,7 +100,7 @@ def _measure(
     looking = study(look)
     missing = len(look.look_up(looking.known_cells()).missing)
     if missing:
-        with one_bar(missing + looking.estimated_searches()) as progress:
+        with one_bar(missing, at_least=True) as progress:  # searches follow from what is found
             study(Runner(store, jobs, progress, bounds, True, pool=pool)).run()
     else:
         looking.run()
