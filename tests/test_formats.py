@@ -25,6 +25,8 @@ WITHOUT_ROWS = {  # commands that print no rows, or one run as text
         (["plans"], "plan", "smoke"),
         (["machines"], "machine", "skylake"),
         (["machines", "skylake"], "figure", "clock_mhz"),
+        (["locks"], "lock", "reservation"),
+        (["locks"], "aarch64 lse", "f"),
         (["locks", "reservation"], "variant", "reservation"),
         (["workloads"], "workload", "sync"),
         (["workloads", "sync"], "key", "iterations"),
