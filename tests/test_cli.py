@@ -67,6 +67,9 @@ def test_every_command_has_help_and_stands_in_the_readme(name: str) -> None:
         (["query", "winners", "--format", "xml"], "'table', 'csv', 'json'"),
         (["runs", "--format", "xml"], "'table', 'csv', 'json'"),
         (["runs", "--threads", "0"], "--threads"),
+        (["run", *SMALL, "--machine", "p3", "--machine=zen4"], "'--machine': is given more than"),
+        (["sweep", "smoke", "-j", "1", "--jobs", "1"], "is given more than once"),
+        (["new", "plan", "mine", "--output", "a", "--output", "b"], "is given more than once"),
     ],
 )
 def test_a_users_mistake_is_one_message_and_exit_code_2(arguments: list[str], words: str) -> None:
