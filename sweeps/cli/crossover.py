@@ -1,5 +1,6 @@
 """`lockcross crossover`: the main job."""
 
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,9 +76,11 @@ def crossover(
                     "started": started, "duration_s": duration, "new_runs": new,
                 },
             )  # fmt: skip
+    folder = output or db.parent
+    print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
     from results.report.present import present
 
-    present(db, output or db.parent)
+    present(db, folder)
 
 
 def _measure(

@@ -1,5 +1,6 @@
 """`lockcross reproduce`: published and simulated numbers side by side."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
@@ -53,6 +54,8 @@ def reproduce(
 
             wanted = [one.cell for plan in plans for one in plan.cells.values()]
             wanted += overtake.known_cells() if overtakes else []
+            looking = f"looking for {len(wanted)} cells in the database"
+            print(looking, file=sys.stderr, flush=True)
             known = Runner(store, jobs, None, bounds, retry_failed).look_up(wanted)
             print(describe(store, known, at_a_time(cluster, jobs)))
         return

@@ -1,5 +1,6 @@
 """`lockcross explore`: the grid behind the report's interactive map."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -44,9 +45,11 @@ def explore(
                 Exploration(plan, asked, store, runner).run()
         else:
             look.run()
+    folder = output or db.parent
+    print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
     from results.report.present import write_page
 
-    print(f"report    {write_page(db, output or db.parent)}")
+    print(f"report    {write_page(db, folder)}")
 
 
 def register(app: typer.Typer) -> None:

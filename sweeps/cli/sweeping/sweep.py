@@ -66,6 +66,8 @@ def sweep(
     from sweeps.experiments.plan import load_plan
 
     loaded = load_plan(plan)
+    looking = f"{loaded.name}: looking for {len(loaded.cells)} cells in the database"
+    print(looking, file=sys.stderr, flush=True)
     bounds = limits(time_limit, instruction_limit, no_server)
     if dry_run:
         with store_to_read(db) as store:
