@@ -7,6 +7,7 @@ from results.analysis.summary import AXES
 from results.report.terminal import console
 
 _PPM = 10_000  # parts per million of a percent
+_MEASURED = ("cas", "fence_latency")  # axes whose values are not those that are set
 _SMALL = 0.05  # cycles a pair that are not worth a word
 
 
@@ -101,7 +102,8 @@ def _changes(advice: Advice) -> Table:
     table = Table("parameter", "now", "downwards", "upwards", box=None)
     for axis in advice.axes:
         table.add_row(
-            AXES.get(axis.axis, axis.axis), value_words(axis, axis.now),
+            "measured " * (axis.axis in _MEASURED) + AXES.get(axis.axis, axis.axis),
+            value_words(axis, axis.now),
             _change(axis, axis.below, axis.low, "to"), _change(axis, axis.above, axis.high, "from"),
         )  # fmt: skip
     return table

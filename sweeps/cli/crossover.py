@@ -11,6 +11,7 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.store import Store
+from sweeps.cli.lists import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines import load_engine
@@ -36,13 +37,20 @@ def _flavours(plan: StudyPlan | ManyCoresPlan, isas: list[str] | None) -> list[s
 
 def crossover(
     isa: Annotated[
-        list[str] | None, typer.Option(help="Only this ISA; may be given more than once.")
+        list[str] | None,
+        typer.Option(
+            help="Only this ISA; may be given more than once.", autocompletion=complete.isas
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A coarse grid: a first look in seconds.")
     ] = False,
     study: Annotated[
-        str, typer.Option(help="A study in sweeps/studies, e.g. gem5_o3; not with --quick.")
+        str,
+        typer.Option(
+            help="A study in sweeps/studies, e.g. gem5_o3; not with --quick.",
+            autocompletion=complete.studies,
+        ),
     ] = "",
     jobs: Jobs = 0,
     no_server: NoServer = False,

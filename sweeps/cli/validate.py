@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.paths import DATABASE
+from sweeps.cli.lists import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, Seeds, pool_of, served
 from sweeps.cli.reading.rows import Form, Format, printer
 
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
 
 def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     against: Annotated[
-        str, typer.Option(help="A definition in sweeps/validations; default: the first.")
+        str,
+        typer.Option(
+            help="A definition in sweeps/validations; default: the first.",
+            autocompletion=complete.validations,
+        ),
     ] = "",
     sets: Annotated[
         list[str] | None,
@@ -30,7 +35,10 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = True,
     machine: Annotated[
         str,
-        typer.Option(help="Against the host: the machine that describes it; default: the latest."),
+        typer.Option(
+            help="Against the host: the machine that describes it; default: the latest.",
+            autocompletion=complete.machines,
+        ),
     ] = "",
     seeds: Seeds = 1,
     jobs: Jobs = 0,

@@ -10,6 +10,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
+from sweeps.cli.lists import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 
 if TYPE_CHECKING:
@@ -29,18 +30,43 @@ def register(app: typer.Typer) -> None:
 
 def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     machine: Annotated[
-        str, typer.Option(help="A machine's name (see `machines`) or file.")
+        str,
+        typer.Option(
+            help="A machine's name (see `machines`) or file.", autocompletion=complete.machines
+        ),
     ] = "generic",
-    isa: Annotated[str, typer.Option(help="Default: the machine's first.")] = "",
-    flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
+    isa: Annotated[
+        str, typer.Option(help="Default: the machine's first.", autocompletion=complete.isas)
+    ] = "",
+    flavour: Annotated[
+        str,
+        typer.Option(
+            help="Atomic flavour; default: the ISA's first.", autocompletion=complete.flavours
+        ),
+    ] = "",
     cas_latency: Annotated[
-        int | None, typer.Option(min=0, max=_MOST, help="Cycles that a CAS measures.")
+        int | None,
+        typer.Option(
+            "--measured-cas-latency",
+            min=0,
+            max=_MOST,
+            help="Cycles that a CAS measures (`calibrate`), not those that it is set to.",
+        ),
     ] = None,
     fence_latency: Annotated[
-        int | None, typer.Option(min=0, max=_MOST, help="Cycles that a full fence measures.")
+        int | None,
+        typer.Option(
+            "--measured-fence-latency",
+            min=0,
+            max=_MOST,
+            help="Cycles that a full fence measures, not those that it is set to.",
+        ),
     ] = None,
     cancel_latency: Annotated[
-        int | None, typer.Option(min=0, max=10_000_000, help="Cycles to stop a thread.")
+        int | None,
+        typer.Option(
+            min=0, max=10_000_000, help="Cycles that stopping a thread is set to, as in `run`."
+        ),
     ] = None,
     owner_share: Annotated[
         float | None,
@@ -51,7 +77,11 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, max=64, help="Threads.")] = None,
     locks: Annotated[
-        str, typer.Option(help="Locks to compare, e.g. thin,tasuki/rmw; default: the main job's.")
+        str,
+        typer.Option(
+            help="Locks to compare, e.g. thin,tasuki/rmw; default: the main job's.",
+            autocompletion=complete.several_locks,
+        ),
     ] = "",
     log: Annotated[
         Path | None,

@@ -10,6 +10,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
+from sweeps.cli.lists import complete
 from sweeps.cli.options import Database
 from sweeps.cli.reading.opened import reading
 from sweeps.cli.reading.plans import (
@@ -23,7 +24,12 @@ from sweeps.cli.reading.rows import Form, Format, cell, number, print_rows, prin
 Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
 
 OfPlan = Annotated[
-    str | None, typer.Option("--plan", help="Of this plan, its name or file, not of the main job.")
+    str | None,
+    typer.Option(
+        "--plan",
+        help="Of this plan, its name or file, not of the main job.",
+        autocompletion=complete.plans,
+    ),
 ]
 
 
@@ -34,11 +40,16 @@ def register(app: typer.Typer) -> None:
 
 
 def query(
-    sql: Annotated[str | None, typer.Argument(help="SQL, or a named query.")] = None,
+    sql: Annotated[
+        str | None, typer.Argument(help="SQL, or a named query.", autocompletion=complete.queries)
+    ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the named queries.")] = False,
     plan: Annotated[
         str | None,
-        typer.Option(help="winners or costs of this plan, its name or file, not of the study."),
+        typer.Option(
+            help="winners or costs of this plan, its name or file, not of the study.",
+            autocompletion=complete.plans,
+        ),
     ] = None,
     form: Format = Form.TABLE,
     db: Database = DATABASE,

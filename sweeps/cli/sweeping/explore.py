@@ -9,6 +9,7 @@ import typer
 from results.model import engines
 from results.paths import DATABASE
 from results.store.store import Store
+from sweeps.cli.lists import complete
 from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines import load_engine
@@ -19,10 +20,16 @@ from sweeps.experiments.explore import Exploration, isa_of, load_exploration, ma
 def explore(
     machine: Annotated[
         list[str] | None,
-        typer.Option(help="A machine with a map; may be given more than once. Default: generic."),
+        typer.Option(
+            help="A machine with a map; may be given more than once. Default: generic.",
+            autocompletion=complete.machines,
+        ),
     ] = None,
     isa: Annotated[
-        list[str] | None, typer.Option(help="Only this ISA; may be given more than once.")
+        list[str] | None,
+        typer.Option(
+            help="Only this ISA; may be given more than once.", autocompletion=complete.isas
+        ),
     ] = None,
     jobs: Jobs = 0,
     no_server: NoServer = False,

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from results.errors import LockcrossError
+from sweeps.cli.lists import complete
 from sweeps.support.text import shown
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -45,7 +46,10 @@ def register(app: typer.Typer) -> None:
 def machine(
     name: Name,
     origin: Annotated[
-        str, typer.Option("--from", help="The machine to copy (see `machines`).")
+        str,
+        typer.Option(
+            "--from", help="The machine to copy (see `machines`).", autocompletion=complete.machines
+        ),
     ] = "generic",
     output: Output = None,
     force: Force = False,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from results.paths import DATABASE
+from sweeps.cli.lists import complete
 from sweeps.cli.options import (
     DEFAULT_INSTRUCTION_LIMIT,
     DEFAULT_TIME_LIMIT,
@@ -45,7 +46,10 @@ def register(app: typer.Typer) -> None:
 
 
 def sweep(
-    plan: Annotated[str, typer.Argument(help="A plan's name (see `plans`) or file.")],
+    plan: Annotated[
+        str,
+        typer.Argument(help="A plan's name (see `plans`) or file.", autocompletion=complete.plans),
+    ],
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     jobs: Jobs = 0,
@@ -159,7 +163,9 @@ def _summarize(runs: "Sequence[StoredRun]", out: TextIO) -> None:
 
 
 def build(
-    plan: Annotated[str, typer.Argument(help="Build the programs of this plan.")],
+    plan: Annotated[
+        str, typer.Argument(help="Build the programs of this plan.", autocompletion=complete.plans)
+    ],
     jobs: Jobs = 0,
     form: Format = Form.TABLE,
 ) -> None:
