@@ -36,8 +36,8 @@ def run(*words: object, code: int = 0) -> str:
     if isinstance(done.exception, LockcrossError):
         assert done.exception.exit_code == code
         return done.exception.message
-    assert done.exit_code == code, done.output
-    return done.output
+    assert done.exit_code == code, done.stdout
+    return done.stdout
 
 
 @pytest.mark.parametrize("name", sorted(named_queries()))
