@@ -36,7 +36,7 @@ def run(*words: object, code: int = 0) -> str:
     if isinstance(done.exception, LockcrossError):
         assert done.exception.exit_code == code
         return done.exception.message
-    assert done.exit_code == code, done.stdout
+    assert done.exit_code == code, done.output
     return done.stdout
 
 
