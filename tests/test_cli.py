@@ -67,12 +67,35 @@ def test_every_command_has_help_and_stands_in_the_readme(name: str) -> None:
         (["query", "winners", "--format", "xml"], "'table', 'csv', 'json'"),
         (["runs", "--format", "xml"], "'table', 'csv', 'json'"),
         (["runs", "--threads", "0"], "--threads"),
+        (["run", *SMALL, "--machine", "p3", "--machine=zen4"], "'--machine': is given more than"),
+        (["sweep", "smoke", "-j", "1", "--jobs", "1"], "is given more than once"),
+        (["new", "plan", "mine", "--output", "a", "--output", "b"], "is given more than once"),
     ],
 )
 def test_a_users_mistake_is_one_message_and_exit_code_2(arguments: list[str], words: str) -> None:
     done = lockcross(*arguments)
     assert done.returncode == 2
     assert words in done.stderr and done.stdout == ""
+
+
+def test_options_say_whether_a_latency_is_set_or_measured() -> None:
+    found = 0
+    for name in COMMANDS:
+        command = typer.main.get_command(make_app()).commands[name]  # type: ignore[attr-defined]
+        for parameter in command.params:
+            for one in parameter.opts:
+                if re.fullmatch("--(cas|fence)-latency", one):
+                    assert "is set to" in parameter.help, name
+                elif re.fullmatch("--measured-(cas|fence)-latency", one):
+                    assert "measures" in parameter.help, name
+                else:
+                    continue
+                found += 1
+    assert found == 3 * 2  # run, calibrate, advise
+    done = lockcross("advise", "--cas-latency", "18")
+    assert done.returncode == 2 and "--measured-cas-latency" in done.stderr
+    text = (ROOT / "README.md").read_text()
+    assert not re.search("advise .*--(cas|fence)-latency", text)
 
 
 @pytest.mark.parametrize(

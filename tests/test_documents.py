@@ -1,5 +1,6 @@
 """The documents: what they link to, what they name and the commands they show exist."""
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -152,3 +153,12 @@ def test_commands_and_their_options_exist(name: str) -> None:
         if command is None or not (passed_on or options <= known):
             wrong.append(" ".join(words))
     assert not wrong
+
+
+def test_the_readme_announces_nothing_that_does_not_follow() -> None:
+    """No section without a text, and no colon before the next section."""
+    text = _FENCE.sub("```", (ROOT / "README.md").read_text(encoding="utf-8"))
+    lines = [line for line in text.splitlines() if line]
+    for line, following in itertools.pairwise(lines):
+        if following.startswith("## "):
+            assert not line.startswith("## ") and not line.endswith(":"), line

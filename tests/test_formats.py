@@ -25,6 +25,8 @@ WITHOUT_ROWS = {  # commands that print no rows, or one run as text
         (["plans"], "plan", "smoke"),
         (["machines"], "machine", "skylake"),
         (["machines", "skylake"], "figure", "clock_mhz"),
+        (["locks"], "lock", "reservation"),
+        (["locks"], "aarch64 lse", "f"),
         (["locks", "reservation"], "variant", "reservation"),
         (["workloads"], "workload", "sync"),
         (["workloads", "sync"], "key", "iterations"),
@@ -84,3 +86,44 @@ def test_a_shell_completes_commands_and_options() -> None:
     asked["COMP_CWORD"] = "2"
     done = lockcross(COMP_WORDS="lockcross compare --al", **asked)
     assert "--along" in done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "there"),
+    [
+        ("run --machine zen", {"zen4", "zen5"}),
+        ("machines sky", {"skylake"}),
+        ("run --lock asym_t", {"asym_tasuki"}),
+        ("locks tas", {"tasuki"}),
+        ("advise --locks thin,tas", {"thin,tasuki"}),
+        ("runs --workload lock_s", {"lock_sequence"}),
+        ("sweep smo", {"smoke"}),
+        ("compare --plan smo", {"smoke"}),
+        ("crossover --study gem5_o", {"gem5_o3"}),
+        ("reproduce k_r", {"k_rounds"}),
+        ("validate --against nat", {"native"}),
+        ("query win", {"winners"}),
+        ("new machine mine --from p", {"p3", "p4xeon", "power10", "power9", "ppc604"}),
+        ("crossovers --isa ppc", {"ppc64le"}),
+    ],
+)
+def test_a_shell_completes_names(line: str, there: set[str]) -> None:
+    words = f"lockcross {line}"
+    asked = {"_LOCKCROSS_COMPLETE": "complete_bash", "COMP_CWORD": str(len(words.split()) - 1)}
+    assert set(lockcross(COMP_WORDS=words, **asked).stdout.split()) == there
+
+
+def test_every_option_and_argument_that_takes_a_name_completes_it() -> None:
+    named = {"machine", "lock", "locks", "workload", "plan", "isa", "isas", "flavour", "engine",
+             "study", "against", "fence"}  # fmt: skip
+    group = typer.main.get_command(make_app())
+    assert isinstance(group, TyperGroup)
+    commands = dict(group.commands)
+    for inner in ("bench", "new"):
+        commands |= commands.pop(inner).commands  # type: ignore[attr-defined]
+    for name, command in commands.items():
+        context = typer.Context(command, info_name=name)  # type: ignore[arg-type]
+        for parameter in command.params:
+            if parameter.name in named:
+                found = parameter.shell_complete(context, "")
+                assert found, f"{name} {parameter.name}"

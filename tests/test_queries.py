@@ -37,7 +37,7 @@ def run(*words: object, code: int = 0) -> str:
         assert done.exception.exit_code == code
         return done.exception.message
     assert done.exit_code == code, done.output
-    return done.output
+    return done.stdout
 
 
 @pytest.mark.parametrize("name", sorted(named_queries()))

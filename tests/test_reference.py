@@ -7,8 +7,10 @@ import pytest
 
 from results.analysis.reference import references
 from results.figures.draw import draw_all
+from results.paths import REFERENCE
 from results.report.report import write_report
 from results.store.store import Store
+from tests.commands import lockcross
 from tests.test_figures_gem5 import database, study
 
 __all__ = ["database"]
@@ -21,6 +23,30 @@ def folder(database: Path, tmp_path: Path) -> Path:
     place.mkdir()
     shutil.copy(database, place / "validation.db")
     return place
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in REFERENCE.glob("*.db")))
+def test_reading_leaves_a_reference_as_it_is(name: str, tmp_path: Path) -> None:
+    """Its bytes too, and nothing beside it."""
+    file = tmp_path / name
+    shutil.copy(REFERENCE / name, file)
+    assert lockcross("query", "SELECT count(*) FROM runs", "--db", str(file)).returncode == 0
+    assert lockcross("runs", "--db", str(file)).returncode == 0
+    assert list(tmp_path.iterdir()) == [file]
+    assert file.read_bytes() == (REFERENCE / name).read_bytes()
+
+
+def test_references_are_read_for_another_database_without_a_trace(tmp_path: Path) -> None:
+    folder = tmp_path / "reference"
+    shutil.copytree(REFERENCE, folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    study(tmp_path / "own.db")
+    with (
+        Store(tmp_path / "own.db", read_only=True) as store,
+        references(store.connection, folder) as others,
+    ):
+        assert others.validations
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 @pytest.mark.usefixtures("sketched")

@@ -1,5 +1,6 @@
 """Reproductions: definitions, what is compared, macro-benchmarks, borders, report pages."""
 
+import json
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
@@ -39,6 +40,7 @@ from sweeps.experiments.reproduce.planned import in_words
 from sweeps.experiments.reproduce.reproduce import run
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.machine import load_machine
+from sweeps.support.paths import MACHINES
 from tests.commands import lockcross
 
 TINY = """
@@ -356,3 +358,32 @@ def test_an_out_of_order_core_removes_what_the_thesis_says_of_db() -> None:
         assert 100 * saved == pytest.approx(removed, abs=0.5)
         share = (stated("K", "lock_share_209_db").value or 0) / 100
         assert 100 * (1 / (1 - share * saved) - 1) == pytest.approx(speedup, abs=0.06)
+
+
+def test_a_users_own_machine_reproduces_and_leaves_what_figures_are_made_of(tmp_path: Path) -> None:
+    own, db = tmp_path / "mine.toml", tmp_path / "a.db"
+    own.write_bytes((MACHINES / "zen5.toml").read_bytes())
+    words = ["reproduce", "k_rounds", "--machine", str(own), "--db", str(db), "--format", "json"]
+    done = lockcross(*words)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert {row["reproduction"] for row in rows} == {"k_rounds"} and rows[0]["simulated"]
+    with Store(db, read_only=True) as store:
+        assert store.fact(fact_name("k_rounds")) is None
+        machines = store.connection.execute("SELECT DISTINCT machine FROM runs").fetchall()
+    ((machine,),) = machines
+    assert machine.startswith("zen5@")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["k_rounds", "--machine", "vax"], "'vax' is unknown"),
+        (["k_rounds", "--machine", "firestorm"], "k_rounds on firestorm: cell"),
+        (["--machine", "zen5"], "name the reproductions"),
+        (["overtake", "--machine", "zen5"], "which compares machines"),
+    ],
+)
+def test_a_machine_that_cannot_reproduce_is_one_message(words: list[str], why: str) -> None:
+    done = lockcross("reproduce", *words)
+    assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1

@@ -232,6 +232,32 @@ def test_a_damaged_database_is_said_to_be_damaged(tmp_path: Path) -> None:
         store.find(f"r{number}" for number in range(200))
 
 
+def test_reading_changes_neither_the_file_nor_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Store(path) as store:
+        store.add_run(record("x"), "p")
+    before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+    assert set(before) == {"a.db", "a.db.lock"}
+    with Store(path, read_only=True) as store:
+        assert store.find(["x"])
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+
+
+def test_a_reader_sees_what_a_driver_adds_and_does_not_keep_it_from_ending(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Store(path) as store:
+        store.add_run(record("x"), "p")
+    with Store(path, read_only=True) as reader:
+        assert reader.find(["x"])  # of a file at rest
+        with Store(path) as store:
+            store.add_run(record("y"), "p")
+            assert reader.find(["y"])  # of a file that is written
+        assert reader.find(["x", "y"]).keys() == {"x", "y"}
+    with Store(path) as store:
+        store.add_run(record("z"), "p")
+    assert {one.name for one in tmp_path.iterdir()} == {"a.db", "a.db.lock"}
+
+
 def test_a_missing_database_is_not_made_by_reading(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no such database"):
         Store(tmp_path / "a.db", read_only=True)

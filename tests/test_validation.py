@@ -2,15 +2,18 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from results.analysis.validation import SetSummary, speeds, summarize
-from results.report.validation_table import print_validation, why_missed
+from results.paths import REFERENCE
+from results.report.validation_table import print_validation, verdict, why_missed
 from results.store.queries import as_records, ask
 from results.store.store import Store
-from sweeps.experiments.validate import latency_settings, load_validation
+from sweeps.cli.validate import newly_missed
+from sweeps.experiments.validate import Set, latency_settings, load_validation, validation_names
 from tests.synthetic_gem5 import Gem5Data
 
 
@@ -181,12 +184,12 @@ def test_the_table_has_the_bar_of_the_slopes(data: Gem5Data) -> None:
     data.sweep("gem5/o3", "sentinel", slope=1.0)
     data.sweep("gem5/o3/chain", "chain", slope=0.9)
     data.sweep("qemu", "unknown", slope=1.0)
-    for bar, verdict in ((0.2, "met"), (0.1, "MISSED")):
+    for bar, word in ((0.2, "met"), (0.1, "MISSED")):
         data.store.set_fact("validation_slopes", {"candidate": "qemu", "bar": bar})
         text = io.StringIO()
         print_validation(data.store.connection, Console(file=text, width=200))
         (row,) = (line for line in text.getvalue().splitlines() if "chain" in line)
-        assert "CAS" in row and f"11.1 % (bar {100 * bar:g} %)" in row and verdict in row
+        assert "CAS" in row and f"11.1 % (bar {100 * bar:g} %)" in row and word in row
 
 
 def test_the_named_query_gives_the_same_errors(data: Gem5Data, tmp_path: Path) -> None:
@@ -230,6 +233,58 @@ def test_bars_may_apply_to_each_isa_by_itself_and_a_missed_one_says_why(data: Ge
     assert [found["both", isa].met for isa in ("x86_64", "aarch64", "all")] == [False, True, None]
     assert why_missed(found["both", "x86_64"]) == "a reason"
     assert why_missed(found["both", "aarch64"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("known", "missed"),
+    [
+        ({"x86_64": ["mean"]}, []),
+        ({"x86_64": ["mean", "order"]}, []),
+        ({"x86_64": ["order"]}, ["both, x86_64: mean"]),
+        ({"aarch64": ["mean"]}, ["both, x86_64: mean"]),
+        ({}, ["both, x86_64: mean"]),
+    ],
+)
+def test_only_a_bar_that_is_newly_missed_counts(
+    data: Gem5Data, known: dict[str, list[str]], missed: list[str]
+) -> None:
+    _two_isas(data)
+    bars = {"mean": 0.06, "each_isa": True, "missed": "a reason", "known": known}
+    data.store.set_fact("validation_bars", {"both": bars})
+    assert newly_missed(data.store.connection, {"both"}, latencies=True) == missed
+    assert newly_missed(data.store.connection, {"another"}, latencies=True) == []
+    one = _summaries(data)["both", "x86_64"]
+    assert (one.met, verdict(one)) == (False, "MISSED" if missed else "missed, as known")
+
+
+@pytest.mark.parametrize("name", ["validation", "native_granite_rapids", "sst_validation"])
+def test_the_references_miss_what_their_definitions_know(name: str) -> None:
+    """No more, so that `validate` fails on nothing else, and no less."""
+    definitions = map(load_validation, validation_names())
+    known = {one.name: one.known for definition in definitions for one in definition.set}
+    with Store(REFERENCE / f"{name}.db", read_only=True) as store:
+        found = [one for one in summarize(store.connection) if one.met is not None]
+        missed = newly_missed(store.connection, {one.set for one in found}, latencies=True)
+    assert not missed
+    for one in found:
+        assert set(one.known) == set(known[one.set].get(one.isa, ())), one.set
+        assert set(one.missed_bars) == set(one.known), one.set
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"missed": ""}, "say in `missed` why"),
+        ({"known": {"mips": ["mean"]}}, "'mips' is no ISA"),
+        ({"known": {"x86_64": ["worst"]}}, "there is no bar 'worst'"),
+    ],
+)
+def test_what_is_known_has_a_reason_an_isa_and_a_bar(change: dict[str, Any], why: str) -> None:
+    given = {"name": "a", "reference": "gem5/o3", "plan": "smoke", "mean": 0.1,
+             "known": {"x86_64": ["mean"]}, "missed": "a reason"}  # fmt: skip
+    assert Set.model_validate(given).known
+    with pytest.raises(ValueError, match=why):
+        Set.model_validate(given | change)
 
 
 def test_a_failed_run_meets_no_bar(data: Gem5Data) -> None:

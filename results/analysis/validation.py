@@ -139,7 +139,14 @@ class SetSummary:
     bar_order: float | None
     bar_lead: float | None
     met: bool | None
+    missed_bars: tuple[str, ...]  # mean, worst, order, lead; runs: some failed
+    known: tuple[str, ...]  # those that are known to be
     missed: str  # why a bar is missed; empty: nobody has said
+
+    @property
+    def newly_missed(self) -> bool:
+        """A bar is missed that is not known to be."""
+        return self.met is False and not set(self.missed_bars) <= set(self.known)
 
 
 @dataclass(frozen=True)
@@ -280,6 +287,9 @@ def _summary(
     share = sum(agreed) / len(agreed) if agreed else None
     failed = any(run.status == "failed" for run in runs)
     changes = tuple(change for c in contests if (change := _change(c)))
+    judged = _judged(bars, mean, highest, share, changes) | ({"runs": False} if failed else {})
+    barred = any(bar is not None for bar in (bars.mean, bars.worst, bars.order, bars.lead))
+    met = all(judged.values()) if barred and judged else None
     return SetSummary(
         set=name, title=facts.get("title", name), candidate=candidate, reference=reference, isa=isa,
         cells=len(cells),
@@ -290,7 +300,8 @@ def _summary(
         left_out=tuple(_left_out((reference, candidate), runs)),
         bar_mean=bars.mean, bar_worst=bars.worst, bar_order=bars.order,
         bar_lead=bars.lead,
-        met=_met(bars, mean, highest, share, changes, failed), missed=facts.get("missed", ""),
+        met=met, missed_bars=tuple(bar for bar, within in judged.items() if not within),
+        known=tuple(facts.get("known", {}).get(isa, ())), missed=facts.get("missed", ""),
     )  # fmt: skip
 
 
@@ -358,24 +369,22 @@ def _why_not(engine: str, run: Run | None) -> str:
     return f"{engine} {run.status}: {run.cause}" if run.status != "ok" else f"{engine}: no pairs"
 
 
-def _met(
+def _judged(
     bars: _Bars, mean: float | None, worst: float | None, order: float | None,
-    changes: Sequence[WinnerChange], failed: bool,
-) -> bool | None:  # fmt: skip
-    """Whether the errors are within the bars, the share of agreed orders above its own, no winner
-    changed whose lead is above its own, and no run failed; None without bars."""
-    if all(bar is None for bar in (bars.mean, bars.worst, bars.order, bars.lead)):
-        return None
-    judged = [
-        value <= bar
-        for value, bar in ((mean, bars.mean), (worst, bars.worst))
-        if value is not None and bar is not None
-    ]
+    changes: Sequence[WinnerChange],
+) -> dict[str, bool]:  # fmt: skip
+    """Of each bar that something is held against: whether the errors are within it, the share of
+    agreed orders above it, and no winner changed whose lead is above it."""
+    judged = {}
+    if mean is not None and bars.mean is not None:
+        judged["mean"] = mean <= bars.mean
+    if worst is not None and bars.worst is not None:
+        judged["worst"] = worst <= bars.worst
     if order is not None and bars.order is not None:
-        judged.append(order >= bars.order)
+        judged["order"] = order >= bars.order
     if bars.lead is not None:
-        judged.append(all(change.lead <= bars.lead for change in changes))
-    return not failed and all(judged) if judged or failed else None
+        judged["lead"] = all(change.lead <= bars.lead for change in changes)
+    return judged
 
 
 def speeds(connection: sqlite3.Connection) -> list[Speed]:

@@ -20,6 +20,7 @@ from results.analysis.engine_error import EngineError
 from results.analysis.summary import AXES
 from results.report.terminal import console
 
+_MEASURED = ("cas", "fence_latency")  # axes whose values are not those that are set
 _SMALL = 0.05  # cycles a pair that are not worth a word
 _WORDS = {**AXES, "shared_objects": "objects that are shared", "think": "work between sections",
           "acquisitions": "acquisitions of an object"}  # fmt: skip
@@ -185,7 +186,8 @@ def _changes(advice: Advice) -> Table:
     table = Table("parameter", "now", "downwards", "upwards", box=None)
     for axis in advice.axes:
         table.add_row(
-            name_of(axis.axis), value_words(axis, axis.now),
+            "measured " * (axis.axis in _MEASURED) + name_of(axis.axis),
+            value_words(axis, axis.now),
             _change(axis, axis.below, axis.low, "down"), _change(axis, axis.above, axis.high, "up"),
         )  # fmt: skip
     return table

@@ -13,6 +13,7 @@ from results.analysis.validation import SetSummary, Speed, speeds, summarize
 from results.model import engines
 
 VERDICTS = {True: "met", False: "MISSED", None: "no bar"}
+_KNOWN = "missed, as known"
 _SHOWN = 5  # findings of a set that are listed; the report has all
 
 
@@ -31,8 +32,10 @@ def print_validation(connection: sqlite3.Connection, console: Console) -> None:
 
 
 def verdict(one: SetSummary) -> str:
-    """Met, missed, no bar, or nothing that could be compared."""
-    return VERDICTS[one.met] if one.cells else "no cells"
+    """Met, missed, missed as is known, no bar, or nothing that could be compared."""
+    if not one.cells:
+        return "no cells"
+    return _KNOWN if one.met is False and not one.newly_missed else VERDICTS[one.met]
 
 
 def why_missed(one: SetSummary) -> str:
@@ -101,6 +104,11 @@ def _bars(one: SetSummary) -> str:
 
 def _print_findings(one: SetSummary, console: Console) -> None:
     lines = [f"  bars: {bars}"] if (bars := _bars(one)) else []
+    if one.met is False:
+        known = [bar for bar in one.missed_bars if bar in one.known]
+        new = [bar for bar in one.missed_bars if bar not in one.known]
+        lines += [f"  newly missed: {', '.join(new)}"] if new else []
+        lines += [f"  known to be missed: {', '.join(known)}"] if known else []
     lines += [f"  why it is missed: {why}"] if (why := why_missed(one)) else []
     lines += [f"  worst: {one.worst_cell}"] if one.worst_cell else []
     lines += [f"  left out, {count} cells: {reason}" for count, reason in reasons(one)[:_SHOWN]]

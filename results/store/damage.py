@@ -79,6 +79,7 @@ class _Bars(_Shape):
     order: float | None = None
     lead: float | None = None
     each_isa: bool = False
+    known: dict[str, list[str]] = {}
     missed: str = ""
 
 

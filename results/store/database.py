@@ -178,14 +178,13 @@ class WriterLock:
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """Opens for writing (the caller holds the WriterLock), makes and migrates what is missing."""
+    """Opens for writing (the caller holds the WriterLock), makes and migrates what is missing. Each
+    transaction must follow `write_ahead`, and `close_writer` the last."""
     with explained(path):
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             # NORMAL: a killed process loses nothing; only a power cut may lose the last results.
-            connection.executescript(
-                "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;"
-            )
+            connection.executescript("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")
             old = 0 < version_of(connection, path) < max(migrations())
             if old and path.stat().st_size > _TAKES_LONG:
                 print(f"lockcross: {path}: is brought up to date, once", file=sys.stderr)
@@ -197,6 +196,20 @@ def open_writer(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def write_ahead(connection: sqlite3.Connection) -> None:
+    """Writes go to a log from now on, so that readers are not disturbed."""
+    connection.execute("PRAGMA journal_mode = WAL")
+
+
+def close_writer(connection: sqlite3.Connection) -> None:
+    """Closes a database that was opened for writing. A file at rest has no log: reading one that
+    has leaves files beside it."""
+    with suppress(sqlite3.Error):  # somebody reads it, or the disk is full: the log stays
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
 
 
 def file_of(connection: sqlite3.Connection) -> Path:
@@ -231,11 +244,21 @@ def open_reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def _marked_for_log(file: Path) -> bool:
+    """By its header (SQLite, "Database File Format", 1.3.4): reading it makes files beside it."""
+    with suppress(OSError), file.open("rb") as opened:
+        return opened.read(20)[18:] == b"\2\2"
+    return False
+
+
 def _connect_reader(path: Path) -> sqlite3.Connection:
     # In a folder that cannot be written SQLite cannot make the files that share a write-ahead
-    # log. Where there is no log either, nobody writes, and the file can be read as it stands.
+    # log. Where there is no log either, nobody writes, and a file that is marked for one (by
+    # earlier versions) can be read as it stands.
     real = real_file(path)
-    still = not os.access(real.parent, os.W_OK) and not log_of(path).exists()
+    still = (
+        not os.access(real.parent, os.W_OK) and not log_of(path).exists() and _marked_for_log(real)
+    )
     uri = f"{real.as_uri()}?mode=ro{'&immutable=1' if still else ''}"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     connection.execute("PRAGMA query_only = ON")
@@ -245,6 +268,6 @@ def _connect_reader(path: Path) -> sqlite3.Connection:
 def _bring_up_to_date(path: Path) -> None:
     lock = WriterLock(path)
     try:
-        open_writer(path).close()
+        close_writer(open_writer(path))
     finally:
         lock.release()

@@ -18,10 +18,12 @@ from results.store.crossovers import CrossoverRows, add_crossover, stored_crosso
 from results.store.database import (
     StoreError,
     WriterLock,
+    close_writer,
     damaged,
     explained,
     open_reader,
     open_writer,
+    write_ahead,
 )
 from results.store.records import (
     CalibrationRecord,
@@ -91,13 +93,16 @@ class Store:
 
     def close(self) -> None:
         """Closes the file; what was added is already safe."""
-        self.connection.close()
-        if self._lock is not None:
+        if self._lock is None:
+            self.connection.close()
+        else:
+            close_writer(self.connection)
             self._lock.release()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with explained(self.path):
+            write_ahead(self.connection)
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self.connection

@@ -12,6 +12,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.model import engines
+from sweeps.cli.lists import complete
 from sweeps.cli.reading.rows import Form, Format, print_rows, printer
 from sweeps.model.isa import ISAS
 
@@ -42,13 +43,24 @@ def bench_cell(
 
 def bench_engine(
     isas: Annotated[
-        list[str] | None, typer.Argument(help="Instruction sets; all when none is given.")
+        list[str] | None,
+        typer.Argument(
+            help="Instruction sets; all when none is given.", autocompletion=complete.isas
+        ),
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="The engine to measure; one that has a benchmark of its own.")
+        str,
+        typer.Option(
+            help="The engine to measure; one that has a benchmark of its own.",
+            autocompletion=complete.engines,
+        ),
     ] = engines.DEFAULT,
     beside: Annotated[
-        str, typer.Option(help="Another engine to run one of the cells on, as gem5/o3.")
+        str,
+        typer.Option(
+            help="Another engine to run one of the cells on, as gem5/o3.",
+            autocompletion=complete.engines,
+        ),
     ] = "",
     form: Format = Form.TABLE,
 ) -> None:

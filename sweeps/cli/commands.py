@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 
 class Listed(NamedTuple):
@@ -146,6 +146,34 @@ class Commands(TyperGroup):
         return name, self.commands[name], rest
 
 
+class _Once(TyperCommand):
+    """A command that refuses an option given twice, unless it is a list or a switch: otherwise the
+    last value would silently win."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Raises BadParameter."""
+        if not ctx.resilient_parsing:  # of a line that a shell completes
+            _, _, given = self.make_parser(ctx).parse_args(list(args))
+            values = [
+                one
+                for one in given
+                if isinstance(one, TyperOption) and not (one.multiple or one.is_flag)
+            ]
+            for one in values:
+                if values.count(one) > 1:
+                    raise typer.BadParameter("is given more than once", ctx, one)
+        return super().parse_args(ctx, args)
+
+
+def _take_options_once(app: typer.Typer) -> None:
+    """For every command of a module, those of its groups too."""
+    for command in app.registered_commands:
+        command.cls = _Once
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _take_options_once(group.typer_instance)
+
+
 class _Loaded(MutableMapping[str, Any]):
     """The commands by name, each imported when it is asked for."""
 
@@ -156,6 +184,7 @@ class _Loaded(MutableMapping[str, Any]):
         if name not in self._loaded:
             app = typer.Typer(callback=_nothing)  # with a callback it stays a group
             import_module(f"{__package__}.{COMMANDS[name].module}").register(app)
+            _take_options_once(app)
             group = typer.main.get_command(app)
             assert isinstance(group, TyperGroup)
             self._loaded |= group.commands

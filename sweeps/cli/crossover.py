@@ -1,5 +1,6 @@
 """`lockcross crossover`: the main job."""
 
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.store import Store
+from sweeps.cli.lists import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines import load_engine
@@ -35,13 +37,20 @@ def _flavours(plan: StudyPlan | ManyCoresPlan, isas: list[str] | None) -> list[s
 
 def crossover(
     isa: Annotated[
-        list[str] | None, typer.Option(help="Only this ISA; may be given more than once.")
+        list[str] | None,
+        typer.Option(
+            help="Only this ISA; may be given more than once.", autocompletion=complete.isas
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A coarse grid: a first look in seconds.")
     ] = False,
     study: Annotated[
-        str, typer.Option(help="A study in sweeps/studies, e.g. gem5_o3; not with --quick.")
+        str,
+        typer.Option(
+            help="A study in sweeps/studies, e.g. gem5_o3; not with --quick.",
+            autocompletion=complete.studies,
+        ),
     ] = "",
     jobs: Jobs = 0,
     no_server: NoServer = False,
@@ -75,9 +84,11 @@ def crossover(
                     "started": started, "duration_s": duration, "new_runs": new,
                 },
             )  # fmt: skip
+    folder = output or db.parent
+    print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
     from results.report.present import present
 
-    present(db, output or db.parent)
+    present(db, folder)
 
 
 def _measure(
@@ -100,7 +111,7 @@ def _measure(
     looking = study(look)
     missing = len(look.look_up(looking.known_cells()).missing)
     if missing:
-        with one_bar(missing + looking.estimated_searches()) as progress:
+        with one_bar(missing, at_least=True) as progress:  # searches follow from what is found
             study(Runner(store, jobs, progress, bounds, True, pool=pool)).run()
     else:
         looking.run()

@@ -6,6 +6,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
+from sweeps.cli.lists import complete
 from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.reading.rows import Form, Format, print_rows
 
@@ -17,9 +18,15 @@ def register(app: typer.Typer) -> None:
 
 def footprint(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[LOCK]...", help="Locks; default: all.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[LOCK]...", help="Locks; default: all.", autocompletion=complete.locks
+        ),
     ] = None,
-    isa: Annotated[str | None, typer.Option(help="Only x86_64, ppc64le or aarch64.")] = None,
+    isa: Annotated[
+        str | None,
+        typer.Option(help="Only x86_64, ppc64le or aarch64.", autocompletion=complete.isas),
+    ] = None,
     form: Format = Form.TABLE,
     jobs: Jobs = 0,
     no_server: NoServer = False,

@@ -24,10 +24,18 @@ _MAX_SEEDS = 1000
 Database = Annotated[Path, typer.Option("--db", help="The database.", dir_okay=False)]
 Cancel = Annotated[
     int | None,
-    typer.Option(option("cancel"), min=0, max=MAX_LATENCY, help="Cycles to stop a thread."),
+    typer.Option(
+        option("cancel"), min=0, max=MAX_LATENCY, help="Cycles that stopping a thread is set to."
+    ),
 ]
 Cas = Annotated[
-    int | None, typer.Option(option("cas"), min=0, max=MAX_LATENCY, help="Cycles of an atomic.")
+    int | None,
+    typer.Option(
+        option("cas"),
+        min=0,
+        max=MAX_LATENCY,
+        help="Cycles that an atomic is set to; `calibrate` measures it.",
+    ),
 ]
 ClusterFile = Annotated[
     str,
@@ -37,7 +45,10 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only print what would be run, and how long.")
 ]
 FenceLatency = Annotated[
-    int | None, typer.Option(min=0, max=MAX_LATENCY, help="Cycles of a full fence.")
+    int | None,
+    typer.Option(
+        min=0, max=MAX_LATENCY, help="Cycles that a full fence is set to; `calibrate` measures it."
+    ),
 ]
 InstructionLimit = Annotated[
     int,

@@ -10,7 +10,6 @@ from typing import Any
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     ProgressColumn,
     Task,
@@ -19,6 +18,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 _EVERY_S = 10.0  # between two plain lines
 
@@ -28,6 +28,13 @@ class _StateColumn(ProgressColumn):
 
     def render(self, task: Task) -> str:
         return str(task.fields.get("state", ""))
+
+
+class _RunsColumn(ProgressColumn):
+    """How many runs are done, and of how many: `at_least`, where more may follow from them."""
+
+    def render(self, task: Task) -> Text:
+        return Text(_runs(task))
 
 
 class Bar(Progress):
@@ -40,8 +47,7 @@ class Bar(Progress):
         super().__init__(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("runs"),
+            _RunsColumn(),
             TimeElapsedColumn(),
             TextColumn("left:"),
             TimeRemainingColumn(elapsed_when_finished=False),
@@ -74,13 +80,17 @@ class Bar(Progress):
             _say(self.tasks[-1])
 
 
+def _runs(task: Task) -> str:
+    least = "at least " if task.fields.get("at_least") else ""
+    return f"{task.completed:.0f} of {least}{task.total or 0:.0f} runs"
+
+
 def _say(task: Task) -> None:
     left = "" if task.time_remaining is None else f", {_clock(task.time_remaining)} left"
     gone = _clock(task.elapsed or 0)
     state = task.fields.get("state", "")
     print(
-        f"{task.description}: {task.completed:.0f} of {task.total or 0:.0f} runs, {gone}{left}"
-        + (f"; {state}" if state else ""),
+        f"{task.description}: {_runs(task)}, {gone}{left}" + (f"; {state}" if state else ""),
         file=sys.stderr,
         flush=True,
     )
@@ -91,16 +101,17 @@ def _clock(seconds: float) -> timedelta:
 
 
 class _OneBar(Bar):
-    """Every batch counts on the same bar; one that needs more than was left lengthens it."""
+    """Every batch counts on the same bar; one that needs more than was left lengthens it. It never
+    becomes shorter: what is said of the whole is what is known to be needed."""
 
     job: TaskID | None = None
     promised = 0
 
     def add_task(  # type: ignore[override]
-        self, description: str, total: float | None = None, **_: object
+        self, description: str, total: float | None = None, **fields: Any
     ) -> TaskID:
         if self.job is None:
-            self.job = super().add_task(description, total=total)
+            self.job = super().add_task(description, total=total, **fields)
         elif total is not None:
             self.promised += int(total)
             if self.promised > (self.tasks[0].total or 0):
@@ -109,9 +120,10 @@ class _OneBar(Bar):
 
 
 @contextmanager
-def one_bar(total: int) -> Iterator[Progress]:
-    """One bar over a whole job, however many batches the runner works in."""
+def one_bar(total: int, at_least: bool = False) -> Iterator[Progress]:
+    """One bar over a whole job, however many batches the runner works in. `at_least`: which runs
+    follow is known only when these have ended."""
     with _OneBar() as progress:
-        job = progress.add_task("measuring", total=total)
+        job = progress.add_task("measuring", total=total, at_least=at_least)
         yield progress
-        progress.update(job, total=progress.tasks[0].completed)
+        progress.update(job, at_least=False)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from sweeps.cli.lists import complete
 from sweeps.cli.options import Jobs
 from sweeps.cli.proving.assembly import prove_assembly
 from sweeps.cli.proving.locks import Asked, prove_locks
@@ -20,7 +21,10 @@ def register(app: typer.Typer) -> None:
 
 def prove(
     locks: Annotated[
-        list[str] | None, typer.Argument(metavar="[LOCK]...", help="Locks; default: all.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[LOCK]...", help="Locks; default: all.", autocompletion=complete.locks
+        ),
     ] = None,
     models: Annotated[
         list[str] | None,
@@ -46,7 +50,11 @@ def prove(
     ] = False,
     isas: Annotated[
         list[str] | None,
-        typer.Option("--isa", help="With --assembly: only this; may be given more than once."),
+        typer.Option(
+            "--isa",
+            help="With --assembly: only this; may be given more than once.",
+            autocompletion=complete.isas,
+        ),
     ] = None,
     store: Annotated[
         bool, typer.Option("--store", help="Keep the verdicts in results/reference/.")

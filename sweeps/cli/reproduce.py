@@ -1,5 +1,6 @@
 """`lockcross reproduce`: published and simulated numbers side by side."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from results.paths import DATABASE
 from results.published.overtake import AXES, Case
 from results.published.reproduction import Reproduction, cells, table_rows
 from results.store.queries import Answer
+from sweeps.cli.lists import complete
 from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, RetryFailed
 from sweeps.cli.reading.rows import Form, Format, print_rows, printer
 from sweeps.experiments.facts import store_machines
@@ -17,15 +19,28 @@ from sweeps.experiments.reproduce import overtake
 from sweeps.experiments.reproduce.definition import load, reproduction_names
 from sweeps.experiments.reproduce.planned import PlannedReproduction
 from sweeps.experiments.reproduce.reproduce import run
+from sweeps.model.machine import load_machine, machine_named
 
 _INSTRUCTIONS = 2_000_000_000  # a run may execute, over all cores
 
 
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Reproductions; default: all.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Reproductions; default: all.",
+            autocompletion=complete.reproductions,
+        ),
     ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the reproductions.")] = False,
+    machine: Annotated[
+        str,
+        typer.Option(
+            help="A machine's name or file instead of the source's; figures keep the source's.",
+            autocompletion=complete.machines,
+        ),
+    ] = "",
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     jobs: Jobs = 0,
@@ -41,7 +56,7 @@ def reproduce(
     from sweeps.cli.sweeping.sweep import store_to_read
     from sweeps.execution.runner import Runner
 
-    plans = _chosen(names or [])
+    plans = _chosen(names or [], machine)
     overtakes = not names or overtake.NAME in names
     if list_them:
         _print_list(plans, overtakes, form)
@@ -53,13 +68,15 @@ def reproduce(
 
             wanted = [one.cell for plan in plans for one in plan.cells.values()]
             wanted += overtake.known_cells() if overtakes else []
+            looking = f"looking for {len(wanted)} cells in the database"
+            print(looking, file=sys.stderr, flush=True)
             known = Runner(store, jobs, None, bounds, retry_failed).look_up(wanted)
             print(describe(store, known, at_a_time(cluster, jobs)))
         return
     with Store(db) as store:
         with pool_of(cluster) as pool, Bar() as progress:
             runner = Runner(store, jobs, progress, bounds, retry_failed, pool=pool)
-            found = [run(plan, runner, store) for plan in plans]
+            found = [run(plan, runner, store, keep=not machine) for plan in plans]
             cases = overtake.run(runner, store) if overtakes else []
         machines = {one.cell.machine for plan in plans for one in plan.cells.values()}
         store_machines(store, machines.union(overtake.MACHINES if overtakes else ()))
@@ -74,13 +91,21 @@ def reproduce(
         print_summary(found)
 
 
-def _chosen(chosen: Sequence[str]) -> list[PlannedReproduction]:
+def _chosen(chosen: Sequence[str], machine: str) -> list[PlannedReproduction]:
     known = [*reproduction_names(), overtake.NAME]
     if unknown := [name for name in chosen if name not in known]:
         raise LockcrossError(
             f"reproduction {unknown[0]!r} is unknown; known are {', '.join(known)}"
         )
-    return [load(name) for name in (chosen or known) if name != overtake.NAME]
+    if machine and (not chosen or overtake.NAME in chosen):
+        raise LockcrossError(
+            f"--machine: name the reproductions that are to run on it, and not {overtake.NAME}, "
+            "which compares machines"
+        )
+    on = machine_named(machine)
+    if on:
+        load_machine(on)  # an unknown name is no mistake of a definition
+    return [load(name, on) for name in (chosen or known) if name != overtake.NAME]
 
 
 def _print_list(plans: Sequence[PlannedReproduction], overtakes: bool, form: Form) -> None:

@@ -14,7 +14,9 @@ import typer
 
 from results.errors import LockcrossError
 from results.model import engines
+from results.model.cell import option
 from results.paths import DATABASE
+from sweeps.cli.lists import complete
 from sweeps.cli.options import (
     DEFAULT_INSTRUCTION_LIMIT,
     DEFAULT_TIME_LIMIT,
@@ -59,10 +61,17 @@ _Parameters = Annotated[
 ]
 _Machine = Annotated[
     str,
-    typer.Option(help="A machine's name (see `machines`); default: generic, natively the host."),
+    typer.Option(
+        help="A machine's name (see `machines`); default: generic, natively the host.",
+        autocompletion=complete.machines,
+    ),
 ]
 _Isa = Annotated[
-    str, typer.Option(help="x86_64, ppc64le or aarch64; default: x86_64, natively the host's.")
+    str,
+    typer.Option(
+        help="x86_64, ppc64le or aarch64; default: x86_64, natively the host's.",
+        autocompletion=complete.isas,
+    ),
 ]
 _Threads = Annotated[
     int | None,
@@ -82,22 +91,35 @@ _OneDatabase = Annotated[
 
 
 def run(
-    lock: Annotated[str, typer.Option(help="A lock's name (see `locks`).")],
-    workload: Annotated[str, typer.Option(help="A workload's name.")],
+    lock: Annotated[
+        str, typer.Option(help="A lock's name (see `locks`).", autocompletion=complete.locks)
+    ],
+    workload: Annotated[
+        str, typer.Option(help="A workload's name.", autocompletion=complete.workloads)
+    ],
     parameters: _Parameters = None,
     machine: _Machine = "",
     isa: _Isa = "",
     threads: _Threads = None,
     cores: _Cores = None,
     variant: Annotated[str, typer.Option(help="The lock's variant; default: its first.")] = "",
-    flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
-    fence: Annotated[str, typer.Option(help="full, rmw or store_forward.")] = "full",
+    flavour: Annotated[
+        str,
+        typer.Option(
+            help="Atomic flavour; default: the ISA's first.", autocompletion=complete.flavours
+        ),
+    ] = "",
+    fence: Annotated[
+        str, typer.Option(help="full, rmw or store_forward.", autocompletion=complete.fences)
+    ] = "full",
     cas: Cas = None,
     fence_latency: FenceLatency = None,
     cancel: Cancel = None,
     seed: Seed = 1,
     seeds: Seeds = 1,
-    engine: Annotated[str, typer.Option(help="The engine.")] = engines.DEFAULT,
+    engine: Annotated[
+        str, typer.Option(help="The engine.", autocompletion=complete.engines)
+    ] = engines.DEFAULT,
     no_server: NoServer = False,
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
     instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
@@ -241,12 +263,21 @@ def _parameters(words: Sequence[str]) -> dict[str, int | str]:
 
 
 def calibrate(
-    machine: Annotated[str, typer.Argument(help="A machine's name (see `machines`).")],
-    isa: Annotated[str | None, typer.Option(help="Only this one of its ISAs.")] = None,
-    flavour: Annotated[str | None, typer.Option(help="Only this atomic flavour.")] = None,
+    machine: Annotated[
+        str,
+        typer.Argument(help="A machine's name (see `machines`).", autocompletion=complete.machines),
+    ],
+    isa: Annotated[
+        str | None, typer.Option(help="Only this one of its ISAs.", autocompletion=complete.isas)
+    ] = None,
+    flavour: Annotated[
+        str | None, typer.Option(help="Only this atomic flavour.", autocompletion=complete.flavours)
+    ] = None,
     cas: Cas = None,
     fence_latency: FenceLatency = None,
-    engine: Annotated[str, typer.Option(help="The engine.")] = engines.DEFAULT,
+    engine: Annotated[
+        str, typer.Option(help="The engine.", autocompletion=complete.engines)
+    ] = engines.DEFAULT,
     jobs: Jobs = 0,
     no_server: NoServer = False,
     form: Format = Form.TABLE,
@@ -283,4 +314,7 @@ def calibrate(
     for op in found[0]:
         table.add_row(op, *(f"{records[op].cycles:.2f}" for records in found))
     with printer(form) as out:
-        out.print(f"measured cycles on {machine}", table)
+        given = {"cas": cas, "fence_latency": fence_latency}
+        set_to = [f"{option(axis)[2:]} {n}" for axis, n in given.items() if n is not None]
+        where = f" set to {', '.join(set_to)}" if set_to else ""
+        out.print(f"measured cycles on {machine}{where}", table)

@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.paths import DATABASE
+from sweeps.cli.lists import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, Seeds, pool_of, served
 from sweeps.cli.reading.rows import Form, Format, printer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import sqlite3
+    from collections.abc import Collection, Sequence
     from pathlib import Path
-
-    from results.store.store import Store
 
 
 def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     against: Annotated[
-        str, typer.Option(help="A definition in sweeps/validations; default: the first.")
+        str,
+        typer.Option(
+            help="A definition in sweeps/validations; default: the first.",
+            autocompletion=complete.validations,
+        ),
     ] = "",
     sets: Annotated[
         list[str] | None,
@@ -32,7 +36,10 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = True,
     machine: Annotated[
         str,
-        typer.Option(help="Against the host: the machine that describes it; default: the latest."),
+        typer.Option(
+            help="Against the host: the machine that describes it; default: the latest.",
+            autocompletion=complete.machines,
+        ),
     ] = "",
     errors: Annotated[
         bool,
@@ -51,7 +58,7 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
 ) -> None:
     """Compare an engine with a reference engine, side by side; needs both.
 
-    Exits with 1 when a bar is missed.
+    Exits with 1 when a bar is missed that the definition does not know to be.
     """
     if errors:
         _keep_errors([] if db == DATABASE else [db], form)
@@ -83,18 +90,35 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
             Validation(definition, store, runner, machine, seeds).run(chosen, latencies)
         with printer(form) as out:
             print_validation(store.connection, out)
-        missed = _misses_a_bar(store, {one.name for one in chosen}, latencies)
+        missed = newly_missed(store.connection, {one.name for one in chosen}, latencies)
+    for what in missed:
+        print(f"newly missed: {what}", file=sys.stderr)
     if missed:
         raise typer.Exit(1)
 
 
-def _misses_a_bar(store: "Store", sets: set[str], latencies: bool) -> bool:
+def newly_missed(
+    connection: "sqlite3.Connection", sets: "Collection[str]", latencies: bool
+) -> list[str]:
+    """The bars that are missed and not known to be, of these sets and with `latencies` of slopes,
+    each with its set and ISA."""
     from results.analysis.latency import slope_checks
     from results.analysis.validation import summarize
 
-    if latencies and not all(one.met for one in slope_checks(store.connection)):
-        return True
-    return any(one.met is False and one.set in sets for one in summarize(store.connection))
+    found = [
+        f"{one.set}, {one.isa}: {bar}"
+        for one in summarize(connection)
+        if one.set in sets and one.newly_missed
+        for bar in one.missed_bars
+        if bar not in one.known
+    ]
+    checks = slope_checks(connection) if latencies else []
+    return found + [
+        f"{one.reference.engine}, {one.reference.isa} {one.reference.flavour}: the slope of "
+        f"{one.reference.op}"
+        for one in checks
+        if not one.met
+    ]
 
 
 def _keep_errors(beside: "Sequence[Path]", form: Form) -> None:

@@ -4,10 +4,11 @@ the bars. Every run is stored; tables and report are made from the store."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from results.analysis.validation import ALL_ISAS
 from results.errors import LockcrossError
 from results.model.cell import MAX_LATENCY, Cell
 from results.model.engines import DEFAULT
@@ -34,7 +35,8 @@ class Set(Document):
     """Cells of a plan on the candidate and one reference, and the bars: mean and worst error, share
     of lock pairs in the same order, and above which lead the reference's cheapest lock is to be the
     candidate's; None: no bar. `each_isa`: they hold for each ISA by itself.
-    `missed`: why one is, to be said where it is."""
+    `known`: which bars are missed (`runs`: that none fails), by ISA, or `all`; `missed`: why, to be
+    said where one is."""
 
     name: str = Field(min_length=1)
     reference: str
@@ -44,7 +46,19 @@ class Set(Document):
     order: Share | None = None
     lead: Annotated[float, Field(ge=0)] | None = None
     each_isa: bool = False
+    known: dict[str, list[Literal["mean", "worst", "order", "lead", "runs"]]] = {}
     missed: str = ""
+
+    @model_validator(mode="after")
+    def _explained(self) -> Self:
+        if self.known and not self.missed:
+            raise ValueError("known: say in `missed` why these bars are missed")
+        if unknown := [isa for isa in self.known if isa not in (*ISAS, ALL_ISAS)]:
+            raise ValueError(f"known: {unknown[0]!r} is no ISA, nor {ALL_ISAS!r}")
+        bars = {bar for some in self.known.values() for bar in some} - {"runs"}
+        if none := sorted(bar for bar in bars if vars(self)[bar] is None):
+            raise ValueError(f"known: there is no bar {none[0]!r}")
+        return self
 
 
 class Mechanisms(Document):
@@ -235,7 +249,8 @@ class Validation:
                 "title": load_plan(one.plan).title.removeprefix("Validation: "),
                 "candidate": self._definition.candidate,
                 "mean": one.mean, "worst": one.worst, "order": one.order,
-                "lead": one.lead, "each_isa": one.each_isa, "missed": one.missed,
+                "lead": one.lead, "each_isa": one.each_isa, "known": one.known,
+                "missed": one.missed,
             }  # fmt: skip
         self._store.set_fact("validation_bars", bars)
         java = [lock.name for lock in load_locks().values() if lock.java and lock.name != "null"]

@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from sweeps.support.paths import BINARIES
 
 # The family of compilers: gcc, clang, or one of a version, as in gcc-13.
 FAMILY = os.environ.get("LOCKCROSS_CC") or "gcc"
+_MANY = 10  # programs that take seconds to compile
 _IS_CLANG = FAMILY.startswith("clang")
 
 COMMON_FLAGS = (
@@ -243,7 +245,8 @@ class Builder:
         self._built: dict[Program, Binary] = {}
 
     def build(self, programs: Iterable[Program], jobs: int | None = None) -> dict[Program, Binary]:
-        """Builds what is not yet built, `jobs` at a time (default: one a CPU).
+        """Builds what is not yet built, `jobs` at a time (default: one a CPU). Says on standard
+        error how many are to be compiled, where that takes seconds.
 
         Raises LockcrossError for a missing compiler or sources that do not compile.
         """
@@ -251,13 +254,22 @@ class Builder:
         missing = [program for program in wanted if program not in self._built]
         if missing:
             self._folder.mkdir(parents=True, exist_ok=True)
+            new = sum(not self._place(program)[0].exists() for program in missing)
+            if new >= _MANY:
+                print(f"compiling {new} programs, once", file=sys.stderr, flush=True)
             with ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
                 self._built.update(zip(missing, pool.map(self._build_one, missing), strict=True))
         return {program: self._built[program] for program in wanted}
 
     def _build_one(self, program: Program) -> Binary:
-        compiler = find_compiler(program.flavour)
-        version = compiler_version(compiler)
+        path, version = self._place(program)
+        if not path.exists():
+            self._compile(program, find_compiler(program.flavour), path)
+        return Binary(path, loaded_digest(path.read_bytes()), version)
+
+    def _place(self, program: Program) -> tuple[Path, str]:
+        """Where a program is, or will be, and the version of its compiler."""
+        version = compiler_version(find_compiler(program.flavour))
         flags = program.command(TARGETS[program.flavour].compiler, "")
         key = hashlib.sha256("\0".join([self._sources, version, *flags]).encode()).hexdigest()
         words = (
@@ -266,10 +278,7 @@ class Builder:
             "host" if program.host else "", "many" if program.many else "",
         )  # fmt: skip
         stem = "-".join(filter(None, words))
-        path = self._folder / f"{stem}-{key[:16]}"
-        if not path.exists():
-            self._compile(program, compiler, path)
-        return Binary(path, loaded_digest(path.read_bytes()), version)
+        return self._folder / f"{stem}-{key[:16]}", version
 
     def _compile(self, program: Program, compiler: str, path: Path) -> None:
         # Built beside its place and renamed into it: a program is there whole or not at all,

@@ -1,1 +1,1 @@
-"""What `locks` and `workloads` print."""
+"""What the lists of locks, machines and workloads print, and the names that a shell completes."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.errors import LockcrossError
+from sweeps.cli.lists import complete
 from sweeps.cli.reading.rows import Form, Format, print_rows, printer
 
 if TYPE_CHECKING:
@@ -54,7 +55,10 @@ def _refused(cells: "Sequence[Cell]") -> str:
 
 
 def machines(
-    name: Annotated[str | None, typer.Argument(help="Show every figure of this machine.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Show every figure of this machine.", autocompletion=complete.machines),
+    ] = None,
     form: Format = Form.TABLE,
 ) -> None:
     """List the machines, or every figure of one with its source or the reason for assuming it."""
@@ -71,7 +75,9 @@ def machines(
 
 
 def locks(
-    name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show all of this one.", autocompletion=complete.locks)
+    ] = None,
     form: Format = Form.TABLE,
 ) -> None:
     """List the locks and how each can be built, or one with its source and variants."""
@@ -86,7 +92,9 @@ def locks(
 
 
 def workloads(
-    name: Annotated[str | None, typer.Argument(help="Show all of this one.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show all of this one.", autocompletion=complete.workloads)
+    ] = None,
     form: Format = Form.TABLE,
 ) -> None:
     """List the workloads, or one with its keys, defaults, bounds and rules."""

@@ -71,7 +71,7 @@ def _reasons(lock: Lock, variant: str, isa: str, flavour: str, fence: str) -> It
 
 def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
     """A row a lock with the fence kinds of its default variant; below, what is not available."""
-    columns = (flavour for _, flavour in _FLAVOURS)
+    columns = map("\n".join, _FLAVOURS)  # one is called as the column of locks
     table = Table("lock", "java", "threads", *columns, "proof", "summary", box=None)
     proofs = read_proofs()
     every: list[Offer] = []

@@ -10,6 +10,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
+from sweeps.cli.lists import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 
 if TYPE_CHECKING:
@@ -37,28 +38,54 @@ def _number(words: str, low: float = 0, high: float = 10**9) -> Any:
     return typer.Option(min=low, max=high, help=words, rich_help_panel=_USE)
 
 
-def _latency(words: str, high: int = _MOST) -> Any:
-    return typer.Option(min=0, max=high, help=words, rich_help_panel=_PROCESSOR)
+def _latency(words: str, name: str) -> Any:
+    names = f"--measured-{name}", f"--{name}"
+    return typer.Option(*names, min=0, max=_MOST, help=words, rich_help_panel=_PROCESSOR)
 
 
 def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     machine: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Machines (see `machines`), files or host; several with commas between, or each "
+            "with an option of its own. Default: generic.",
+            rich_help_panel=_PROCESSOR,
+            autocompletion=complete.several_machines,
+        ),
+    ] = None,
+    isa: Annotated[
         str,
         typer.Option(
-            help="Machines (see `machines`), files or host, several with commas between.",
+            help="Default: the machine's first.",
             rich_help_panel=_PROCESSOR,
+            autocompletion=complete.isas,
         ),
-    ] = "generic",
-    isa: Annotated[
-        str, typer.Option(help="Default: the machine's first.", rich_help_panel=_PROCESSOR)
     ] = "",
     flavour: Annotated[
         str,
-        typer.Option(help="Atomic flavour; default: the ISA's first.", rich_help_panel=_PROCESSOR),
+        typer.Option(
+            help="Atomic flavour; default: the ISA's first.",
+            rich_help_panel=_PROCESSOR,
+            autocompletion=complete.flavours,
+        ),
     ] = "",
-    cas_latency: Annotated[int | None, _latency("Cycles that a CAS measures.")] = None,
-    fence_latency: Annotated[int | None, _latency("Cycles that a full fence measures.")] = None,
-    cancel_latency: Annotated[int | None, _latency("Cycles to stop a thread.", 10_000_000)] = None,
+    cas_latency: Annotated[
+        int | None,
+        _latency("Cycles that a CAS measures, not those that it is set to.", "cas-latency"),
+    ] = None,
+    fence_latency: Annotated[
+        int | None,
+        _latency("Cycles that a full fence measures, likewise.", "fence-latency"),
+    ] = None,
+    cancel_latency: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=10_000_000,
+            rich_help_panel=_PROCESSOR,
+            help="Cycles that stopping a thread is set to, as in `run`.",
+        ),
+    ] = None,
     threads: Annotated[int | None, _number("Threads.", 1, 64)] = None,
     shared_objects: Annotated[
         float | None, _share("Share of objects that another thread than their first ever takes.")
@@ -107,13 +134,25 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         ),
     ] = None,
     locks: Annotated[
-        str, typer.Option(help="Locks to compare, e.g. thin,tasuki/full; default: the main job's.")
+        str,
+        typer.Option(
+            help="Locks to compare, e.g. thin,tasuki/full; default: the main job's.",
+            autocompletion=complete.several_locks,
+        ),
     ] = "",
     fences: Annotated[
         str,
-        typer.Option(help="Fences of the owner, e.g. rmw,full; default: what runtimes use."),
+        typer.Option(
+            help="Fences of the owner, e.g. rmw,full; default: what runtimes use.",
+            autocompletion=complete.fences,
+        ),
     ] = "",
-    check: Annotated[str, typer.Option(help="Run the same on this host, too: native.")] = "",
+    check: Annotated[
+        str,
+        typer.Option(
+            help="Run the same on this host, too: native.", autocompletion=complete.engines
+        ),
+    ] = "",
     form: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
     figure: Annotated[
         Path | None, typer.Option(help="Draw the answer into this file: .png, .svg or .pdf.")
@@ -138,7 +177,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     if log is not None:
         use = _with_log(use, log)
     latencies = Latencies(cas_latency, fence_latency, cancel_latency)
-    machines = [_machine(name) for name in _names(machine)]
+    machines = [_machine(one) for given in machine or ["generic"] for one in _names(given)]
     questions = [
         ask(name, isa, flavour, _names(locks), _names(fences), latencies, use) for name in machines
     ]

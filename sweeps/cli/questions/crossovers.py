@@ -11,6 +11,7 @@ import typer
 from results.errors import LockcrossError
 from results.model import engines
 from results.paths import DATABASE
+from sweeps.cli.lists import complete
 from sweeps.cli.options import Database, Jobs, NoServer, served
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ def register(app: typer.Typer) -> None:
 
 def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     locks: Annotated[
-        str, typer.Option(help="Two locks, e.g. thin,reservation or thin,tasuki/rmw.")
+        str,
+        typer.Option(
+            help="Two locks, e.g. thin,reservation or thin,tasuki/rmw.",
+            autocompletion=complete.several_locks,
+        ),
     ],
     axis: Annotated[
         str, typer.Option(help="cas_latency, fence_latency, cancel_latency, threads, a key, ...")
@@ -39,7 +44,11 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     low: Annotated[int, typer.Option("--from", help="Where the axis begins.")],
     high: Annotated[int, typer.Option("--to", help="Where it ends.")],
     plan: Annotated[
-        str, typer.Option(help="Search in every setting of this plan (a name or a file).")
+        str,
+        typer.Option(
+            help="Search in every setting of this plan (a name or a file).",
+            autocompletion=complete.plans,
+        ),
     ] = "",
     settings: Annotated[
         list[str] | None,
@@ -47,11 +56,24 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
             "--set", help="key=value: what stays the same; a key, threads, cas_latency..."
         ),
     ] = None,
-    workload: Annotated[str, typer.Option(help="Without a plan.")] = "lock_sequence",
-    machine: Annotated[str, typer.Option(help="A machine's name or file.")] = "generic",
-    isa: Annotated[str, typer.Option(help="Default: the machine's first.")] = "",
-    flavour: Annotated[str, typer.Option(help="Atomic flavour; default: the ISA's first.")] = "",
-    engine: Annotated[str, typer.Option(help="The engine.")] = engines.DEFAULT,
+    workload: Annotated[
+        str, typer.Option(help="Without a plan.", autocompletion=complete.workloads)
+    ] = "lock_sequence",
+    machine: Annotated[
+        str, typer.Option(help="A machine's name or file.", autocompletion=complete.machines)
+    ] = "generic",
+    isa: Annotated[
+        str, typer.Option(help="Default: the machine's first.", autocompletion=complete.isas)
+    ] = "",
+    flavour: Annotated[
+        str,
+        typer.Option(
+            help="Atomic flavour; default: the ISA's first.", autocompletion=complete.flavours
+        ),
+    ] = "",
+    engine: Annotated[
+        str, typer.Option(help="The engine.", autocompletion=complete.engines)
+    ] = engines.DEFAULT,
     tolerance: Annotated[
         int, typer.Option(min=0, help="Width of the bracket; 0: 1/250 of the axis.")
     ] = 0,

@@ -7,6 +7,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
+from sweeps.cli.lists import complete
 from sweeps.cli.options import Database
 from sweeps.cli.reading.opened import reading
 from sweeps.cli.reading.rows import Form, Format, number, print_rows
@@ -25,7 +26,12 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    plan: Annotated[str, typer.Option(help="A plan that was swept: its name or its file.")],
+    plan: Annotated[
+        str,
+        typer.Option(
+            help="A plan that was swept: its name or its file.", autocompletion=complete.plans
+        ),
+    ],
     along: Annotated[
         str, typer.Option(help="An axis or a key of the workload, as cas_latency or threads.")
     ],

@@ -4,7 +4,6 @@ import sqlite3
 from pathlib import Path
 
 from results.errors import LockcrossError
-from sweeps.cli.reading.opened import reading
 from sweeps.cli.reading.rows import Form, print_compact, print_rows
 
 OF_A_PLAN = ("winners", "costs")  # the named queries that a plan has too
@@ -37,15 +36,14 @@ def print_of_plan(connection: sqlite3.Connection, query: str, plan: str, form: F
     out.print(compared_words(found))
 
 
-def print_figures_of_plan(db: Path, plan: str, folder: Path) -> None:
+def print_figures_of_plan(connection: sqlite3.Connection, plan: str, folder: Path) -> None:
     """Draws the figures of a plan and prints their paths, and what they compare."""
     from results.analysis.plans.sweep import groups, runs_of_plan
     from results.figures.plans.plan import draw_plan
     from results.report.sweep_table import compared_words
     from results.store.plans import plan_name
 
-    with reading(db) as connection:
-        runs = runs_of_plan(connection, plan)
+    runs = runs_of_plan(connection, plan)
     for _, path in draw_plan(runs, plan_name(plan), folder):
         print(path)
     print(compared_words(groups(runs)))

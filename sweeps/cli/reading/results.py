@@ -10,7 +10,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
-from results.store.database import explained
+from sweeps.cli.lists import complete
 from sweeps.cli.options import Database
 from sweeps.cli.reading.opened import reading
 from sweeps.cli.reading.plans import (
@@ -24,7 +24,12 @@ from sweeps.cli.reading.rows import Form, Format, cell, number, print_rows, prin
 Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
 
 OfPlan = Annotated[
-    str | None, typer.Option("--plan", help="Of this plan, its name or file, not of the main job.")
+    str | None,
+    typer.Option(
+        "--plan",
+        help="Of this plan, its name or file, not of the main job.",
+        autocompletion=complete.plans,
+    ),
 ]
 
 
@@ -35,11 +40,16 @@ def register(app: typer.Typer) -> None:
 
 
 def query(
-    sql: Annotated[str | None, typer.Argument(help="SQL, or a named query.")] = None,
+    sql: Annotated[
+        str | None, typer.Argument(help="SQL, or a named query.", autocompletion=complete.queries)
+    ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the named queries.")] = False,
     plan: Annotated[
         str | None,
-        typer.Option(help="winners or costs of this plan, its name or file, not of the study."),
+        typer.Option(
+            help="winners or costs of this plan, its name or file, not of the study.",
+            autocompletion=complete.plans,
+        ),
     ] = None,
     form: Format = Form.TABLE,
     db: Database = DATABASE,
@@ -119,17 +129,18 @@ def figures(
     db: Database = DATABASE,
 ) -> None:
     """Draw the figures from the database (PNG and SVG)."""
-    from results.analysis.reference import references
-    from results.figures.draw import draw_all
-
     folder, paths = (output or db.parent) / "figures", [db, *(others or [])]
-    if plan is not None:
-        if others:
-            raise LockcrossError("--with is of the main job's figures; leave it or --plan out")
-        print_figures_of_plan(db, plan, folder)
-        return
+    if plan is not None and others:
+        raise LockcrossError("--with is of the main job's figures; leave it or --plan out")
     with ExitStack() as opened:
         studies = {str(path): opened.enter_context(reading(path)) for path in paths}
+        _say_where(folder)
+        from results.analysis.reference import references
+        from results.figures.draw import draw_all
+
+        if plan is not None:
+            print_figures_of_plan(studies[str(db)], plan, folder)
+            return
         mine = opened.enter_context(references(studies[str(db)]))
         if others:
             mine = replace(mine, studies=studies)
@@ -137,18 +148,24 @@ def figures(
             print(path)
 
 
+def _say_where(folder: Path) -> None:
+    """Said before Matplotlib and all else that draws is imported, which takes seconds."""
+    print(f"drawing into {folder} what has changed", file=sys.stderr, flush=True)
+
+
 def report(plan: OfPlan = None, output: Output = None, db: Database = DATABASE) -> None:
     """Draw the figures and write the report from the database: one HTML page."""
-    from results.report.present import write_page
+    folder = output or db.parent
+    with reading(db) as connection:
+        _say_where(folder)
+        if plan is not None:
+            from results.report.plan_page import write_plan_page
 
-    if plan is not None:
-        from results.report.plan_page import write_plan_page
+            print(write_plan_page(connection, plan, folder))
+        else:
+            from results.report.present import write_page
 
-        with reading(db) as connection:
-            print(write_plan_page(connection, plan, output or db.parent))
-        return
-    with explained(db):
-        print(write_page(db, output or db.parent))
+            print(write_page(db, folder))
 
 
 def locality(

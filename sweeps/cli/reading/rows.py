@@ -113,7 +113,7 @@ def _joined(tables: "Sequence[Table]") -> "Answer":
     """The rows of several tables as one."""
     from results.store.queries import Answer
 
-    heads = [[_plain_text(column.header) for column in table.columns] for table in tables]
+    heads = [[_name(column.header) for column in table.columns] for table in tables]
     names = list(dict.fromkeys(name for head in heads for name in head))
     titled = len(tables) > 1 and any(table.title for table in tables)
     rows = []
@@ -123,6 +123,11 @@ def _joined(tables: "Sequence[Table]") -> "Answer":
             place = (_plain_text(table.title or ""),) if titled else ()
             rows.append((*place, *(found.get(name) for name in names)))
     return Answer(["table"] * titled + names, rows)
+
+
+def _name(header: object) -> str:
+    """The name of a column whose head may have several lines."""
+    return " ".join(_plain_text(header).split("\n"))
 
 
 def _plain_text(part: object) -> str:

@@ -7,11 +7,12 @@ import typer
 
 from results.model.cell import MAX_THREADS
 from results.paths import DATABASE
+from sweeps.cli.lists import complete
 from sweeps.cli.options import Database
 from sweeps.cli.reading.opened import reading
 from sweeps.cli.reading.rows import Form, Format, print_compact, print_rows
 
-Filter = Annotated[str | None, typer.Option(help="Only runs with this value.")]
+_VALUE = "Only runs with this value."
 _ALWAYS = ("id", "lock", "cycles_per_pair", "cause")
 
 
@@ -22,13 +23,20 @@ def register(app: typer.Typer) -> None:
 
 def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
     plan: Annotated[
-        str | None, typer.Option(help="Only the runs of this plan: its name or its file.")
+        str | None,
+        typer.Option(
+            help="Only the runs of this plan: its name or its file.", autocompletion=complete.plans
+        ),
     ] = None,
     status: Annotated[str | None, typer.Option(help="ok, failed or refused.")] = None,
-    lock: Filter = None,
-    isa: Filter = None,
-    machine: Filter = None,
-    workload: Filter = None,
+    lock: Annotated[str | None, typer.Option(help=_VALUE, autocompletion=complete.locks)] = None,
+    isa: Annotated[str | None, typer.Option(help=_VALUE, autocompletion=complete.isas)] = None,
+    machine: Annotated[
+        str | None, typer.Option(help=_VALUE, autocompletion=complete.machines)
+    ] = None,
+    workload: Annotated[
+        str | None, typer.Option(help=_VALUE, autocompletion=complete.workloads)
+    ] = None,
     threads: Annotated[
         int | None,
         typer.Option(min=1, max=MAX_THREADS, help="Only runs with so many threads."),

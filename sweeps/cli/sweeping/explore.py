@@ -1,5 +1,6 @@
 """`lockcross explore`: the grid behind the report's interactive map."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 from results.model import engines
 from results.paths import DATABASE
 from results.store.store import Store
+from sweeps.cli.lists import complete
 from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines import load_engine
@@ -18,10 +20,16 @@ from sweeps.experiments.explore import Exploration, isa_of, load_exploration, ma
 def explore(
     machine: Annotated[
         list[str] | None,
-        typer.Option(help="A machine with a map; may be given more than once. Default: generic."),
+        typer.Option(
+            help="A machine with a map; may be given more than once. Default: generic.",
+            autocompletion=complete.machines,
+        ),
     ] = None,
     isa: Annotated[
-        list[str] | None, typer.Option(help="Only this ISA; may be given more than once.")
+        list[str] | None,
+        typer.Option(
+            help="Only this ISA; may be given more than once.", autocompletion=complete.isas
+        ),
     ] = None,
     jobs: Jobs = 0,
     no_server: NoServer = False,
@@ -44,9 +52,11 @@ def explore(
                 Exploration(plan, asked, store, runner).run()
         else:
             look.run()
+    folder = output or db.parent
+    print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
     from results.report.present import write_page
 
-    print(f"report    {write_page(db, output or db.parent)}")
+    print(f"report    {write_page(db, folder)}")
 
 
 def register(app: typer.Typer) -> None:

@@ -1,6 +1,8 @@
 """`lockcross new`: files to start from."""
 
 import re
+import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +10,7 @@ from typing import Annotated
 import typer
 
 from results.errors import LockcrossError
+from sweeps.cli.lists import complete
 from sweeps.support.text import shown
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -43,7 +46,10 @@ def register(app: typer.Typer) -> None:
 def machine(
     name: Name,
     origin: Annotated[
-        str, typer.Option("--from", help="The machine to copy (see `machines`).")
+        str,
+        typer.Option(
+            "--from", help="The machine to copy (see `machines`).", autocompletion=complete.machines
+        ),
     ] = "generic",
     output: Output = None,
     force: Force = False,
@@ -63,14 +69,15 @@ def machine(
         r'^title = "(.*)"$', rf'title = "{name}, from: \1"', text, count=1, flags=re.MULTILINE
     )
     head = _MACHINE_HEAD.replace("FROM", origin)
-    _write(name, f"{head}\n{text}", output, force, lambda words: parse(Machine, words))
+    file = _write(name, f"{head}\n{text}", output, force, lambda words: parse(Machine, words))
+    _say_next("calibrate", file)
 
 
 def plan(name: Name, output: Output = None, force: Force = False) -> None:
     """Write a plan: the axes of a sweep."""
     from sweeps.experiments.plan import parse_plan
 
-    _write(name, _template("plan"), output, force, parse_plan)
+    _say_next("sweep", _write(name, _template("plan"), output, force, parse_plan))
 
 
 def study(name: Name, output: Output = None, force: Force = False) -> None:
@@ -78,7 +85,8 @@ def study(name: Name, output: Output = None, force: Force = False) -> None:
     from sweeps.experiments.crossover.plan import StudyPlan
     from sweeps.support.toml import parse
 
-    _write(name, _template("study"), output, force, lambda words: parse(StudyPlan, words))
+    file = _write(name, _template("study"), output, force, lambda words: parse(StudyPlan, words))
+    _say_next("crossover --study", file, f" --db {name}.db")
 
 
 def _template(kind: str) -> str:
@@ -87,9 +95,9 @@ def _template(kind: str) -> str:
 
 def _write(
     name: str, text: str, output: Path | None, force: bool, read: Callable[[str], object]
-) -> None:
-    """Writes a file of the user's own, once it has been read as one, and prints its path. Raises
-    LockcrossError."""
+) -> Path:
+    """Writes a file of the user's own, once it has been read as one, and prints its path, which it
+    returns. Raises LockcrossError."""
     if not re.fullmatch(_NAME, name, re.ASCII):
         raise LockcrossError(f"name {shown(name)}: letters, digits, _ and - are allowed")
     file = output or Path(f"{name}.toml")
@@ -105,3 +113,12 @@ def _write(
             f"{file}: cannot be written ({error.strerror}); name another file with --output"
         ) from None
     print(file)
+    return file
+
+
+def _say_next(command: str, file: Path, rest: str = "") -> None:
+    """Says which command takes a file that was written."""
+    from sweeps.support.toml import is_path
+
+    path = str(file) if is_path(str(file)) else f"./{file}"
+    print(f"next: ./lockcross {command} {shlex.quote(path)}{rest}", file=sys.stderr)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from results.paths import DATABASE
+from sweeps.cli.lists import complete
 from sweeps.cli.options import (
     DEFAULT_INSTRUCTION_LIMIT,
     DEFAULT_TIME_LIMIT,
@@ -45,7 +46,10 @@ def register(app: typer.Typer) -> None:
 
 
 def sweep(
-    plan: Annotated[str, typer.Argument(help="A plan's name (see `plans`) or file.")],
+    plan: Annotated[
+        str,
+        typer.Argument(help="A plan's name (see `plans`) or file.", autocompletion=complete.plans),
+    ],
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     jobs: Jobs = 0,
@@ -66,6 +70,8 @@ def sweep(
     from sweeps.experiments.plan import load_plan
 
     loaded = load_plan(plan)
+    looking = f"{loaded.name}: looking for {len(loaded.cells)} cells in the database"
+    print(looking, file=sys.stderr, flush=True)
     bounds = limits(time_limit, instruction_limit, no_server)
     if dry_run:
         with store_to_read(db) as store:
@@ -157,7 +163,9 @@ def _summarize(runs: "Sequence[StoredRun]", out: TextIO) -> None:
 
 
 def build(
-    plan: Annotated[str, typer.Argument(help="Build the programs of this plan.")],
+    plan: Annotated[
+        str, typer.Argument(help="Build the programs of this plan.", autocompletion=complete.plans)
+    ],
     jobs: Jobs = 0,
     form: Format = Form.TABLE,
 ) -> None:

@@ -35,8 +35,6 @@ from sweeps.experiments.facts import store_isas, store_machines
 from sweeps.model.locks import cancels
 
 PLAN = "crossover"
-_RUNS_A_SEARCH = 4  # typical, with the first seed: both ends of a bracket, both locks
-_RUNS_A_SEED = 1  # typical, with each other seed: most costs follow from other runs
 
 
 class Study:
@@ -67,16 +65,6 @@ class Study:
         for machine, flavour in self._tables:
             cells += StudyCells(self._plan, machine).table_cells(flavour)
         return cells + self._cells[0].rounds_cells()
-
-    def estimated_searches(self) -> int:
-        """About how many runs the searches will ask for."""
-        plan = self._plan
-        pairs = len(plan.locks) * (len(plan.locks) - 1) // 2
-        lines = len(plan.map.cas) + len(plan.map.fence_latency)
-        lengths = len(plan.run_length.cancel) if plan.run_length else 0
-        tasks = lines + pairs * (2 + len(plan.axes)) + 2 * lengths
-        places = len(plan.machines) * len(self._flavours)
-        return places * tasks * (_RUNS_A_SEARCH + (plan.seeds - 1) * _RUNS_A_SEED)
 
     def run(self) -> None:
         """Runs everything and stores series, calibrations, crossovers and facts.

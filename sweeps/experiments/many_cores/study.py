@@ -17,7 +17,6 @@ from sweeps.experiments.many_cores.cells import ManyCoresCells
 from sweeps.experiments.many_cores.plan import ManyCoresPlan, shape
 
 PLAN = "many_cores"
-_RUNS_A_SEARCH = 2  # beside those of the curves
 
 
 class ManyCoresStudy:
@@ -41,10 +40,6 @@ class ManyCoresStudy:
         return [
             *cells.contended_cells(), *cells.owned_cells(), *cells.cancelling_cells(), *searched
         ]  # fmt: skip
-
-    def estimated_searches(self) -> int:
-        """About how many runs the searches will ask for."""
-        return len(self._tasks()) * self._plan.seeds * _RUNS_A_SEARCH
 
     def run(self) -> None:
         """Runs everything and stores series, crossovers and facts.

@@ -141,21 +141,27 @@ def reproduction_names() -> list[str]:
     return toml.names(REPRODUCTIONS)
 
 
-def load(name: str) -> PlannedReproduction:
-    """Reads sweeps/reproductions/<name>.toml.
+def load(name: str, machine: str = "") -> PlannedReproduction:
+    """Reads sweeps/reproductions/<name>.toml; with `machine`, for that one instead of its own.
 
     Raises LockcrossError (exit code 2) that names file, key and what is wrong.
     """
     path = REPRODUCTIONS / f"{name}.toml"
     try:
-        return parse(name, path.read_text(encoding="utf-8"))
+        return parse(name, path.read_text(encoding="utf-8"), machine)
     except (OSError, ValueError) as error:
-        raise LockcrossError(f"{path.relative_to(ROOT)}: {error}") from None
+        what = f"reproduction {name} on {machine}" if machine else path.relative_to(ROOT)
+        raise LockcrossError(f"{what}: {error}") from None
 
 
-def parse(name: str, text: str) -> PlannedReproduction:
-    """Reads a definition from TOML. Raises ValueError."""
+def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
+    """Reads a definition from TOML; with `machine`, for that one. Raises ValueError."""
     plan = toml.parse(Definition, text)
+    if machine:
+        if several := sorted({cell.machine for cell in plan.cell} - {"", plan.machine}):
+            others = ", ".join(several)
+            raise ValueError(f"compares machine {plan.machine} with {others}; leave --machine out")
+        plan = plan.model_copy(update={"machine": machine})
     cells, rows = dict(_cells(plan)), tuple(_rows(plan))
     if plan.macro:
         cells |= macro_cells(plan.macro, plan.machine)

@@ -19,13 +19,16 @@ _INSTRUCTIONS = 2_000_000_000  # a run may execute, over all cores
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 
 
-def run(planned: PlannedReproduction, runner: "Runner", store: "Store") -> Reproduction:
-    """Runs what is missing, stores the result and returns it."""
+def run(
+    planned: PlannedReproduction, runner: "Runner", store: "Store", keep: bool = True
+) -> Reproduction:
+    """Runs what is missing and returns the result; `keep`: stores it, for figures and report."""
     wanted = [measured.cell for measured in planned.cells.values()]
     runs = dict(zip(planned.cells, runner.run(wanted, PLAN), strict=True))
     found = result(planned, runs)
-    store.set_fact(fact_name(planned.outline.name), as_fact(found))
-    store.set_series(f"{PLAN}/{planned.outline.name}", [one.id for one in runs.values()])
+    if keep:
+        store.set_fact(fact_name(planned.outline.name), as_fact(found))
+        store.set_series(f"{PLAN}/{planned.outline.name}", [one.id for one in runs.values()])
     return found
 
 
