@@ -13,7 +13,8 @@ from results.paths import ROOT
 from tests.commands import program
 
 TOOLS = (
-    "bash dirname readlink uname sha256sum mkdir flock cat tr env tail id df mktemp rm sed".split()
+    "bash dirname readlink uname sha256sum mkdir flock cat tr env tail id df mktemp rm sed sleep"
+    " touch".split()
 )
 PROGRAMS = ("qemu-x86_64", "qemu-ppc64le", "qemu-aarch64")
 PLUGINS = "echo '-plugin           QEMU_PLUGIN'"
@@ -25,7 +26,7 @@ def tree(tmp_path: Path) -> Path:
     """A tree without .venv, in a folder whose name has a space, and a bin/ with only the tools that
     every Debian has."""
     tree = tmp_path / "a tree"
-    for name in ("lockcross", "requirements.txt", "sweeps/setup"):
+    for name in ("lockcross", "requirements.txt", "requirements-cli.txt", "sweeps/setup"):
         (tree / name).parent.mkdir(exist_ok=True, parents=True)
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tree / name)
@@ -75,7 +76,7 @@ def test_as_root_it_installs_what_is_missing_and_shows_why_it_cannot(tree: Path)
     program(tree / "bin", "apt-get", 'case "$*" in *update*) ;; *) echo no such; exit 100;; esac')
     done = run(tree, str(tree / "lockcross"), "plans")
     assert done.returncode == 1
-    assert "installing system packages: " in done.stderr
+    assert "  system packages: " in done.stderr
     assert "no such" in done.stderr and "apt-get install" in done.stderr
 
 
@@ -121,7 +122,7 @@ def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
     def ready(first: str = "true") -> bool:
         return shell(tree, f"{first}; venv_ready").returncode == 0
 
-    stamp = "venv_packages >$work/.venv/contents; venv_state >$work/.venv/stamp"
+    stamp = "venv_packages >$work/.venv/contents; venv_state requirements.txt >$work/.venv/stamp"
     assert not ready()
     stamp = stamp.replace("$work/.venv/contents", '"$work/.venv/contents"')
     stamp = stamp.replace("$work/.venv/stamp", '"$work/.venv/stamp"')
@@ -141,7 +142,7 @@ def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
 
 def all_ready(tree: Path) -> Path:
     """Makes everything look set up and kept, as it was a while ago; returns QEMU's folder."""
-    for tool in ("find", "touch", "mv"):
+    for tool in ("find", "mv"):
         (tree / "bin" / tool).symlink_to(shutil.which(tool) or "")
     for name in ("g++", "make", *(f"{isa}-linux-gnu-gcc" for isa in GCC)):
         program(tree / "bin", name, "")

@@ -29,6 +29,7 @@ ORDER = {
         "report",
     ),
     "sweeps": (
+        "setup",
         "support",
         "model",
         "programs",
