@@ -205,7 +205,8 @@ def test_pip_is_told_in_a_sentence(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     for editable in ([], ["-e"]):
         done = subprocess.run(
-            [sys.executable, "-m", "pip", "install", "--no-index", "--no-build-isolation", *editable, str(tmp_path)],
+            [sys.executable, "-m", "pip", "install", "--no-index", "--no-build-isolation",
+             *editable, str(tmp_path)],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         said = done.stdout + done.stderr
