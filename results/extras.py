@@ -3,32 +3,42 @@
 import fcntl
 import importlib
 import importlib.metadata
-import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 
+_TICK_S = 20.0  # an installation says at least so often that it goes on
+
 
 @dataclass(frozen=True)
 class Extra:
-    """What a file of requirements pins, and the name that it is spoken of by."""
+    """What a file of requirements pins, and the name that it is spoken of by. About so many
+    megabytes are loaded."""
 
     name: str
     requirements: Path
+    megabytes: int
 
     def installed(self) -> bool:
         """Every package of the requirements is there, in the version they pin."""
         for line in self.requirements.read_text(encoding="utf-8").splitlines():
-            if pinned := re.match(r"([\w-]+)==([\w.]+)", line):
-                try:
-                    if importlib.metadata.version(pinned[1]) != pinned[2]:
-                        return False
-                except importlib.metadata.PackageNotFoundError:
+            if not (text := line.partition("#")[0].strip()):
+                continue
+            wanted = Requirement(text)
+            if wanted.marker and not wanted.marker.evaluate():
+                continue
+            try:
+                if not wanted.specifier.contains(importlib.metadata.version(wanted.name)):
                     return False
+            except importlib.metadata.PackageNotFoundError:
+                return False
         return True
 
     def install(self) -> None:
@@ -43,18 +53,32 @@ class Extra:
                 self._install()
 
     def _install(self) -> None:
-        print(f"lockcross: installing {self.name} from {self.requirements.name}", file=sys.stderr)
-        done = subprocess.run(
+        _say(f"installing {self.name} from {self.requirements.name} ({self.megabytes} MB to load)")
+        begun = time.monotonic()
+        process = subprocess.Popen(
             [sys.executable, "-m", "pip", "install", "--quiet", "--no-input",
-             "--disable-pip-version-check", "-r", self.requirements,
-             "-c", ROOT / "requirements.txt"],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+             "--disable-pip-version-check", "--only-binary", ":all:", "--no-compile",
+             "-r", self.requirements, "-c", ROOT / "requirements.txt"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
+        said = None
+        try:
+            while said is None:
+                try:
+                    said = process.communicate(timeout=_TICK_S)[1]
+                except subprocess.TimeoutExpired:
+                    _say(f"still installing {self.name} after {time.monotonic() - begun:.0f} s")
+        finally:
+            process.kill()  # where this was interrupted
         importlib.invalidate_caches()
-        if done.returncode or not self.installed():
-            said = done.stderr.strip().splitlines()
+        if process.returncode or not self.installed():
+            print(said, end="", file=sys.stderr)
             raise LockcrossError(
-                f"{self.name} could not be installed; check the network and pip's index"
-                + (f" ({said[-1]})" if said else ""),
+                f"{self.name} could not be installed; check the network and pip's index",
                 exit_code=1,
             )
+        _say(f"{self.name}: ready after {time.monotonic() - begun:.0f} s")
+
+
+def _say(message: str) -> None:
+    print(f"lockcross: {message}", file=sys.stderr, flush=True)

@@ -10,7 +10,7 @@ from typing import Any
 from results.extras import Extra
 from results.paths import ROOT
 
-DECODERS = Extra("decoders to compare with", ROOT / "requirements-decoders.txt")
+DECODERS = Extra("decoders to compare with", ROOT / "requirements-decoders.txt", megabytes=15)
 
 # Numbers of registers, as the engine has them (qemu-timing/src/isa/insn.h).
 _X86 = {

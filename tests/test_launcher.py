@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from results.paths import ROOT
 from tests.commands import program
+from tests.launching import make_tree, run, shell
 
-TOOLS = (
-    "bash dirname readlink uname sha256sum mkdir flock cat tr env tail id df mktemp rm sed".split()
-)
 PROGRAMS = ("qemu-x86_64", "qemu-ppc64le", "qemu-aarch64")
 PLUGINS = "echo '-plugin           QEMU_PLUGIN'"
 NO_PLUGINS = "echo '-cpu model'"
@@ -22,32 +19,7 @@ NO_PLUGINS = "echo '-cpu model'"
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A tree without .venv, in a folder whose name has a space, and a bin/ with only the tools that
-    every Debian has."""
-    tree = tmp_path / "a tree"
-    for name in ("lockcross", "requirements.txt", "sweeps/setup"):
-        (tree / name).parent.mkdir(exist_ok=True, parents=True)
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, tree / name)
-    (tree / "bin").mkdir()
-    for tool in TOOLS:
-        found = shutil.which(tool)
-        assert found
-        (tree / "bin" / tool).symlink_to(found)
-    return tree
-
-
-def run(tree: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd="/", stdin=subprocess.DEVNULL, check=False,
-        env={"PATH": str(tree / "bin"), "HOME": str(tree / "home"), **variables}, timeout=60,
-    )  # fmt: skip
-
-
-def shell(tree: Path, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs a script after sourcing the set-up."""
-    begin = 'set -euo pipefail; root="$1"; source "$root/sweeps/setup/set_up.sh"; choose_work; '
-    return run(tree, "bash", "-c", begin + script, "bash", str(tree), **variables)
+    return make_tree(tmp_path)
 
 
 def qemu(folder: Path, script: str = PLUGINS) -> Path:
@@ -75,7 +47,7 @@ def test_as_root_it_installs_what_is_missing_and_shows_why_it_cannot(tree: Path)
     program(tree / "bin", "apt-get", 'case "$*" in *update*) ;; *) echo no such; exit 100;; esac')
     done = run(tree, str(tree / "lockcross"), "plans")
     assert done.returncode == 1
-    assert "installing system packages: " in done.stderr
+    assert "  system packages: " in done.stderr
     assert "no such" in done.stderr and "apt-get install" in done.stderr
 
 
@@ -121,7 +93,7 @@ def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
     def ready(first: str = "true") -> bool:
         return shell(tree, f"{first}; venv_ready").returncode == 0
 
-    stamp = "venv_packages >$work/.venv/contents; venv_state >$work/.venv/stamp"
+    stamp = "venv_packages >$work/.venv/contents; venv_state requirements.txt >$work/.venv/stamp"
     assert not ready()
     stamp = stamp.replace("$work/.venv/contents", '"$work/.venv/contents"')
     stamp = stamp.replace("$work/.venv/stamp", '"$work/.venv/stamp"')
@@ -141,7 +113,7 @@ def test_an_environment_that_lost_a_part_is_found_out(tree: Path) -> None:
 
 def all_ready(tree: Path) -> Path:
     """Makes everything look set up and kept, as it was a while ago; returns QEMU's folder."""
-    for tool in ("find", "touch", "mv"):
+    for tool in ("find", "mv"):
         (tree / "bin" / tool).symlink_to(shutil.which(tool) or "")
     for name in ("g++", "make", *(f"{isa}-linux-gnu-gcc" for isa in GCC)):
         program(tree / "bin", name, "")

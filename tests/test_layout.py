@@ -30,6 +30,7 @@ ORDER = {
         "report",
     ),
     "sweeps": (
+        "setup",
         "support",
         "model",
         "programs",

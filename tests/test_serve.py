@@ -177,7 +177,7 @@ def test_what_cannot_be_installed_is_one_line(
     wanted = tmp_path / "requirements.txt"
     wanted.write_text("lockcross-no-such-package==1.0\n")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    nothing = Extra("Nothing", wanted)
+    nothing = Extra("Nothing", wanted, megabytes=1)
     assert not nothing.installed()
     with pytest.raises(LockcrossError, match="Nothing could not be installed") as error:
         nothing.install()

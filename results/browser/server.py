@@ -13,7 +13,7 @@ from results.errors import LockcrossError
 from results.extras import Extra
 from results.paths import ROOT
 
-DATASETTE = Extra("Datasette", ROOT / "requirements-browser.txt")
+DATASETTE = Extra("Datasette", ROOT / "requirements-browser.txt", megabytes=5)
 _START_S = 120  # that a start may take on a busy machine
 
 

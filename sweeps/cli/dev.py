@@ -10,9 +10,11 @@ from typing import Annotated
 import typer
 
 from results.errors import LockcrossError
+from results.extras import Extra
 from results.paths import ROOT, WORK
 from sweeps.support.paths import ENGINE_PLUGIN
 
+TOOLS = Extra("packages for tests and checks", ROOT / "requirements-tests.txt", megabytes=82)
 _C_FOLDERS = (
     "lockimpl",
     "workloads",
@@ -39,6 +41,7 @@ def test(
     ] = None,
 ) -> None:
     """Run all tests: the engine's unit tests in C++, then pytest."""
+    TOOLS.install()
     engine = ["make", "-C", str(ENGINE_PLUGIN.parent), "-f", str(ROOT / "qemu-timing" / "Makefile")]
     _run({"the engine's unit tests": [*engine, "BUILD=.", "-j2", "test"]})
     sys.stdout.flush()
@@ -52,11 +55,13 @@ def python(
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to Python.")] = None,
 ) -> None:
     """Run Python with the packages, the tree and the QEMU that Lockcross uses."""
+    TOOLS.install()
     os.execv(sys.executable, [sys.executable, "-P", *(arguments or [])])
 
 
 def check() -> None:
     """Run all linters: ruff, mypy, clang-format."""
+    TOOLS.install()
     python = [sys.executable, "-P", "-m"]
     c_files = sorted(
         str(path.relative_to(ROOT))

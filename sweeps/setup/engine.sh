@@ -16,7 +16,6 @@ engine_ready() {
 make_engine() {
     local state folder
     state="$(engine_state)" folder="$(engine_folder)"
-    say "building the engine plugin"
     rm -f "$work/build/engine.stamp"
     mkdir -p "$folder"
     # make knows no names with spaces: it runs where everything has a short one.

@@ -3,6 +3,16 @@
 # Prints the missing ones. It looks for the files that they install: asking dpkg is slow, and a tool
 # from elsewhere will do.
 missing_packages() {
+    missing_for_python
+    missing_for_programs
+}
+
+missing_for_python() {
+    # Looking for a Python takes longest, and a virtual environment that works answers for it.
+    venv_ready || find_python >/dev/null || echo python3-venv
+}
+
+missing_for_programs() {
     local machine
     machine="$(uname -m)"
     choose_qemu || missing_for_qemu
@@ -17,42 +27,65 @@ missing_packages() {
     have make || echo make
     [[ -e /usr/include/doctest/doctest.h ]] || echo doctest-dev
     [[ -e /usr/include/nlohmann/json.hpp ]] || echo nlohmann-json3-dev
-    # Looking for a Python takes longest, and a virtual environment that works answers for it.
-    venv_ready || find_python >/dev/null || echo python3-venv
+    # A file may be there whose package is not configured, or lacks what it depends on.
+    [[ ! -e $(unfinished) ]] || cat "$(unfinished)"
 }
 
-# Sets `run`, the beginning of a command that installs packages; fails without the rights.
+# The file that has the packages whose installation has begun and not ended.
+unfinished() { echo "$work/build/unfinished"; }
+
+as_root=() # the beginning of a command that only root may call
+
+# Whether packages can be installed; sets `as_root`. A password is asked for here, if at all: what is
+# installed side by side with something else has no terminal.
 may_install() {
-    run=()
-    if [[ $(id -u) != 0 ]]; then
-        # Without a terminal sudo cannot ask for a password.
-        have sudo && { sudo -n true 2>/dev/null || [[ -t 0 ]]; } || return 1
-        run=(sudo)
-    fi
-    run+=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+    [[ $(id -u) != 0 ]] || return 0
+    have sudo && { sudo -n true 2>/dev/null || { [[ -t 0 ]] && sudo -v; }; } || return 1
+    as_root=(sudo -n)
 }
 
-install_packages() {
-    local packages run
-    mapfile -t packages <<<"$(missing_packages)"
-    have apt-get || die 2 "missing: ${packages[*]} (Debian's names), and there is no apt-get here." \
+apt_get() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# Ends set-up where packages are missing that cannot be installed.
+check_rights() { # packages
+    have apt-get || die 2 "missing: $* (Debian's names), and there is no apt-get here." \
         "Install them with this system's package manager and start again."
     may_install || die 2 "system packages are missing and there are no rights to install them." \
-        "Please run this as root, then start again:"$'\n'"  apt-get install ${packages[*]}"
+        "Please run this as root, then start again:"$'\n'"  apt-get install $*"
+}
+
+update_lists() {
     quietly "the package lists could not be updated; check the network and apt's sources" \
-        "${run[@]}" update
-    # Only now is it known which QEMU the distribution has.
-    mapfile -t packages <<<"$(missing_packages)"
-    say "installing system packages: ${packages[*]}"
+        apt_get update
+}
+
+install_packages() { # function that prints the missing ones
+    local packages missing
+    mapfile -t packages <<<"$("$1")" # only with the lists is it known which QEMU the distribution has
+    if [[ -e $(unfinished) ]]; then
+        quietly "the packages could not be configured; try: dpkg --configure -a" \
+            "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive dpkg --configure -a
+    fi
+    quietly "the packages could not be loaded; try: apt-get install ${packages[*]}" \
+        apt_get install -y --no-install-recommends --download-only "${packages[@]}"
+    printf '%s\n' "${packages[@]}" >"$(unfinished)"
     quietly "the packages could not be installed; try: apt-get install ${packages[*]}" \
-        "${run[@]}" install -y --no-install-recommends "${packages[@]}"
+        undisturbed apt_get install -y --no-install-recommends "${packages[@]}"
+    rm -f "$(unfinished)"
     # A qemu-user that proves to have no plugins asks for more.
-    local missing
-    missing="$(missing_packages)"
+    missing="$("$1")"
     [[ -z $missing ]] ||
         die 1 "still missing after the installation: ${missing//$'\n'/ }" \
             "(Python 3.11 or later with its venv module is needed)"
 }
+
+# Runs a command that no interrupt ends: dpkg would leave the system's packages unconfigured.
+undisturbed() (
+    trap '' INT
+    "$@"
+)
 
 # What some tests need and nothing else does is installed only where it is asked for, as .ci/run does:
 # a browser for the report's map (LOCKCROSS_BROWSER), Slurm for clusters (LOCKCROSS_SLURM), debootstrap
@@ -69,12 +102,11 @@ wanted_for_tests() {
 
 # Never ends the set-up: not every distribution has them as packages.
 install_for_tests() {
-    local packages run log="$work/build/setup.log"
+    local packages log="$work/build/setup.log"
     wanted_for_tests | while read -r packages; do
-        say "installing $packages, for tests"
         # shellcheck disable=SC2086  # several packages
-        have apt-get && may_install && { "${run[@]}" update &&
-            "${run[@]}" install -y --no-install-recommends $packages; } >"$log" 2>&1 </dev/null 9>&- ||
+        have apt-get && may_install && { apt_get update &&
+            undisturbed apt_get install -y --no-install-recommends $packages; } >"$log" 2>&1 </dev/null 9>&- ||
             say "$packages could not be installed, so tests that need it will be skipped"
     done
 }

@@ -1,4 +1,5 @@
-# The virtual environment with the packages of requirements.txt.
+# The virtual environment with the packages of requirements.txt, or at first, for --help and --version,
+# with those of requirements-cli.txt alone.
 
 find_python() {
     local python
@@ -12,36 +13,39 @@ find_python() {
     return 1
 }
 
-# What the environment was made from: the requirements, the place (its scripts name it), and the
-# Python in it, which does not answer when the one it was made from is gone.
-venv_state() {
+# What an environment is made from: the requirements, the place (its scripts name it), and the Python in
+# it, which does not answer when the one it was made from is gone.
+venv_state() { # requirements
     local version
     version="$("$work/.venv/bin/python" -V 2>/dev/null)" || return 1
-    printf '%s\n' "$(sha256sum <"$root/requirements.txt")" "$work" "$version"
+    printf '%s\n' "$1" "$(cat "$root/requirements-cli.txt" "$root/$1" | sha256sum)" "$work" "$version"
 }
 
 venv_packages() { (cd "$work/.venv" && printf '%s\n' lib/python3*/site-packages/* bin/*); }
 
-venv_ready() {
+# Whether the packages are there: of requirements.txt, if nothing else is said.
+venv_ready() { # requirements
     local venv="$work/.venv" package
     [[ -e $venv/stamp && -e $venv/contents ]] || return 1
-    [[ "$(venv_state)" == "$(<"$venv/stamp")" ]] || return 1
+    [[ "$(venv_state "${1:-requirements.txt}")" == "$(<"$venv/stamp")" ]] || return 1
     # Every package that was installed must still be there; what was added since does no harm.
     while IFS= read -r package; do
         [[ -e $venv/$package ]] || return 1
     done <"$venv/contents"
 }
 
-make_venv() {
+# Begins with nothing, also where fewer packages are: so what was interrupted leaves nothing behind.
+make_venv() { # requirements
     local python venv="$work/.venv"
     python="$(find_python)" || die 2 "no Python 3.11 or later with its venv module was found." \
         "Install one (on Debian: apt-get install python3-venv) and start again."
-    say "making .venv from requirements.txt ($("$python" -V))"
     rm -rf "$venv"
     quietly "the virtual environment could not be made" "$python" -m venv "$venv"
+    # Only wheels: the compilers may not be there yet. Python compiles a module when it is first used;
+    # most of them never are.
     quietly "the Python packages could not be installed; check the network and pip's index" \
         "$venv/bin/python" -m pip install --quiet --no-input --disable-pip-version-check \
-        -r "$root/requirements.txt"
+        --only-binary :all: --no-compile -r "$root/$1"
     venv_packages >"$venv/contents"
-    venv_state >"$venv/stamp"
+    venv_state "$1" >"$venv/stamp"
 }

@@ -32,8 +32,6 @@ build_qemu() {
     if ! choose_qemu; then
         rm -rf "$cache"/.building-*
         building="$(mktemp -d "$cache/.building-XXXXXX")"
-        say "no QEMU here can load plugins; building its user mode from the distribution's source" \
-            "package (two to three minutes, once)"
         # What a failure leaves would fill the disk.
         (enough_disk "$building" && fetch_qemu "$building" && compile_qemu "$building" &&
             keep_qemu "$building" "$cache") || { rm -rf "$building" && exit 1; }
@@ -92,7 +90,6 @@ fetch_qemu() { # folder
             "be fetched; name a QEMU with plugins in LOCKCROSS_QEMU"
     apt_of "$folder" update >"$log" 2>&1 </dev/null ||
         failed "the lists of source packages could not be fetched; check the network" "$log"
-    say "fetching the source package of QEMU"
     (cd "$folder" && apt_of "$folder" source qemu) >"$log" 2>&1 </dev/null ||
         failed "the source package of QEMU could not be fetched or unpacked; check the network, \
 and that apt's mirrors have source packages" "$log"

@@ -27,7 +27,7 @@ from sweeps.execution.cluster.blocks import Blocks
 from sweeps.execution.cluster.description import Cluster
 from sweeps.execution.cluster.executor import make_executor
 
-PARSL = Extra("Parsl", ROOT / "requirements-cluster.txt")
+PARSL = Extra("Parsl", ROOT / "requirements-cluster.txt", megabytes=3)
 _FOLDER = WORK / "build" / "cluster"  # Parsl's logs, one folder a driver
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # a closed terminal too ends the jobs
 _TICK_S = 1.0

@@ -1,0 +1,246 @@
+"""Set-up: what it loads and when, side by side, and how it ends. apt and Python are stand-ins."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from results.extras import Extra
+from results.paths import ROOT
+from sweeps.cli import dev
+from tests.commands import program
+from tests.launching import make_tree, run, shell
+
+# A Python that makes environments of itself; what its pip does, a test says in the file `pip`.
+PYTHON = """case "$*" in
+    -V) echo Python 3.14.0;;
+    "-m venv "*) mkdir -p "$3/bin" "$3/lib/python3.14/site-packages/typer"
+        cat "$0" >"$3/bin/python"; chmod +x "$3/bin/python";;
+    "-m pip "*) echo "$@" >>"TREE/asked"; . "TREE/pip";;
+    "-P -m sweeps "*) echo "ran $4";;
+esac"""
+
+
+def give(tree: Path, pip: str, apt_get: str = "") -> None:
+    (tree / "pip").write_text(pip)
+    program(tree / "bin", "python3.14", PYTHON.replace("TREE", str(tree)))
+    for name in ("id", "chmod"):
+        (tree / "bin" / name).unlink(missing_ok=True)
+    program(tree / "bin", "id", "echo 0")
+    (tree / "bin" / "chmod").symlink_to("/bin/chmod")
+    program(tree / "bin", "apt-get", f'echo "apt-get $*" >>"{tree}/asked"; {apt_get}')
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return make_tree(tmp_path)
+
+
+def wait_for(name: str) -> str:
+    return f'n=0; until [ -e "{name}" ]; do sleep 0.1; n=$((n + 1)); [ $n -lt 300 ] || exit 9; done'
+
+
+@pytest.mark.parametrize("word", ["--help", "-h", "--version"])
+def test_words_alone_need_two_packages_and_no_compiler(tree: Path, word: str) -> None:
+    give(tree, "")
+    done = run(tree, str(tree / "lockcross"), word)
+    assert (done.returncode, done.stdout) == (0, f"ran {word}\n"), done.stderr
+    asked = (tree / "asked").read_text()
+    assert "requirements-cli.txt" in asked and "apt-get" not in asked
+    assert "--only-binary :all:" in asked
+    (tree / "asked").unlink()
+    again = run(tree, str(tree / "lockcross"), word)
+    assert again.stdout == f"ran {word}\n" and again.stderr == ""
+    assert not (tree / "asked").exists()
+    assert shell(tree, "venv_ready").returncode != 0, "a study needs more"
+
+
+def test_the_first_word_comes_before_anything_is_loaded(tree: Path) -> None:
+    said = tree / "said"
+    give(tree, f'cat "{said}" >"{tree}/seen"')
+    with said.open("w") as file:
+        subprocess.run(
+            [tree / "lockcross", "--version"], stderr=file, check=True, stdin=subprocess.DEVNULL,
+            env={"PATH": str(tree / "bin"), "HOME": str(tree / "home")},
+        )  # fmt: skip
+    seen = (tree / "seen").read_text()
+    assert re.search(r"requirements-cli.txt .*\(\d+ MB, about \d+ s\)", seen)
+    assert re.search(r"Python packages of the command line: ready after \d+ s", said.read_text())
+
+
+def test_all_that_is_missing_is_announced(tree: Path) -> None:
+    give(tree, "exit 3", "exit 100")
+    said = run(tree, str(tree / "lockcross"), "plans").stderr
+    assert re.search(r"about \d+ min in all", said)
+    for part in ("system packages: .*g\\+\\+", "the engine", "Python packages of requirements.txt"):
+        assert re.search(f"  {part}.*about \\d+ s", said), part
+
+
+JOBS = """
+mkdir -p "$work/build"
+missing_for_programs() { [[ -e $root/installed ]] || echo g++; }
+wanted_for_tests() { :; }; choose_qemu() { :; }; engine_ready() { :; }; starter_ready() { :; }
+"""
+BOTH = JOBS + "together get_programs get_packages; echo both"
+
+
+def test_apt_and_pip_run_side_by_side(tree: Path) -> None:
+    """Each waits for the other to begin."""
+    give(
+        tree,
+        f'touch "{tree}/pip began"; {wait_for(f"{tree}/apt began")}',
+        f'touch "{tree}/apt began" "{tree}/installed"; {wait_for(f"{tree}/pip began")}',
+    )
+    done = shell(tree, BOTH)
+    assert (done.returncode, done.stdout) == (0, "both\n"), done.stderr
+    assert "system packages: ready after" in done.stderr
+    assert "Python packages: ready after" in done.stderr
+    assert shell(tree, "venv_ready").returncode == 0
+
+
+FAILS = 'n=0; while [ $n -lt 99 ]; do n=$((n + 1)); echo "fault $n" >&2; done; exit 7'
+
+
+@pytest.mark.parametrize("which", ["apt", "pip"])
+def test_a_failure_is_shown_whole_and_ends_the_other(tree: Path, which: str) -> None:
+    waits = f'echo $$ >"{tree}/pid"; exec sleep 300'
+    fails = f"{wait_for(f'{tree}/pid')}; {FAILS}"
+    give(tree, *((waits, fails) if which == "apt" else (fails, waits)))
+    done = shell(tree, BOTH)
+    assert done.returncode == 1 and done.stdout == ""
+    faults = [line for line in done.stderr.splitlines() if line.startswith("fault")]
+    assert faults == [f"fault {number}" for number in range(1, 100)]
+    assert "could not be" in done.stderr
+    assert not alive(int((tree / "pid").read_text()))
+    assert shell(tree, "venv_ready").returncode != 0
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_both(tree: Path, number: int) -> None:
+    pids = [tree / "pip pid", tree / "apt pid"]
+    give(tree, *(f'echo $$ >"{pid}.new"; mv "{pid}.new" "{pid}"; exec sleep 300' for pid in pids))
+    (tree / "bin" / "mv").symlink_to("/bin/mv")
+    begin = 'set -euo pipefail; root="$1"; . "$root/sweeps/setup/set_up.sh"; choose_work; '
+    process = subprocess.Popen(
+        ["bash", "-c", begin + BOTH, "bash", str(tree)], stderr=subprocess.PIPE, text=True,
+        env={"PATH": str(tree / "bin"), "HOME": str(tree / "home")}, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    until(lambda: all(pid.exists() for pid in pids))
+    process.send_signal(number)
+    said = process.communicate(timeout=30)[1]
+    assert process.returncode == 130
+    assert said.count("\n") == 1 and "interrupted" in said
+    assert not [pid for pid in pids if alive(int(pid.read_text()))]
+    assert shell(tree, "venv_ready").returncode != 0
+
+
+def test_packages_that_dpkg_was_at_are_no_interrupts_prey(tree: Path) -> None:
+    """Of what is being unpacked the end is awaited; nothing is begun after it."""
+    give(
+        tree, "exec sleep 300",
+        f'case "$*" in *download-only*) ;; '
+        f'*) touch "{tree}/at it"; sleep 1; touch "{tree}/installed";; esac',
+    )  # fmt: skip
+    script = JOBS + 'engine_ready() { false; }; make_engine() { touch "$root/engine"; }; '
+    begin = 'set -euo pipefail; root="$1"; . "$root/sweeps/setup/set_up.sh"; choose_work; '
+    process = subprocess.Popen(
+        ["bash", "-c", begin + script + "together get_programs get_packages", "bash", str(tree)],
+        env={"PATH": str(tree / "bin"), "HOME": str(tree / "home")}, stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    until((tree / "at it").exists)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert (tree / "installed").exists() and not (tree / "engine").exists()
+
+
+def test_packages_left_half_installed_are_missing(tree: Path) -> None:
+    give(tree, "", f'case "$*" in *install*) touch "{tree}/installed";; esac')
+    program(tree / "bin", "dpkg", f'echo "dpkg $*" >>"{tree}/asked"')
+    (tree / "build").mkdir()
+    (tree / "build" / "unfinished").write_text("g++\n")
+    assert "g++" in shell(tree, "have() { :; }; choose_qemu() { :; }; missing_packages").stdout
+    again = (
+        'missing() { [[ ! -e $(unfinished) ]] || cat "$(unfinished)"; }; install_packages missing'
+    )
+    done = shell(tree, again)
+    assert done.returncode == 0, done.stderr
+    asked = (tree / "asked").read_text().splitlines()
+    assert asked[0] == "dpkg --configure -a" and asked[-1].endswith("g++")
+    assert not (tree / "build" / "unfinished").exists()
+
+
+def test_a_step_that_takes_long_is_spoken_of(tree: Path) -> None:
+    give(tree, "sleep 1", f'touch "{tree}/installed"')
+    done = shell(tree, "tick_s=0; " + BOTH)
+    assert re.search(r"still at work after \d+ s: .*Python packages", done.stderr)
+
+
+def test_pip_is_told_in_a_sentence(tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "sweeps/setup/no_build.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    for editable in ([], ["-e"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "pip", "install", "--no-index", "--no-build-isolation",
+             *editable, str(tmp_path)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        said = done.stdout + done.stderr
+        assert done.returncode == 1 and "run ./lockcross in this folder" in said
+        assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("command", [dev.test, dev.check, dev.python])
+def test_commands_of_developers_install_what_they_need(
+    command: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    wanted = tmp_path / "requirements.txt"
+    wanted.write_text("lockcross-no-such-package==1.0\n")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setattr(dev, "TOOLS", Extra("Nothing", wanted, megabytes=1))
+    with pytest.raises(LockcrossError, match="Nothing could not be installed"):
+        command()
+
+
+def test_a_requirement_of_another_processor_is_none_here(tmp_path: Path) -> None:
+    wanted = tmp_path / "requirements.txt"
+    wanted.write_text('none==1.0; platform_machine == "vax"  # why\n\npytest>=1 # is here\n')
+    assert Extra("Nothing", wanted, megabytes=1).installed()
+    wanted.write_text("pytest==0.1\n")
+    assert not Extra("Nothing", wanted, megabytes=1).installed()
+
+
+def test_what_is_announced_is_what_was_measured(tree: Path) -> None:
+    """The table of docs/machines-tried.md."""
+    text = (ROOT / "docs" / "machines-tried.md").read_text(encoding="utf-8")
+    table = text[text.index("| part of set-up |") :].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in table.splitlines()[2:]]
+    loaded = {row[0]: row[1] for row in rows}
+    said = shell(tree, 'echo "$system_mb" "$packages_mb" "$command_line_mb"').stdout.split()
+    named = ("system packages", "Python packages", "Python packages of the command line")
+    assert [loaded[name] for name in named] == said
+    assert loaded[dev.TOOLS.name] == str(dev.TOOLS.megabytes)
