@@ -10,6 +10,7 @@ from statistics import fmean
 
 from results.analysis.crossover import Crossing, Crossover
 from results.analysis.engine_error import EngineError
+from results.analysis.summary import AXES
 from results.analysis.winners import Win, winner
 from results.model.label import LockLabel
 
@@ -24,6 +25,11 @@ CAUSES = {
 }
 REST = "the rest"
 TRIED = ("threads",)  # units of axes that have only some values: nothing lies between them
+# What may be moved, in words.
+USE_AXES = {
+    **AXES, "shared_objects": "objects that are shared", "think": "work between sections",
+    "acquisitions": "acquisitions of an object",
+}  # fmt: skip
 # How an input of an answer is known.
 ASKED, MEASURED, QUOTED, ASSUMED = "asked", "measured", "quoted", "assumed"
 
@@ -166,18 +172,22 @@ def tie_of(error: EngineError | None, least: float) -> float:
 
 
 def lock_cost(
-    label: LockLabel, seeds: Sequence[tuple[Sequence[int], float, Mapping[str, float]]]
+    label: LockLabel,
+    seeds: Sequence[tuple[Sequence[int], Mapping[str, float]]],
+    work: float = 0.0,
 ) -> LockCost:
-    """From a lock's seeds: the numbers of its runs, its cost, and its metrics a pair."""
-    costs = [cost for _, cost, _ in seeds]
-    _, first, metrics = seeds[0]
+    """From a lock's seeds: the numbers of its runs, and its metrics a pair. `work`: cycles a pair
+    of the program itself, which are in the causes, since the core does both at once, and in no
+    cost."""
+    costs = [metrics["core_cycles"] - work for _, metrics in seeds]
+    _, metrics = seeds[0]
     causes = {
         cause: sum(metrics.get(name, 0.0) for name in names) for cause, names in CAUSES.items()
     }
-    causes[REST] = max(first - sum(causes.values()), 0.0)
+    causes[REST] = max(metrics["core_cycles"] - sum(causes.values()), 0.0)
     return LockCost(
         label, fmean(costs), min(costs), max(costs), len(seeds), causes,
-        tuple(run for runs, _, _ in seeds for run in runs),
+        tuple(run for runs, _ in seeds for run in runs),
     )  # fmt: skip
 
 

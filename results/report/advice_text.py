@@ -8,6 +8,7 @@ from results.analysis.advice import (
     ASKED,
     ASSUMED,
     MEASURED,
+    USE_AXES,
     Advice,
     AxisAnswer,
     Change,
@@ -17,13 +18,11 @@ from results.analysis.advice import (
     why,
 )
 from results.analysis.engine_error import EngineError
-from results.analysis.summary import AXES
 from results.report.terminal import console
 
 _MEASURED = ("cas", "fence_latency")  # axes whose values are not those that are set
+_FEW = 10  # pairs of which no share is taken
 _SMALL = 0.05  # cycles a pair that are not worth a word
-_WORDS = {**AXES, "shared_objects": "objects that are shared", "think": "work between sections",
-          "acquisitions": "acquisitions of an object"}  # fmt: skip
 
 
 def print_overview(answers: Sequence[Advice]) -> None:
@@ -53,6 +52,8 @@ def print_advice(advice: Advice) -> None:
         out.print(line)
     out.print(setting(advice), end="\n\n")
     out.print(_locks(advice))
+    if advice.work:
+        out.print("Causes count the program's own work, too: the core does both at once.")
     out.print("\n" + reason(advice), end="\n\n")
     out.print("How far one parameter would have to move for another lock to be as cheap:")
     out.print(_changes(advice))
@@ -112,10 +113,14 @@ def remarks(advice: Advice) -> list[str]:
 def _sure(advice: Advice, error: EngineError) -> str:
     """How sure the order of the first two is."""
     alike = error.alike(advice.win.lead)
-    words = (
-        f"How sure: {error.words}: median error {100 * error.median:.0f} %; of {alike.pairs} pairs "
-        f"of locks with a lead like this, {alike.right} were in the right order"
-    )
+    words = f"How sure: {error.words}: median error {100 * error.median:.0f} %; "
+    if alike.pairs >= _FEW:
+        words += (
+            f"of {alike.pairs} pairs of locks with a lead like this, {alike.right} were in the "
+        )
+        words += "right order"
+    else:
+        words += "too few pairs of locks had a lead like this"
     if advice.setting["described"] == MEASURED:
         return words
     return f"{words}. {advice.setting['machine']} itself was compared with no silicon"
@@ -135,7 +140,7 @@ def decides(flip: Flip) -> str:
 
 def name_of(axis: str) -> str:
     """An input or an axis in words."""
-    return _WORDS.get(axis, axis.replace("_", " "))
+    return USE_AXES.get(axis, axis.replace("_", " "))
 
 
 def setting(advice: Advice) -> str:

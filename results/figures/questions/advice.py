@@ -6,8 +6,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from results.analysis.advice import Advice, AxisAnswer
-from results.analysis.summary import AXES
+from results.analysis.advice import USE_AXES, Advice, AxisAnswer
 from results.errors import LockcrossError
 from results.figures.style import RC, look
 
@@ -74,7 +73,7 @@ def _draw_reach(ax: Axes, advice: Advice) -> None:
                 )  # fmt: skip
     ax.set_yticks(
         range(len(advice.axes)),
-        [f"{AXES.get(one.axis, one.axis)}\n{_words(one, one.now)}" for one in advice.axes],
+        [f"{USE_AXES.get(one.axis, one.axis)}\n{_words(one, one.now)}" for one in advice.axes],
     )
     ax.set_xticks([0, 1], ["least searched", "most"])
     ax.invert_yaxis()
@@ -88,6 +87,6 @@ def _place(axis: AxisAnswer, value: float) -> float:
 
 
 def _words(axis: AxisAnswer, value: float) -> str:
-    if axis.unit == "ppm":
-        return f"{value / 10_000:g} %"
+    if axis.unit == "share":
+        return f"{100 * value:.3g} %"
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"

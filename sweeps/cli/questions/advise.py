@@ -245,15 +245,14 @@ def _answers(
     from results.store.store import Store
     from sweeps.cli.progress import one_bar
     from sweeps.execution.runner import Runner
-    from sweeps.experiments.questions.advise import Advisor
+    from sweeps.experiments.questions.advise import Advisor, check_engine
 
+    if check:
+        check_engine(check, [one.base for one in questions])
     total = _USUAL * len(questions)
     with Store(db) as store, pool_of(cluster) as pool, one_bar(total) as progress:
         runner = Runner(store, jobs, progress, bounds, True, pool=pool)
         advisors = [Advisor(one, store, runner) for one in questions]
-        if check:
-            for advisor in advisors:  # before anything is run
-                advisor.check_engine(check)
         found = []
         for advisor in advisors:
             answer = advisor.answer()

@@ -138,20 +138,6 @@ class Advisor:
             self._parts(), self._work_cycles, error, self._question.limits,
         )  # fmt: skip
 
-    def check_engine(self, engine: str) -> None:
-        """Raises LockcrossError for an engine that does not run programs of the machine's ISA on
-        this host."""
-        names = [one.label for one in engines.ENGINES]
-        on_host = [one for one in names if load_engine(one).capabilities().host_machines]
-        if engine not in on_host:
-            raise LockcrossError(f"--check: {engine!r}: allowed is {', '.join(on_host)}")
-        isas = load_engine(engine).capabilities().isas
-        if self._base.isa not in isas:
-            raise LockcrossError(
-                f"--check {engine}: machine {self._base.machine} is {self._base.isa}, this host "
-                f"{', '.join(isas)}"
-            )
-
     def natively(self, engine: str) -> dict[LockLabel, float]:
         """What the locks cost in the same use on this host, in its cycles; those that it cannot
         run are left out. Call it after `answer`."""
@@ -245,10 +231,8 @@ class Advisor:
         for seed in seeds:
             parts = self._strata(with_lock(self._base, label, seed))
             runs = self._runner.require([one.cell for one in parts], PLAN)
-            metrics = _together(parts, runs)
-            cost = metrics["core_cycles"] - self._work_cycles
-            found.append(([run.id for run in runs], cost, metrics))
-        return lock_cost(label, found)
+            found.append(([run.id for run in runs], _together(parts, runs)))
+        return lock_cost(label, found, self._work_cycles)
 
     def _strata(self, use: Cell) -> list[Stratum]:
         return strata(use, self._delay)
@@ -383,6 +367,21 @@ class Advisor:
             "fence_measured": self._scales["fence_latency"](value_of(base, "fence_latency")),
             "cancel": value_of(base, "cancel"),
         }
+
+
+def check_engine(engine: str, bases: Sequence[Cell]) -> None:
+    """Raises LockcrossError for an engine that does not run programs of their ISAs on this host."""
+    names = [one.label for one in engines.ENGINES]
+    on_host = [one for one in names if load_engine(one).capabilities().host_machines]
+    if engine not in on_host:
+        raise LockcrossError(f"--check: {engine!r}: allowed is {', '.join(on_host)}")
+    isas = load_engine(engine).capabilities().isas
+    for base in bases:
+        if base.isa not in isas:
+            raise LockcrossError(
+                f"--check {engine}: machine {base.machine} is {base.isa}, this host "
+                f"{', '.join(isas)}"
+            )
 
 
 def _together(parts: Sequence[Stratum], runs: Sequence[StoredRun]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from sweeps.experiments.crossover.plan import load_study
 from sweeps.experiments.questions.lines import check_cell, check_label, own_latency, with_lock
 from sweeps.experiments.questions.strata import USE, strata
 from sweeps.experiments.questions.use import LIVES, SHARES, Use, settle
-from sweeps.model.isa import ISAS
+from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import cancels, load_locks
 from sweeps.model.machine import load_machine, machine_names
 
@@ -93,6 +93,10 @@ def _labels(locks: Sequence[str], fences: Sequence[str], isa: str) -> tuple[Lock
     runtimes use."""
     study = load_study(STUDY)
     refused = ISAS[isa].refused_fence_kinds
+    if unknown := [kind for kind in fences if kind not in FENCE_KINDS]:
+        raise LockcrossError(
+            f"--fences: {unknown[0]!r} is unknown; known are {', '.join(FENCE_KINDS)}"
+        )
     found = []
     for name in locks or [*study.locks, *study.table_locks]:
         label = check_label(name.removesuffix(f"/{FULL}"))
