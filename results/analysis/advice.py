@@ -28,6 +28,7 @@ TRIED = ("threads",)  # units of axes that have only some values: nothing lies b
 # What may be moved, in words.
 USE_AXES = {
     **AXES, "shared_objects": "objects that are shared", "think": "work between sections",
+    "first_share": "owner's first share",
     "acquisitions": "acquisitions of an object",
 }  # fmt: skip
 # How an input of an answer is known.

@@ -92,7 +92,8 @@ def _interval(advice: Advice, cost: float) -> str:
 def remarks(advice: Advice) -> list[str]:
     """What must be known beside the answer: what it depends on, how sure it is, what its lock
     cannot do and the best without it."""
-    found = [decides(flip) for flip in advice.flips]
+    names = dict.fromkeys(flip.given.name for flip in advice.flips)
+    found = [decides([one for one in advice.flips if one.given.name == name]) for name in names]
     assumed = [name_of(one.name) for one in advice.inputs if one.kind == ASSUMED]
     if assumed:
         found.append(f"Assumed, not known: {', '.join(assumed)}.")
@@ -126,15 +127,21 @@ def _sure(advice: Advice, error: EngineError) -> str:
     return f"{words}. {advice.setting['machine']} itself was compared with no silicon"
 
 
-def decides(flip: Flip) -> str:
-    """An assumption that decides, in a sentence."""
-    axis, given = flip.axis, flip.given
+def decides(flips: Sequence[Flip]) -> str:
+    """An assumption that decides, in a sentence; its flips, downwards and upwards."""
+    axis, given = flips[0].axis, flips[0].given
     assert given.low is not None and given.high is not None  # else it decides nothing
     low, high = value_words(axis, given.low), value_words(axis, given.high)
+    changes = ", ".join(
+        f"{flip.change.lock.words()} is as cheap "
+        + ("from {} on" if flip.upwards else "up to {}").format(
+            value_words(axis, flip.change.value)
+        )
+        for flip in flips
+    )
     return (
         f"  {name_of(given.name)}: {value_words(axis, axis.now)} is assumed, {low} to {high} is "
-        f"plausible; {flip.change.lock.words()} is as cheap {'from' if flip.upwards else 'down to'}"
-        f" {value_words(axis, flip.change.value)}"
+        f"plausible; {changes}"
     )
 
 
@@ -219,4 +226,4 @@ def value_words(axis: AxisAnswer, value: float) -> str:
         return f"{100 * value:.4g} %"
     if axis.unit == "cycles":
         return f"{value:,.0f} cycles" if value >= 1000 else f"{value:.1f} cycles"
-    return f"{value:.4g}" if value % 1 else f"{value:,.0f}"
+    return f"{value:.4g}" if value % 1 and value < 1000 else f"{value:,.0f}"

@@ -44,6 +44,7 @@ from sweeps.experiments.facts import store_isas, store_machines
 from sweeps.experiments.questions.lines import (
     changed,
     line_through,
+    moved,
     own_latency,
     value_of,
     with_lock,
@@ -68,9 +69,13 @@ _MORE_THREADS = (2, 3, 4, 6, 8)
 _SEEDS = (2, 3)  # besides the first, where a lead is small
 _NEAR = 2.5  # times a tie: a lead that further seeds look at
 _TURNS = 500  # of the delay loop, that it is measured with
-_PARTS = {"owner_share": SHARES, "shared_objects": SHARES, "acquisitions": LIVES}
-_UNITS = {"owner_share": "share", "shared_objects": "share", "think": "cycles",
-          "acquisitions": "acquisitions"}  # fmt: skip
+_PARTS = {
+    "owner_share": SHARES, "first_share": SHARES, "shared_objects": SHARES, "acquisitions": LIVES,
+}  # fmt: skip
+_UNITS = {
+    "owner_share": "share", "first_share": "share", "shared_objects": "share", "think": "cycles",
+    "acquisitions": "acquisitions",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -268,6 +273,7 @@ class Advisor:
             self._axis("shared_objects", [round(x * SHARES) for x in _SHARED], SHARES // 100_000),
             self._axis("acquisitions", lives, max(life // 50, 1)),
             self._axis("owner_share", shares, step),
+            self._axis("first_share", [owner // 100, owner // 4, owner // 2, owner], step),
             self._axis("run_length", [x for x in lengths if 1 <= x <= others]),
             self._axis("threads", [n for n in _MORE_THREADS if n <= threads]),
         ]
@@ -276,15 +282,26 @@ class Advisor:
         """An axis that has what is now, and the range within which an assumption of it lies."""
         given = [one for one in self._question.inputs if one.name == name]
         ends = [int(x) for one in given for x in (one.low, one.high) if x is not None]
-        now = value_of(self._base, name)
+        now = self._now(name)
         if name not in LATENCIES and values:
             ends = [min(max(x, min(values)), max(values)) for x in ends]
         return Axis(name, tuple(sorted({*values, *ends, now})), tolerance)
+
+    def _now(self, axis: str) -> int:
+        """Where the use stands on an axis; the owner's first share where others' runs are evenly
+        spread: his part before the first of them."""
+        keys = {name: int(value) for name, value in self._base.parameters.items()}
+        if axis != "first_share" or keys["first_share"] >= 0:
+            return value_of(self._base, axis)
+        others = Fraction(keys["acquisitions"] * (SHARES - keys["owner_share"]), LIVES * SHARES)
+        return round(keys["owner_share"] / max(others / keys["run_length"], Fraction(1)))
 
     def _line(self, axis: Axis) -> AxisLine:
         base = self._base
         if axis.name not in LATENCIES:  # along what the program does all runs are of one workload
             base = replace(base, parameters={**base.parameters, "on_map": 0})
+        if axis.name == "first_share":
+            base = moved(base, axis.name, self._now(axis.name))
         name = digest([vars(base) | {"lock": ""}, sorted(self._question.labels)])[:12]
         line = line_through(
             base, axis.name, axis.values, f"{PLAN}/{name}/{axis.name}", axis.tolerance
@@ -294,7 +311,7 @@ class Advisor:
     def _axis_answer(
         self, axis: Axis, line: AxisLine, best: LockLabel, found: Sequence[Searched]
     ) -> AxisAnswer:
-        now = value_of(self._base, axis.name)
+        now = self._now(axis.name)
         below, above = nearest([one.found for one in found], best, now, tried=line.unit in TRIED)
         scale = self._scale(axis.name)
         return AxisAnswer(

@@ -169,15 +169,16 @@ def _plausible(base: Cell, axis: str, value: int) -> tuple[int, int]:
 
 def _assumed(base: Cell, name: str, words: str) -> Input:
     """An assumption about the use, with the range within which it may well lie."""
-    ranges = {
+    keys = {key: int(value) for key, value in base.parameters.items()}
+    owner = keys["owner_share"]
+    ranges: dict[str, tuple[int, int]] = {
         "owner_share": (SHARES // 2, SHARES * 999 // 1000),
+        "first_share": (owner // 100, owner),
         "run_length": (1, 100),
         "acquisitions": (10 * LIVES, 100_000 * LIVES),
         "shared_objects": (SHARES // 10_000, SHARES),
         "think": (0, 1_000),
     }
-    keys = base.parameters
-    if name in ("acquisitions", "shared_objects", "owner_share") and not keys["shared_objects"]:
+    if name not in ranges or (name != "think" and not keys["shared_objects"]):
         return Input(name, words, ASSUMED, "")
-    low, high = ranges.get(name, (None, None))
-    return Input(name, words, ASSUMED, "", low, high)
+    return Input(name, words, ASSUMED, "", *ranges[name])
