@@ -145,6 +145,10 @@ def decides(flips: Sequence[Flip]) -> str:
     )
 
 
+def _from_or_to(upwards: bool) -> str:
+    return "from" if upwards else "up to"
+
+
 def name_of(axis: str) -> str:
     """An input or an axis in words."""
     return USE_AXES.get(axis, axis.replace("_", " "))
