@@ -3,7 +3,9 @@ its server harms another cell."""
 
 import os
 import random
+import shutil
 import signal
+import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +30,19 @@ from tests.test_runner import CELL, alive, children, wait_until
 _PROGRAMS, _EACH = 12, 5  # drawn programs, and cells of each
 _LOCKS = ("thin", "tasuki", "reservation", "asym_tasuki", "mcs", "monitor_table", "revocable")
 _ENDLESS = replace(CELL, parameters={"iterations": 100_000_000})
+# QEMU frees a large table of a guest thread that ends; here it rests then.
+_SLOW_END = r"""
+#include <malloc.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+extern void __libc_free(void *block);
+void free(void *block) {
+    int large = block && malloc_usable_size(block) > 16384;
+    __libc_free(block);
+    if (large && syscall(SYS_gettid) != getpid())
+        usleep(20000);
+}
+"""
 
 
 def drawn(seed: int) -> list[Cell]:
@@ -105,6 +120,26 @@ def test_reports_are_equal_byte_for_byte(tmp_path: Path, servers: Servers) -> No
         reports.append(ended)
     assert reports[0] == reports[1] and len(reports[0]) == 5
     assert len(pids(servers)) == 1
+
+
+@pytest.mark.parametrize("serve", [True, False])
+def test_a_program_may_end_while_its_threads_are_still_ending(
+    serve: bool, tmp_path: Path, servers: Servers
+) -> None:
+    slow, source = tmp_path / "slow_end.so", tmp_path / "slow_end.c"
+    source.write_text(_SLOW_END, encoding="utf-8")
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", source, "-o", slow], check=True)
+    plain = task(0, replace(CELL, threads=5))
+    env = shutil.which("env")
+    assert env and plain.request
+    command = env, f"LD_PRELOAD={slow}", *plain.request.command
+    argv = [*command[:2], *plain.argv]
+    one = replace(plain, argv=argv, request=replace(plain.request, command=command))
+    tasks = [replace(one, key=key) for key in range(30)]
+    with Processes[int](2, tmp_path / "runs", servers=servers if serve else None) as processes:
+        ended = [(end.code, end.stderr) for _, end, _ in processes.run(tasks)]
+    assert ended == [(0, "")] * len(tasks)
+    assert len(pids(servers)) == int(serve)
 
 
 def test_limits_hold_for_a_child(tmp_path: Path, servers: Servers) -> None:

@@ -31,12 +31,12 @@
 
 namespace lockcross {
 
-// The threads of the cores, which sleep while they wait for memory.
+// The cores, which sleep while they wait for memory.
 class Sleepers {
   public:
     virtual ~Sleepers() = default;
 
-    // The thread of that core, which calls this, sleeps; others run meanwhile.
+    // That core, whose code calls this, sleeps; others run meanwhile.
     virtual void sleep_until_answered(uint32_t core) = 0;
     // The core goes on at that cycle.
     virtual void go_on_at(uint32_t core, Cycle cycle) = 0;

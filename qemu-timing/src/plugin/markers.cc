@@ -131,10 +131,13 @@ int64_t exit_group_number() {
     return engine.isa == "x86_64" ? 231 : engine.isa == "ppc64le" ? 234 : 94;
 }
 
-// The program ends within the region, because one of its checks has failed. QEMU would stop all
-// threads first, and those that wait for their turn do not stop.
-[[noreturn]] void end_early(uint64_t code) {
-    engine.region->write_report(false);
+// The program ends, and the process at once with it: what it leaves is written. QEMU would clear
+// its tables first, although a thread that is still ending may have freed its own. And if the
+// program ends within the region, because one of its checks has failed, QEMU would stop all
+// threads, and those that wait for their turn do not stop.
+[[noreturn]] void end_program(unsigned vcpu, uint64_t code) {
+    if (vcpu < kMaxVcpus && inside_region[vcpu])
+        engine.region->write_report(false);
     _exit(int(code & 0xff));
 }
 
@@ -142,8 +145,8 @@ int64_t exit_group_number() {
 
 void on_syscall(qemu_plugin_id_t, unsigned vcpu, int64_t number, uint64_t a0, uint64_t a1,
                 uint64_t a2, uint64_t a3, uint64_t a4, uint64_t, uint64_t, uint64_t) {
-    if (number == exit_group_number() && vcpu < kMaxVcpus && inside_region[vcpu])
-        end_early(a0);
+    if (number == exit_group_number())
+        end_program(vcpu, a0);
     if (number != kMarker)
         return;
     if (vcpu >= kMaxVcpus)
