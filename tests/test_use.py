@@ -11,8 +11,8 @@ from results.analysis.events import EventLog, Kind
 from results.analysis.locality import pattern
 from results.errors import LockcrossError
 from results.model.cell import Cell
-from results.model.label import LockLabel
-from sweeps.experiments.crossover.cells import StudyCells
+from results.model.label import FULL
+from sweeps.experiments.crossover.cells import StudyCells, isa_of, table_machines
 from sweeps.experiments.crossover.plan import load_study
 from sweeps.experiments.questions.lines import with_lock
 from sweeps.experiments.questions.question import Latencies, ask
@@ -45,13 +45,17 @@ def others_share(found: list[Stratum]) -> float:
     return float(sum(one.weight * Fraction(*reversed(acquisitions(one.cell)[:2])) for one in found))
 
 
-def test_without_a_word_it_is_the_cell_of_the_main_jobs_tables() -> None:
+def test_without_a_word_it_is_the_main_jobs_tables() -> None:
+    """The same runs on every machine and with every kind of fence: so the same numbers."""
     study = load_study("crossover")
-    cells = StudyCells(study, "zen4")
-    question = ask("zen4", "", "", ["reservation/full", "thin"], [], Latencies(), Use())
-    (one,) = strata(with_lock(question.base, question.labels[0]), 1.0)
-    wanted = cells.cell("lock", study.map.parameters, study.map.threads, LockLabel("reservation"))
-    assert one.weight == 1 and one.cell == wanted
+    for machine, flavour in table_machines(study, study.flavours):
+        cells = {one.label: one for one in StudyCells(study, machine).table_cells(flavour)}
+        names = [f"{label}/full" if label.fence == FULL else str(label) for label in cells]
+        question = ask(machine, isa_of(flavour), flavour, names, [], Latencies(), Use())
+        assert set(question.labels) == set(cells)
+        for label, cell in cells.items():
+            (one,) = strata(with_lock(question.base, label), 1.0)
+            assert (one.weight, one.cell) == (1, cell)
 
 
 @pytest.mark.parametrize(

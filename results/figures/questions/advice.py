@@ -12,6 +12,7 @@ from results.figures.style import RC, look
 
 FORMATS = (".png", ".svg", ".pdf")
 _COLOURS = ("#E69F00", "#009E73", "#F0E442", "#CC79A7", "#56B4E9", "#D55E00", "#BBBBBB")
+_ROW = 0.55  # inches of an axis
 _HATCHES = ("///", "\\\\\\", "..", "xx", "--", "++", "")
 
 
@@ -27,7 +28,8 @@ def draw_advice(advice: Advice, path: Path) -> None:
     """Writes the figure: costs by cause on the left, the reach of the answer on the right."""
     check_format(path)
     with matplotlib.rc_context(RC):
-        figure = Figure(figsize=(11, 3.8), layout="constrained")
+        height = max(3.8, _ROW * len(advice.axes))
+        figure = Figure(figsize=(11, height), layout="constrained")
         costs, reach = figure.subplots(1, 2)
         _draw_costs(costs, advice)
         _draw_reach(reach, advice)
@@ -47,7 +49,10 @@ def _draw_costs(ax: Axes, advice: Advice) -> None:
             va="center", annotation_clip=False,
         )  # fmt: skip
     ax.invert_yaxis()
-    ax.set(xlabel="cycles per acquire-release pair", title=f"On {advice.setting['machine']}")
+    words = "cycles per acquire-release pair"
+    if advice.work:
+        words += f"; bars count the program's own {advice.work:.0f}, too"
+    ax.set(xlabel=words, title=f"On {advice.setting['machine']}")
     ax.set_xlim(0, 1.2 * max(left))
     ax.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.18))
 
