@@ -5,7 +5,7 @@
 // has already performed the access; the time that the access takes is returned.
 //
 // A memory may have a clock of its own, which it lets pass to find out how long an access takes.
-// Then an access that the core waits for puts its thread to sleep, and those of other cores run; a
+// Then the core sleeps until an access that it waits for is done, and others run meanwhile; a
 // store that drains while the core goes on is done at a Completion that may not be known yet.
 //
 // The hold rule, which every implementation keeps: while an access is in flight, a conflicting
@@ -63,7 +63,7 @@ class Memory {
     virtual bool is_exclusive(uint32_t core, LineId line) const = 0;
     virtual bool has_copy(uint32_t core, LineId line) const = 0;
 
-    // The cycle in which it is done. If that is not known, the core's thread sleeps until it is.
+    // The cycle in which it is done. If that is not known, the core sleeps until it is.
     Cycle when(uint32_t core, const Completion &completion) {
         return completion.known() ? completion.cycle : wait(core, completion);
     }
