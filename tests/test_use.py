@@ -26,18 +26,14 @@ def use_cell(use: Use) -> Cell:
 
 
 def parts(use: Use) -> list[Stratum]:
-    return strata(use_cell(use), 1.0)
+    return strata(use_cell(use))
 
 
 def acquisitions(cell: Cell) -> tuple[int, int, int]:
     """Of an object: outermost acquisitions in all, others', and the owner's before them."""
     keys = {name: int(value) for name, value in cell.parameters.items()}
-    if cell.workload == "lock_use":
-        others = keys["turns"] * keys["run_length"]
-        return keys["first"] + others + keys["after"], others, keys["first"]
-    owned = -(-keys["runs"] * keys["owner_share"] // 1_000_000)
-    length = keys["run_length"]
-    return keys["runs"] * length, (keys["runs"] - owned) * length, 0
+    others = keys["turns"] * keys["run_length"]
+    return keys["first"] + others + keys["after"], others, keys["first"]
 
 
 def others_share(found: list[Stratum]) -> float:
@@ -54,7 +50,7 @@ def test_without_a_word_it_is_the_main_jobs_tables() -> None:
         question = ask(machine, isa_of(flavour), flavour, names, [], Latencies(), Use())
         assert set(question.labels) == set(cells)
         for label, cell in cells.items():
-            (one,) = strata(with_lock(question.base, label), 1.0)
+            (one,) = strata(with_lock(question.base, label))
             assert (one.weight, one.cell) == (1, cell)
 
 
@@ -66,10 +62,12 @@ def test_without_a_word_it_is_the_main_jobs_tables() -> None:
         (Use(owner_share=0.93), 0.07),
         (Use(owner_share=1 / 3, run_length=7), 2 / 3),
         (Use(owner_share=0.99999), 0.00001),
-        (Use(shared_objects=0.0005, acquisitions=100), 0.0005 / 2),
+        (Use(shared_objects=0.0005, acquisitions=100), 0.0005 / 10),
         (Use(shared_objects=0.0005, acquisitions=20, owner_share=0.9999, run_length=3), 0.0001),
         (Use(shared_objects=0.25, acquisitions=7.5, owner_share=0.8, run_length=1), 0.2),
         (Use(per_cancellation=19_000, owner_share=0.999, run_length=19), 0.001),
+        (Use(owner_share=0.9, run_length=1.47), 0.1),
+        (Use(owner_share=0.5, run_length=44.4, acquisitions=1000), 0.5),
         (Use(owner_share=1.0), 0),
         (Use(shared_objects=0, acquisitions=3.25), 0),
     ],
@@ -82,14 +80,14 @@ def test_what_is_asked_is_what_is_run(use: Use, others: float) -> None:
 
 def test_a_share_near_one_keeps_its_long_lives() -> None:
     """One run of others' in a thousand: 19,000 acquisitions for each cancellation."""
-    (one,) = parts(Use(owner_share=0.999, run_length=19))
-    assert acquisitions(one.cell)[:2] == (19_000, 19)
-    (other,) = parts(Use(owner_share=0.999, run_length=19, threads=4))
-    assert acquisitions(other.cell) == (19_000, 19, 18_981)
+    for threads in (2, 4):
+        (one,) = parts(Use(owner_share=0.999, run_length=19, threads=threads))
+        assert acquisitions(one.cell) == (19_000, 19, 18_981)
 
 
 def test_one_object_in_two_thousand_is_a_stratum_of_its_own() -> None:
-    local, *shared = parts(Use(shared_objects=0.0005, acquisitions=100, threads=2))
+    use = Use(shared_objects=0.0005, acquisitions=100, owner_share=0.99975)
+    local, *shared = parts(use)
     assert local.words == "objects that stay with one thread"
     assert {one.words for one in shared} == {"objects that change hands"}
     assert local.weight == Fraction(1999, 2000)
@@ -114,17 +112,13 @@ def test_numbers_that_are_not_whole_are_met_by_two_runs() -> None:
     }  # fmt: skip
 
 
-def test_contended_acquisitions_are_contended_runs() -> None:
-    found = parts(Use(contended=0.1, threads=4, think=200))
-    (contended,) = [one for one in found if one.cell.workload == "random_threads"]
-    assert contended.weight == Fraction(1, 10) and contended.cell.threads == 4
-    assert contended.cell.parameters["think"] == 200
-
-
 def test_cycles_between_sections_follow_from_locks_a_second() -> None:
     """5,000 MHz and a million acquisitions: 5,000 cycles each."""
     assert Use(locks_per_second=1e6, critical=100).at_clock(5_000).think == 4_900
     assert Use(think=7).at_clock(5_000).think == 7
+    for rate, critical in ((1e6, 5_001), (1, 0)):
+        with pytest.raises(LockcrossError, match="--locks-per-second"):
+            Use(locks_per_second=rate, critical=critical).at_clock(5_000)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +133,13 @@ def test_cycles_between_sections_follow_from_locks_a_second() -> None:
         (Use(acquisitions=100, per_cancellation=10), "less than --acquisitions"),
         (Use(shared_objects=0.5, acquisitions=10, owner_share=0.1), "too few are left"),
         (Use(owner_share=0.9, acquisitions=100, run_length=20), "--run-length 20"),
-        (Use(owner_share=0.9, acquisitions=5, run_length=1), "less than one"),
+        (Use(owner_share=0.9, acquisitions=5, run_length=1), "not shared with less than one"),
+        (Use(owner_share=0.9, acquisitions=5), "not shared with less than one"),
+        (Use(owner_share=0.99999, acquisitions=100), "not shared with less than one"),
+        (Use(owner_share=0.1, acquisitions=1.05), "not shared|less than one, the first"),
+        (Use(owner_share=0.0), "less than one, the first"),
+        (Use(shared_objects=1e-12), "--shared-objects 1e-12"),
+        (Use(nested=1e-9), "--nested"),
         (Use(owner_share=0.9, first_share=0.95), "--first-share"),
         (Use(shared_objects=0.5, acquisitions=10, shared_acquisitions=2, owner_share=0.8),
          "--shared-acquisitions"),
@@ -200,7 +200,7 @@ def test_numbers_and_a_log_of_the_same_use_ask_the_same(seed: int) -> None:
         threads=threads if objects >= threads else found.threads, shared_objects=shared / objects,
         acquisitions=total / objects, shared_acquisitions=life,
         owner_share=1 - shared * others / total, first_share=first / life,
-        run_length=length if after >= turns else found_length(length, turns, after, threads),
+        run_length=length if after >= turns else found_length(length, turns, after),
         nested=0.0, contended=0.0,
     )  # fmt: skip
     by_log = with_log(Use(), found, "log")
@@ -209,7 +209,7 @@ def test_numbers_and_a_log_of_the_same_use_ask_the_same(seed: int) -> None:
     assert others_share(parts(by_log)) == pytest.approx(shared * others / total, rel=0.02)
 
 
-def found_length(length: int, turns: int, after: int, threads: int) -> int:
+def found_length(length: int, turns: int, after: int) -> float:
     """Others' acquisitions in a row where the owner does not come back after each turn."""
     rows, current = [], 0
     for turn in range(turns):
@@ -218,7 +218,7 @@ def found_length(length: int, turns: int, after: int, threads: int) -> int:
             rows.append(current)
             current = 0
     rows += [current] * (current > 0)
-    return max(round(sum(rows) / len(rows)), 1)
+    return sum(rows) / len(rows)
 
 
 def test_the_program_that_stands_for_a_use(tmp_path) -> None:  # type: ignore[no-untyped-def]

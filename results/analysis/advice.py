@@ -24,12 +24,13 @@ CAUSES = {
     "branches": ("stall_mispredict", "stall_taken_branch"),
 }
 REST = "the rest"
+STORE_FORWARD = "store_forward"  # fences of this kind are in no recommendation
 TRIED = ("threads",)  # units of axes that have only some values: nothing lies between them
 # What may be moved, in words.
 USE_AXES = {
     **AXES, "shared_objects": "objects that are shared", "think": "work between sections",
-    "first_share": "owner's first share",
-    "acquisitions": "acquisitions of an object",
+    "owner_share": "owner's share, shared objects", "first_share": "owner's first share",
+    "acquisitions": "acquisitions, shared objects",
 }  # fmt: skip
 # How an input of an answer is known.
 ASKED, MEASURED, QUOTED, ASSUMED = "asked", "measured", "quoted", "assumed"
@@ -105,6 +106,20 @@ class Flip:
 
 
 @dataclass(frozen=True)
+class Contended:
+    """What the locks cost, cycles a pair with all waiting, where all threads want one object, as a
+    `share` of the acquisitions does; in no other cost."""
+
+    share: float
+    costs: Mapping[LockLabel, float]
+
+    @property
+    def best(self) -> LockLabel:
+        """The cheapest there."""
+        return min(self.costs, key=lambda label: (self.costs[label], label))
+
+
+@dataclass(frozen=True)
 class Part:
     """What a share of the acquisitions does, in words."""
 
@@ -118,7 +133,9 @@ class Advice:
     of this kind were off on a reference, None where nothing like them was compared.
     `inputs`: what it rests on; `parts`: of what it is made; `work`: cycles a pair that the program
     itself takes, which are in no cost. `limits`: of locks that cannot replace all others, what they
-    cannot do; `notes`: what else bears on the answer."""
+    cannot do; `notes`: what else bears on the answer; `flips`: the assumptions that decide;
+    `contended`: what was asked of contention. Leads are of the whole pair, the work too, since the
+    error is known for whole pairs alone."""
 
     setting: Mapping[str, object]
     locks: tuple[LockCost, ...]
@@ -130,38 +147,37 @@ class Advice:
     error: EngineError | None = None
     limits: Mapping[LockLabel, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    flips: tuple[Flip, ...] = ()
+    contended: Contended | None = None
 
     @property
     def without_limits(self) -> Win | None:
         """The winner among the locks without limits, where the winner has some and two have
         none."""
-        costs = {one.label: one.cost for one in self.locks if one.label not in self.limits}
+        costs = {one: cost for one, cost in self._whole().items() if one not in self.limits}
         return winner(costs, self.tie) if self.win.lock not in costs and len(costs) > 1 else None
 
     @property
     def win(self) -> Win:
         """The cheapest lock and those that it ties with."""
-        return winner({one.label: one.cost for one in self.locks}, self.tie)
+        return winner(self._whole(), self.tie)
+
+    def _whole(self) -> dict[LockLabel, float]:
+        """Cycles of a whole pair, the work too, of the locks that may be recommended."""
+        return {
+            one.label: one.cost + self.work
+            for one in self.locks
+            if one.label.fence != STORE_FORWARD
+        }
+
+    def beside_work(self, label: LockLabel) -> float:
+        """Cycles a pair of a lock beside the work."""
+        return next(one.cost for one in self.locks if one.label == label)
 
     def with_native(self, costs: Mapping[LockLabel, float]) -> "Advice":
         """The same beside what the locks cost on the host."""
         locks = [replace(one, native=costs.get(one.label)) for one in self.locks]
         return replace(self, locks=tuple(locks))
-
-    @property
-    def flips(self) -> list[Flip]:
-        """The assumptions that decide. A lock that is no answer by itself decides nothing."""
-        axes = {one.axis: one for one in self.axes}
-        found = []
-        for given in self.inputs:
-            axis = axes.get(given.name)
-            if axis is None or given.low is None or given.high is None:
-                continue
-            if axis.below is not None and axis.below.value >= given.low:
-                found.append(Flip(given, axis, axis.below, False))
-            if axis.above is not None and axis.above.value <= given.high:
-                found.append(Flip(given, axis, axis.above, True))
-        return found
 
 
 def tie_of(error: EngineError | None, least: float) -> float:

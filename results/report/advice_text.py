@@ -12,12 +12,12 @@ from results.analysis.advice import (
     Advice,
     AxisAnswer,
     Change,
+    Contended,
     Flip,
     Input,
     LockCost,
     why,
 )
-from results.analysis.engine_error import EngineError
 from results.report.terminal import console
 
 _MEASURED = ("cas", "fence_latency")  # axes whose values are not those that are set
@@ -37,7 +37,8 @@ def print_overview(answers: Sequence[Advice]) -> None:
         tied = "".join(f" = {lock.words()}" for lock in win.tied)
         decides = dict.fromkeys(name_of(flip.given.name) for flip in one.flips)
         table.add_row(
-            str(one.setting["machine"]), win.lock.words() + tied, f"{win.cost:.1f}",
+            str(one.setting["machine"]), win.lock.words() + tied,
+            f"{one.beside_work(win.lock):.1f}",
             f"{100 * win.lead:.1f} %", win.runner_up.words(), ", ".join(decides) or "-",
         )  # fmt: skip
     console(fold=False).print(table, end="\n\n")
@@ -63,19 +64,20 @@ def print_advice(advice: Advice) -> None:
 
 def headline(advice: Advice) -> str:
     """The answer in one sentence."""
-    win = advice.win
-    cost = f"{win.cost:.1f} cycles a pair{_interval(advice, win.cost)}"
+    win, cost = advice.win, advice.beside_work(advice.win.lock)
+    words = f"{cost:.1f} cycles a pair"
+    if advice.work:
+        words += f" beside the {advice.work:.1f} of the program itself"
+    if advice.error is not None:
+        low, high = advice.error.low * win.cost, advice.error.high * win.cost
+        words += f" ({low:.0f} to {high:.0f}{' with those' if advice.work else ''})"
     depends = "It depends (see below). As things stand, " if advice.flips else ""
+    named = f"{depends}{win.lock.words()} is the cheapest"
     if win.tied:
         tied = ", ".join(lock.words() for lock in win.tied)
-        return (
-            f"{depends}{win.lock.words()} is the cheapest, {cost}, in a tie with {tied}: "
-            f"{_threshold(advice.tie)}"
-        )
-    return (
-        f"{depends}{win.lock.words()} is the cheapest: {cost}, {100 * win.lead:.1f} % less than "
-        f"{win.runner_up.words()}"
-    )
+        return f"{named}, {words}, in a tie with {tied}: {_threshold(advice.tie)}"
+    whole = " of all of it" * bool(advice.work)
+    return f"{named}: {words}, {100 * win.lead:.1f} %{whole} less than {win.runner_up.words()}"
 
 
 def _threshold(tie: float) -> str:
@@ -84,42 +86,46 @@ def _threshold(tie: float) -> str:
     return f"leads below {100 * tie:.3g} % are within the error"
 
 
-def _interval(advice: Advice, cost: float) -> str:
-    error = advice.error
-    return "" if error is None else f" ({error.low * cost:.0f} to {error.high * cost:.0f})"
-
-
 def remarks(advice: Advice) -> list[str]:
     """What must be known beside the answer: what it depends on, how sure it is, what its lock
     cannot do and the best without it."""
     names = dict.fromkeys(flip.given.name for flip in advice.flips)
     found = [decides([one for one in advice.flips if one.given.name == name]) for name in names]
-    assumed = [name_of(one.name) for one in advice.inputs if one.kind == ASSUMED]
-    if assumed:
-        found.append(f"Assumed, not known: {', '.join(assumed)}.")
-    if advice.error is not None:
-        found.append(_sure(advice, advice.error))
+    assumed = [one.name for one in advice.inputs if one.kind == ASSUMED]
+    if others := [name for name in assumed if name not in names]:
+        found.append(
+            f"Assumed and not decisive, as far as their ranges are known: {len(others)} inputs "
+            "(see the end)."
+        )
+    found.append(_sure(advice))
+    found += _native(advice)
+    if advice.contended is not None:
+        found.append(_under_contention(advice.contended))
     other = advice.without_limits
     if (limit := advice.limits.get(advice.win.lock)) is not None:
         found.append(f"Mind: {advice.win.lock.words()}: {limit}")
         if other is not None:
             tied = "".join(f", in a tie with {lock.words()}" for lock in other.tied)
             found[-1] += (
-                f". Without it: {other.lock.words()}, {other.cost:.1f} cycles a pair{tied} "
+                f". Without it: {other.lock.words()}, {advice.beside_work(other.lock):.1f} "
+                f"cycles a pair{tied} "
                 f"(lead {100 * other.lead:.1f} %)"
             )
     return [*found, *advice.notes]
 
 
-def _sure(advice: Advice, error: EngineError) -> str:
+def _sure(advice: Advice) -> str:
     """How sure the order of the first two is."""
+    error = advice.error
+    if error is None:
+        return "How sure: nothing like this was compared with silicon or another simulator"
     alike = error.alike(advice.win.lead)
     words = f"How sure: {error.words}: median error {100 * error.median:.0f} %; "
     if alike.pairs >= _FEW:
         words += (
             f"of {alike.pairs} pairs of locks with a lead like this, {alike.right} were in the "
         )
-        words += "right order"
+        words += "the right order"
     else:
         words += "too few pairs of locks had a lead like this"
     if advice.setting["described"] == MEASURED:
@@ -127,11 +133,36 @@ def _sure(advice: Advice, error: EngineError) -> str:
     return f"{words}. {advice.setting['machine']} itself was compared with no silicon"
 
 
+def _native(advice: Advice) -> list[str]:
+    """What the host says, if it was asked."""
+    costs = {one.label: one.native for one in advice.locks if one.native is not None}
+    if not costs:
+        return []
+    best = min(costs, key=lambda label: (costs[label], label))
+    same = best == advice.win.lock or best in advice.win.tied
+    also = "too" if same else "which is another"
+    return [f"On this host {best.words()} is the cheapest, {also}: {costs[best]:.1f} cycles a pair"]
+
+
+def _under_contention(found: Contended) -> str:
+    costs = ", ".join(
+        f"{label.words()} {cost:,.0f}"
+        for label, cost in sorted(found.costs.items(), key=lambda pair: pair[1])
+    )
+    return (
+        f"Left out of all this: the {100 * found.share:.3g} % of acquisitions that find the lock "
+        f"held. Where all threads want one object, {found.best.words()} is the cheapest (cycles a "
+        f"pair, with work and waiting: {costs}); how many wait there differs from lock to lock"
+    )
+
+
 def decides(flips: Sequence[Flip]) -> str:
     """An assumption that decides, in a sentence; its flips, downwards and upwards."""
     axis, given = flips[0].axis, flips[0].given
     assert given.low is not None and given.high is not None  # else it decides nothing
-    low, high = value_words(axis, given.low), value_words(axis, given.high)
+    # No further than what was searched: a shared object lives long enough to be shared.
+    low = value_words(axis, max(given.low, axis.low))
+    high = value_words(axis, min(given.high, axis.high))
     changes = ", ".join(
         f"{flip.change.lock.words()} is as cheap "
         + ("from {} on" if flip.upwards else "up to {}").format(
@@ -158,7 +189,10 @@ def setting(advice: Advice) -> str:
     """The processor, and what the answer is made of."""
     of = advice.setting
     parts = ", ".join(f"{100 * one.share:.4g} % {one.words}" for one in advice.parts)
-    work = f"; the program's own work, {advice.work:.1f} cycles a pair, is taken off"
+    work = (
+        f"; what a pair takes without a lock, {advice.work:.1f} cycles beside those of the "
+        "simplest loop, is taken off"
+    )
     return (
         f"{of['machine']}, {of['isa']} ({of['flavour']}), {of['threads']} threads: a CAS measures "
         f"{of['cas_measured']:.1f} cycles, a full fence {of['fence_measured']:.1f}. Acquisitions: "

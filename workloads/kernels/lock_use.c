@@ -8,8 +8,8 @@
  * There is a barrier between the steps, so no lock is contended. The other thread of turn k is the
  * same number of threads behind every owner, one further each turn: so all threads have the same
  * work in each step, if `objects` is a multiple of the threads. Each section has `critical`
- * iterations of a delay loop inside and `think` behind it. An object is new, and in its owner's
- * cache, when its owner begins. */
+ * additions inside and `think` behind it, each of which needs the one before. An object is new, and
+ * in its owner's cache, when its owner begins. */
 #define WORKLOAD_lock_use
 #include <stdint.h>
 
@@ -30,6 +30,42 @@ static const char *setup(void) {
 
 static void prepare(lock_thread_t *self) { (void)self; }
 
+/* What a program does besides locking: a chain of additions, a cycle each on most cores. Its
+ * branches go the same way each time, as a program's mostly do: with a loop, a core that has just
+ * learnt how many turns it has would do much better than one that has just not. */
+static __attribute__((noinline)) void work(uint64_t additions) {
+    uint64_t sum = 0;
+#define ADD(bit, these)                                                                            \
+    if (additions & bit) {                                                                         \
+        these                                                                                      \
+    }
+#define ADD_1                                                                                      \
+    sum++;                                                                                         \
+    __asm__ volatile("" : "+r"(sum));
+#define ADD_2 ADD_1 ADD_1
+#define ADD_4 ADD_2 ADD_2
+#define ADD_8 ADD_4 ADD_4
+#define ADD_16 ADD_8 ADD_8
+#define ADD_32 ADD_16 ADD_16
+#define ADD_64 ADD_32 ADD_32
+#define ADD_128 ADD_64 ADD_64
+#define ADD_256 ADD_128 ADD_128
+#define ADD_512 ADD_256 ADD_256
+    for (uint64_t n = additions / 1024; n != 0; n--) {
+        ADD_512 ADD_512
+    }
+    ADD(512, ADD_512)
+    ADD(256, ADD_256)
+    ADD(128, ADD_128)
+    ADD(64, ADD_64)
+    ADD(32, ADD_32)
+    ADD(16, ADD_16)
+    ADD(8, ADD_8)
+    ADD(4, ADD_4)
+    ADD(2, ADD_2)
+    ADD(1, ADD_1)
+}
+
 /* Acquisitions of one object by the calling thread, `before` having been made; nested ones belong
  * to each outermost one in the ratio of `recursive` to the rest. Returns all of them. */
 static uint64_t acquire(guarded_t *object, lock_thread_t *self, uint64_t before, uint64_t count) {
@@ -42,14 +78,17 @@ static uint64_t acquire(guarded_t *object, lock_thread_t *self, uint64_t before,
     lock_result_t result = SUCCESS;
     for (; count != 0; count--) {
         result |= lock_acquire(&object->lock, self);
-        guarded_section(object, self, critical);
+        guarded_section(object, self, 0);
+        if (critical != 0)
+            work(critical);
         for (due += nested; due >= outermost; due -= outermost) {
             result |= guarded_sync(object, self, 0);
             pairs++;
         }
         result |= lock_release(&object->lock, self);
         lock_safepoint(self);
-        runtime_delay(think);
+        if (think != 0)
+            work(think);
     }
     outcome_note(self, result);
     return pairs;

@@ -18,6 +18,7 @@ OUT_OF_ORDER, IN_ORDER = "out of order", "in order"
 ONE_THREAD, IN_TURN, CONTENDED = "one thread", "in turn", "contended"
 _SEVERAL_THREADS = {  # what their kernels say of themselves; several threads of others: unknown
     "lock_sequence": IN_TURN, "lock_trace": IN_TURN, "lock_mix": IN_TURN, "rounds": IN_TURN,
+    "lock_use": IN_TURN,
     "threads": CONTENDED, "random_threads": CONTENDED,
 }  # fmt: skip
 # Locks by what a pair by the only thread takes. In a row of BOTH a pair of locks has one of each.

@@ -22,6 +22,8 @@ def check_format(path: Path) -> None:
         raise LockcrossError(
             f"--figure {path}: a name that ends in {', '.join(FORMATS)} is expected"
         )
+    if not path.parent.is_dir():
+        raise LockcrossError(f"--figure {path}: there is no such folder")
 
 
 def draw_advice(advice: Advice, path: Path) -> None:

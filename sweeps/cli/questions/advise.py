@@ -106,7 +106,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         float | None, _share("Of shared objects: share before any other thread's first.")
     ] = None,
     run_length: Annotated[
-        int | None, _number("Acquisitions in a row by another thread.", 1, 10_000)
+        float | None, _number("Acquisitions in a row by another thread.", 1, 10_000)
     ] = None,
     nested: Annotated[
         float | None,
@@ -177,7 +177,10 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     if log is not None:
         use = _with_log(use, log)
     latencies = Latencies(cas_latency, fence_latency, cancel_latency)
-    machines = [_machine(one) for given in machine or ["generic"] for one in _names(given)]
+    given = [one for text in machine or ["generic"] for one in _names(text)]
+    if not given:
+        raise LockcrossError("--machine: a name, a file or host is expected (see `machines`)")
+    machines = list(dict.fromkeys(map(_machine, given)))
     questions = [
         ask(name, isa, flavour, _names(locks), _names(fences), latencies, use) for name in machines
     ]

@@ -2,16 +2,21 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import mul
+from statistics import fmean
 
 from results.analysis.advice import (
     MEASURED,
     QUOTED,
+    STORE_FORWARD,
     TRIED,
     Advice,
     AxisAnswer,
+    Contended,
+    Flip,
     Input,
     LockCost,
     Part,
@@ -68,13 +73,15 @@ _THINK = (0, 30, 100, 300, 1_000)
 _MORE_THREADS = (2, 3, 4, 6, 8)
 _SEEDS = (2, 3)  # besides the first, where a lead is small
 _NEAR = 2.5  # times a tie: a lead that further seeds look at
-_TURNS = 500  # of the delay loop, that it is measured with
+_CONTENDED = 400  # acquisitions of each thread
+_NULL = "null"  # the lock that is none
 _PARTS = {
+    "run_length": LIVES,
     "owner_share": SHARES, "first_share": SHARES, "shared_objects": SHARES, "acquisitions": LIVES,
 }  # fmt: skip
 _UNITS = {
     "owner_share": "share", "first_share": "share", "shared_objects": "share", "think": "cycles",
-    "acquisitions": "acquisitions",
+    "acquisitions": "acquisitions", "run_length": "acquisitions",
 }  # fmt: skip
 
 
@@ -96,8 +103,7 @@ class Advisor:
         self._runner = runner
         self._base = question.base
         self._scales: dict[str, Scale] = {}
-        self._delay = 1.0  # cycles of an iteration of the delay loop
-        self._work_cycles = 0.0  # of a pair, that the program itself takes
+        self._frame = 0.0  # cycles a pair that are no lock's
 
     def settings(self) -> list[Setting]:
         """What is calibrated to turn set latencies into measured ones."""
@@ -112,21 +118,23 @@ class Advisor:
     def answer(self) -> Advice:
         """Runs what is missing and answers. Raises LockcrossError when a run fails."""
         self._measure()
-        self._measure_delay()
+        self._measure_frame()
         store_machines(self._store, [self._base.machine])
         store_isas(self._store)
         study = load_study(STUDY).tie_percent / 100
         locks = self._costs(study)
-        best = locks[0].label
-        error = self._error(best, locks[1].label)
+        error = self._error(locks)
+        tie = tie_of(error, study)
         axes = self._axes()
         lines = [self._line(axis) for axis in axes]
+        sound = [one for one in locks if one.label.fence != STORE_FORWARD]
+        best = sound[0].label
         tasks = [
             CrossoverTask(line, best, other.label, line.values)
             for line in lines
-            for other in locks[1:]
+            for other in sound[1:]
         ]
-        known = itertools.product(lines, locks)
+        known = itertools.product(lines, sound)
         self._evaluate(
             [line.cell(one.label, x, 1) for line, one in known for x in line.first_values]
         )
@@ -138,33 +146,80 @@ class Advisor:
             self._axis_answer(axis, line, best, [one for one in found if one.task.line is line])
             for axis, line in zip(axes, lines, strict=True)
         ]
-        return Advice(
-            self._setting(), tuple(locks), tie_of(error, study), tuple(answers), self._inputs(),
-            self._parts(), self._work_cycles, error, self._question.limits,
+        advice = Advice(
+            self._setting(), tuple(locks), tie, tuple(answers), self._inputs(), self._parts(),
+            self._frame, error, self._question.limits, contended=self._contended(),
         )  # fmt: skip
+        return replace(advice, flips=tuple(self._flips(advice, axes, lines)))
+
+    def _flips(
+        self, advice: Advice, axes: Sequence[Axis], lines: Sequence[AxisLine]
+    ) -> Iterator[Flip]:
+        """The assumptions that decide: another lock, that it does not tie with now, leads by more
+        than a tie at an end of the range."""
+        best = advice.win.lock
+        shown = {one.name: one for one in advice.inputs}
+        for axis, line, answer in zip(axes, lines, advice.axes, strict=True):
+            given = next((one for one in self._question.inputs if one.name == axis.name), None)
+            if given is None or given.low is None or given.high is None:
+                continue
+            for change, end in ((answer.below, given.low), (answer.above, given.high)):
+                upwards = end is given.high
+                x = min(max(int(end), axis.values[0]), axis.values[-1])
+                reached = change is not None and (
+                    change.value <= self._scale(axis.name)(x)
+                    if upwards
+                    else change.value >= self._scale(axis.name)(x)
+                )
+                if change is None or not reached or change.lock in advice.win.tied:
+                    continue
+                ours, theirs = self._evaluate(
+                    [line.cell(label, x, 1) for label in (best, change.lock)]
+                )
+                if float(1 - theirs.cost / ours.cost) > advice.tie:
+                    yield Flip(shown[axis.name], answer, change, upwards)
+
+    def _contended(self) -> Contended | None:
+        """What the locks cost where all threads want one object, if that was asked for."""
+        if not self._question.contended:
+            return None
+        keys = {name: self._base.parameters[name] for name in ("critical", "think")}
+        parameters = with_defaults("random_threads", {"iterations": _CONTENDED, **keys})
+        base = replace(self._base, workload="random_threads", parameters=parameters)
+        labels = [label for label in self._question.labels if label.fence != STORE_FORWARD]
+        cells = [with_lock(base, label, seed) for label in labels for seed in (1, *_SEEDS)]
+        costs = iter(points(self._runner, cells, PLAN))
+        each = {
+            label: fmean(float(one.cost) for one in itertools.islice(costs, 1 + len(_SEEDS)))
+            for label in labels
+        }
+        return Contended(self._question.contended, each)
 
     def natively(self, engine: str) -> dict[LockLabel, float]:
         """What the locks cost in the same use on this host, in its cycles; those that it cannot
-        run are left out. Call it after `answer`."""
-        found = {}
-        for label in self._question.labels:
-            parts = [
-                replace(
-                    one,
-                    cell=replace(
-                        one.cell, engine=engine, machine=HOST, cas=None, fence_latency=None,
-                        cancel=None,
-                    ),
-                )
-                for one in self._strata(with_lock(self._base, label))
-            ]  # fmt: skip
-            runs = self._runner.run([one.cell for one in parts], PLAN)
-            if all(run.status == "ok" for run in runs):
-                whole = float(sum(one.weight for one in parts))
-                costs = (run.metrics["cycles_per_pair"] for run in runs)
-                mean = sum(float(p.weight) * c for p, c in zip(parts, costs, strict=True)) / whole
-                found[label] = mean - self._work_cycles
-        return found
+        run are left out."""
+
+        def here(cell: Cell) -> Cell:
+            return replace(
+                cell, engine=engine, machine=HOST, cas=None, fence_latency=None, cancel=None
+            )
+
+        def cost(label: str) -> float | None:
+            parts = strata(with_lock(self._base, label))
+            runs = self._runner.run([here(one.cell) for one in parts], PLAN)
+            if any(run.status != "ok" for run in runs):
+                return None
+            weights = [float(one.weight) for one in parts]
+            costs = [run.metrics["cycles_per_pair"] for run in runs]
+            return float(sum(map(mul, weights, costs)) / sum(weights))
+
+        (floor,) = self._runner.run([here(self._floor())], PLAN)
+        null = cost(_NULL)
+        if null is None or floor.status != "ok":
+            return {}
+        frame = 0.0 if self._base.parameters["on_map"] else null - floor.metrics["cycles_per_pair"]
+        found = {label: cost(label) for label in self._question.labels}
+        return {label: one - frame for label, one in found.items() if one is not None}
 
     def _measure(self) -> None:
         """Fits set to measured latencies, and sets those that were asked for."""
@@ -191,32 +246,34 @@ class Advisor:
             )
         return round(value)
 
-    def _measure_delay(self) -> None:
-        """Measures the delay loop that stands for the program's work, without a lock: an iteration,
-        and all of the work of a pair."""
-        keys = self._base.parameters
-        without, turns = (self._floor(0, think) for think in (0, _TURNS))
-        self._delay = (turns - without) / _TURNS
-        critical, think = (round(int(keys[one]) / self._delay) for one in ("critical", "think"))
-        work = self._floor(critical, think) - without
-        self._work_cycles = work * (1 - int(keys["nested"]) / 1e6)
+    def _measure_frame(self) -> None:
+        """Measures what the same takes without a lock: the program's own work, and what the runs
+        add to it (barriers, new objects). Nothing on the main job's map, whose costs are whole."""
+        if self._base.parameters["on_map"]:
+            return
+        (floor,) = points(self._runner, [self._floor()], PLAN)
+        (null,) = self._evaluate([with_lock(self._base, _NULL)])
+        self._frame = float(null.cost - floor.cost)
 
-    def _floor(self, critical: int, think: int) -> float:
-        """Cycles a pair of one thread without a lock."""
-        keys = {"objects": 1, "first": 400, "critical": critical, "think": think}
-        cell = replace(
-            with_lock(self._base, "null"), workload="lock_use", threads=1,
+    def _floor(self) -> Cell:
+        """A run of one thread without a lock and without work."""
+        keys = {"objects": 1, "first": 400, "critical": 0, "think": 0}
+        return replace(
+            with_lock(self._base, _NULL), workload="lock_use", threads=1,
             parameters=with_defaults("lock_use", keys),
         )  # fmt: skip
-        return float(points(self._runner, [cell], PLAN)[0].cost)
 
-    def _error(self, best: LockLabel, other: LockLabel) -> EngineError | None:
-        """How far the engine was off for locks like these at what most acquisitions do; None where
-        nothing like it was compared."""
-        largest = max(self._strata(self._base), key=lambda one: one.weight).cell
-        # One thread at a time works with objects that others never take, however many threads run.
-        alone = largest.workload == "lock_use" and not largest.parameters["turns"]
-        work = ONE_THREAD if alone else work_of(largest.workload, largest.threads)
+    def _error(self, locks: Sequence[LockCost]) -> EngineError | None:
+        """How far the engine was off for locks like the first two at what most of the cost is;
+        None where nothing like it was compared."""
+        best, other = locks[0].label, locks[1].label
+        parts = strata(with_lock(self._base, best))
+        costs = points(self._runner, [one.cell for one in parts], PLAN)
+        shares = [abs(one.weight * cost.cost) for one, cost in zip(parts, costs, strict=True)]
+        cell = parts[shares.index(max(shares))].cell
+        # One thread at a time works with objects that others never take, however many there are.
+        alone = cell.workload == "lock_use" and not cell.parameters["turns"]
+        work = ONE_THREAD if alone else work_of(cell.workload, cell.threads)
         if work is None:
             return None
         core = load_machine(self._base.machine).out_of_order is not None
@@ -225,22 +282,24 @@ class Advisor:
     def _costs(self, tie: float) -> list[LockCost]:
         """Every lock, cheapest first; those near the cheapest with more seeds."""
         found = {label: self._lock(label, (1,)) for label in self._question.labels}
-        best = min(one.cost for one in found.values())
-        close = [one for one in found.values() if one.cost * (1 - _NEAR * tie) <= best]
+        costs = {label: one.cost + self._frame for label, one in found.items()}
+        least = min(costs.values())
+        close = [one for one in found.values() if costs[one.label] * (1 - _NEAR * tie) <= least]
         if len(close) > 1:
             found |= {one.label: self._lock(one.label, (1, *_SEEDS)) for one in close}
-        return sorted(found.values(), key=lambda one: (one.cost, one.label))
+        # Store forwarding orders nothing: such a lock is shown, and never the best.
+        return sorted(
+            found.values(),
+            key=lambda one: (one.label.fence == STORE_FORWARD, one.cost, one.label),
+        )
 
     def _lock(self, label: LockLabel, seeds: Sequence[int]) -> LockCost:
         found = []
         for seed in seeds:
-            parts = self._strata(with_lock(self._base, label, seed))
+            parts = strata(with_lock(self._base, label, seed))
             runs = self._runner.require([one.cell for one in parts], PLAN)
             found.append(([run.id for run in runs], _together(parts, runs)))
-        return lock_cost(label, found, self._work_cycles)
-
-    def _strata(self, use: Cell) -> list[Stratum]:
-        return strata(use, self._delay)
+        return lock_cost(label, found, self._frame)
 
     def _axes(self) -> list[Axis]:
         axes = [
@@ -266,7 +325,7 @@ class Advisor:
             shares = [x for x in shares if x >= first]
         lives = [x for times in _LIVES if (x := round(life * times)) * others >= life]
         length = keys["run_length"]
-        lengths = {length * times // 8 for times in (1, 2, 4, 16, 32)} | {others}
+        lengths = {length * times // 8 for times in (1, 2, 4, 16, 32)} | {others * LIVES}
         limits = [load_locks()[one.lock].threads for one in self._question.labels]
         threads = min([limit for limit in limits if limit] or [_MORE_THREADS[-1]])
         return [
@@ -274,7 +333,7 @@ class Advisor:
             self._axis("acquisitions", lives, max(life // 50, 1)),
             self._axis("owner_share", shares, step),
             self._axis("first_share", [owner // 100, owner // 4, owner // 2, owner], step),
-            self._axis("run_length", [x for x in lengths if 1 <= x <= others]),
+            self._axis("run_length", [x for x in lengths if LIVES <= x <= others * LIVES], 500),
             self._axis("threads", [n for n in _MORE_THREADS if n <= threads]),
         ]
 
@@ -294,7 +353,7 @@ class Advisor:
         if axis != "first_share" or keys["first_share"] >= 0:
             return value_of(self._base, axis)
         others = Fraction(keys["acquisitions"] * (SHARES - keys["owner_share"]), LIVES * SHARES)
-        return round(keys["owner_share"] / max(others / keys["run_length"], Fraction(1)))
+        return round(keys["owner_share"] / max(others * LIVES / keys["run_length"], Fraction(1)))
 
     def _line(self, axis: Axis) -> AxisLine:
         base = self._base
@@ -338,13 +397,13 @@ class Advisor:
 
     def _parts(self) -> tuple[Part, ...]:
         shares: Counter[str] = Counter()
-        for one in self._strata(self._base):
+        for one in strata(self._base):
             shares[one.words] += float(one.weight)  # type: ignore[assignment]
         return tuple(Part(share, words) for words, share in shares.items())
 
     def _evaluate(self, cells: Sequence[Cell]) -> list[Point]:
         """What uses cost: their strata, each by its weight. The run is that of the largest part."""
-        parts = [self._strata(cell) for cell in cells]
+        parts = [strata(cell) for cell in cells]
         flat = points(self._runner, [one.cell for some in parts for one in some], PLAN)
         left = iter(flat)
         found = []
@@ -373,7 +432,7 @@ class Advisor:
             "machine": base.machine, "isa": base.isa, "flavour": base.flavour,
             "engine": base.engine, "threads": base.threads,
             "described": MEASURED if load_machine(base.machine).processor else QUOTED,
-            "nested": keys.pop("nested") / 1e6, "contended": keys.pop("contended") / 1e6,
+            "nested": keys.pop("nested") / 1e6,
         }  # fmt: skip
         first = keys.pop("first_share")
         found["first_share"] = None if first < 0 else first / SHARES

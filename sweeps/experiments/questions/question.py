@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from results.analysis.advice import ASKED, ASSUMED, MEASURED, QUOTED, Input
+from results.analysis.advice import ASKED, ASSUMED, MEASURED, QUOTED, STORE_FORWARD, Input
 from results.errors import LockcrossError
 from results.model.cell import Cell
 from results.model.label import FULL, LockLabel
@@ -17,8 +17,7 @@ from sweeps.model.machine import load_machine, machine_names
 
 STUDY = "crossover"  # whose locks are compared, and whose ties are ties
 PRODUCTION = "rmw"  # how runtimes order a store before a load where a locked operation does it
-STORE_FORWARD = "store_forward"
-_BROKEN = "store forwarding orders nothing on the processors that were tried: not to be used"
+BROKEN = "store forwarding orders nothing on the processors that were tried: not to be used"
 _TWICE = 2  # an assumed latency may be half of it, or twice
 _SIGNAL, _CLOCK = "stop_by_signal", 1e3  # a figure of measured machines; MHz in a GHz
 
@@ -38,13 +37,15 @@ class Question:
     """`base`: the use (a cell of workload USE) of the first lock, with the machine's own latencies,
     but for a cancellation's; `measured`: the latencies that are to be set so that they measure
     this. `inputs`: what the answer rests on; `limits`: of locks that cannot replace all others,
-    what they cannot do."""
+    what they cannot do. `contended`: the share of acquisitions that find the lock held; what they
+    cost is answered beside the rest."""
 
     base: Cell
     labels: tuple[LockLabel, ...]
     measured: Latencies
     inputs: tuple[Input, ...]
     limits: Mapping[LockLabel, str]
+    contended: float = 0.0
 
     @property
     def latencies(self) -> list[str]:
@@ -63,18 +64,19 @@ def ask(
     settled = settle(use)
     base = Cell(
         machine=machine, isa=isa, flavour=flavour, lock=labels[0].lock, workload=USE,
-        parameters={**settled.keys, "on_map": 1}, threads=settled.threads, cancel=latencies.cancel,
+        parameters={**settled.keys, "on_map": int(not use.given())},
+        threads=settled.threads, cancel=latencies.cancel,
     )  # fmt: skip
     for label in labels:
-        for one in strata(base, 1.0):
+        for one in strata(base):
             check_cell(with_lock(one.cell, label))
     said = use.given()
     inputs = [
         *_latencies(base, latencies, labels),
-        *(Input(name, f"{said[name]:,.10g}", ASKED, use.log) for name in said),
+        *(Input(name, f"{said[name]:,.10g}", ASKED, _whence(name, use)) for name in said),
         *(_assumed(base, name, words) for name, words in settled.assumed.items()),
     ]
-    return Question(base, labels, latencies, tuple(inputs), _limits(labels))
+    return Question(base, labels, latencies, tuple(inputs), _limits(labels), use.contended or 0)
 
 
 def _target(machine: str, isa: str, flavour: str) -> tuple[str, str]:
@@ -110,15 +112,18 @@ def _labels(locks: Sequence[str], fences: Sequence[str], isa: str) -> tuple[Lock
         wanted = [kind for kind in fences if kind in kinds] or [usual]
         found += [LockLabel.of(label.lock, label.variant, kind) for kind in wanted]
     labels = tuple(dict.fromkeys(found))
-    if len(labels) < 2:
-        raise LockcrossError("--locks: give two locks or more, e.g. --locks thin,reservation")
+    if sum(label.fence != STORE_FORWARD for label in labels) < 2:
+        raise LockcrossError(
+            "--locks: give two locks or more, e.g. --locks thin,reservation; those with store "
+            "forwarding do not count, since it orders nothing"
+        )
     return labels
 
 
 def _limits(labels: Sequence[LockLabel]) -> dict[LockLabel, str]:
     limits = load_study(STUDY).limits
     found = {label: limits[label.lock] for label in labels if label.lock in limits}
-    return found | {label: _BROKEN for label in labels if label.fence == STORE_FORWARD}
+    return found | {label: BROKEN for label in labels if label.fence == STORE_FORWARD}
 
 
 def _paid(labels: Sequence[LockLabel]) -> list[str]:
@@ -167,6 +172,11 @@ def _plausible(base: Cell, axis: str, value: int) -> tuple[int, int]:
     return 0, max(value, round(max(signals, default=0) * clock))
 
 
+def _whence(name: str, use: Use) -> str:
+    by_rate = name == "think" and use.locks_per_second is not None
+    return "from locks a second" if by_rate else use.log
+
+
 def _assumed(base: Cell, name: str, words: str) -> Input:
     """An assumption about the use, with the range within which it may well lie."""
     keys = {key: int(value) for key, value in base.parameters.items()}
@@ -174,7 +184,8 @@ def _assumed(base: Cell, name: str, words: str) -> Input:
     ranges: dict[str, tuple[int, int]] = {
         "owner_share": (SHARES // 2, SHARES * 999 // 1000),
         "first_share": (owner // 100, owner),
-        "run_length": (1, 100),
+        "run_length": (LIVES, 100 * LIVES),
+        "threads": (2, 8),
         "acquisitions": (10 * LIVES, 100_000 * LIVES),
         "shared_objects": (SHARES // 10_000, SHARES),
         "think": (0, 1_000),

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 SHARES = 1_000_000_000  # parts of a share: one object in a million is still exact to a thousandth
 LIVES = 1_000  # parts of an acquisition, in mean numbers of them
+MOST_WORK = 100_000  # cycles between two sections
 _USUAL = {"owner_share": 0.9, "run_length": 20, "threads": 2}  # of the winner map
 _USUAL_LIFE = 369
 _FEWEST_RUNS = 20  # of an object, as on the winner map
 _MOST_RUNS = 200  # looked at for one of which the share is a whole number of runs
 _APART = 0.005  # of what is given twice: a number of three digits
+_LEAST = 1e-6  # of a share that is not zero
+_SHARED = "others make {:.4g} acquisitions of a shared object: "
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Use:
     per_cancellation: float | None = None
     owner_share: float | None = None
     first_share: float | None = None
-    run_length: int | None = None
+    run_length: float | None = None
     nested: float | None = None
     contended: float | None = None
     critical: int | None = None
@@ -54,7 +57,14 @@ class Use:
         if self.locks_per_second is None:
             return self
         whole = mhz * 1e6 / self.locks_per_second
-        return replace(self, think=max(round(whole - (self.critical or 0)), 0))
+        left = round(whole - (self.critical or 0))
+        if not 0 <= left <= MOST_WORK:
+            raise LockcrossError(
+                f"--locks-per-second {self.locks_per_second:g}: that is {whole:,.0f} cycles for "
+                f"each at {mhz:,.0f} MHz; between {self.critical or 0:,} (--critical) and "
+                f"{MOST_WORK:,} can be run"
+            )
+        return replace(self, think=left)
 
     def given(self) -> dict[str, float]:
         """What was said, by name."""
@@ -75,7 +85,7 @@ def with_log(use: Use, found: "Pattern", name: str) -> Use:
     if found.shared_objects:
         said |= {
             "shared_acquisitions": found.shared_acquisitions, "first_share": found.first_share,
-            "run_length": max(round(found.run_length), 1),
+            "run_length": found.run_length,
         }  # fmt: skip
     return Use(**said | use.given(), log=name)  # type: ignore[arg-type]
 
@@ -86,9 +96,8 @@ class Settled:
 
     Keys: shared_objects, owner_share and first_share (of a shared object's acquisitions; -1 where
     others' runs are evenly spread, each behind an equal part of the owner's) in billionths; nested
-    and contended in millionths of all acquisitions; acquisitions (of a shared object) and
-    local_acquisitions (of another; 0: so many that the first does not count) in thousandths;
-    run_length; critical and think in cycles.
+    in millionths of all acquisitions; acquisitions (of a shared object), local_acquisitions (of
+    another) and run_length in thousandths; critical and think in cycles.
     """
 
     threads: int
@@ -122,9 +131,10 @@ class _Settling:
                 self.assumed[name] = "0 cycles: the program does nothing there"
         if use.contended is None:
             self.assumed["contended"] = "0: no two threads want a lock at once"
+        if use.nested is None:
+            self.assumed["nested"] = "0: no thread takes a lock that it holds"
         return shared | {
             "nested": _parts(use.nested or 0, 1_000_000),
-            "contended": _parts(use.contended or 0, 1_000_000),
             "critical": use.critical or 0,
             "think": use.think or 0,
         }
@@ -136,6 +146,13 @@ class _Settling:
 
     def _check_alone(self) -> None:
         use = self._use
+        for name in ("shared_objects", "owner_share", "first_share", "nested", "contended"):
+            share = getattr(use, name)
+            if share is not None and 0 < min(share, 1 - share) < _LEAST:
+                raise LockcrossError(
+                    f"--{name.replace('_', '-')} {share:g}: shares are exact to {_LEAST:g}; give "
+                    "0, 1 or what lies further inside"
+                )
         shared = bool(use.shared_objects) or use.per_cancellation is not None
         if self.threads == 1 and (shared or (use.owner_share or 1) < 1):
             raise LockcrossError(
@@ -156,26 +173,27 @@ class _Settling:
 
     def _only_local(self) -> dict[str, int]:
         life = self._use.acquisitions
-        if life is None:
-            self.assumed["acquisitions"] = "so many of each object that its first does not count"
-        return _keys(Fraction(0), Fraction(0), _exact(life or 0), Fraction(1), None, 1)
+        mean = self._usual_life() if life is None else _exact(life)
+        return _keys(Fraction(0), mean, mean, Fraction(1), None, Fraction(1))
+
+    def _usual_life(self) -> Fraction:
+        self.assumed["acquisitions"] = (
+            f"{_USUAL_LIFE} of an object: median of the ten programs of Kawachiya 2005, Tables 5.2 "
+            "and 5.3"
+        )
+        return Fraction(_USUAL_LIFE)
 
     def _shared(self) -> dict[str, int]:
         """Of objects some or all of which change hands."""
         use = self._use
         share, mean = self._share_and_mean()
-        length = int(self._take("run_length")) if use.run_length is None else use.run_length
+        length = _exact(self._take("run_length") if use.run_length is None else use.run_length)
         if share == 1:
             owner = self._take("owner_share") if use.owner_share is None else use.owner_share
             life = self._life(_exact(owner), length) if mean is None else mean
             foreign, local = life * (1 - _exact(owner)), life
         else:
-            if mean is None:
-                self.assumed["acquisitions"] = (
-                    f"{_USUAL_LIFE} of an object: median of the ten programs of Kawachiya 2005, "
-                    "Tables 5.2 and 5.3"
-                )
-                mean = Fraction(_USUAL_LIFE)
+            mean = self._usual_life() if mean is None else mean
             foreign = self._foreign(share, mean)
             life = self._shared_life(foreign, mean)
             local = (mean - share * life) / (1 - share)
@@ -224,7 +242,7 @@ class _Settling:
             return _exact(share), _exact(share) * _exact(each)
         return _exact(share), None if mean is None else _exact(mean)
 
-    def _life(self, owner: Fraction, length: int) -> Fraction:
+    def _life(self, owner: Fraction, length: Fraction) -> Fraction:
         """Acquisitions of each object where all are shared and nobody said how many: so few that
         the share is a whole number of runs, if there is such a number."""
         enough = range(_FEWEST_RUNS, _MOST_RUNS + 1)
@@ -245,11 +263,9 @@ class _Settling:
             return (1 - _exact(use.owner_share)) * mean / share
         own = use.shared_acquisitions
         life = mean if own is None else _exact(own)
-        self.assumed["owner_share"] = (
-            f"{float(1 - share * life / 2 / mean):.6g}: half of a shared object's acquisitions are "
-            "its owner's"
-        )
-        return life / 2
+        usual = _exact(_USUAL["owner_share"])
+        self.assumed["owner_share"] = f"{float(usual):g} of a shared object: as on the winner map"
+        return life * (1 - usual)
 
     def _shared_life(self, foreign: Fraction, mean: Fraction) -> Fraction:
         given = self._use.shared_acquisitions
@@ -267,28 +283,35 @@ class _Settling:
             )
         return _exact(given)
 
-    def _fitting(self, length: int, foreign: Fraction, life: Fraction) -> int:
-        """A run is no longer than all that others do with an object."""
+    def _fitting(self, length: Fraction, foreign: Fraction, life: Fraction) -> Fraction:
+        """A run is no longer than all that others do with an object; they take it once at least,
+        and its owner, who is its first, too."""
+        said = _SHARED.format(float(foreign))
+        if foreign < 1:
+            raise LockcrossError(
+                f"{said}it is not shared with less than one; say that fewer are "
+                "(--shared-objects), that objects live longer (--acquisitions), or that others "
+                "take more (--owner-share)"
+            )
+        if life - foreign < 1:
+            raise LockcrossError(
+                f"{said}of {float(life):.4g} in all its owner makes less than one, the first; give "
+                "more --acquisitions or a larger --owner-share"
+            )
         if length <= foreign:
             return length
-        if self._use.run_length is not None and foreign < 1 <= life:
-            raise LockcrossError(
-                f"others make {float(foreign):.4g} acquisitions of a shared object: less than one; "
-                "fewer objects are shared (--shared-objects), or more is theirs (--owner-share)"
-            )
-        fitting = max(int(foreign), 1)
         if self._use.run_length is not None:
             raise LockcrossError(
-                f"--run-length {length}: others make {float(foreign):.4g} acquisitions of a shared "
-                f"object in all; give {fitting} at most, or longer lives (--acquisitions)"
+                f"--run-length {self._use.run_length:g}: {said}give {float(foreign):.4g} at most, "
+                "or longer lives (--acquisitions)"
             )
-        self.assumed["run_length"] = f"{fitting}: all of others' acquisitions of an object"
-        return fitting
+        self.assumed["run_length"] = f"{float(foreign):.4g}: all that others do with an object"
+        return foreign
 
 
 def _keys(
     share: Fraction, life: Fraction, local: Fraction, owner: Fraction, first: Fraction | None,
-    length: int,
+    length: Fraction,
 ) -> dict[str, int]:  # fmt: skip
     return {
         "shared_objects": _parts(share, SHARES),
@@ -296,7 +319,7 @@ def _keys(
         "local_acquisitions": _parts(local, LIVES),
         "owner_share": _parts(owner, SHARES),
         "first_share": -1 if first is None else _parts(first, SHARES),
-        "run_length": length,
+        "run_length": _parts(length, LIVES),
     }
 
 
