@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from results.analysis.grid import Grid, grid, interpolate
+from results.analysis.grid import Grid, Marks, grid, interpolate, map_marks
 from results.analysis.study import Isa, NoDataError
 from results.analysis.summary import rows
 from results.analysis.winners import neighbours, polyline
@@ -21,9 +21,12 @@ from results.figures.draw import draw_all
 from results.figures.style import LOOKS
 from results.figures.winner_map import Panel, draw_map, draw_panel, label_regions
 from results.model.label import LockLabel
+from results.report.report import write_report
 from results.store.store import Store
 from tests.synthetic import study
 
+MFENCE = Isa("x86_64", "x86-64", "mfence")
+NO_MARKS = Marks(None, (), ())
 OF_STUDY = {"winner_map", "winner_map_narrow", "run_length", "run_length_narrow", "rounds"}
 
 
@@ -136,7 +139,8 @@ def test_the_map_has_measured_axes_marks_and_both_contests(database: Path) -> No
     assert shown.aside == ("thin",)
     # A lock without full fences has one cost for all their latencies.
     assert (shown.costs["asym_tasuki/rmw"] == shown.costs["asym_tasuki/rmw"][0]).all()
-    assert [(m.machine, m.assumed) for m in shown.marks] == [("guessed", True), ("known", False)]
+    every = shown.marks.apart + shown.marks.here
+    assert [(m.machine, m.assumed) for m in every] == [("guessed", True), ("known", False)]
     # At CAS 120 and cancellation 2000: 42 + (120 + f) / 2 + 20 = 45 + 2 f.
     at_right = [c.fence for c in shown.crossings if c.cas == 122.0 and "asym_tasuki" in c.lock_a]
     assert at_right == [pytest.approx(2 + (42 + 60 + 20 - 45) / 1.5, abs=1)]
@@ -179,7 +183,7 @@ def test_a_strip_has_its_name_beside_it(upright: bool) -> None:
     lead = np.array([[-1.0, 99.0], [-1.0, 99.0]])  # up to a latency of 1 of 100
     kinds = LockLabel("tasuki/rmw"), LockLabel("asym_tasuki")
     costs = {kinds[0]: lead if upright else lead.T, kinds[1]: np.zeros((2, 2))}
-    one = Grid(Isa("x86_64", "x86-64", "mfence"), "lock", ends, ends, costs, (), ())
+    one = Grid(MFENCE, "lock", ends, ends, costs, (), NO_MARKS)
     ax = Figure().subplots()
     label_regions(ax, Panel(one, tuple(costs), "a strip"))
     wide, strip = (text for text in ax.texts if isinstance(text, Annotation))
@@ -191,42 +195,33 @@ def test_a_strip_has_its_name_beside_it(upright: bool) -> None:
     assert abs(strip.xyann[1] - wide.xy[1]) > 3
 
 
-def test_marks_have_the_look_of_the_lock_that_wins_there(tmp_path: Path) -> None:
-    """On machine known reservation wins with full fences, by 3.3 % over tasuki; asymmetric, locked
-    RMW, with any kind."""
-    path = study(tmp_path / "study.db")
-
-    def looks() -> list[tuple[object, ...]]:
-        with Store(path, read_only=True) as store:
-            axes = draw_map(store.connection, "generic").axes[:2]
-        return [
-            (text.get_text(), one.get_marker(), one.get_markerfacecolor(), one.get_fillstyle(),
-             one.get_markerfacecoloralt())
-            for ax in axes
-            for text in ax.texts
-            for one in ax.lines
-            if text.get_text().startswith("known") and list(one.get_xydata()[0]) == [20, 35]  # type: ignore[index]
-        ]  # fmt: skip
-
-    tasuki, reservation, asym = (LOOKS[name] for name in ("tasuki", "reservation", "asym_tasuki"))
-    whole = ("known", asym.marker, asym.colour, "full", asym.colour)
-    assert looks() == [
-        ("known", reservation.marker, reservation.colour, "full", reservation.colour), whole,
-    ]  # fmt: skip
-    with Store(path) as store:
-        store.connection.execute(
-            "UPDATE facts SET value = json_set(value, '$.tie_percent', 4.0) WHERE name = 'plan'"
-        )
-    assert looks() == [
-        ("known, tie", reservation.marker, reservation.colour, "left", tasuki.colour), whole,
-    ]  # fmt: skip
+def texts(ax: Axes) -> set[str]:
+    return {text.get_text() for text in ax.texts}
 
 
-def test_marks_are_on_the_map_of_the_studys_machine_alone(database: Path) -> None:
+def test_only_processors_with_the_maps_cancellation_stand_on_it(
+    database: Path, tmp_path: Path
+) -> None:
+    """A cancellation costs 2,000 cycles on the map and on machine known, 9,000 on guessed. A mark
+    is a place: it has no lock's look, whoever wins on the processor."""
     with Store(database, read_only=True) as store:
-        own, other = (draw_map(store.connection, name).axes[0] for name in ("generic", "narrow"))
-    assert {"known", "guessed*"} <= {text.get_text() for text in own.texts}
-    assert not {"known", "guessed*"} & {text.get_text() for text in other.texts}
+        own, other = (draw_map(store.connection, name).axes for name in ("generic", "narrow"))
+        shown = map_marks(store.connection, "generic", "x86_64", "lock")
+        figures = draw_all(store.connection, tmp_path)
+        page = write_report(store.connection, tmp_path / "report.html", figures)
+    assert shown.cancel == 2000
+    assert [mark.words for mark in shown.here + shown.apart] == ["known (2,000)", "guessed (9,000)"]
+    for ax in own[:2]:
+        assert "known" in texts(ax) and "guessed*" not in texts(ax)
+        (mark,) = (one for one in ax.lines if list(one.get_xydata()[0]) == [20, 35])  # type: ignore[index]
+        assert (mark.get_marker(), mark.get_markerfacecolor()) == ("o", "white")
+    (key,) = (" ".join(one.split()) for one in texts(own[2]))
+    assert "a mark is a place: a generic core with these latencies and this cancellation" in key
+    assert "whose cancellation costs other than that: guessed (9,000)" in key
+    assert not {"known", "guessed*"} & set().union(*map(texts, other))
+    said = " ".join(page.read_text(encoding="utf-8").split())
+    assert "core with the CAS and fence of known, and the map's cancellation" in said
+    assert "Not on the map: guessed (9,000). The map answers for a cancellation of 2,000" in said
 
 
 def drawn(tie: float = 0.0, **ends: tuple[float, float]) -> Axes:
@@ -235,7 +230,7 @@ def drawn(tie: float = 0.0, **ends: tuple[float, float]) -> Axes:
     axis = (0.0, 100.0)
     costs = {LockLabel(name): np.array([pair, pair]) for name, pair in ends.items()}
     aside = tuple(label for label in costs if label == "thin")
-    one = Grid(Isa("x86_64", "x86-64", "mfence"), "lock", axis, axis, costs, (), (), aside, tie)
+    one = Grid(MFENCE, "lock", axis, axis, costs, (), NO_MARKS, aside, tie)
     ax = Figure(figsize=(4, 4), dpi=100).subplots()
     draw_panel(ax, Panel(one, tuple(label for label in costs if label != "thin"), "a map"))
     return ax

@@ -2,13 +2,14 @@
 cancellation latency and the owner's share.
 
 A map comes from the grid of `./lockcross explore` (series `explore/...`); where there is none, from
-the study's winner map, with one cancellation cost and one share.
+the study's winner map, with one cancellation cost and one share. Beside them stand the machines as
+they are, with the runs of the study's winner table, or those that the exploration makes of them.
 """
 
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import contains
 from typing import Any
 
@@ -25,9 +26,9 @@ from results.analysis.study import (
     accuracy,
     engine,
     isa,
+    machines,
     map_check,
     map_crossings,
-    marks,
     measured,
     optional_fact,
     places,
@@ -40,6 +41,7 @@ from results.store.queries import show_run
 
 KIND = "explore"  # of the series, and the name of the fact
 CHECK = "explore/check"  # a fact: how far interpolation is off, by map
+AS_IS = "explore/as_is"  # of the series of machines as they are
 _SHARE = "owner_share"
 
 
@@ -88,16 +90,44 @@ class ExplorerMap:
     threads: int
     parameters: Mapping[str, int | str]
     own: Mark | None
-    marks: tuple[Mark, ...]
     crossings: tuple[MapCrossing, ...] = ()
     searched: tuple[int | None, int] = (None, 0)
 
 
 @dataclass(frozen=True)
+class RunCost:
+    """What a lock costs in one run (cycles per pair), and the command that repeats it."""
+
+    label: LockLabel
+    cost: float
+    command: str
+
+
+@dataclass(frozen=True)
+class Processor:
+    """A machine as it is: its own core, caches and latencies, and its own cost of a cancellation.
+    `place`: its measured CAS and fence. `cancel`: cycles; `share`: the owner's, in parts per
+    million; `locks`: a run each, the cheapest first; `tie`: a lead below this share is a tie."""
+
+    place: Mark
+    isa: Isa
+    flavour: str
+    out_of_order: bool
+    cancel: int
+    share: int
+    threads: int
+    parameters: Mapping[str, int | str]
+    locks: tuple[RunCost, ...]
+    tie: float
+
+
+@dataclass(frozen=True)
 class Explorer:
-    """Every map, those on the grid of `./lockcross explore` first, and why some are missing."""
+    """Every map, those on the grid of `./lockcross explore` first, and why some are missing; and
+    every machine as it is, the study's own first."""
 
     maps: tuple[ExplorerMap, ...]
+    processors: tuple[Processor, ...]
     notes: tuple[str, ...]
     limits: Mapping[str, str]
     accuracy: Accuracy | None = None
@@ -115,7 +145,65 @@ def explorer(connection: sqlite3.Connection) -> Explorer:
     limits: dict[str, str] = {}
     for name in ("plan", KIND):
         limits |= (optional_fact(connection, name) or {}).get("limits", {})
-    return Explorer(tuple(found), tuple(notes), limits, accuracy(checks))
+    return Explorer(tuple(found), processors(connection), tuple(notes), limits, accuracy(checks))
+
+
+def processors(connection: sqlite3.Connection) -> tuple[Processor, ...]:
+    """The machines as they are: those of the study's winner table, then what else an exploration
+    has run."""
+    found: dict[tuple[str, ...], Processor] = {}
+    for kind, fact in (("table", "plan"), (AS_IS, KIND)):
+        plan = optional_fact(connection, fact)
+        if plan is None:
+            continue
+        label = engine(connection) if kind == "table" else engines.DEFAULT
+        own = machines(connection) if kind == "table" else list(plan["machines"])
+        names = connection.execute(
+            "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
+        ).fetchall()
+        for (name,) in sorted(names, key=lambda one: _order(plan, one[0].split("/")[-3:])):
+            key = tuple(name.split("/")[-3:])
+            # As in the table: a core model with costs of its own is not a real processor's.
+            if key in found or (engines.entry(label).own_costs and key[0] not in own):
+                continue
+            if one := _processor(connection, name, label, own, plan["tie_percent"]):
+                found[key] = one
+    return tuple(found.values())
+
+
+def _processor(
+    connection: sqlite3.Connection, name: str, label: str, own: Sequence[str], tie_percent: float
+) -> Processor | None:
+    """A machine as it is, of a series; None if it was not calibrated or has no good run."""
+    machine, isa_name, flavour = name.split("/")[-3:]
+    places_ = places(connection, isa_name, flavour, label)
+    place = next((one for one in places_ if one.machine == machine), None)
+    runs = series(connection, name)
+    if place is None or not runs:
+        return None
+    if machine in own:  # neutral by intent, not for want of a figure
+        place = replace(place, assumed=False)
+    costs = tuple(
+        RunCost(run.label, run.cost, str(show_run(connection, run.id).columns["command"]))
+        for run in sorted(runs, key=lambda run: (run.cost, run.label))
+    )
+    first = runs[0]
+    return Processor(
+        place, isa(connection, isa_name), flavour, _titled(connection, machine)[1],
+        first.latency("cancel", "charge_stop") or 0, int(first.cell.parameters[_SHARE]),
+        first.cell.threads, {k: v for k, v in first.cell.parameters.items() if k != _SHARE}, costs,
+        tie_share(connection, machine, tie_percent),
+    )  # fmt: skip
+
+
+def _titled(connection: sqlite3.Connection, machine: str) -> tuple[str, bool]:
+    """The title of a machine, and whether its core is out of order."""
+    title, ooo = connection.execute(
+        "SELECT title, json_extract(description, '$.out_of_order') IS NOT NULL FROM machines "
+        "WHERE name = ?",
+        (machine,),
+    ).fetchone() or (machine, 0)
+    return str(title), bool(ooo)
 
 
 def _checks(connection: sqlite3.Connection, kind: str, name: str) -> list[Mapping[str, Any]]:
@@ -164,7 +252,9 @@ def _map(
     runs = series(connection, name)
     if not runs:
         raise NoDataError("all of its runs failed")
-    points = {run.id: _point(run, known) for run in runs}
+    # A run at the machine's own cancellation may be one that a study asked for without setting it.
+    cancelling = {run.label for run in runs if run.cell.cancel is not None}
+    points = {run.id: _point(run, known, run.label in cancelling) for run in runs}
     if not explored and (check := map_check(connection, name)):
         nodes = (check["cas"], [None, *check["fence_latency"]])
         runs = [run for run in runs if all(map(contains, nodes, points[run.id]))]
@@ -176,31 +266,30 @@ def _map(
         tuple(map(measured(connection, machine, isa_name, flavour, axis, label), values))
         for axis, values in (("cas", axes[0]), ("fence_latency", axes[1]))
     )
-    title, ooo = connection.execute(
-        "SELECT title, json_extract(description, '$.out_of_order') IS NOT NULL FROM machines "
-        "WHERE name = ?",
-        (machine,),
-    ).fetchone() or (machine, 0)
+    title, ooo = _titled(connection, machine)
     parameters = {k: v for k, v in runs[0].cell.parameters.items() if k != _SHARE}
     crossings, searched = _crossings(connection, machine, isa_name, flavour, runs[0])
-    own, others = _marks(connection, plan, machine, isa_name, flavour, explored)
+    own = next(
+        (one for one in places(connection, isa_name, flavour, label) if one.machine == machine),
+        None,
+    )
     return ExplorerMap(
-        machine, title, bool(ooo), known, flavour, explored, cas, tuple(axes[0]), fence,
+        machine, title, ooo, known, flavour, explored, cas, tuple(axes[0]), fence,
         tuple(axes[1]), tuple(axes[2]), tuple(axes[3]), _locks(connection, runs, points, axes),
         tuple(plan.get("aside") or plan.get("table_locks") or ()),
         plan.get("tie_percent", 0.0) / 100, runs[0].cell.threads,
-        parameters, own, others, crossings, searched,
+        parameters, own, crossings, searched,
     )  # fmt: skip
 
 
-def _point(run: SeriesRun, known: Isa) -> tuple[int | None, ...]:
+def _point(run: SeriesRun, known: Isa, cancels: bool) -> tuple[int | None, ...]:
     """What is set of a run, in the order of a map's axes; None for a latency that its lock does not
-    pay."""
+    pay, or that the map does not set."""
     full = run.label.fence == FULL
     return (
         run.latency("cas", "cas_success"),
         run.latency("fence_latency", f"fence_{known.full_fence}") if full else None,
-        run.cell.cancel,
+        run.latency("cancel", "charge_stop") if cancels else None,
         int(run.cell.parameters[_SHARE]),
     )
 
@@ -225,7 +314,8 @@ def _locks(
             costs[tuple(0 if no else list(axis).index(x or 0) for x, axis, no in place)] = run.cost
         if np.isnan(costs).any():
             raise NoDataError(f"runs of {label} are missing; run ./lockcross explore")
-        found.append(LockCosts(label, costs, _template(connection, own[0].id)))
+        fullest = max(own, key=lambda run: sum(getattr(run.cell, x) is not None for x in LATENCIES))
+        found.append(LockCosts(label, costs, _template(connection, fullest.id)))
     return tuple(found)
 
 
@@ -258,24 +348,3 @@ def _crossings(
 def _workload(run: SeriesRun) -> tuple[Any, ...]:
     parameters = {key: value for key, value in run.cell.parameters.items() if key != _SHARE}
     return run.cell.workload, run.cell.threads, parameters
-
-
-def _marks(
-    connection: sqlite3.Connection, plan: Mapping[str, Any], machine: str, isa_name: str,
-    flavour: str, explored: bool,
-) -> tuple[Mark | None, tuple[Mark, ...]]:  # fmt: skip
-    """Where the machine itself lies, and the real processors, on the plan's first machine alone:
-    the others' maps are of another core."""
-    every = (
-        places(connection, isa_name, flavour, engines.DEFAULT)
-        if explored
-        else places(connection, isa_name, flavour)
-    )
-    own = next((mark for mark in every if mark.machine == machine), None)
-    first = (plan.get("machines") or [plan.get("machine")])[0]
-    if machine != first:
-        return own, ()
-    if not explored:
-        return own, tuple(marks(connection, isa_name, flavour))
-    real = set(plan.get("calibration", {}).get("machines", [])) - {machine}
-    return own, tuple(mark for mark in every if mark.machine in real)

@@ -30,6 +30,16 @@ Surface = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Marks:
+    """Which real processors a map speaks of. `cancel`: the cycles of a cancellation that the map is
+    of, if the engine says so; `here`: those whose own it is; `apart`: the others."""
+
+    cancel: int | None
+    here: tuple[Mark, ...]
+    apart: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
 class Grid:
     """The winner map of one machine and flavour. Axes are measured cycles; costs by lock label,
     cycles per pair, each of shape (len(fence), len(cas)); `run`, of the same shape, says which of
@@ -43,7 +53,7 @@ class Grid:
     fence: tuple[float, ...]
     costs: Mapping[LockLabel, Surface]
     crossings: tuple[MapCrossing, ...]
-    marks: tuple[Mark, ...]
+    marks: Marks
     aside: tuple[LockLabel, ...] = ()
     tie: float = 0.0
     run: Mapping[LockLabel, NDArray[np.bool_]] = field(default_factory=dict)
@@ -52,6 +62,18 @@ class Grid:
     def cost_at(self, label: LockLabel, cas: Surface, fence: Surface) -> Surface:
         """Interpolated cost of a lock at measured latencies."""
         return interpolate(self.cas, self.fence, self.costs[label], cas, fence)
+
+
+def map_marks(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str) -> Marks:
+    """The real processors and the winner map of a machine and flavour; none on a map of a machine
+    that stands beside the study's own. Raises NoDataError."""
+    stored = series(connection, f"map/{machine}/{isa_name}/{flavour}")
+    cancel = stored[0].latency("cancel", "charge_stop") if stored else None
+    own = fact(connection, "plan")["machine"]
+    real = marks(connection, isa_name, flavour) if machine == own else []
+    tie = tie_share(connection, machine)
+    here = tuple(mark for mark in real if mark.has_cancellation(cancel, tie))
+    return Marks(cancel, here, tuple(mark for mark in real if mark not in here))
 
 
 def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str) -> Grid:
@@ -95,7 +117,7 @@ def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: s
     return Grid(
         own_isa, flavour, tuple(map(measured_cas, xs)), tuple(map(measured_fence, ys)), costs,
         tuple(map_crossings(connection, name, measured_cas, measured_fence)),
-        tuple(marks(connection, isa_name, flavour)) if machine == plan["machine"] else (),
+        map_marks(connection, machine, isa_name, flavour),
         tuple(label for label in costs if label.lock not in plan["locks"]),
         tie_share(connection), are_runs, accuracy([check] if check else []),
     )  # fmt: skip

@@ -32,13 +32,26 @@ class Isa:
 
 @dataclass(frozen=True)
 class Mark:
-    """A real processor at its measured CAS and fence latency (cycles)."""
+    """A machine's place on a map: its measured CAS and fence latency, and its own cost of a
+    cancellation (cycles; None where its description has none)."""
 
     machine: str
     title: str
     cas: float
     fence: float
-    assumed: bool  # one of the two rests on an assumption
+    assumed: bool  # CAS or fence rests on an assumption
+    cancel: int | None = None
+
+    @property
+    def words(self) -> str:
+        """Its name, with what a cancellation costs on it."""
+        return self.machine if self.cancel is None else f"{self.machine} ({self.cancel:,})"
+
+    def has_cancellation(self, cycles: int | None, tie: float) -> bool:
+        """Whether its own cancellation is a map's, but for a share of at most `tie`."""
+        if self.cancel is None or cycles is None:
+            return False
+        return abs(self.cancel - cycles) <= tie * cycles
 
 
 @dataclass(frozen=True)
@@ -325,10 +338,13 @@ def places(
         "AND a.engine = ? ORDER BY name",
         (isa_name, flavour, label or engine(connection)),
     ):
-        figures = json.loads(text)["latency"][isa_name]
+        description = json.loads(text)
+        figures = description["latency"][isa_name]
+        stop = description.get("charges", {}).get("stop", {})
         option = f"fence_{isa(connection, isa_name).full_fence}"
         assumed = any("assumption" in figures[key] for key in ("cas_success", option))
-        found.append(Mark(name, title, cas, fence, assumed))
+        cancel = stop.get("value", stop.get("assumption"))
+        found.append(Mark(name, title, cas, fence, assumed, cancel))
     return found
 
 

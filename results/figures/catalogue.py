@@ -56,9 +56,9 @@ DRAWINGS = (
         "Black lines join the crossovers that were searched for (dots, thick over the band of all "
         "seeds). Between the points that were run costs are interpolated. "
         "Where the map is lighter, the lead over the next lock is a tie. On the toothed "
-        "side of the pink line the thin lock would be cheaper still. Real processors, on the map "
-        "of the study's own machine, have colour and shape of the lock that wins on them as they "
-        "are, two colours for a tie, a star where a latency is assumed.",
+        "side of the pink line the thin lock would be cheaper still. Marks, on the map of the "
+        "study's own machine, are places: the CAS and fence of a real processor whose own "
+        "cancellation costs what the map's does, a star where a latency is assumed.",
         "winner_map.draw_map",
         each_machine=True,
     ),

@@ -2,8 +2,9 @@
 
 import itertools
 import sqlite3
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,13 @@ from numpy.typing import NDArray
 from results.analysis.grid import Grid, Surface, grid
 from results.analysis.study import (
     MapCrossing,
+    Mark,
     NoDataError,
     at_most,
     fact,
-    series,
     series_names,
 )
-from results.analysis.summary import rows
-from results.analysis.winners import Win, polyline
+from results.analysis.winners import polyline
 from results.figures.parts import HALO
 from results.figures.style import look
 from results.model import engines
@@ -39,19 +39,22 @@ _NARROW = 0.25  # share of a panel's width below which a name is written upright
 _LETTER = 0.55  # width of a letter, in heights of the line
 # Of a name beside a strip, in steps of the label raster: a letter, half a line, the room around it.
 _STEP, _HALF_LINE, _CLEAR = 1.1, 1.4, 2.0
+_MARK: dict[str, Any] = {
+    "marker": "o", "markersize": 6, "markerfacecolor": "white", "markeredgecolor": "black",
+    "linestyle": "",
+}  # fmt: skip
+_KEY_WIDTH = 45  # letters of a line of the key
 _TIE = 0.7  # how much of a region's colour the band of ties takes
 _ON_FRONT = 1.01  # a crossing counts when no third lock is cheaper by more than 1 %
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A winner map: its grid and the lock labels in the contest. `wins`: who wins it on the real
-    processors, each as it is, by machine."""
+    """A winner map: its grid and the lock labels in the contest."""
 
     grid: Grid
     labels: tuple[LockLabel, ...]
     title: str
-    wins: Mapping[str, Win] = field(default_factory=dict)
 
 
 def draw_map(connection: sqlite3.Connection, machine: str) -> Figure:
@@ -68,27 +71,30 @@ def draw_map(connection: sqlite3.Connection, machine: str) -> Figure:
         draw_panel(ax, panel)
     for ax in axes[len(panels) :]:
         ax.axis("off")
-    _draw_key(axes[len(panels)], connection, machine, panels[0].grid)
+    _draw_key(axes[len(panels)], fact(connection, "plan"), machine, panels)
     return figure
 
 
 def panels_of(connection: sqlite3.Connection, machine: str) -> list[Panel]:
     """Every winner map of a machine. Raises NoDataError."""
     found = []
-    table = rows(connection)
     for isa_name, flavour in series_names(connection, "map", machine):
-        here = [row for row in table if (row.isa.name, row.flavour) == (isa_name, flavour)]
         one = grid(connection, machine, isa_name, flavour)
         every = tuple(label for label in one.costs if label not in one.aside)
         full = tuple(label for label in every if label.fence == FULL)
         flavours = [f for i, f in series_names(connection, "map", machine) if i == isa_name]
         title = one.isa.title + (f", {flavour_name(flavour)}" if len(flavours) > 1 else "")
-        wins = {row.machine: row.full.compared for row in here}
-        found.append(Panel(one, full, f"{title}, {one.isa.full_fence}", wins))
+        found.append(Panel(one, full, f"{title}, {one.isa.full_fence}"))
         if len(full) < len(every):
-            wins = {row.machine: row.any_fence.compared for row in here if row.any_fence}
-            found.append(Panel(one, every, f"{title}, any kind of fence", wins))
+            found.append(Panel(one, every, f"{title}, any kind of fence"))
     return found
+
+
+def apart_of(panels: Sequence[Panel]) -> list[Mark]:
+    """The real processors that stand on none of the maps, each once."""
+    return list(
+        {mark.machine: mark for panel in panels for mark in panel.grid.marks.apart}.values()
+    )
 
 
 def draw_panel(ax: Axes, panel: Panel) -> None:
@@ -195,31 +201,21 @@ def _draw_lines(ax: Axes, panel: Panel) -> None:
 
 
 def _draw_marks(ax: Axes, panel: Panel) -> None:
-    """The real processors, each with the look of the lock that wins on it as it is; a tie is in
-    two halves, with the look of the lock it ties with."""
+    """Where the CAS and the fence of real processors lie. A mark names no winner: the map does."""
     shown = panel.grid
     width = shown.cas[-1] - shown.cas[0]
-    for mark in shown.marks:
-        win = panel.wins.get(mark.machine)
-        if win is None:
-            continue
+    for mark in shown.marks.here:
         if not (
             shown.cas[0] <= mark.cas <= shown.cas[-1]
             and shown.fence[0] <= mark.fence <= shown.fence[-1]
         ):
             continue
-        style, other = look(win.lock), look(win.tied[0]) if win.tied else None
-        ax.plot(
-            mark.cas, mark.fence, style.marker, markersize=7, zorder=5, markeredgecolor="black",
-            markerfacecolor=style.colour, fillstyle="left" if other else "full",
-            markerfacecoloralt=other.colour if other else style.colour,
-        )  # fmt: skip
+        ax.plot(mark.cas, mark.fence, **_MARK, zorder=5)
         left = mark.cas > shown.cas[0] + 0.7 * width
-        name = mark.machine + "*" * mark.assumed + ", tie" * bool(win.tied)
         ax.annotate(
-            name, (mark.cas, mark.fence), xytext=(-6 if left else 6, 0), zorder=6, fontsize=8,
-            textcoords="offset points", ha="right" if left else "left", va="center",
-            path_effects=HALO,
+            mark.machine + "*" * mark.assumed, (mark.cas, mark.fence), zorder=6, fontsize=8,
+            xytext=(-6 if left else 6, 0), textcoords="offset points",
+            ha="right" if left else "left", va="center", path_effects=HALO,
         )  # fmt: skip
 
 
@@ -316,7 +312,7 @@ def _marked(shown: Grid, x: Surface, y: Surface) -> list[tuple[float, float]]:
     # A processor's name stands beside its mark, so the two of them are kept clear.
     return [
         ((mark.cas - shown.cas[0]) / wide + shift, (mark.fence - shown.fence[0]) / high)
-        for mark in shown.marks
+        for mark in shown.marks.here
         for shift in range(0, 9, 2)
     ]
 
@@ -356,13 +352,6 @@ def _beside_it(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return found
 
 
-def _cancellation(connection: sqlite3.Connection, machine: str) -> int | None:
-    """Cycles that stopping a thread costs in the runs of the map, if the engine says so."""
-    parts = series_names(connection, "map", machine)[0]
-    runs = series(connection, "/".join(("map", machine, *parts)))
-    return runs[0].latency("cancel", "charge_stop")
-
-
 def workload_words(plan: Mapping[str, Any]) -> str:
     """The workload of a study's map: threads and the owner's share."""
     given = plan["map"]
@@ -370,8 +359,9 @@ def workload_words(plan: Mapping[str, Any]) -> str:
     return f"{threads},\nowner's share {given['parameters']['owner_share'] / 10_000:g} %"
 
 
-def _handles(plan: Mapping[str, Any], shown: Grid) -> list[Artist]:
+def _handles(plan: Mapping[str, Any], panels: Sequence[Panel]) -> list[Artist]:
     """The entries of the key."""
+    shown = panels[0].grid
     handles: list[Artist] = [
         Line2D([], [], color="black", marker="o", markersize=3, label="equal cost (searched)"
                + f";\nthick: the band of {plan['seeds']} seeds" * (plan["seeds"] > 1)),
@@ -384,45 +374,46 @@ def _handles(plan: Mapping[str, Any], shown: Grid) -> list[Artist]:
                label=f"where {label.words()} would be cheaper still\n(on the side of the teeth)")
         for label in shown.aside
     ]  # fmt: skip
-    if not shown.marks:
+    if not any(panel.grid.marks.here for panel in panels):
         return handles
-    marks = [LockLabel(lock) for lock in plan["locks"]]
-    handles += [
-        Line2D([], [], color=look(label).colour, marker=look(label).marker, markersize=7,
-               markeredgecolor="black", linestyle="",
-               label=f"processor where {label.words()} wins")
-        for label in marks
-    ]  # fmt: skip
-    first, second = look(marks[0]), look(marks[1])
-    return [
-        *handles,
-        Line2D([], [], color=first.colour, marker=first.marker, markersize=7, linestyle="",
-               markeredgecolor="black", fillstyle="left", markerfacecoloralt=second.colour,
-               label="... where two tie (* latency partly assumed)"),
-    ]  # fmt: skip
+    return [*handles, Line2D([], [], **_MARK, label="real processor (* latency partly assumed)")]
 
 
-def _draw_key(ax: Axes, connection: sqlite3.Connection, machine: str, shown: Grid) -> None:
-    plan, cancellation = fact(connection, "plan"), _cancellation(connection, machine)
-    given = plan["map"]
+def _draw_key(ax: Axes, plan: Mapping[str, Any], machine: str, panels: Sequence[Panel]) -> None:
+    shown, given = panels[0].grid, plan["map"]
     parameters = given["parameters"]
     label = str(plan.get("engine", engines.DEFAULT))
     where = machine + (f" on {engines.title(label)}" if label != engines.DEFAULT else "")
     stop = (
-        f"a cancellation stops a thread for {cancellation:,} cycles,\n"
-        if cancellation is not None and given["threads"] > 1
+        f"a cancellation stops a thread for {shown.marks.cancel:,} cycles,\n"
+        if shown.marks.cancel is not None and given["threads"] > 1
         else ""
     )
-    ax.legend(handles=_handles(plan, shown), loc="upper left", frameon=False)
+    ax.legend(handles=_handles(plan, panels), loc="upper left", frameon=False)
     ax.text(
-        0.04, 0.4,
+        0.04, 0.6,
         "Cheapest lock per acquire-release pair\n"
         f"machine {where}, {workload_words(plan)}, runs of {parameters['run_length']},\n"
         f"{parameters['runs']} runs in an object's life,\n{stop}"
         f"crossovers to within {given['tolerance']} cycles"
         + (f";\nelsewhere interpolated, off by at most {at_most(shown.check.worst)}\nwhere checked"
            if shown.check else "")
-        + "\nprocessors: who wins on each as it is, its\nown cost of a cancellation included"
-        * bool(shown.marks),
+        + _processor_words(machine, panels),
         transform=ax.transAxes, va="top", linespacing=1.5,
     )  # fmt: skip
+
+
+def _processor_words(machine: str, panels: Sequence[Panel]) -> str:
+    """What the map says of the real processors, and of which it says nothing."""
+    found = []
+    if any(panel.grid.marks.here for panel in panels):
+        found.append(
+            f"a mark is a place: a {machine} core with these latencies and this cancellation"
+        )
+    if apart := apart_of(panels):
+        names = ", ".join(mark.words for mark in apart)
+        found.append(
+            f"no answer for processors whose cancellation costs other than that: {names}; the "
+            "winner table has theirs"
+        )
+    return "".join("\n" + textwrap.fill(words, _KEY_WIDTH) for words in found)

@@ -1,17 +1,21 @@
 """The interactive map's data, as the page's script reads them (templates/explorer/data.js)."""
 
 import sqlite3
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from results.analysis.explorer import ExplorerMap, LockCosts, explorer
+from results.analysis.explorer import ExplorerMap, LockCosts, Processor, RunCost, explorer
 from results.analysis.study import Mark
 from results.figures.style import look
 from results.model.flavours import isa_words
-from results.model.label import FENCE_KINDS, LockLabel
+from results.model.label import FENCE_KINDS, FULL, LockLabel
 
 HOW = "./lockcross explore"  # the command that computes the grid
+# The kinds of fence that a page begins with, where they are: x86-64's production fence is a locked
+# operation, the others have full fences alone.
+_CHOSEN = ("rmw", FULL)
 _DIGITS = 4  # behind the point, of cycles: what is shown with two is then rounded but once
 
 
@@ -21,11 +25,14 @@ def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
     if not found.maps:
         return None
     locks = dict.fromkeys(one.label.lock for map_ in found.maps for one in map_.locks)
-    kinds = dict.fromkeys(one.label.fence for map_ in found.maps for one in map_.locks)
+    kinds = {one.label.fence for map_ in found.maps for one in map_.locks}
+    ordered = [kind for kind in _CHOSEN if kind in kinds] + sorted(kinds - {*_CHOSEN})
     return {
         "maps": [_map(one) for one in found.maps],
+        "processors": [_processor(one) for one in found.processors],
         "locks": [(name, LockLabel(name).words()) for name in locks],
-        "fences": [(kind, FENCE_KINDS.get(kind, kind)) for kind in kinds],
+        "fences": [(kind, FENCE_KINDS.get(kind, kind)) for kind in ordered],
+        "chosen": [kind for kind in _CHOSEN if kind in kinds],
         "limits": dict(found.limits),
         "notes": list(found.notes),
         "how": HOW,
@@ -37,7 +44,7 @@ def _map(one: ExplorerMap) -> dict[str, Any]:
     return {
         "machine": one.machine,
         "title": one.title,
-        "core": "out of order" if one.out_of_order else "in order",
+        "core": _core(one.out_of_order),
         "isa": isa_words(one.isa.title, one.flavour),
         "flavour": one.flavour,
         "fenceName": one.isa.full_fence,
@@ -47,11 +54,10 @@ def _map(one: ExplorerMap) -> dict[str, Any]:
         "cancel": one.cancel,
         "share": one.share,
         "tie": one.tie,
-        "workload": _workload(one),
+        "workload": _workload(one.threads, one.parameters),
         "runs": one.parameters.get("runs", 0),
         "locks": [_lock(lock, one) for lock in one.locks],
         "own": _mark(one.own) if one.own else None,
-        "marks": [_mark(mark) for mark in one.marks],
         "crossings": [
             {"pair": [c.lock_a, c.lock_b], "cas": round(c.cas, _DIGITS),
              "fence": round(c.fence, _DIGITS)}
@@ -61,13 +67,50 @@ def _map(one: ExplorerMap) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _processor(one: Processor) -> dict[str, Any]:
+    """A machine as it is. Costs are as stored, and beside them as the tables of the page have
+    them."""
+    return {
+        **_mark(one.place),
+        "machine": one.place.machine,
+        "core": _core(one.out_of_order),
+        "isa": isa_words(one.isa.title, one.flavour),
+        "flavour": one.flavour,
+        "fenceName": one.isa.full_fence,
+        "cancel": one.cancel,
+        "share": one.share,
+        "tie": one.tie,
+        "workload": _workload(one.threads, one.parameters),
+        "locks": [_run(lock) for lock in one.locks],
+    }
+
+
+def _run(run: RunCost) -> dict[str, Any]:
+    return {
+        **_label(run.label),
+        "cost": run.cost,
+        "shown": f"{run.cost:.1f}",
+        "command": run.command,
+    }
+
+
+def _core(out_of_order: bool) -> str:
+    return "out of order" if out_of_order else "in order"
+
+
+def _label(label: LockLabel) -> dict[str, Any]:
+    return {
+        "label": label,
+        "lock": label.lock,
+        "kind": label.fence,
+        "words": label.words(),
+        "colour": look(label).colour,
+    }
+
+
 def _lock(lock: LockCosts, one: ExplorerMap) -> dict[str, Any]:
     return {
-        "label": lock.label,
-        "lock": lock.label.lock,
-        "kind": lock.label.fence,
-        "words": lock.label.words(),
-        "colour": look(lock.label).colour,
+        **_label(lock.label),
         "aside": lock.label.lock in one.aside,
         "shape": lock.costs.shape,
         "costs": _rounded(np.ravel(lock.costs)),
@@ -88,10 +131,9 @@ def _rounded(values: Any) -> list[float]:
     return [round(float(value), _DIGITS) for value in values]
 
 
-def _workload(one: ExplorerMap) -> str:
-    """The workload in words."""
-    given = one.parameters
-    threads = "1 thread" if one.threads == 1 else f"{one.threads} threads"
+def _workload(number: int, given: Mapping[str, int | str]) -> str:
+    """The workload of so many threads in words."""
+    threads = "1 thread" if number == 1 else f"{number} threads"
     return (
         f"{threads}; {given.get('objects')} objects, each of which goes through "
         f"{given.get('runs')} runs of {given.get('run_length')} acquisitions by one thread"

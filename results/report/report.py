@@ -11,12 +11,14 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results.analysis import latency, many_cores, proofs, summary
+from results.analysis.grid import map_marks
 from results.analysis.reference import References, Source
 from results.analysis.study import (
     engine,
     isa_title,
     machines,
     optional_fact,
+    series_names,
 )
 from results.analysis.validation import ALL_ISAS, CLEAR, speeds, summarize
 from results.errors import LockcrossError
@@ -201,6 +203,7 @@ def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str,
     return {
         "plan": plan,
         "marked": not engines.entry(engine(connection)).own_costs,
+        "map": _map_marks(connection, plan),
         "engine": engines.title(engine(connection)),
         "locks": ", ".join(map(_words, plan["locks"])),
         "aside": ", ".join(map(_words, plan["table_locks"])),
@@ -215,6 +218,18 @@ def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str,
         "run_lengths": axis_tables(found["run_length"]),
         "borders": axis_tables(found["map"]),
         "crossovers": [(title, found[kind]) for kind, title in _KINDS.items() if found[kind]],
+    }
+
+
+def _map_marks(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The real processors that the study's map speaks of, and the others with their own cost of a
+    cancellation, each once, in words."""
+    own = plan["machine"]
+    found = [map_marks(connection, own, *parts) for parts in series_names(connection, "map", own)]
+    return {
+        "cancel": next((one.cancel for one in found), None),
+        "here": list(dict.fromkeys(mark.machine for one in found for mark in one.here)),
+        "apart": list(dict.fromkeys(mark.words for one in found for mark in one.apart)),
     }
 
 

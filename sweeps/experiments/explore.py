@@ -9,7 +9,7 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from results.analysis.explorer import CHECK, ExplorerMap, explorer
+from results.analysis.explorer import AS_IS, CHECK, ExplorerMap, explorer
 from results.errors import LockcrossError
 from results.model import engines
 from results.model.cell import MAX_LATENCY, MAX_THREADS, Cell
@@ -70,9 +70,11 @@ class Workload(Document):
 
 
 class Calibration(Document):
-    """Set latencies at which CAS and fence are measured, and the real processors."""
+    """Set latencies at which CAS and fence are measured, and the real processors. `owner_share`:
+    that of the runs on machines as they are."""
 
     latencies: Annotated[list[Latency], Field(min_length=2)]
+    owner_share: Share
     machines: list[str]
 
 
@@ -120,6 +122,18 @@ class ExplorePlan(Document):
                 raise ValueError(
                     f"calibration.latencies: must reach from {axis[0]} to {axis[-1]}, "
                     "since the map's axes are shown as measured"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _reaches_cancellations(self) -> Self:
+        # Who leaves a processor on the page goes on from its cancellation on the map.
+        for name in self.calibration.machines:
+            stop = load_machine(name).charges.stop.number
+            if not self.grid.cancel[0] <= stop <= self.grid.cancel[-1]:
+                raise ValueError(
+                    f"grid.cancel: must reach {stop}, what a cancellation costs on {name} of "
+                    "calibration.machines"
                 )
         return self
 
@@ -174,6 +188,19 @@ def point_cell(
         fence_latency=fence if label.fence == FULL else None,
         cancel=cancel if cancels(label) else None,
     )  # fmt: skip
+
+
+def as_is_cells(plan: ExplorePlan, machine: str, flavour: str) -> list[Cell]:
+    """Every lock on a machine as it is, a run each: nothing is set but the workload."""
+    parameters = {**plan.workload.parameters, "owner_share": plan.calibration.owner_share}
+    return [
+        Cell(
+            engine=engines.DEFAULT, machine=machine, isa=isa_of(flavour), flavour=flavour,
+            lock=label.lock, variant=label.variant, fence=label.fence, workload=WORKLOAD,
+            parameters=with_defaults(WORKLOAD, parameters), threads=plan.workload.threads,
+        )
+        for label in labels(plan, flavour)
+    ]  # fmt: skip
 
 
 def drawn_points(plan: ExplorePlan, machine: str, flavour: str) -> list[Point]:
@@ -252,6 +279,7 @@ class Exploration:
         """Every run that is needed."""
         found = [cell for one in self._asked for cell in map_cells(self._plan, *one)]
         found += [cell for one in self._asked for cell in self._check_cells(*one)]
+        found += [cell for one in self._as_is() for cell in as_is_cells(self._plan, *one)]
         return found + [s.cell(*loop) for s in self._settings() for loop in s.loops()]
 
     def run(self) -> None:
@@ -261,10 +289,13 @@ class Exploration:
         """
         self._runner.require(self.cells(), NAME)
         calibrate(self._runner, self._store, self._settings())
-        for machine, flavour in self._asked:
-            runs = self._runner.require(map_cells(self._plan, machine, flavour), NAME)
-            name = f"{NAME}/{machine}/{isa_of(flavour)}/{flavour}"
-            self._store.set_series(name, [run.id for run in runs])
+        for kind, places, cells in (
+            (NAME, self._asked, map_cells), (AS_IS, self._as_is(), as_is_cells),
+        ):  # fmt: skip
+            for machine, flavour in places:
+                runs = self._runner.require(cells(self._plan, machine, flavour), NAME)
+                name = f"{kind}/{machine}/{isa_of(flavour)}/{flavour}"
+                self._store.set_series(name, [run.id for run in runs])
         store_machines(self._store, {setting.machine for setting in self._settings()})
         store_isas(self._store)
         self._store.set_fact(NAME, self._plan.model_dump())
@@ -298,6 +329,10 @@ class Exploration:
             for machine, flavour in self._asked
             for latency in self._plan.calibration.latencies
         ]
+        return settings + [Setting(m, isa_of(f), f, ops=LATENCY_OPS) for m, f in self._as_is()]
+
+    def _as_is(self) -> list[tuple[str, str]]:
+        """(machine, flavour) of what is run as it is: the maps' machines and the real ones."""
         flavours = dict.fromkeys(flavour for _, flavour in self._asked)
         real = [
             (machine, flavour)
@@ -305,5 +340,4 @@ class Exploration:
             for flavour in flavours
             if isa_of(flavour) in load_machine(machine).isas
         ]
-        asis = [*dict.fromkeys([*self._asked, *real])]
-        return settings + [Setting(m, isa_of(f), f, ops=LATENCY_OPS) for m, f in asis]
+        return [*dict.fromkeys([*self._asked, *real])]

@@ -12,6 +12,7 @@ let asked = 0;
 let wholeMap = false;
 let saying = 0;
 const paper = new Image(); // of the map: browsers do not print every canvas
+let left = ""; // the processor that a move has just left
 let drawn = ""; // what of the state the map was drawn of
 
 // Stops of a slider: round values within the axis, and its measured points.
@@ -42,7 +43,9 @@ function showSlider(name) {
   slider.value = stops.indexOf(value);
   slider.disabled = axis.length === 1;
   slider.stops = stops;
-  const words = `${SLIDERS[name].words(value)}, ${isPoint(axis, value) ? "measured" : "interpolated"}`;
+  const known = view.processor ? `as ${view.processor.name} has it`
+    : isPoint(axis, value) ? "measured" : "interpolated";
+  const words = `${SLIDERS[name].words(value)}, ${known}`;
   slider.setAttribute("aria-valuetext", words);
   byId(`${name}-words`).textContent = words;
 }
@@ -62,9 +65,18 @@ function showSelects() {
   const alike = here.filter((one) => one.core === map.core);
   fillSelect(byId("machine"), unique(alike, "machine", "machine"), map.machine);
   byId("machine").title = map.title;
-  const places = [map.own && ["own", "the machine as it is"],
-    ...map.marks.map((mark, n) => [String(n), mark.name])].filter(Boolean);
-  fillSelect(byId("place"), [["", "choose a processor"], ...places], "");
+  const places = DATA.processors.filter((one) => one.flavour === map.flavour)
+    .map((one) => [one.machine, `${one.name}, ${one.core}`]);
+  fillSelect(byId("place"), [["", "none: a point of the map"], ...places], state.processor);
+}
+
+// Whose values the page shows, and whose no longer.
+function showProcessor() {
+  const { map, processor } = view;
+  byId("processor").textContent = processor
+    ? `${processor.title}: its own core, CAS, fence and cancellation. Any change of these leaves it.`
+    : left ? `A point of the map${left === map.machine ? "" : `, no longer ${left}`}: machine ${map.machine}'s core, `
+      + "interpolated where it was not run." : "";
 }
 
 function makeBoxes(name, words, key) {
@@ -144,10 +156,13 @@ function later(whole) {
 
 // Shows a state. `keep`: the address stays as it is, as before the first change.
 function show(next, keep = false) {
+  if (next.processor) left = "";
+  else if (state?.processor) left = state.processor;
   state = next;
   view = viewOf(state);
   hovered = null;
   showCursorFields();
+  showProcessor();
   byId("commands").textContent = commandsOf(view);
   byId("said").textContent = "";
   if (!keep) history.replaceState(null, "", toFragment(state));
@@ -169,30 +184,44 @@ function showChosen() {
   byId("fixed").hidden = view.map.explored;
   byId("fixed").textContent = "This map has one cancellation cost and one share; the grid for the "
     + `sliders: ${DATA.how} --machine ${view.map.machine}`;
-  byId("label").textContent = `${settingWords(view)}. Workload: ${view.map.workload}.`;
+  const { workload } = view.processor || view.map;
+  byId("label").textContent = `${settingWords(view)}. Workload: ${workload}.`;
 }
 
+// Whatever moves the point leaves the processor.
 function change(some) {
-  show(settled({ ...state, ...some }));
+  const moved = ["cancel", "share", "cas", "fence"].some((key) => key in some);
+  show(settled({ ...state, ...(moved ? { processor: "" } : {}), ...some }));
 }
 
-// Another map: a cursor on the machine as it is moves with it.
+// Another map: a cursor on the machine as it is moves with it, and a processor stays where it is one
+// of that map's ISA.
 function changeMap(some) {
   const { own } = view.map;
-  const there = own && own.cas === state.cas && own.fence === state.fence;
-  change({ ...some, ...(there ? { cas: null, fence: null } : {}) });
+  const there = view.processor || (own && own.cas === state.cas && own.fence === state.fence);
+  const stays = view.processor && !view.field && findProcessor(state.processor, some.flavour);
+  if (stays) change(some);
+  else change({ ...some, ...(there && { cas: null, fence: null }), ...(view.processor && { processor: null }) });
 }
 
-// Where the pointer is, in latencies; on a measured point or a mark that is near.
+// The machine as it is; without a run of it, where it lies.
+function goHome() {
+  const { map } = view;
+  if (findProcessor(map.machine, map.flavour)) change({ processor: map.machine });
+  else if (map.own) change({ cas: map.own.cas, fence: map.own.fence });
+}
+
+// Where the pointer is, in latencies; on a measured point or a processor that is near.
 function pointOf(event) {
   const box = byId("cursor").getBoundingClientRect();
   const [x, y] = [event.clientX - box.left, event.clientY - box.top];
   const { map } = view;
-  const targets = [...(map.own ? [map.own] : []), ...map.marks, ...measuredPoints(view)];
+  const places = placesOf(view).map(({ machine, cas, fence }) => ({ processor: machine, cas, fence }));
+  const targets = [...(map.own ? [map.own] : []), ...places, ...measuredPoints(view)];
   const near = targets.find((one) => Math.abs(frame.x(one.cas) - x) < SNAP
     && Math.abs(frame.y(one.fence) - y) < SNAP);
-  const { cas, fence } = near || { cas: frame.cas(x), fence: frame.fence(y) };
-  return { cas: clamp(cas, map.cas.measured), fence: clamp(fence, map.fence.measured) };
+  const { processor = "", cas, fence } = near || { cas: frame.cas(x), fence: frame.fence(y) };
+  return { processor, cas: clamp(cas, map.cas.measured), fence: clamp(fence, map.fence.measured) };
 }
 
 function next(axis, value, step) {
@@ -203,7 +232,7 @@ function next(axis, value, step) {
 function onKey(event) {
   const { map } = view;
   const moves = { ArrowLeft: ["cas", -1], ArrowRight: ["cas", 1], ArrowDown: ["fence", -1], ArrowUp: ["fence", 1] };
-  if (event.key === "Home" && map.own) change({ cas: map.own.cas, fence: map.own.fence });
+  if (event.key === "Home") goHome();
   else if (event.key in moves) {
     const [axis, step] = moves[event.key];
     const points = map[axis].measured;
@@ -216,7 +245,7 @@ function listenToMap() {
   const canvas = byId("cursor");
   canvas.addEventListener("pointermove", (event) => {
     if (event.pointerType === "mouse" && event.buttons & 1) change(pointOf(event));
-    else {
+    else if (view.field) {
       hovered = pointOf(event);
       later(false);
     }
@@ -245,8 +274,8 @@ function listenToForm() {
     });
   }
   byId("place").addEventListener("change", (event) => {
-    const found = event.target.value === "own" ? view.map.own : view.map.marks[event.target.value];
-    if (found) change({ cas: found.cas, fence: found.fence });
+    if (event.target.value) change({ processor: event.target.value });
+    else change({ cas: state.cas, fence: state.fence });
   });
 }
 

@@ -7,10 +7,16 @@ function findMap(machine, flavour) {
   return DATA.maps.find((map) => map.machine === machine && map.flavour === flavour);
 }
 
-// The locks in the contest. A lock that is built with full fences alone takes part with any kind.
-function contestants(map, state) {
-  const others = new Set(map.locks.filter((one) => one.kind !== "full").map((one) => one.lock));
-  return map.locks.filter((one) => state.locks.includes(one.lock)
+// A machine as it is, with the runs of its own machine file.
+function findProcessor(machine, flavour) {
+  return DATA.processors.find((one) => one.machine === machine && one.flavour === flavour);
+}
+
+// The locks in the contest, of a map or of a processor. A lock that is built with full fences alone
+// takes part with any kind.
+function contestants(of, state) {
+  const others = new Set(of.locks.filter((one) => one.kind !== "full").map((one) => one.lock));
+  return of.locks.filter((one) => state.locks.includes(one.lock)
     && (state.fences.includes(one.kind) || !others.has(one.lock)));
 }
 
@@ -70,14 +76,21 @@ function isMeasured(map, lock, point) {
   return axes.every((axis, n) => lock.shape[n] === 1 || isPoint(axis, values[n]));
 }
 
-// The costs of all contestants at a point, the cheapest first, and what ties with the cheapest.
-function rank(map, contest, point) {
-  const rows = contest.map((one) => ({
-    lock: one.lock, cost: costAt(map, one.plane, point.cas, point.fence),
-    measured: isMeasured(map, one.lock, point),
-  }));
+// The costs of all contestants at a point, the cheapest first, and what ties with the cheapest: a
+// processor's runs, as the tables of the page have them, or what the map has there.
+function rank(view, point) {
+  const { map } = view;
+  const processor = findProcessor(point.processor, map.flavour);
+  const rows = processor
+    ? contestants(processor, view.state).map((lock) => (
+      { lock, cost: lock.cost, shown: lock.shown, measured: true }))
+    : view.contest.map(({ lock, plane }) => {
+      const cost = costAt(map, plane, point.cas, point.fence);
+      return { lock, cost, shown: cost.toFixed(2), measured: isMeasured(map, lock, point) };
+    });
   rows.sort((a, b) => a.cost - b.cost);
-  for (const row of rows) row.tied = (row.cost - rows[0].cost) / row.cost < map.tie;
+  const { tie } = processor || map;
+  for (const row of rows) row.tied = (row.cost - rows[0].cost) / row.cost < tie;
   return rows;
 }
 

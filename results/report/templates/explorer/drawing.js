@@ -3,12 +3,15 @@ const FONT = "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif";
 const NAMES_RASTER = 56; // points a side on which a place for a region's name is looked for
 const ON_FRONT = 1.01; // a crossing is shown when no third lock is cheaper by more than 1 %
 
-// What is drawn of a state: the map, the contest with each lock's plane, and the chosen point.
+// What is drawn of a state: the map, the contest with each lock's plane, the chosen point, and the
+// processor, if one is chosen. The map's field is drawn only where it answers the same question: it
+// is of one core, and a processor with another has no field.
 function viewOf(state) {
   const map = findMap(state.machine, state.flavour);
   const contest = contestants(map, state)
     .map((lock) => ({ lock, plane: planeOf(map, lock, state.cancel, state.share) }));
-  return { map, contest, state };
+  const processor = findProcessor(state.processor, state.flavour);
+  return { map, contest, processor, field: !processor || processor.machine === map.machine, state };
 }
 
 // Where the map lies on a canvas of this size, and how latencies become pixels.
@@ -84,6 +87,7 @@ function drawNames(context, view, frame) {
     if (place.away * cell < 9) continue;
     const { lock } = view.contest[who];
     const lines = lock.words.split(", ");
+    if (lock.kind === UNSOUND) lines.push("(not on every processor)");
     context.font = `bold 14px ${FONT}`;
     const half = Math.max(...lines.map((line) => context.measureText(line).width)) / 2 + 4;
     const x = clamp(frame.left + place.x * frame.wide, [frame.left + half, frame.right - half]);
@@ -110,7 +114,7 @@ function measuredPoints(view) {
   const points = [];
   for (const cas of view.map.cas.measured) {
     for (const fence of view.map.fence.measured) {
-      const point = { ...view.state, cas, fence };
+      const point = { ...view.state, processor: "", cas, fence };
       if (view.contest.every((one) => isMeasured(view.map, one.lock, point))) points.push(point);
     }
   }
@@ -128,24 +132,52 @@ function drawMeasured(context, view, frame) {
 
 // The searched crossovers between the cheapest; they are of one cancellation cost and share.
 function crossingsOf(view) {
-  const { map, contest, state } = view;
+  const { map, state } = view;
   if (map.searched.cancel !== state.cancel || map.searched.share !== state.share) return [];
   return map.crossings.filter((one) => {
-    const ranked = rank(map, contest, { ...state, cas: one.cas, fence: one.fence });
+    const ranked = rank(view, { ...state, processor: "", cas: one.cas, fence: one.fence });
     const pair = ranked.filter((row) => one.pair.includes(row.lock.label));
     return pair.length === 2 && pair[1].cost <= ranked[0].cost * ON_FRONT;
   });
 }
 
+// The processors that stand on the map, by their CAS and fence: what is chosen for cancellation and
+// share is their own. Those with a map of their own stand there.
+function placesOf(view) {
+  const { map, state } = view;
+  return DATA.processors.filter((one) => one.flavour === map.flavour
+    && !findMap(one.machine, one.flavour) && one.share === state.share
+    && Math.abs(one.cancel - state.cancel) <= map.tie * state.cancel);
+}
+
+// In the half of the map where the point is not, line by line, as it fits.
+function drawWords(context, words, frame, point) {
+  context.font = `bold 13px ${FONT}`;
+  const lines = [""];
+  for (const word of words.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (context.measureText(longer).width > frame.wide * 0.8) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  context.fillStyle = "#1a1a1a";
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  const above = frame.y(point.fence) > (frame.top + frame.bottom) / 2;
+  const top = frame.top + frame.high * (above ? 0.25 : 0.75) - (lines.length - 1) * 9;
+  lines.forEach((line, n) => text(context, line, (frame.left + frame.right) / 2, top + n * 18, 13, "bold", true));
+}
+
 function drawMarks(context, view, frame) {
   const { map } = view;
-  for (const one of crossingsOf(view)) dot(context, frame.x(one.cas), frame.y(one.fence), 3, "#1a1a1a");
-  if (map.own) {
+  if (view.field) {
+    for (const one of crossingsOf(view)) dot(context, frame.x(one.cas), frame.y(one.fence), 3, "#1a1a1a");
+  }
+  if (map.own && view.field) {
     dot(context, frame.x(map.own.cas), frame.y(map.own.fence), 6, "#ffffff", "#1a1a1a");
     dot(context, frame.x(map.own.cas), frame.y(map.own.fence), 2.5, "#1a1a1a");
   }
   context.textBaseline = "middle";
-  for (const mark of map.marks) {
+  for (const mark of view.field ? placesOf(view) : [view.processor]) {
     const [x, y] = [frame.x(mark.cas), frame.y(mark.fence)];
     if (x < frame.left || x > frame.right || y < frame.top || y > frame.bottom) continue;
     context.beginPath();
@@ -167,7 +199,10 @@ function drawMap(context, view, left, top, width, height, scale) {
   const frame = frameOf(view.map, width, height);
   const pixels = (value) => Math.round(value * scale);
   context.setTransform(scale, 0, 0, scale, pixels(left), pixels(top));
-  if (view.contest.length) {
+  if (!view.field) {
+    drawWords(context, noField(view), frame, view.state);
+    drawMarks(context, view, frame);
+  } else if (view.contest.length) {
     paintRegions(context, view.map, view.contest, pixels(left + frame.left), pixels(top + frame.top),
       pixels(frame.wide), pixels(frame.high), scale);
     drawNames(context, view, frame);

@@ -1,5 +1,7 @@
 // What stands beside the map in words: the costs of a point, what it rests on, its commands; and the
 // picture that is saved.
+const UNSOUND = "store_forward"; // a kind of fence, named as a winner only with this:
+const UNSOUND_WORDS = "Store forwarding does not hold on every processor.";
 const byId = (name) => document.getElementById(`explorer-${name}`);
 
 function cycles(value) {
@@ -12,12 +14,24 @@ function percent(ppm) {
 
 // What is chosen, for the label of the map and the picture.
 function settingWords(view) {
-  const { map, state } = view;
-  return `${map.isa}, machine ${map.machine} (${map.core}); a cancellation stops a thread for `
+  const { state } = view;
+  const shown = view.processor || view.map;
+  return `${shown.isa}, machine ${shown.machine} (${shown.core})${view.processor ? " as it is" : ""}; a cancellation stops a thread for `
     + `${cycles(state.cancel)} cycles; owner's share ${percent(state.share).replace(" ", "\u00a0")}`;
 }
 
+// Why a map has no field for the processor that is chosen.
+function noField({ map, processor }) {
+  return `${processor.machine} as it is: below are the runs of its own core. A map of ${map.machine}'s core `
+    + "would answer another question.";
+}
+
 function pointWords(view, point) {
+  const processor = findProcessor(point.processor, view.map.flavour);
+  if (processor) {
+    return `${processor.name} as it is (CAS ${cycles(processor.cas)}, ${processor.fenceName} `
+      + `${cycles(processor.fence)}, cancellation ${cycles(processor.cancel)})`;
+  }
   return `CAS ${cycles(point.cas)}, ${view.map.fenceName} ${cycles(point.fence)}`;
 }
 
@@ -26,17 +40,23 @@ function answerWords(view, point, ranked) {
   const at = pointWords(view, point);
   if (!ranked.length) return "No lock is chosen.";
   const [first, second] = ranked;
-  if (!second) return `${at}: ${first.lock.words} costs ${first.cost.toFixed(2)} cycles per pair.`;
+  const note = first.lock.kind === UNSOUND ? ` ${UNSOUND_WORDS}` : "";
+  if (!second) return `${at}: ${first.lock.words} costs ${first.shown} cycles per pair.${note}`;
   const lead = `${(100 * (second.cost - first.cost) / second.cost).toFixed(1)} %`;
   const tied = ranked.slice(1).filter((row) => row.tied).map((row) => row.lock.words);
-  if (tied.length) return `${at}: ${first.lock.words}, a tie with ${tied.join(" and ")} (lead ${lead}).`;
-  return `${at}: ${first.lock.words} is cheapest, ${lead} below ${second.lock.words}.`;
+  if (tied.length) return `${at}: ${first.lock.words}, a tie with ${tied.join(" and ")} (lead ${lead}).${note}`;
+  return `${at}: ${first.lock.words} is cheapest, ${lead} below ${second.lock.words}.${note}`;
 }
 
 // What the costs of a point rest on.
 function basisWords(view, point, ranked) {
-  if (ranked.every((row) => row.measured)) return "Measured: every lock was run at this point.";
   const { map } = view;
+  const processor = findProcessor(point.processor, map.flavour);
+  if (processor) {
+    return `Measured: every lock was run on machine ${processor.machine} as it is. Workload: ${processor.workload}.`;
+  }
+  const core = `machine ${map.machine} (${map.core})`;
+  if (ranked.every((row) => row.measured)) return `Measured: every lock was run at this point, on ${core}.`;
   const between = [["CAS", map.cas.measured, point.cas], [map.fenceName, map.fence.measured, point.fence],
     ["cancellation", map.cancel, point.cancel], ["share", map.share, point.share]]
     .filter(([, axis, value]) => !isPoint(axis, value))
@@ -45,7 +65,7 @@ function basisWords(view, point, ranked) {
       const shown = name === "share" ? percent : cycles;
       return `${name} ${shown(axis[at])} and ${shown(axis[at + 1])}`;
     });
-  return `Interpolated between ${between.join(", ")}.`;
+  return `Interpolated between ${between.join(", ")}, on ${core}.`;
 }
 
 function cell(row, tag, words, name = "") {
@@ -63,7 +83,7 @@ function costRow(row, cheapest) {
   const name = cell(head, "span", row.lock.words, "lock");
   name.style.setProperty("--colour", row.lock.colour);
   made.dataset.label = row.lock.label;
-  cell(made, "td", row.cost.toFixed(2), row === cheapest ? "n win" : "n");
+  cell(made, "td", row.shown, row === cheapest ? "n win" : "n");
   const over = `${(100 * (row.cost / cheapest.cost - 1)).toFixed(1)} %`;
   cell(made, "td", row === cheapest ? "the cheapest" : row.tied ? `${over}, a tie` : over, "n");
   cell(made, "td", row.measured ? "measured" : "interpolated");
@@ -72,7 +92,7 @@ function costRow(row, cheapest) {
 
 // Fills the table for a point. Returns the sentence that says who is cheapest.
 function showPoint(view, point) {
-  const ranked = rank(view.map, view.contest, point);
+  const ranked = rank(view, point);
   const said = answerWords(view, point, ranked);
   byId("where").textContent = said;
   byId("costs").tBodies[0].replaceChildren(...ranked.map((row) => costRow(row, ranked[0])));
@@ -81,7 +101,8 @@ function showPoint(view, point) {
 }
 
 function commandsOf(view) {
-  return view.contest.map((one) => commandFor(view.map, one.lock, view.state)).join("\n");
+  const locks = view.processor ? contestants(view.processor, view.state) : view.contest.map((one) => one.lock);
+  return locks.map((lock) => commandFor(view.map, lock, view.state)).join("\n");
 }
 
 // The map alone, with a ring for the cursor, for print.
@@ -98,10 +119,10 @@ function paperMap(view) {
 // The map with its setting, its point and all costs there, on a canvas of its own.
 function picture(view) {
   const [width, height, line, scale] = [820, 620, 19, 2];
-  const ranked = rank(view.map, view.contest, view.state);
+  const ranked = rank(view, view.state);
   const heads = settingWords(view).split("; ");
   const lines = [answerWords(view, view.state, ranked),
-    ...ranked.map((row) => `${row.lock.words}: ${row.cost.toFixed(2)} cycles per pair`
+    ...ranked.map((row) => `${row.lock.words}: ${row.shown} cycles per pair`
       + (row.measured ? "" : " (interpolated)"))];
   const canvas = document.createElement("canvas");
   canvas.width = width * scale;

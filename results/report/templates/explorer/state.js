@@ -1,4 +1,4 @@
-// What is chosen, and how it stands in the address: `#explorer?machine=...`, so that a view can be
+// What is chosen: a point of a map, or a processor as it is, with all of its values. And how it stands in the address: `#explorer?machine=...`, so that a view can be
 // sent to somebody who has the same page.
 const PREFIX = "#explorer?";
 const PPM = 10000; // parts per million of a percent
@@ -7,8 +7,8 @@ function firstState() {
   const map = DATA.maps[0];
   const aside = new Set(map.locks.filter((one) => one.aside).map((one) => one.lock));
   const locks = [...LOCKS.keys()].filter((name) => !aside.has(name));
-  return settled({ machine: map.machine, flavour: map.flavour, locks, fences: ["full"],
-    cancel: 5000, share: 900000, cas: null, fence: null });
+  return settled({ machine: map.machine, flavour: map.flavour, locks, fences: DATA.chosen,
+    processor: null, cancel: 5000, share: 900000, cas: null, fence: null });
 }
 
 function clamp(value, axis) {
@@ -16,18 +16,29 @@ function clamp(value, axis) {
 }
 
 // A state that the data can show: an unknown map becomes the nearest known one, and values come
-// into the range of its axes.
+// into the range of its axes. Without a processor (null) and without a place, it is the machine as it
+// is. A processor that has a map of its own core is shown on that.
 function settled(state) {
-  const map = findMap(state.machine, state.flavour)
+  const near = findMap(state.machine, state.flavour)
     || DATA.maps.find((one) => one.machine === state.machine)
     || DATA.maps.find((one) => one.flavour === state.flavour) || DATA.maps[0];
+  const asked = state.processor ?? (state.cas === null && state.fence === null ? near.machine : "");
+  const processor = findProcessor(asked, near.flavour);
+  const map = (processor && findMap(processor.machine, near.flavour)) || near;
   const middle = (axis) => (axis[0] + axis[axis.length - 1]) / 2;
   const own = map.own || { cas: middle(map.cas.measured), fence: middle(map.fence.measured) };
   const number = (value, fallback) => (Number.isFinite(value) ? value : fallback);
-  return {
+  const chosen = {
     machine: map.machine, flavour: map.flavour,
     locks: state.locks.filter((one) => LOCKS.has(one)),
     fences: state.fences.filter((one) => FENCES.has(one)),
+  };
+  if (processor) {
+    const { machine, cancel, share, cas, fence } = processor;
+    return { ...chosen, processor: machine, cancel, share, cas, fence };
+  }
+  return {
+    ...chosen, processor: "",
     cancel: clamp(number(state.cancel, map.cancel[0]), map.cancel),
     share: clamp(number(state.share, map.share[0]), map.share),
     cas: clamp(number(state.cas, own.cas), map.cas.measured),
@@ -39,7 +50,7 @@ function toFragment(state) {
   const short = (value) => String(Math.round(value * 1000) / 1000);
   const values = new URLSearchParams({
     machine: state.machine, flavour: state.flavour, locks: state.locks.join(","),
-    fences: state.fences.join(","), cancel: short(state.cancel), share: short(state.share),
+    fences: state.fences.join(","), ...(state.processor && { processor: state.processor }), cancel: short(state.cancel), share: short(state.share),
     cas: short(state.cas), fence: short(state.fence),
   });
   return PREFIX + values.toString().replaceAll("%2C", ",");
@@ -52,6 +63,10 @@ function fromFragment(fragment, before) {
   const state = { ...before };
   // The cursor of another map is on the machine as it is, unless the address says where.
   if (given.has("machine") || given.has("flavour")) [state.cas, state.fence] = [null, null];
+  const placed = ["cancel", "share", "cas", "fence"].some((key) => given.has(key));
+  if (given.has("processor")) state.processor = given.get("processor");
+  else if (placed) state.processor = "";
+  else if (state.cas === null) state.processor = null;
   for (const key of ["machine", "flavour"]) if (given.has(key)) state[key] = given.get(key);
   for (const key of ["locks", "fences"]) if (given.has(key)) state[key] = given.get(key).split(",");
   for (const key of ["cancel", "share", "cas", "fence"]) {
