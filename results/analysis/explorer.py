@@ -192,7 +192,7 @@ def _processor(
         place, isa(connection, isa_name), flavour, _titled(connection, machine)[1],
         first.latency("cancel", "charge_stop") or 0, int(first.cell.parameters[_SHARE]),
         first.cell.threads, {k: v for k, v in first.cell.parameters.items() if k != _SHARE}, costs,
-        tie_share(connection, machine, tie_percent),
+        tie_percent / 100,
     )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def map_marks(connection: sqlite3.Connection, machine: str, isa_name: str, flavo
     cancel = stored[0].latency("cancel", "charge_stop") if stored else None
     own = fact(connection, "plan")["machine"]
     real = marks(connection, isa_name, flavour) if machine == own else []
-    tie = tie_share(connection, machine)
+    tie = tie_share(connection)
     here = tuple(mark for mark in real if mark.has_cancellation(cancel, tie))
     return Marks(cancel, here, tuple(mark for mark in real if mark not in here))
 

@@ -26,7 +26,10 @@ def bench_cell(
     ] = False,
     form: Format = Form.TABLE,
 ) -> None:
-    """Measure speed on this machine. It runs the main job, too, and takes some minutes."""
+    """Measure speed on this machine.
+
+    It runs the main job, too, and takes some minutes.
+    """
     if context.invoked_subcommand:
         return
     from sweeps.execution import bench

@@ -110,11 +110,10 @@ static uint64_t run(lock_thread_t *self) {
     uint64_t turns = KEY(turns);
     uint64_t run_length = KEY(run_length);
     uint64_t before = KEY(first);
-    unsigned distance = 0;
     uint64_t pairs = step(self, 0, 0, before);
     for (uint64_t k = 0; k < turns; k++) {
         uint64_t back = (k + 1) * KEY(after) / turns - k * KEY(after) / turns;
-        distance = distance + 1 < runtime_threads ? distance + 1 : 1;
+        unsigned distance = 1 + (unsigned)(k % (runtime_threads - 1));
         runtime_barrier(self);
         pairs += step(self, distance, before, run_length);
         before += run_length;
