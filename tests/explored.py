@@ -18,6 +18,8 @@ LABELS = ("tasuki", "reservation", "asym_tasuki", "thin", "asym_tasuki/rmw")
 FLAVOURS = {"lock": "x86_64", "larx": "ppc64le"}
 MACHINES = {"generic": {"out_of_order": {}}, "generic_inorder": {}}
 OVERHEAD = 2  # a latency is measured so much above what is set
+OWN_CAS, OWN_FENCE, OWN_SHARE = 44, 66, 900000  # of every machine as it is
+OWN_CANCEL = {"generic": 5000, "generic_inorder": 5000, "known": 18500}
 WORKLOAD = {"objects": 8, "runs": 20, "run_length": 20, "critical": 0, "think": 0}
 PLAN = {
     "machines": ["generic"], "flavours": list(FLAVOURS), "aside": ["thin"], "tie_percent": 2.0,
@@ -51,6 +53,14 @@ def cost(label: str, at: Point, machine: str, flavour: str) -> float:
     return base * (1.5 if machine == "generic_inorder" else 1) + (7 if flavour == "larx" else 0)
 
 
+def as_is_cost(label: str, machine: str, flavour: str) -> float:
+    """Cycles per pair on a machine as it is. The core of machine known takes three cycles more than
+    generic's, and twenty more for a reservation lock, so it ranks them otherwise."""
+    at = Point(OWN_CAS, OWN_FENCE, OWN_CANCEL[machine], OWN_SHARE)
+    more = (3 + 20 * label.startswith("reservation")) * (machine == "known")
+    return round(cost(label, at, machine, flavour) + more, 2)
+
+
 @dataclass
 class Explored:
     """Fills a store with explored grids. `costs`: what is stored, by machine, flavour, label and
@@ -73,16 +83,28 @@ class Explored:
             ]
             self.store.set_series(f"explore/{machine}/{FLAVOURS[flavour]}/{flavour}", runs)
             self._calibrate(machine, flavour, runs[0], [(None, None), *((x, x) for x in CAS)])
+            self._as_is(machine, flavour)
         self._calibrate("known", "lock", runs[0], [(None, None)])
+        self._as_is("known", "lock")
         for name, description in {**MACHINES, "known": {}}.items():
             figures = {"cas_success": {"value": 44, "source": "s"}}
             figures |= {
                 f"fence_{one}": {"assumption": 66, "why": "w"} for one in ("mfence", "hwsync")
             }
             latency = dict.fromkeys(FLAVOURS.values(), figures)
+            own = {"latency": latency, "charges": {"stop": {"assumption": OWN_CANCEL[name]}}}
             self.store.set_machine(
-                MachineRecord(name, f"The {name} machine", {**description, "latency": latency})
+                MachineRecord(name, f"The {name} machine", {**description, **own})
             )
+
+    def _as_is(self, machine: str, flavour: str) -> None:
+        key = (None, None, None, OWN_SHARE)
+        runs = [
+            self._run(machine, flavour, LockLabel(label), key, as_is_cost(label, machine, flavour))
+            for label in LABELS
+            if not (flavour == "larx" and label.endswith("rmw"))
+        ]
+        self.store.set_series(f"explore/as_is/{machine}/{FLAVOURS[flavour]}/{flavour}", runs)
 
     def _runs(self, machine: str, flavour: str, label: LockLabel) -> list[int]:
         found: dict[object, int] = {}
@@ -99,7 +121,7 @@ class Explored:
 
     def _run(
         self, machine: str, flavour: str, label: LockLabel,
-        key: tuple[int, int | None, int | None, int], cycles: float,
+        key: tuple[int | None, int | None, int | None, int], cycles: float,
     ) -> int:  # fmt: skip
         cas, fence, cancel, share = key
         cell = Cell(
@@ -112,7 +134,11 @@ class Explored:
             "cycles_per_pair": (cycles, "cycles/pair"),
         }  # fmt: skip
         identity = f"{machine} {flavour} {label} {key}"
-        one = record(identity, **{**vars(cell), "command": command(cell), "metrics": metrics})
+        resolved = {"charge_stop": OWN_CANCEL[machine] if cancel is None else cancel}
+        one = record(
+            identity,
+            **{**vars(cell), "command": command(cell), "metrics": metrics, "resolved": resolved},
+        )
         return self.store.add_run(one, "explore")
 
     def _calibrate(

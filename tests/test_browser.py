@@ -10,12 +10,25 @@ from typing import Any
 
 import pytest
 
+from results.figures.draw import draw_all
 from results.figures.style import look
 from results.model.label import LockLabel
 from results.report.report import write_report
 from results.store.queries import show_run
 from results.store.store import Store
-from tests.explored import CANCEL, CAS, FENCE, SHARE, Point, explored
+from sweeps.experiments.explore import Exploration, load_exploration
+from tests.explored import (
+    CANCEL,
+    CAS,
+    FENCE,
+    OWN_CANCEL,
+    SHARE,
+    Point,
+    as_is_cost,
+    explored,
+)
+from tests.synthetic import study
+from tests.test_study import ModelRunner
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright for this machine")
 
@@ -26,7 +39,8 @@ if CHROMIUM is None:
         allow_module_level=True,
     )
 TINT = 0.42  # as in raster.js
-COMPARED = ("tasuki", "reservation", "asym_tasuki")
+COMPARED = ("tasuki", "reservation", "asym_tasuki")  # at first, with these kinds of fence:
+X86 = (*COMPARED, "asym_tasuki/rmw")
 SHARE_STEPS = 20  # twentieths are the slider's stops
 # Points of the grid: places in CAS, FENCE, CANCEL and SHARE. The same place of the map with several
 # cancellation costs and shares, and others.
@@ -87,6 +101,7 @@ def rows(page: Page) -> dict[str, str]:
 
 def at_the_pointer(page: Page, at: Point, dx: float = 0, dy: float = 0) -> tuple[float, float]:
     """Moves the pointer to a place of the map. Returns where it is on the canvas."""
+    page.locator("#explorer-cursor").scroll_into_view_if_needed()
     box = page.locator("#explorer-cursor").bounding_box()
     left, top, right, bottom = 46, 10, box["width"] - 12, box["height"] - 42
     x = left + at.cas / CAS[-1] * (right - left) + dx
@@ -112,7 +127,7 @@ def slide(page: Page, at: Point) -> None:
         assert slider.get_attribute("aria-valuetext") == words + "measured", value
 
 
-def stored(costs: Costs, at: Point, labels: tuple[str, ...] = COMPARED) -> dict[str, float]:
+def stored(costs: Costs, at: Point, labels: tuple[str, ...] = X86) -> dict[str, float]:
     return {label: costs["generic", "lock", label, at] for label in labels}
 
 
@@ -137,7 +152,7 @@ def test_the_regions_have_the_colour_of_the_lock_that_wins(
     page: Page, report: tuple[Path, Costs]
 ) -> None:
     shades = {}
-    for label in COMPARED:
+    for label in X86:
         colour = look(LockLabel(label)).colour
         parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
         shades[label] = [255 - (255 - part) * TINT for part in parts]
@@ -172,7 +187,9 @@ def test_between_points_it_says_so(page: Page, report: tuple[Path, Costs]) -> No
     slide(page, at)
     at_the_pointer(page, at)
     basis = page.locator("#explorer-basis").text_content()
-    assert basis == "Interpolated between CAS 22 and 152, mfence 32 and 152."
+    assert basis == (
+        "Interpolated between CAS 22 and 152, mfence 32 and 152, on machine generic (out of order)."
+    )
     shown = float(rows(page)["tasuki"])
     assert abs(shown - (40 + at.cas + at.fence)) < 0.5  # the model is linear; a pixel is 0.2 cycles
 
@@ -194,10 +211,14 @@ def test_the_keyboard_moves_the_cursor_and_it_is_read_out(
 
 def test_locks_and_kinds_of_fence_are_chosen(page: Page, report: tuple[Path, Costs]) -> None:
     page.get_by_role("checkbox", name="thin").check()
-    page.get_by_role("checkbox", name="locked RMW").check()
+    assert page.get_by_role("checkbox", name="locked RMW").is_checked()
     at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
     at_the_pointer(page, at)
-    expected = stored(report[1], at, (*COMPARED, "thin", "asym_tasuki/rmw"))
+    expected = stored(report[1], at, (*X86, "thin"))
+    assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
+    page.get_by_role("checkbox", name="locked RMW").uncheck()
+    expected.pop("asym_tasuki/rmw")
+    at_the_pointer(page, at)
     assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
     for name in ("tasuki", "reservation", "asymmetric", "thin"):
         page.get_by_role("checkbox", name=name).uncheck()
@@ -213,6 +234,127 @@ def test_isa_core_and_machine_are_chosen(page: Page, report: tuple[Path, Costs])
     expected = {x: report[1]["generic_inorder", "larx", x, at] for x in COMPARED}
     assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
     assert "hwsync 32" in page.locator("#explorer-where").text_content()
+
+
+def choose(page: Page, machine: str) -> None:
+    page.get_by_role("combobox", name="Processor").select_option(machine)
+    page.wait_for_timeout(80)
+
+
+def painted(page: Page) -> bool:
+    """Whether the map has a field: its upper right corner is no white."""
+    return page.evaluate(
+        """() => {
+          const canvas = document.createElement("canvas");
+          const map = document.getElementById("explorer-map");
+          const one = canvas.getContext("2d");
+          one.drawImage(map, 30 - map.width, -20);
+          const [red, green, blue, alpha] = one.getImageData(0, 0, 1, 1).data;
+          return alpha > 0 && Math.min(red, green, blue) < 250;
+        }"""
+    )
+
+
+def test_a_processor_is_shown_with_its_own_values_and_runs(page: Page) -> None:
+    assert page.get_by_role("combobox", name="Processor").input_value() == "generic"
+    for machine, field in (("generic", True), ("known", False), ("generic", True)):
+        choose(page, machine)
+        expected = {label: f"{as_is_cost(label, machine, 'lock'):.1f}" for label in X86}
+        assert rows(page) == expected
+        winner = min(expected, key=lambda label: as_is_cost(label, machine, "lock"))
+        said = page.locator("#explorer-where").text_content()
+        assert f"{machine}{'*' * (machine == 'known')} as it is" in said
+        assert f"{OWN_CANCEL[machine]:,}): {LockLabel(winner).words()}" in said
+        slider = page.get_by_role("slider", name="Cost of a cancellation")
+        assert slider.get_attribute("aria-valuetext").startswith(f"{OWN_CANCEL[machine]:,} cycles")
+        assert painted(page) == field  # no field of another core
+        shown = page.locator("#explorer-commands").text_content().splitlines()
+        assert len(shown) == len(X86)
+        assert all(f"--machine {machine} " in one and "latency" not in one for one in shown)
+
+
+def test_the_address_keeps_the_processor(page: Page, report: tuple[Path, Costs]) -> None:
+    choose(page, "known")
+    before, fragment = rows(page), "#" + page.url.partition("#")[2]
+    assert "processor=known" in fragment
+    open_at(page, report[0], fragment)
+    assert rows(page) == before
+    page.get_by_role("combobox", name="ISA").select_option("POWER")  # it has none of that
+    assert page.get_by_role("combobox", name="Processor").input_value() == "generic"
+
+
+@pytest.mark.parametrize("how", ["slider", "field", "key", "click"])
+def test_whatever_moves_the_point_leaves_the_processor(page: Page, how: str) -> None:
+    choose(page, "known")
+    if how == "slider":
+        page.get_by_role("slider", name="Cost of a cancellation").focus()
+        page.keyboard.press("ArrowRight")
+    elif how == "field":
+        page.get_by_role("spinbutton", name="CAS").fill("50")
+        page.keyboard.press("Enter")
+    elif how == "key":
+        page.locator("#explorer-cursor").focus()
+        page.keyboard.press("ArrowUp")
+    else:
+        at_the_pointer(page, Point(85, 90, 0, 0))
+        page.mouse.down()
+        page.mouse.up()
+    page.wait_for_timeout(80)
+    assert page.get_by_role("combobox", name="Processor").input_value() == ""
+    said = page.locator("#explorer-processor").text_content()
+    assert "no longer known: machine generic's core, interpolated" in said
+    assert "on machine generic (out of order)" in page.locator("#explorer-basis").text_content()
+    assert painted(page) and "processor=" not in page.url
+    if how != "click":  # near the processor's place; generic's core is the cheaper one
+        assert float(rows(page)["reservation"]) < as_is_cost("reservation", "known", "lock") - 15
+
+
+def test_every_processor_shows_the_numbers_of_the_table(browser: Any, tmp_path: Path) -> None:
+    """On a page of the main job alone, read from the page's own table."""
+    with Store(study(tmp_path / "study.db"), read_only=True) as store:
+        path = write_report(
+            store.connection, tmp_path / "report.html", draw_all(store.connection, tmp_path)
+        )
+    shown = browser.new_page()
+    open_at(shown, path)
+    table = shown.evaluate(
+        """() => {
+          const costs = [...document.querySelectorAll("table")].find((one) =>
+            one.caption?.textContent.startsWith("What every lock costs"));
+          const texts = (body) => [...body.rows[0].cells].map((one) => one.textContent);
+          return Object.fromEntries([...costs.tBodies].map(texts)
+            .map(([machine, isa, ...cells]) => [machine, cells]));
+        }"""
+    )
+    for box in shown.locator("#explorer-locks input, #explorer-fences input").all():
+        box.check()
+    machines = shown.locator("#explorer-place option").evaluate_all(
+        "(all) => all.map((o) => o.value)"
+    )
+    assert set(machines) - {""} == set(table) and len(table) == 4
+    for machine, cells in table.items():
+        choose(shown, machine)
+        assert sorted(rows(shown).values()) == sorted(cells)
+    shown.close()
+
+
+def test_a_kind_of_fence_that_does_not_hold_is_named_with_that(
+    browser: Any, tmp_path: Path
+) -> None:
+    with Store(tmp_path / "kinds.db") as store:
+        plan = load_exploration()
+        Exploration(plan, [("generic", "lock")], store, ModelRunner(store)).run()
+        path = write_report(store.connection, tmp_path / "report.html", {})
+    shown = browser.new_page()
+    open_at(shown, path)
+    where = shown.locator("#explorer-where")
+    box = shown.get_by_role("checkbox", name="store forwarding")
+    assert not box.is_checked() and "store forwarding" not in where.text_content()
+    box.check()
+    shown.wait_for_timeout(80)
+    assert "asymmetric, store forwarding" in where.text_content()
+    assert "does not hold on every processor" in where.text_content()
+    shown.close()
 
 
 def test_a_view_can_be_sent(page: Page, report: tuple[Path, Costs]) -> None:
@@ -248,8 +390,8 @@ def test_the_commands_are_those_of_the_runs(page: Page, report: tuple[Path, Cost
         ids = store.connection.execute("SELECT id FROM runs WHERE machine = 'generic'").fetchall()
         known = {show_run(store.connection, run_id).columns["command"] for (run_id,) in ids}
     shown = page.locator("#explorer-commands").text_content().splitlines()
-    assert len(shown) == len(COMPARED) and set(shown) <= known
-    for line, label in zip(shown, sorted(COMPARED), strict=True):
+    assert len(shown) == len(X86) and set(shown) <= known
+    for line, label in zip(shown, sorted(X86), strict=True):
         assert re.search(r"--cas-latency 150\b.*owner_share=1000000", line), label
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy the commands").click()

@@ -3,23 +3,30 @@
 import json
 import re
 from dataclasses import replace
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from results.analysis import summary
 from results.analysis.explorer import CHECK, Explorer, explorer
 from results.errors import LockcrossError
 from results.figures.draw import draw_all
 from results.model.label import LockLabel
+from results.report.answer import cost_table
 from results.report.explorer import explorer_data
 from results.report.report import write_report
 from results.store.queries import show_run
 from results.store.store import Store
 from sweeps.cli.sweeping.explore import explore
 from sweeps.execution.runner import Runner
+from sweeps.experiments.crossover.cells import table_machines
+from sweeps.experiments.crossover.plan import load_study
+from sweeps.experiments.crossover.study import Study
 from sweeps.experiments.explore import (
     Exploration,
     ExplorePlan,
+    as_is_cells,
     drawn_points,
     labels,
     load_exploration,
@@ -27,9 +34,23 @@ from sweeps.experiments.explore import (
     maps,
 )
 from sweeps.model.cells import command
+from sweeps.model.machine import load_machine
 from tests.commands import lockcross
-from tests.explored import CANCEL, CAS, FENCE, OVERHEAD, SHARE, explored
+from tests.explored import (
+    CANCEL,
+    CAS,
+    FENCE,
+    OVERHEAD,
+    OWN_CANCEL,
+    OWN_CAS,
+    OWN_FENCE,
+    OWN_SHARE,
+    SHARE,
+    as_is_cost,
+    explored,
+)
 from tests.synthetic import study
+from tests.test_study import ModelRunner
 
 
 def small() -> ExplorePlan:
@@ -37,10 +58,10 @@ def small() -> ExplorePlan:
     plan = load_exploration().model_dump()
     plan |= {"locks": ["tasuki", "reservation"], "aside": ["thin"], "fence_kinds": ["rmw"]}
     plan["workload"]["parameters"] |= {"objects": 2, "runs": 4}
-    plan["grid"] = {"cas": [0, 150], "fence_latency": [0, 150], "cancel": [0, 5000],
+    plan["grid"] = {"cas": [0, 150], "fence_latency": [0, 150], "cancel": [0, 20000],
                     "owner_share": [500000, 1000000]}  # fmt: skip
     plan["check"]["points"] = 2
-    plan["calibration"] = {"latencies": [0, 150], "machines": ["zen4"]}
+    plan["calibration"] |= {"latencies": [0, 150], "machines": ["zen4"]}
     return ExplorePlan.model_validate(plan)
 
 
@@ -90,7 +111,18 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
         (one,) = read.maps
         assert read.accuracy and read.accuracy.points == 2 and read.accuracy.worst < 0.1
         assert (one.cas_set, one.fence_set) == ((0, 150), (0, 150))
-        assert one.own and [mark.machine for mark in one.marks] == ["zen4"]
+        assert one.own and [p.place.machine for p in read.processors] == ["generic", "zen4"]
+        for processor in read.processors:
+            name = processor.place.machine
+            runs = again.require(as_is_cells(plan, name, "lock"), "x")
+            assert {run.label: run.cost for run in processor.locks} == {
+                cell.label: run.metrics["cycles_per_pair"]
+                for cell, run in zip(as_is_cells(plan, name, "lock"), runs, strict=True)
+            }
+            assert processor.cancel == load_machine(name).charges.stop.number
+            assert [show_run(store.connection, run.id).columns["command"] for run in runs] == [
+                command(cell) for cell in as_is_cells(plan, name, "lock")
+            ]
         costs = {lock.label: lock for lock in one.locks}
         assert set(costs) == {"tasuki", "reservation", "thin", "tasuki/rmw", "reservation/rmw"}
         assert costs[LockLabel("reservation")].costs.shape == (2, 2, 2, 2)
@@ -170,11 +202,120 @@ def test_the_page_says_how_far_interpolation_is_off(tmp_path: Path) -> None:
     assert re.search(r"the cheapest in\s+3\.", page)
 
 
-def test_real_processors_are_on_the_plans_first_machine_alone(found: Explorer) -> None:
-    first, *_, last = found.maps
-    assert first.own and first.own.cas == 44 + OVERHEAD
-    assert [(mark.machine, mark.assumed) for mark in first.marks] == [("known", True)]
-    assert last.own and not last.marks
+def test_machines_as_they_are_have_values_and_runs_of_their_own(found: Explorer) -> None:
+    assert all(one.own and one.own.cas == OWN_CAS + OVERHEAD for one in found.maps)
+    names = [(one.place.machine, one.flavour, one.place.assumed) for one in found.processors]
+    assert names[0] == ("generic", "lock", False) and ("known", "lock", True) in names
+    for one in found.processors:
+        machine = one.place.machine
+        assert (one.place.cas, one.place.fence) == (OWN_CAS + OVERHEAD, OWN_FENCE + OVERHEAD)
+        assert (one.cancel, one.share) == (OWN_CANCEL[machine], OWN_SHARE)
+        for run in one.locks:
+            assert run.cost == as_is_cost(run.label, machine, one.flavour)
+
+
+def test_the_grid_reaches_the_cancellation_of_every_processor() -> None:
+    plan = load_exploration().model_dump()
+    plan["grid"]["cancel"] = [0, 18000]
+    with pytest.raises(ValueError, match=r"grid\.cancel: must reach 32276.*p4xeon"):
+        ExplorePlan.model_validate(plan)
+
+
+class _Rows(HTMLParser):
+    """The rows of every table of a page, as texts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self._inside = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        self._inside |= tag in ("td", "th")
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside &= tag not in ("td", "th")
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.rows[-1][-1] += data
+
+
+def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -> None:
+    """With the plans that are shipped, and the costs of a model; to the digit."""
+    study_plan, plan = load_study("crossover"), load_exploration()
+    with Store(tmp_path / "both.db") as store:
+        runner = ModelRunner(store)
+        Study(study_plan, study_plan.flavours, store, runner).run()
+        alone = explorer_data(store.connection)
+        made = runner.made
+        Exploration(plan, maps(plan, [], []), store, runner).run()
+        assert runner.made > made
+        data = explorer_data(store.connection)
+        page = write_report(store.connection, tmp_path / "report.html", {}).read_text("utf-8")
+        table = cost_table(summary.rows(store.connection), study_plan.locks)
+        stored: dict[tuple[str, str], dict[str, float]] = {}
+        for kind in ("table", "explore/as_is"):
+            for name, lock, fence, cost in store.connection.execute(
+                "SELECT name, lock, fence, cycles_per_pair FROM series "
+                "JOIN runs ON runs.id = run_id WHERE name GLOB ?", (f"{kind}/*",)
+            ):  # fmt: skip
+                machine, _, flavour = name.removeprefix(f"{kind}/").split("/")
+                costs = stored.setdefault((machine, flavour), {})
+                # The exploration makes the very runs of the winner table.
+                assert costs.setdefault(LockLabel.of(lock, fence=fence), cost) == cost
+    assert data and alone and data["processors"] == alone["processors"] and not data["notes"]
+    assert [one["explored"] for one in data["maps"]].count(True) == len(study_plan.flavours)
+    shown = {(one["machine"], one["flavour"]): one for one in data["processors"]}
+    assert set(shown) == set(stored) == set(table_machines(study_plan, study_plan.flavours))
+    cells = [row[-len(table.labels) :] for row in _Rows(page).rows if len(row) > len(table.labels)]
+    for key, one in shown.items():
+        assert {lock["label"]: lock["cost"] for lock in one["locks"]} == stored[key]
+        words = {lock["label"]: lock["shown"] for lock in one["locks"]}
+        assert all(f"{stored[key][label]:.1f}" == text for label, text in words.items())
+        assert [words.get(label, "") for label in table.labels] in cells
+        assert one["cancel"] == load_machine(key[0]).charges.stop.number
+        assert one["share"] == study_plan.map.parameters["owner_share"]
+    for group in table.machines:
+        for row in group:
+            one = shown[row.machine, row.flavour]
+            assert (round(row.cas, 4), round(row.fence, 4)) == (one["cas"], one["fence"])
+            assert row.tie == one["tie"]
+            first = next(lock for lock in one["locks"] if lock["kind"] == "full")
+            assert first["label"] == row.full.overall.lock
+
+
+def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: Path) -> None:
+    """They are the same runs as those that set the machine's own."""
+    changed = small().model_dump()
+    changed["grid"]["cancel"] = [0, 5000, 20000]
+    plan, asked = ExplorePlan.model_validate(changed), [("generic", "lock")]
+    with Store(tmp_path / "shared.db") as store:
+        runner = Runner(store)
+        runner.require([replace(cell, cancel=None) for cell in map_cells(plan, *asked[0])], "x")
+        Exploration(plan, asked, store, runner).run()
+        found = explorer(store.connection)
+        (one,) = found.maps
+        stored = store.connection.execute(
+            "SELECT count(*) FROM series JOIN runs ON runs.id = run_id WHERE cancel IS NULL "
+            "AND lock = 'reservation' AND name GLOB 'explore/generic/*'"
+        ).fetchone()[0]
+    assert stored and not found.notes and one.cancel == tuple(plan.grid.cancel)
+    reservation = next(lock for lock in one.locks if lock.label == "reservation")
+    assert "--cancel-latency {cancel}" in reservation.command
+
+
+def test_x86_64_begins_with_locked_rmw_and_full_fences(tmp_path: Path) -> None:
+    with Store(tmp_path / "kinds.db") as store:
+        plan = load_exploration()
+        Exploration(plan, [("generic", "lock")], store, ModelRunner(store)).run()
+        data = explorer_data(store.connection)
+    assert data and data["chosen"] == ["rmw", "full"]
+    assert [kind for kind, _ in data["fences"]] == ["rmw", "full", "store_forward"]
 
 
 def test_a_map_without_all_of_its_runs_is_left_out_with_the_reason(tmp_path: Path) -> None:

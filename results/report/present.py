@@ -22,6 +22,7 @@ from results.report.report import write_report
 from results.report.terminal import console
 from results.store.store import Store
 
+_UNSOUND = "store forwarding: not every processor keeps the order that it relies on"
 _SHOWN_AXES = ("cas", "fence_latency", "cancel")
 
 
@@ -74,6 +75,7 @@ def _table(connection: sqlite3.Connection) -> Table:
         [
             f"in brackets: the lead over the next lock; {ties_words(rows)}",
             "* CAS or fence latency assumed",
+            *[_UNSOUND] * any(row.any_fence for row in rows),
             *(f"{lock}: {limit}" for lock, limit in plan["limits"].items()),
         ]
     )
