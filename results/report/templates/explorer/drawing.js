@@ -91,7 +91,8 @@ function drawNames(context, view, frame) {
     context.font = `bold 14px ${FONT}`;
     const half = Math.max(...lines.map((line) => context.measureText(line).width)) / 2 + 4;
     const x = clamp(frame.left + place.x * frame.wide, [frame.left + half, frame.right - half]);
-    const y = frame.top + place.y * frame.high - (lines.length - 1) * 8;
+    const y = clamp(frame.top + place.y * frame.high - (lines.length - 1) * 8,
+      [frame.top + 12, frame.bottom - 12 - (lines.length - 1) * 16]);
     context.fillStyle = darker(lock.colour);
     lines.forEach((line, n) => text(context, line, x, y + n * 16, 14, "bold", true));
   }
