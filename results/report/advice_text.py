@@ -53,7 +53,7 @@ def print_advice(advice: Advice) -> None:
         out.print(line)
     out.print(setting(advice), end="\n\n")
     out.print(_locks(advice))
-    if advice.work:
+    if _works(advice):
         out.print("Causes count the program's own work, too: the core does both at once.")
     out.print("\n" + reason(advice), end="\n\n")
     out.print("How far one parameter would have to move for another lock to be as cheap:")
@@ -66,18 +66,23 @@ def headline(advice: Advice) -> str:
     """The answer in one sentence."""
     win, cost = advice.win, advice.beside_work(advice.win.lock)
     words = f"{cost:.1f} cycles a pair"
-    if advice.work:
+    if works := _works(advice):
         words += f" beside the {advice.work:.1f} of the program itself"
     if advice.error is not None:
-        low, high = advice.error.low * win.cost, advice.error.high * win.cost
-        words += f" ({low:.0f} to {high:.0f}{' with those' if advice.work else ''})"
+        low, high = (end * win.cost - advice.work for end in (advice.error.low, advice.error.high))
+        words += f" ({max(low, 0):.0f} to {high:.0f})"
     depends = "It depends (see below). As things stand, " if advice.flips else ""
     named = f"{depends}{win.lock.words()} is the cheapest"
     if win.tied:
         tied = ", ".join(lock.words() for lock in win.tied)
         return f"{named}, {words}, in a tie with {tied}: {_threshold(advice.tie)}"
-    whole = " of all of it" * bool(advice.work)
+    whole = " of all of it" * works
     return f"{named}: {words}, {100 * win.lead:.1f} %{whole} less than {win.runner_up.words()}"
+
+
+def _works(advice: Advice) -> bool:
+    """Whether the program does anything in or between its sections."""
+    return bool(advice.setting["critical"] or advice.setting["think"])
 
 
 def _threshold(tie: float) -> str:
@@ -122,9 +127,7 @@ def _sure(advice: Advice) -> str:
     alike = error.alike(advice.win.lead)
     words = f"How sure: {error.words}: median error {100 * error.median:.0f} %; "
     if alike.pairs >= _FEW:
-        words += (
-            f"of {alike.pairs} pairs of locks with a lead like this, {alike.right} were in the "
-        )
+        words += f"of {alike.pairs} pairs of locks with a lead like this, {alike.right} were in "
         words += "the right order"
     else:
         words += "too few pairs of locks had a lead like this"
@@ -196,7 +199,7 @@ def setting(advice: Advice) -> str:
     return (
         f"{of['machine']}, {of['isa']} ({of['flavour']}), {of['threads']} threads: a CAS measures "
         f"{of['cas_measured']:.1f} cycles, a full fence {of['fence_measured']:.1f}. Acquisitions: "
-        f"{parts}" + work * (advice.work > 0)
+        f"{parts}" + work * _works(advice)
     )
 
 

@@ -52,7 +52,7 @@ def _draw_costs(ax: Axes, advice: Advice) -> None:
         )  # fmt: skip
     ax.invert_yaxis()
     words = "cycles per acquire-release pair"
-    if advice.work:
+    if advice.work >= 1:
         words += f"; bars count the program's own {advice.work:.0f}, too"
     ax.set(xlabel=words, title=f"On {advice.setting['machine']}")
     ax.set_xlim(0, 1.2 * max(left))
