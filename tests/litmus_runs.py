@@ -1,12 +1,11 @@
 """Builds litmus tests for the checker, and runs them."""
 
-import fcntl
 import json
 import subprocess
 from pathlib import Path
 
 from results.paths import ROOT, WORK
-from sweeps.proofs.checker import COMPILE, LINK
+from sweeps.proofs.checker import COMPILE, LINK, building
 from tests import litmus
 
 MODELS = litmus.MODELS
@@ -24,9 +23,7 @@ def make(sources: Path, built: Path, *variables: str) -> Path:
 
 def library() -> Path:
     """The checker's own library; tests that run beside this one wait."""
-    BUILT.mkdir(parents=True, exist_ok=True)
-    with (BUILT / "tests.lock").open("w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with building():
         return make(SOURCES, BUILT)
 
 

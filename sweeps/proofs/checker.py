@@ -1,5 +1,6 @@
 """Our own checker, proofs/checker: builds it, and programs for it, and reads what they say."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -7,9 +8,9 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -122,12 +123,22 @@ def _version() -> str:
     return total.hexdigest()[:12]
 
 
+@contextmanager
+def building() -> Iterator[None]:
+    """While the checker's library is built: one process at a time, others wait."""
+    _LIBRARY.parent.mkdir(parents=True, exist_ok=True)
+    with (_LIBRARY.parent / "building.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @cache
 def make_library(jobs: int) -> None:
     """Builds what every program is linked with."""
     # Without its own symbols for debuggers: it is linked into a thousand programs.
     command = ["make", "-C", str(_SOURCES), f"BUILD={_LIBRARY.parent}", "CXXFLAGS=-O2", f"-j{jobs}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with building():
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise LockcrossError(f"proofs/checker does not build:\n{done.stderr[-2000:]}", exit_code=1)
 
