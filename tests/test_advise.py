@@ -126,6 +126,53 @@ def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> No
         draw_advice(found, tmp_path / "answer.doc")
 
 
+def test_an_assumption_that_decides_is_named_with_where(store: Store) -> None:
+    """reservation 167 and c / 100 against tasuki's 290: at the dearest signal it has lost by
+    far."""
+    names, use = ["tasuki/full", "reservation/full"], Use(acquisitions=100, run_length=10)
+    question = ask("generic", "", "", names, [], Latencies(123, 132, None), use)
+    found = Advisor(question, store, ModelRunner(store)).answer()
+    (flip,) = (one for one in found.flips if one.given.name == "cancel")
+    assert flip.upwards and flip.change.lock == "tasuki"
+    assert flip.change.value == pytest.approx(12_300, abs=20)
+    assert headline(found).startswith("It depends (see below). As things stand, reservation")
+    assert any("5,000 cycles is assumed" in line for line in remarks(found))
+    # What was asked is no assumption.
+    assert "cancel" not in {one.given.name for one in advice(store, "tasuki,reservation").flips}
+
+
+def test_store_forwarding_is_shown_and_never_recommended(store: Store) -> None:
+    question = ask(
+        "generic", "", "", ["tasuki", "reservation", "asym_tasuki"], ["rmw", "store_forward"],
+        Latencies(23, 32, 5000), Use(),
+    )  # fmt: skip
+    found = Advisor(question, store, ModelRunner(store)).answer()
+    costs = {one.label: one.cost for one in found.locks}
+    assert min(costs, key=lambda label: costs[label]).fence == "store_forward"  # by cost alone
+    changes = [one for axis in found.axes for one in (axis.below, axis.above) if one is not None]
+    named = [found.win.lock, found.win.runner_up, *found.win.tied, *(one.lock for one in changes)]
+    assert {label.fence for label in named} == {"rmw"}
+
+
+def test_contended_acquisitions_stand_beside_the_rest(store: Store) -> None:
+    found = advice(store, "thin,tasuki", use=Use(contended=0.1, threads=4))
+    assert found.contended is not None and set(found.contended.costs) == {"thin", "tasuki"}
+    assert "without the 10 % that find the lock held" in headline(found)
+    assert any(line.startswith("Left out of all this: the 10 %") for line in remarks(found))
+    alone = advice(store, "thin,tasuki", use=Use(threads=4))
+    assert [one.cost for one in found.locks] == [one.cost for one in alone.locks]
+
+
+def test_work_is_taken_off_and_leads_are_of_the_whole(store: Store) -> None:
+    """In the model work costs as many cycles as it has, whatever the lock."""
+    plain = advice(store, "thin,tasuki", use=Use(threads=2))
+    busy = advice(store, "thin,tasuki", use=Use(threads=2, think=900))
+    costs = [[one.cost for one in found.locks] for found in (plain, busy)]
+    assert costs[0] == pytest.approx(costs[1], abs=1)  # a seed more is a cycle more
+    assert busy.work == plain.work + 900 and busy.win.lead < 0.04 < plain.win.lead
+    assert busy.win.tied == ("tasuki",)
+
+
 def test_answers_are_stored_and_a_second_one_runs_nothing(store: Store) -> None:
     advice(store, "tasuki,reservation")
     kept = crossovers(store.connection, "advise")

@@ -72,7 +72,10 @@ def headline(advice: Advice) -> str:
         low, high = (end * win.cost - advice.work for end in (advice.error.low, advice.error.high))
         words += f" ({max(low, 0):.0f} to {high:.0f})"
     depends = "It depends (see below). As things stand, " if advice.flips else ""
-    named = f"{depends}{win.lock.words()} is the cheapest"
+    without = ""
+    if advice.contended is not None:
+        without = f" without the {100 * advice.contended.share:.3g} % that find the lock held"
+    named = f"{depends}{win.lock.words()} is the cheapest{without}"
     if win.tied:
         tied = ", ".join(lock.words() for lock in win.tied)
         return f"{named}, {words}, in a tie with {tied}: {_threshold(advice.tie)}"
@@ -131,6 +134,8 @@ def _sure(advice: Advice) -> str:
         words += "the right order"
     else:
         words += "too few pairs of locks had a lead like this"
+    if _works(advice):
+        words += "; none had work around the lock"
     if advice.setting["described"] == MEASURED:
         return words
     return f"{words}. {advice.setting['machine']} itself was compared with no silicon"

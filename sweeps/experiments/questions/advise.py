@@ -163,8 +163,8 @@ class Advisor:
             given = next((one for one in self._question.inputs if one.name == axis.name), None)
             if given is None or given.low is None or given.high is None:
                 continue
-            for change, end in ((answer.below, given.low), (answer.above, given.high)):
-                upwards = end is given.high
+            sides = ((answer.below, given.low, False), (answer.above, given.high, True))
+            for change, end, upwards in sides:
                 x = min(max(int(end), axis.values[0]), axis.values[-1])
                 reached = change is not None and (
                     change.value <= self._scale(axis.name)(x)

@@ -134,17 +134,14 @@ class _Lives:
         each."""
         keys, life = self._keys, self._life
         foreign = life * (SHARES - keys["owner_share"]) / SHARES
-        # A run is no longer than all that others do with an object.
-        length = min(Fraction(keys["run_length"], LIVES), foreign)
-        for run, of_runs in _lengths(length):
-            turns = max(foreign / run, Fraction(1))
-            counts = itertools.product(_whole(turns), _whole(life - foreign))
-            for (count, part), (own, share) in counts:
-                first = Fraction(keys["first_share"], SHARES) * life
-                if keys["first_share"] < 0:
-                    first = Fraction(own, count)
-                begin = min(max(round(first), 1), own)
-                yield _Life(begin, count, run, own - begin), of_runs * part * share
+        for (run, count, of_these), (own, share) in itertools.product(
+            _turns(foreign, Fraction(keys["run_length"], LIVES)), _whole(life - foreign)
+        ):
+            first = Fraction(keys["first_share"], SHARES) * life
+            if keys["first_share"] < 0:
+                first = Fraction(own, count)
+            begin = min(max(round(first), 1), own)
+            yield _Life(begin, count, run, own - begin), of_these * share
 
     def _beginning(self, life: _Life, each: Fraction, words: str) -> Iterator[Stratum]:
         """A life, or as much of it as can be run, and what each further acquisition adds. `each`:
@@ -193,6 +190,16 @@ class _Lives:
         wanted = min(max(_FEWEST_PAIRS // pairs, 8), _MOST_OBJECTS, max(_MOST_PAIRS // pairs, 1),
                      max(_MOST_DELAY // work, 1))  # fmt: skip
         return -(-wanted // threads) * threads
+
+
+def _turns(foreign: Fraction, length: Fraction) -> Iterator[tuple[int, int, Fraction]]:
+    """Lengths of others' runs and how many there are, and the shares of objects that have them, so
+    that they make `foreign` acquisitions in runs of a mean length. A run is no longer than all."""
+    for run, share in _lengths(length):
+        if run >= foreign:
+            yield from ((whole, 1, share * part) for whole, part in _whole(foreign))
+        else:
+            yield from ((run, count, share * part) for count, part in _whole(foreign / run))
 
 
 def _lengths(length: Fraction) -> list[tuple[int, Fraction]]:
