@@ -119,6 +119,9 @@ def test_a_tie_is_looked_at_with_more_seeds_and_changes_here(store: Store) -> No
 def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> None:
     found = advice(store, "thin,tasuki")
     assert all(one.nearest is None for one in found.axes)
+    # Neither stops threads, and tasuki's fence is a full one here.
+    assert [one.axis for one in found.axes][:2] == ["cas", "fence_latency"]
+    assert "cancel" not in {one.axis for one in found.axes}
     assert "loses" in reason(found)
     draw_advice(found, tmp_path / "answer.png")
     assert (tmp_path / "answer.png").stat().st_size > 10_000
