@@ -11,3 +11,7 @@ class LockcrossError(Exception):
         super().__init__(message)
         self.message = message
         self.exit_code = exit_code
+
+
+class NoDataError(LockcrossError):
+    """The database holds no study."""

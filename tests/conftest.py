@@ -46,4 +46,4 @@ def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
         (folder / f"{name}.png").write_text(name)
         return folder / f"{name}.png"
 
-    monkeypatch.setattr("results.figures.painter.write", write)
+    monkeypatch.setattr("results.draw.painter.write", write)

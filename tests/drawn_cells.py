@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from sweeps.engines.qemu.engine import own_options
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import isas_of, machine_names
-from sweeps.programs.builder import TARGETS, Program
+from sweeps.programs import TARGETS, Program
 from tests import reference_programs
 from tests.reference_cycles import CASES, programs
 from tests.test_engine import execute

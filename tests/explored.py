@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from results.model.cell import Cell
-from results.model.label import FULL, LockLabel
 from results.store.records import CalibrationRecord, MachineRecord
 from results.store.store import Store
+from sweeps.model.cell import Cell
 from sweeps.model.cells import command
+from sweeps.model.label import FULL, LockLabel
 from tests.synthetic import PAIRS, record
 
 CAS, FENCE, CANCEL = (0, 20, 150), (0, 30, 150), (0, 5000, 50000)

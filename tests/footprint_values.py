@@ -11,13 +11,13 @@ from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from results.store.compilers import compiler_name
+from results.store.queries import compiler_name
 from results.store.store import Store
-from sweeps.execution.runner import Runner
-from sweeps.experiments.footprint import NUMBERS, Counts, Footprint, cells, measure
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Lock, load_locks
-from sweeps.programs.builder import compiler_version, find_compiler
+from sweeps.programs import compiler_version, find_compiler
+from sweeps.questions.footprint.footprint import NUMBERS, Counts, Footprint, cells, measure
+from sweeps.run.runner import Runner
 
 FOLDER = Path(__file__).with_name("footprint")
 Values = dict[str, dict[str, object]]  # of a row ("thin lock any"): its paths and sizes

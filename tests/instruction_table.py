@@ -16,7 +16,7 @@ from elftools.elf.elffile import ELFFile
 from results.paths import ROOT
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import WORKLOADS
-from sweeps.programs.builder import TARGETS, Builder, Program
+from sweeps.programs import TARGETS, Builder, Program
 from tests import reference_programs
 from tests.decoders import DECODERS, Decoded, decode, instructions
 

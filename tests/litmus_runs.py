@@ -4,8 +4,8 @@ import json
 import subprocess
 from pathlib import Path
 
+from proofs.own_checker import COMPILE, LINK, building
 from results.paths import ROOT, WORK
-from sweeps.proofs.checker import COMPILE, LINK, building
 from tests import litmus
 
 MODELS = litmus.MODELS

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from results.paths import ROOT
-from sweeps.engines.qemu.find import find_qemu
+from sweeps.engines.qemu.engine import find_qemu
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import load_locks
-from sweeps.programs.builder import TARGETS, Builder, Program
+from sweeps.programs import TARGETS, Builder, Program
 from sweeps.support.paths import BINARIES, ENGINE_SOURCES
 
 FLAVOURS = tuple(flavour for isa in ISAS.values() for flavour in isa.flavours)

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from sweeps.model.locks import load_locks
-from sweeps.programs.builder import TARGETS
+from sweeps.programs import TARGETS
 from tests import reference_programs
 from tests.test_engine import Options, Program, execute
 

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from results.paths import ROOT, WORK
-from sweeps.programs.builder import TARGETS, Program, compiler_version, find_compiler, loaded_digest
+from sweeps.programs import TARGETS, Program, compiler_version, find_compiler, loaded_digest
 
 FOLDER = Path(__file__).with_name("reference")
 SOURCES = ("lockimpl", "workloads")

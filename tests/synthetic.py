@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from results.analysis.crossover import Point
 from results.store.records import (
     CalibrationRecord,
     CrossoverRecord,
@@ -15,6 +14,7 @@ from results.store.records import (
     RunRecord,
 )
 from results.store.store import Store
+from sweeps.search.crossing import Point
 from tests.searching import find_crossover
 
 MACHINES = ("generic", "narrow")  # with maps; on narrow a CAS takes twice what is set

@@ -8,16 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from results.analysis.advice import ASSUMED, Advice, AxisAnswer, Change, nearest
-from results.analysis.crossover import Crossover, Point
-from results.analysis.study import crossovers
 from results.errors import LockcrossError
-from results.figures.questions.advice import draw_advice
-from results.model.label import LockLabel
-from results.report.advice_text import headline, reason, remarks
 from results.store.store import Store
-from sweeps.experiments.questions.advise import Advisor
-from sweeps.experiments.questions.crossovers import (
+from sweeps.model import machine as machine_module
+from sweeps.model.label import LockLabel
+from sweeps.model.machine import load_machine, machine_named
+from sweeps.questions.advise.advise import Advisor
+from sweeps.questions.advise.answer import ASSUMED, Advice, AxisAnswer, Change, nearest
+from sweeps.questions.advise.figure import draw_advice
+from sweeps.questions.advise.question import Latencies, ask
+from sweeps.questions.advise.text import headline, reason, remarks
+from sweeps.questions.advise.use import Use
+from sweeps.questions.crossovers.crossovers import (
     base_cell,
     coarse,
     find,
@@ -25,10 +27,8 @@ from sweeps.experiments.questions.crossovers import (
     tasks_of,
     with_settings,
 )
-from sweeps.experiments.questions.question import Latencies, ask
-from sweeps.experiments.questions.use import Use
-from sweeps.model import machine as machine_module
-from sweeps.model.machine import load_machine, machine_named
+from sweeps.search.crossing import Crossover, Point
+from sweeps.search.found import crossovers
 from sweeps.support.paths import MACHINES
 from tests.commands import SMALL, lockcross
 from tests.searching import find_crossover
@@ -232,7 +232,7 @@ def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
 
 
 def test_crossovers_in_every_setting_of_a_plan() -> None:
-    from sweeps.experiments.plan import load_plan
+    from sweeps.plans.sweep import load_plan
 
     bases = settings_of(load_plan("contended"), "threads")
     assert bases and len({(one.machine, one.isa, one.flavour) for one in bases}) > 1

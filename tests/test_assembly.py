@@ -7,26 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from results.errors import LockcrossError
-from results.paths import ROOT
-from sweeps.programs.builder import FAMILY
-from sweeps.proofs.assembly.herd import NoHerdError, ask, find_herd
-from sweeps.proofs.assembly.pairs import pairs
-from sweeps.proofs.assembly.run import everything, flavours_of, prove_assembly
-from sweeps.proofs.assembly.shown import architectural, lock_table, shown, shown_locks, table
-from sweeps.proofs.assembly.source import Instruction, Thread, compile_probes
-from sweeps.proofs.assembly.stored import merged, read_rows, write_rows
-from sweeps.proofs.assembly.strength import compile_model, machine_steps, orders
-from sweeps.proofs.assembly.translate import TranslationError, column
-from sweeps.proofs.assembly.verdicts import (
+from proofs.assembly.pairs import pairs
+from proofs.assembly.run import everything, flavours_of, prove_assembly
+from proofs.assembly.shown import architectural, lock_table, shown, shown_locks, table
+from proofs.assembly.source import Instruction, Thread, compile_probes
+from proofs.assembly.stored import merged, read_rows, write_rows
+from proofs.assembly.translate import TranslationError, column
+from proofs.assembly.verdicts import (
+    NoHerdError,
     Row,
+    ask,
     codes,
     compiler_of,
     fence_kinds_of,
+    find_herd,
     litmus_of,
     sequence_of,
 )
-from sweeps.proofs.assembly.weaken import weakenings
+from proofs.assembly.weaken import weakenings
+from results.errors import LockcrossError
+from results.paths import ROOT
+from sweeps.programs import FAMILY
+from tests.model_orders import compile_model, machine_steps, orders
 from tests.native_build import FLAVOURS
 
 KINDS = [(flavour, fence) for flavour in FLAVOURS for fence in fence_kinds_of(flavour)]

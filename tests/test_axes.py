@@ -11,18 +11,18 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from typer.testing import CliRunner
 
-from results.analysis.validation import summarize
-from results.figures.style import LOOKS, look
-from results.model.cell import AXES, COLUMNS, LATENCIES, Cell, option, read_cell, selected
-from results.model.label import LockLabel
-from results.report.validation_table import print_validation
+from results.draw.style import LOOKS, look
 from results.store.export import table
 from results.store.queries import list_runs
 from results.store.store import Store
 from sweeps.cli.main import make_app
-from sweeps.cli.run import run
-from sweeps.experiments.plan import Sweep
+from sweeps.model.cell import AXES, COLUMNS, LATENCIES, Cell, option, read_cell, selected
 from sweeps.model.cells import command
+from sweeps.model.label import LockLabel
+from sweeps.plans.sweep import Sweep
+from sweeps.questions.run.command import run
+from sweeps.questions.validate.answer import summarize
+from sweeps.questions.validate.table import print_validation
 from tests.synthetic import record
 from tests.synthetic_gem5 import Gem5Data
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from results.errors import LockcrossError
-from sweeps.execution import bench
-from sweeps.execution.system_calls import system_calls
-from sweeps.experiments.crossover import bench as jobs
+from sweeps.questions.crossover import bench as jobs
+from sweeps.run import bench
+from sweeps.run.bench import system_calls
 
 # A compiler or QEMU of another version moves these a little; what is done once more for each
 # hand-over, or for each page of a program's memory, moves them by far more.

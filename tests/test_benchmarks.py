@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sweeps.experiments.plan import load_plan
 from sweeps.model.cells import unsupported_reason
 from sweeps.model.workloads import WORKLOADS, with_defaults
 from sweeps.model.workloads import unsupported_reason as workload_unsupported_reason
-from sweeps.programs.builder import Program
+from sweeps.plans.sweep import load_plan
+from sweeps.programs import Program
 from tests.native_build import FLAVOURS, build_kernel
 from tests.native_build import run as run_natively
 from tests.test_engine import Options, run

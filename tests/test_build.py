@@ -9,7 +9,7 @@ from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Trait, load_locks, parse_locks
-from sweeps.programs.builder import Builder, Program
+from sweeps.programs import Builder, Program
 
 THIN = Program("sync", "thin", "full", "lock")
 

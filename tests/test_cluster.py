@@ -15,21 +15,21 @@ from typing import Any
 import pytest
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
 from results.paths import ROOT
 from results.store.records import Place
 from results.store.store import Store
 from sweeps.engines.base import Limits, RunOutcome
-from sweeps.execution import kept
-from sweeps.execution.cluster import blocks, ship, tied, watch
-from sweeps.execution.cluster.chunks import CHUNK_S, Chunks
-from sweeps.execution.cluster.description import Cluster, load_cluster
-from sweeps.execution.cluster.message import Chunk
-from sweeps.execution.cluster.node import boot, worker
-from sweeps.execution.cluster.session import PARSL
-from sweeps.execution.runner import Runner
-from sweeps.execution.work import Done, Work
-from sweeps.programs.builder import Binary
+from sweeps.model.cell import Cell
+from sweeps.programs import Binary
+from sweeps.run import kept
+from sweeps.run.cluster import blocks, ship, tied, watch
+from sweeps.run.cluster.chunks import CHUNK_S, Chunks
+from sweeps.run.cluster.description import Cluster, load_cluster
+from sweeps.run.cluster.message import Chunk
+from sweeps.run.cluster.node import boot, worker
+from sweeps.run.cluster.session import PARSL
+from sweeps.run.runner import Runner
+from sweeps.run.work import Done, Work
 from sweeps.support.paths import CLUSTERS, ENGINE_PLUGIN
 from tests.commands import environment, fresh, program
 from tests.test_runner import CELL
@@ -336,7 +336,7 @@ def test_the_tree_is_unpacked_once_and_called(
     assert boot.run(tree.digest, None, *call) == b"61"
     (folder,) = tmp_path.glob("tree-????????????????")
     assert (folder / ENGINE_PLUGIN.relative_to(ROOT)).stat().st_size > 100_000
-    cells = "from sweeps.execution.cluster.node import worker, answer; print(worker.__file__)"
+    cells = "from sweeps.run.cluster.node import worker, answer; print(worker.__file__)"
     said = subprocess.run(
         [sys.executable, "-P", "-c", cells], capture_output=True, text=True, check=True,
         env={"PYTHONPATH": str(folder), "LOCKCROSS_WORK": str(folder)}, cwd=tmp_path,

@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from results.figures.catalogue import DRAWINGS, ENGINES
-from sweeps.cli.commands import COMMANDS, Commands
+from sweeps.cli.commands import Commands, commands
 from sweeps.cli.main import make_app
+from sweeps.report.catalogue import DRAWINGS, ENGINES
 from tests.commands import environment
 from tests.synthetic import study
 
@@ -52,8 +52,11 @@ def test_advice_without_a_figure_draws_nothing(database: Path) -> None:
 
 def test_the_list_of_commands_imports_none_of_them() -> None:
     found = {name for name in imported("--help") if name.startswith(("sweeps.", "results."))}
-    assert found == {
-        "sweeps.cli", "sweeps.cli.main", "sweeps.cli.commands", "results.errors", "results.paths",
+    folders = {name for name in found if name.startswith("sweeps.questions.")}
+    assert all(name.count(".") == 2 for name in folders)
+    assert found - folders == {
+        "sweeps.cli", "sweeps.cli.main", "sweeps.cli.commands", "sweeps.questions",
+        "results.errors", "results.paths",
     }  # fmt: skip
 
 
@@ -63,21 +66,21 @@ def test_what_has_nothing_to_draw_imports_no_matplotlib(database: Path, tmp_path
     assert not imported(*words) & {"matplotlib", "PIL", "pandas"}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_a_command_is_listed_with_the_beginning_of_its_own_help(name: str) -> None:
     group = typer.main.get_command(make_app())
     assert isinstance(group, Commands)
     whole = group.commands[name].help
-    assert " ".join(whole.partition("\n\n")[0].split()) == COMMANDS[name].sentence
+    assert " ".join(whole.partition("\n\n")[0].split()) == commands()[name].sentence
 
 
 def test_a_module_has_no_command_that_is_not_listed() -> None:
     listed: dict[str, set[str]] = {}
-    for name, one in COMMANDS.items():
+    for name, one in commands().items():
         listed.setdefault(one.module, set()).add(name)
     for module, names in listed.items():
         app = typer.Typer(callback=lambda: None)
-        import_module(f"sweeps.cli.{module}").register(app)
+        import_module(module).register(app)
         group = typer.main.get_command(app)
         assert isinstance(group, TyperGroup)
         assert set(group.commands) == names
@@ -86,4 +89,4 @@ def test_a_module_has_no_command_that_is_not_listed() -> None:
 @pytest.mark.parametrize("drawing", [*DRAWINGS, ENGINES], ids=lambda one: one.name)
 def test_a_figure_names_the_function_that_draws_it(drawing: object) -> None:
     module, _, name = drawing.draw.rpartition(".")  # type: ignore[attr-defined]
-    assert callable(getattr(import_module(f"results.figures.{module}"), name))
+    assert callable(getattr(import_module(module), name))

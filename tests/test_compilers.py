@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from results.analysis.reference import references
-from results.analysis.study import NoDataError, series
-from results.figures.draw import draw_all
-from results.figures.engines import draw_engines
-from results.report import report
-from results.store.compilers import compiler_name
-from results.store.queries import ask, list_runs
+from results.errors import NoDataError
+from results.store.queries import ask, compiler_name, list_runs
 from results.store.store import Store
+from sweeps.questions.crossover.borders import draw_engines
+from sweeps.report import report
+from sweeps.report.figures import draw_all
+from sweeps.report.reference import references
+from sweeps.search.found import series
 from tests.synthetic import record, study
 from tests.test_figures_gem5 import study_on
 

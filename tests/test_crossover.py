@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from results.analysis.crossover import (
+from sweeps.model.label import LockLabel
+from sweeps.search.crossing import (
     Crossing,
     Crossover,
     Difference,
@@ -17,9 +18,8 @@ from results.analysis.crossover import (
     first_values,
     search,
 )
-from results.analysis.winners import Win, winner
-from results.model.label import LockLabel
-from sweeps.experiments.crossover.seeds import Axis, Repeat, check_throughout, search_near, shifted
+from sweeps.search.searches import Axis, Repeat, check_throughout, search_near, shifted
+from sweeps.search.winners import Win, winner
 from tests.searching import axis, find_crossover
 
 Cost = Callable[[int], Fraction]

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from results.figures.winner_map import draw_map
 from results.paths import REFERENCE
-from results.published import overtake, reproduction
-from results.published.overtake import Border, Case
-from results.published.paper import Published
-from results.published.reproduction import Reproduction, Row, fact_name
-from results.report.report import render
+from results.published import Published
 from results.store.damage import damage
 from results.store.store import Store, StoreError
+from sweeps.questions.crossover.winner_map import draw_map
+from sweeps.questions.reproduce import answer, overtake
+from sweeps.questions.reproduce.answer import Reproduction, Row, fact_name
+from sweeps.questions.reproduce.overtake import Border, Case
+from sweeps.report.report import render
 from tests.commands import lockcross
 from tests.synthetic import study
 from tests.test_queries import run
@@ -31,7 +31,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = study(tmp_path_factory.mktemp("study") / "study.db")
     with Store(path) as store:
         store.set_fact(overtake.FACT, overtake.as_fact([CASE]))
-        store.set_fact(fact_name("one"), reproduction.as_fact(ONE))
+        store.set_fact(fact_name("one"), answer.as_fact(ONE))
     return path
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from sweeps.engines.qemu.find import find_qemu
+from sweeps.engines.qemu.engine import find_qemu
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Lock, load_locks
-from sweeps.programs.builder import TARGETS, Builder, Program
+from sweeps.programs import TARGETS, Builder, Program
 from sweeps.support.paths import ENGINE_PLUGIN
 
 BUILDER = Builder()

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from results.analysis.engine_error import (
+from results.errors import LockcrossError
+from results.paths import REFERENCE
+from results.store.records import MachineRecord
+from results.store.store import Store
+from sweeps.model.label import LockLabel
+from sweeps.questions.validate.errors import count, count_stored, read_cells
+from sweeps.questions.validate.table import error_table
+from sweeps.search.errors import (
     ANY,
     ATOMIC,
     BOTH,
@@ -18,23 +25,14 @@ from results.analysis.engine_error import (
     EngineError,
     Right,
     Row,
-    count,
-    count_stored,
     decisive,
     error_of,
     keep,
     kind_of,
-    read_cells,
     read_rows,
     text_of,
     work_of,
 )
-from results.errors import LockcrossError
-from results.model.label import LockLabel
-from results.paths import REFERENCE
-from results.report.validation_table import error_table
-from results.store.records import MachineRecord
-from results.store.store import Store
 from tests.commands import lockcross
 from tests.synthetic_gem5 import Gem5Data
 

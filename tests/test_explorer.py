@@ -8,22 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from results.analysis import summary
-from results.analysis.explorer import CHECK, Explorer, explorer
 from results.errors import LockcrossError
-from results.figures.draw import draw_all
-from results.model.label import LockLabel
-from results.report.answer import cost_table
-from results.report.explorer import explorer_data
-from results.report.report import write_report
 from results.store.queries import show_run
 from results.store.store import Store
-from sweeps.cli.sweeping.explore import explore
-from sweeps.execution.runner import Runner
-from sweeps.experiments.crossover.cells import table_machines
-from sweeps.experiments.crossover.plan import load_study
-from sweeps.experiments.crossover.study import Study
-from sweeps.experiments.explore import (
+from sweeps.model.cells import command
+from sweeps.model.label import LockLabel
+from sweeps.model.machine import load_machine
+from sweeps.plans.study import load_study
+from sweeps.questions.crossover import answer
+from sweeps.questions.crossover.answer import cost_table
+from sweeps.questions.crossover.study import Study
+from sweeps.questions.explore.command import explore
+from sweeps.questions.explore.explore import (
     Exploration,
     ExplorePlan,
     as_is_cells,
@@ -33,8 +29,12 @@ from sweeps.experiments.explore import (
     map_cells,
     maps,
 )
-from sweeps.model.cells import command
-from sweeps.model.machine import load_machine
+from sweeps.questions.explore.explorer import CHECK, Explorer, explorer
+from sweeps.questions.explore.page import explorer_data
+from sweeps.report.figures import draw_all
+from sweeps.report.report import write_report
+from sweeps.run.runner import Runner
+from sweeps.search.lines import table_machines
 from tests.commands import lockcross
 from tests.explored import (
     CANCEL,
@@ -257,7 +257,7 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
         assert runner.made > made
         data = explorer_data(store.connection)
         page = write_report(store.connection, tmp_path / "report.html", {}).read_text("utf-8")
-        table = cost_table(summary.rows(store.connection), study_plan.locks)
+        table = cost_table(answer.rows(store.connection), study_plan.locks)
         stored: dict[tuple[str, str], dict[str, float]] = {}
         for kind in ("table", "explore/as_is"):
             for name, lock, fence, cost in store.connection.execute(
@@ -345,7 +345,7 @@ def test_a_study_alone_gives_its_winner_maps(tmp_path: Path) -> None:
 
 
 def test_the_command_ends_with_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sweeps.cli.sweeping.explore.load_exploration", small)
+    monkeypatch.setattr("sweeps.questions.explore.command.load_exploration", small)
     explore(isa=["x86_64"], db=tmp_path / "own.db", output=tmp_path)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "stands here once" not in page and '"explored": true' in page

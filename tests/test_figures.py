@@ -12,17 +12,16 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from results.analysis.grid import Grid, Marks, grid, interpolate, map_marks
-from results.analysis.study import Isa, NoDataError
-from results.analysis.summary import rows
-from results.analysis.winners import neighbours, polyline
-from results.errors import LockcrossError
-from results.figures.draw import draw_all
-from results.figures.style import LOOKS
-from results.figures.winner_map import Panel, draw_map, draw_panel, label_regions
-from results.model.label import LockLabel
-from results.report.report import write_report
+from results.draw.style import LOOKS
+from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
+from sweeps.model.label import LockLabel
+from sweeps.questions.crossover.answer import rows
+from sweeps.questions.crossover.winner_map import Panel, draw_map, draw_panel, label_regions
+from sweeps.report.figures import draw_all
+from sweeps.report.report import write_report
+from sweeps.search.found import Isa
+from sweeps.search.winners import Grid, Marks, grid, interpolate, map_marks, neighbours, polyline
 from tests.synthetic import study
 
 MFENCE = Isa("x86_64", "x86-64", "mfence")
@@ -92,7 +91,7 @@ def test_another_version_of_a_package_draws_again(
         with Store(database, read_only=True) as store:
             draw_all(store.connection, tmp_path)
     before = times(tmp_path)
-    monkeypatch.setattr("results.figures.draw.version", lambda name: f"{name} 1.0")
+    monkeypatch.setattr("sweeps.report.figures.version", lambda name: f"{name} 1.0")
     with Store(database, read_only=True) as store:
         draw_all(store.connection, tmp_path)
     assert changed(before, tmp_path) == OF_STUDY
@@ -122,7 +121,7 @@ def test_a_mistake_in_drawing_shows_its_place(
         raise ZeroDivisionError
 
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cpus)))
-    monkeypatch.setattr("results.figures.rounds.draw_rounds", broken)
+    monkeypatch.setattr("sweeps.questions.crossover.curves.draw_rounds", broken)
     with (
         Store(database, read_only=True) as store,
         pytest.raises(ZeroDivisionError) as error,

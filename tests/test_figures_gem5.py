@@ -10,18 +10,19 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from typer.testing import CliRunner
 
-from results.analysis.reference import VALIDATION
-from results.analysis.study import NoDataError, measured
-from results.figures.draw import draw_all
-from results.figures.engines import draw_engines
-from results.figures.latency import draw_latency
-from results.model import engines
+from results.errors import NoDataError
 from results.paths import REFERENCE
-from results.report.report import write_report
 from results.store.compact import options_id
 from results.store.records import CalibrationRecord
 from results.store.store import Store
-from sweeps.cli.reading.results import figures
+from sweeps.model import engines
+from sweeps.questions.crossover.borders import draw_engines
+from sweeps.questions.read.results import figures
+from sweeps.questions.validate.latency_figure import draw_latency
+from sweeps.report.figures import draw_all
+from sweeps.report.reference import VALIDATION
+from sweeps.report.report import write_report
+from sweeps.search.found import measured
 from tests.synthetic import Synthetic, record, study
 from tests.synthetic_gem5 import Gem5Data
 from tests.test_figures import OF_STUDY

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from results.model.label import LockLabel
 from sweeps.engines.base import PhaseCounts
 from sweeps.engines.guest import BadRunError
-from sweeps.execution.derived import PATHS, path_metrics
-from sweeps.experiments.footprint import Counts
+from sweeps.model.label import LockLabel
 from sweeps.model.locks import load_locks
-from sweeps.programs.builder import TARGETS, Program
+from sweeps.programs import TARGETS, Program
+from sweeps.questions.footprint.footprint import Counts
+from sweeps.run.work import PATHS, path_metrics
 from tests.commands import lockcross
 from tests.footprint_values import Values, compiler, counted, counts_of, kept_for, values
 from tests.test_engine import run

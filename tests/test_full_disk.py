@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
 from results.store.store import Store
 from sweeps.cli.main import _os_error
 from sweeps.engines.base import Limits
 from sweeps.engines.qemu.engine import REPORT
-from sweeps.execution import pool
-from sweeps.execution.processes import Processes, Task
-from sweeps.execution.runner import Runner
+from sweeps.model.cell import Cell
+from sweeps.run import pool
+from sweeps.run.processes import Processes, Task
+from sweeps.run.runner import Runner
 from tests.test_runner import CELL, children
 
 _CELLS = [replace(CELL, seed=seed) for seed in range(1, 11)]

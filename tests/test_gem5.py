@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits, ProcessResult
+from sweeps.engines.gem5 import engine as gem5_latency
 from sweeps.engines.gem5 import find as gem5_find
-from sweeps.engines.gem5 import latency as gem5_latency
 from sweeps.engines.gem5 import output as gem5_output
-from sweeps.engines.gem5.find import CONFIGS
-from sweeps.engines.gem5.probe import figures_of
-from sweeps.programs.builder import Builder, Mechanisms, Program
+from sweeps.engines.gem5.find import CONFIGS, figures_of
+from sweeps.model.cell import Cell
+from sweeps.programs import Builder, Mechanisms, Program
 from tests.commands import lockcross
 
 sys.path.insert(0, str(CONFIGS))

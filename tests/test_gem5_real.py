@@ -5,16 +5,15 @@ from pathlib import Path
 import pytest
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
 from results.store.store import Store
 from sweeps.engines.base import Limits
-from sweeps.engines.gem5 import latency as gem5_latency
-from sweeps.engines.gem5.find import find_gem5
-from sweeps.engines.gem5.probe import probe
-from sweeps.execution.runner import Runner
-from sweeps.experiments.calibrate import Setting, calibrate
-from sweeps.experiments.validate import load_validation, region_cells
+from sweeps.engines.gem5 import engine as gem5_latency
+from sweeps.engines.gem5.find import find_gem5, probe
+from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
+from sweeps.questions.validate.validate import load_validation, region_cells
+from sweeps.run.runner import Runner
+from sweeps.search.calibrate import Setting, calibrate
 
 VALIDATION = load_validation("gem5")
 assert VALIDATION.mechanisms is not None

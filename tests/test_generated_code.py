@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from results.model.label import LockLabel
 from sweeps.model.isa import ISAS
-from sweeps.programs.builder import TARGETS
+from sweeps.model.label import LockLabel
+from sweeps.programs import TARGETS
 from tests.footprint_values import counts_of, kept_for
 from tests.native_build import FLAVOURS, all_variants, build_kernel, build_native
 

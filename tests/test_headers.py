@@ -9,7 +9,7 @@ import pytest
 
 from results.paths import ROOT
 from sweeps.model.locks import load_locks
-from sweeps.programs.builder import TARGETS, Program
+from sweeps.programs import TARGETS, Program
 from tests.includes import included, missing, names_by_header, unused
 
 LOCKIMPL = ROOT / "lockimpl"

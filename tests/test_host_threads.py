@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sweeps.engines.qemu.engine import own_options
-from sweeps.engines.qemu.find import find_qemu
-from sweeps.programs.builder import Builder, Program, find_compiler
+from sweeps.engines.qemu.engine import find_qemu, own_options
+from sweeps.programs import Builder, Program, find_compiler
 from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
 from tests.drawn_cells import Drawn, measure, stored
 

@@ -8,7 +8,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from results.errors import LockcrossError
-from sweeps.programs.builder import FAMILY, TARGETS
+from sweeps.programs import FAMILY, TARGETS
 from sweeps.support.paths import ENGINE_PLUGIN
 from tests.decoders import DECODERS, decode
 from tests.instruction_table import (

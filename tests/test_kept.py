@@ -10,8 +10,8 @@ import pytest
 from results.store.store import Store
 from sweeps.cli.main import _os_error
 from sweeps.engines.base import Limits
-from sweeps.execution import kept, runner, work
-from sweeps.programs.builder import Builder, Program
+from sweeps.programs import Builder, Program
+from sweeps.run import kept, runner, work
 from sweeps.support.paths import RUN_FOLDERS
 from tests.commands import program
 from tests.test_runner import CELL

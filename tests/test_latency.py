@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from results.analysis.latency import TWO_LENGTHS, agreements, regions, slope_checks, sweeps
 from results.store.records import CalibrationRecord
 from results.store.store import Store
+from sweeps.questions.validate.latency import TWO_LENGTHS, agreements, regions, slope_checks, sweeps
 from tests.synthetic_gem5 import LATENCIES, Gem5Data
 
 

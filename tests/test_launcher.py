@@ -118,7 +118,7 @@ def all_ready(tree: Path) -> Path:
     for name in ("g++", "make", *(f"{isa}-linux-gnu-gcc" for isa in GCC)):
         program(tree / "bin", name, "")
     for place in (
-        "qemu-timing/Makefile", "qemu-timing/src/base/a.cc", "sweeps/execution/start.c",
+        "qemu-timing/Makefile", "qemu-timing/src/base/a.cc", "sweeps/run/start.c",
         "build/engine.stamp", "build/start.stamp", "build/start", ".venv/stamp", ".venv/contents",
         "build/qemu-timing/liblockcross-timing.so", ".venv/bin/python",
         ".venv/lib/python3.11/site-packages/typer/core.py",
@@ -167,7 +167,7 @@ def test_while_nothing_changes_a_launcher_looks_once(tree: Path) -> None:
         lambda tree: (tree / "qemu-timing/src/base/new.cc").write_text(""),
         lambda tree: (tree / "qemu-timing/src/base/a.cc").unlink(),
         lambda tree: (tree / "requirements.txt").write_text(""),
-        lambda tree: (tree / "sweeps/execution/start.c").write_text(""),
+        lambda tree: (tree / "sweeps/run/start.c").write_text(""),
         lambda tree: (tree / "build/qemu-timing/liblockcross-timing.so").unlink(),
         lambda tree: (tree / "build/start").unlink(),
         lambda tree: shutil.rmtree(tree / ".venv/lib/python3.11/site-packages/typer"),

@@ -8,15 +8,15 @@ import pytest
 from typer.testing import CliRunner
 
 from results.paths import ROOT
-from results.published.reproduction import Reproduction, Row
-from sweeps.cli.lists.lock_list import offers
-from sweeps.cli.lists.workload_list import first_sentence
 from sweeps.cli.main import make_app
-from sweeps.cli.reproduce import print_reproduction, print_summary
-from sweeps.experiments import plan
 from sweeps.model import machine
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import WORKLOADS
+from sweeps.plans import sweep
+from sweeps.questions.list.locks import offers
+from sweeps.questions.list.workloads import first_sentence
+from sweeps.questions.reproduce.answer import Reproduction, Row
+from sweeps.questions.reproduce.command import print_reproduction, print_summary
 from tests.commands import lockcross
 
 LOCKS = {
@@ -83,7 +83,7 @@ SHOWN = r"[/b] [red]one :key: \x1b[2J"
 @pytest.mark.parametrize(
     ("words", "module", "folder", "title"),
     [
-        (["plans"], plan, "PLANS", "smoke"),
+        (["plans"], sweep, "PLANS", "smoke"),
         (["machines"], machine, "MACHINES", "generic"),
         (["machines", "odd"], machine, "MACHINES", "generic"),
     ],

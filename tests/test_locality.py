@@ -14,13 +14,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from results.analysis.events import HEADER, MAGIC, RECORD, EventLog, Kind, read_events
-from results.analysis.locality import Sections, locality, repetitions, sharing
 from results.errors import LockcrossError
-from results.model.cell import Cell
 from results.store.store import Store
 from sweeps.engines.qemu.engine import EVENTS
-from sweeps.execution.runner import Runner
+from sweeps.model.cell import Cell
+from sweeps.run.runner import Runner
+from sweeps.search.locality import (
+    HEADER,
+    MAGIC,
+    RECORD,
+    EventLog,
+    Kind,
+    Sections,
+    locality,
+    read_events,
+    repetitions,
+    sharing,
+)
 from tests.commands import lockcross
 
 LogOf = Callable[[str], EventLog]

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from results.model.cell import Cell
-from sweeps.engines.qemu.find import find_qemu
+from sweeps.engines.qemu.engine import find_qemu
+from sweeps.model.cell import Cell
 from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Trait, load_locks
 from sweeps.model.workloads import WORKLOADS
-from sweeps.programs.builder import TARGETS, Builder, Program
+from sweeps.programs import TARGETS, Builder, Program
 from tests.commands import lockcross
 from tests.native_build import (
     FLAVOURS,

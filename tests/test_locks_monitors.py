@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from results.model.cell import Cell
+from sweeps.model.cell import Cell
 from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Trait, load_locks
-from sweeps.programs.builder import TARGETS, Builder, Program
+from sweeps.programs import TARGETS, Builder, Program
 from tests.native_build import FLAVOURS, build_native, run
 from tests.test_generated_code import Instruction, disassemble, paths
 

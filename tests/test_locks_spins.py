@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sweeps.model.locks import load_locks
-from sweeps.programs.builder import Program
+from sweeps.programs import Program
 from tests.native_build import FLAVOURS, build_native, fence_kinds
 from tests.native_build import run as run_bare
 from tests.test_engine import FULL_FENCE, Options, invoke, run

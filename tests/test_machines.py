@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from results.errors import LockcrossError
-from results.model.cell import MAX_LATENCY, Cell
 from sweeps.engines import load_engine
+from sweeps.model.cell import MAX_LATENCY, Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import GROUPS, Machine, load_machine, machine_names
 from sweeps.support.paths import ENGINE_SOURCES, MACHINES

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from results.analysis.crossover import Point
-from results.model.cell import Cell
-from results.model.label import LockLabel
 from results.paths import ROOT
 from results.store.records import CrossoverRecord
-from sweeps.experiments.crossover.cells import AxisLine, StudyCells
-from sweeps.experiments.crossover.plan import load_study
-from sweeps.experiments.crossover.searches import CrossoverTask, records, search_all
+from sweeps.model.cell import Cell
+from sweeps.model.label import LockLabel
+from sweeps.plans.study import load_study
+from sweeps.search.crossing import Point
+from sweeps.search.lines import AxisLine, StudyCells
+from sweeps.search.searches import CrossoverTask, records, search_all
 
 PLAN = load_study("crossover")
 STORED = json.loads((ROOT / "tests" / "reference" / "main_job.json").read_text("utf-8"))

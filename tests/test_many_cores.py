@@ -7,28 +7,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from results.analysis import many_cores
-from results.analysis.study import NoDataError, crossovers
-from results.errors import LockcrossError
-from results.figures.draw import draw_all
-from results.figures.many_cores import draw_cores
-from results.model.cell import Cell
-from results.report.many_cores import changing, crossover_rows, tables
-from results.report.present import present
-from results.report.report import render
+from results.errors import LockcrossError, NoDataError
 from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.engines import load_engine
-from sweeps.execution.runner import Runner
-from sweeps.experiments.many_cores.cells import ManyCoresCells
-from sweeps.experiments.many_cores.plan import (
+from sweeps.model.cell import Cell
+from sweeps.model.cells import command, digest, invalid_reason, unsupported_reason
+from sweeps.plans.study import question_of
+from sweeps.questions.many_cores import answer
+from sweeps.questions.many_cores.answer import changing, crossover_rows, tables
+from sweeps.questions.many_cores.figures import draw_cores
+from sweeps.questions.many_cores.plan import (
     ManyCoresPlan,
-    is_of_many_cores,
     load_many_cores,
     nodes_at,
 )
-from sweeps.experiments.many_cores.study import ManyCoresStudy
-from sweeps.model.cells import command, digest, invalid_reason, unsupported_reason
+from sweeps.questions.many_cores.study import ManyCoresCells, Study
+from sweeps.report.figures import draw_all
+from sweeps.report.present import present
+from sweeps.report.report import render
+from sweeps.run.runner import Runner
+from sweeps.search.found import crossovers
 from sweeps.support.paths import STUDIES
 from sweeps.support.toml import parse
 from tests.commands import lockcross
@@ -106,7 +105,7 @@ def plan(**changes: str) -> ManyCoresPlan:
 
 def study(store: Store, network: bool = True) -> ModelRunner:
     runner = ModelRunner(store, network)
-    ManyCoresStudy(plan(), store, runner).run()
+    Study(plan(), [], store, runner).run()
     return runner
 
 
@@ -122,8 +121,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_study_is_known_by_its_table() -> None:
-    assert is_of_many_cores(NAME) and not is_of_many_cores("crossover")
-    assert not is_of_many_cores("nosuch")
+    assert (question_of(NAME), question_of("crossover")) == ("many_cores", "crossover")
+    assert question_of("nosuch") == "crossover"
     assert load_many_cores(NAME) == plan()
 
 
@@ -162,7 +161,7 @@ def test_nodes_are_the_first_so_far_away() -> None:
 
 
 def test_every_cell_can_be_run() -> None:
-    cells = ManyCoresStudy(plan(), None, None).known_cells()  # type: ignore[arg-type]
+    cells = Study(plan(), [], None, None).known_cells()  # type: ignore[arg-type]
     assert not [why for why in map(invalid_reason, cells) if why]
     assert not [why for why in map(unsupported_reason, cells) if why]
     for label in {cell.engine for cell in cells}:
@@ -226,7 +225,7 @@ def test_costs_cross_along_distance_and_share(database: Path) -> None:
 
 def test_the_map_has_every_node_and_what_a_link_adds(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        found = many_cores.cancel_map(store.connection)
+        found = answer.cancel_map(store.connection)
     assert found.costs.shape == (8, 8) and np.isnan(found.costs).sum() == 1
     assert found.costs[0, 1] == 208 and found.costs[7, 7] == 200 + 14 * 8
     assert found.slope() == pytest.approx(8)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from results.model.cell import MAX_THREADS, Cell
 from results.paths import ROOT
 from sweeps.engines import load_engine, refusal
+from sweeps.model.cell import MAX_THREADS, Cell
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import with_defaults
-from sweeps.programs.builder import USUAL_THREADS, Builder, Program
+from sweeps.programs import USUAL_THREADS, Builder, Program
 from tests.native_build import run
 from tests.test_engine import Options, invoke
 

@@ -8,14 +8,14 @@ from fractions import Fraction
 
 import pytest
 
-from results.analysis.crossover import Point
-from results.analysis.winners import winner
-from results.model.cell import Cell
-from results.model.label import FULL, LockLabel
 from results.paths import ROOT
-from sweeps.experiments.crossover.cells import StudyCells
-from sweeps.experiments.crossover.map_costs import MapCosts, measure_maps
-from sweeps.experiments.crossover.plan import load_study
+from sweeps.model.cell import Cell
+from sweeps.model.label import FULL, LockLabel
+from sweeps.plans.study import load_study
+from sweeps.questions.crossover.study import MapCosts, measure_maps
+from sweeps.search.crossing import Point
+from sweeps.search.lines import StudyCells
+from sweeps.search.winners import winner
 
 PLAN = load_study("crossover")
 TIE = PLAN.tie_percent / 100

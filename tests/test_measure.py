@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
+from results.draw.painter import write
 from results.errors import LockcrossError
-from results.figures.measured import Bar, draw_measured
-from results.figures.painter import write
 from sweeps.engines.native import host
 from sweeps.engines.native.measure import alone, machine_file, measure, programs, together
 from sweeps.engines.native.measure.finding import SHARE, Finding, Findings, of_alone, of_both
@@ -19,6 +18,7 @@ from sweeps.engines.native.sample import Estimate, estimate
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import Machine, load_machine
 from sweeps.model.workloads import WORKLOADS
+from sweeps.questions.measure.figure import Bar, draw_measured
 from sweeps.support.toml import parse
 from tests.commands import lockcross
 

@@ -6,18 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from proofs.mutants import campaign, conformance, mutants, stored
+from proofs.mutants.mutants import (
+    FOLDERS,
+    WEAKENED,
+    Mutant,
+    conditions_at,
+    logic_mutants,
+    mutated,
+    order_mutants,
+    source_of,
+)
+from proofs.mutants.stored import Row, Verdict, explanations, read_rows, share, write_rows
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.locks import load_locks
-from sweeps.proofs.mutants import campaign, conformance, logic, store
-from sweeps.proofs.mutants.explanations import explanations
-from sweeps.proofs.mutants.logic import logic_mutants
-from sweeps.proofs.mutants.mutant import Mutant, source_of
-from sweeps.proofs.mutants.orders import FOLDERS, WEAKENED, order_mutants
-from sweeps.proofs.mutants.overlay import mutated
-from sweeps.proofs.mutants.store import Row, Verdict, read_rows, write_rows
-from sweeps.proofs.mutants.tables import share
-from sweeps.proofs.mutants.targets import conditions_at
 
 MUTANTS = {mutant.name: mutant for mutant in campaign.all_mutants()}
 STORED = read_rows()
@@ -32,7 +35,7 @@ def test_every_mutant_still_changes_its_header() -> None:
 
 def test_a_mutant_whose_text_is_gone_is_refused() -> None:
     with pytest.raises(LockcrossError, match=r"stands 0 times in lockimpl/locks/mcs\.h, not once"):
-        logic._mutant("locks/mcs.h", {"name": "gone", "old": "no such text", "new": ""})
+        mutants._mutant("locks/mcs.h", {"name": "gone", "old": "no such text", "new": ""})
 
 
 def test_every_primitive_that_orders_is_weakened() -> None:
@@ -103,10 +106,10 @@ def test_rows_come_back_as_they_were_stored(tmp_path: Path) -> None:
 
 def test_a_row_is_old_when_a_client_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     mutant = logic_mutants()[0]
-    before = store.sources(mutant)
-    assert store.sources(mutant) == before
-    monkeypatch.setattr(store, "_catchers", lambda: "other clients")
-    assert store.sources(mutant) != before
+    before = stored.sources(mutant)
+    assert stored.sources(mutant) == before
+    monkeypatch.setattr(stored, "_catchers", lambda: "other clients")
+    assert stored.sources(mutant) != before
 
 
 SAMPLE = {

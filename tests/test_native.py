@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
 from results.store.store import Store
 from sweeps.engines import load_engine, refusal
 from sweeps.engines.base import Capabilities, ProcessResult
@@ -30,14 +29,15 @@ from sweeps.engines.native.sample import (
     estimate,
     steady,
 )
-from sweeps.execution.runner import Runner
-from sweeps.experiments.validate import cells_of, load_validation
+from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments, unsupported_reason
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import HOST
 from sweeps.model.workloads import with_defaults
-from sweeps.programs.builder import Builder
+from sweeps.programs import Builder
+from sweeps.questions.validate.validate import cells_of, load_validation
+from sweeps.run.runner import Runner
 from tests.commands import lockcross
 
 CPUS = len(os.sched_getaffinity(0))

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from results.paths import ROOT
-from sweeps.experiments.crossover.plan import StudyPlan
-from sweeps.experiments.plan import load_plan, parse_plan
 from sweeps.model.machine import Machine, load_machine, machine_names
 from sweeps.model.workloads import WORKLOADS
+from sweeps.plans.study import StudyPlan
+from sweeps.plans.sweep import load_plan, parse_plan
 from sweeps.support.toml import parse
 from tests.commands import lockcross
 

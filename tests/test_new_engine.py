@@ -10,12 +10,12 @@ LINE = '    Engine("fake/flat", "Flat Earth", True, "#CC79A7", ":", "x"),'
 ADAPTER = '''
 """An engine for which every pair costs 100 cycles, under a QEMU without a plugin."""
 
-from results.model.cell import Cell
+from sweeps.model.cell import Cell
 from sweeps.engines.base import Capabilities, Check, RunOutcome
 from sweeps.engines.guest import BadRunError, check_guest
-from sweeps.engines.qemu.find import find_qemu
+from sweeps.engines.qemu.engine import find_qemu
 from sweeps.model.cells import arguments
-from sweeps.programs.builder import Program
+from sweeps.programs import Program
 
 
 class Fake:
@@ -96,11 +96,11 @@ RUN = ("run", "--lock", "thin", "--workload", "sync", "iterations=10")
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     made = Tree(tmp_path_factory.mktemp("tree"))
-    made.insert("results/model/engines.py", 'Engine("gem5/timing"', LINE)
+    made.insert("sweeps/model/engines.py", 'Engine("gem5/timing"', LINE)
     made.write("sweeps/engines/fake/__init__.py", '"""A fake engine."""\n')
     made.write("sweeps/engines/fake/engine.py", ADAPTER.lstrip())
     made.write("sweeps/plans/fake.toml", PLAN.lstrip())
-    made.write("sweeps/validations/fake.toml", DEFINITION.lstrip())
+    made.write("sweeps/plans/validations/fake.toml", DEFINITION.lstrip())
     return made
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from results.figures.style import LOOKS, look
-from results.model.label import LockLabel
+from results.draw.style import LOOKS, look
 from results.paths import ROOT
+from sweeps.model.label import LockLabel
 from tests.trees import Tree
 
 ENTRY = """
@@ -87,7 +87,7 @@ def test_it_is_listed_run_and_counted(tree: Tree, tmp_path: Path) -> None:
 def test_it_is_drawn_in_a_look_of_its_own_name(tree: Tree, tmp_path: Path) -> None:
     own = look(LockLabel("cas_copy"))
     assert "cas_copy" not in LOOKS
-    tree.write("sweeps/studies/copy.toml", STUDY.lstrip())
+    tree.write("sweeps/plans/studies/copy.toml", STUDY.lstrip())
     done = tree.lockcross("crossover", "--study", "copy", "--db", str(tmp_path / "a.db"))
     assert done.returncode == 0, done.stdout + done.stderr
     drawn = (tmp_path / "figures" / "winner_map.svg").read_text(encoding="utf-8")

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from results.errors import LockcrossError
-from sweeps.experiments.plan import expand, load_plan, parse_plan, plan_names
 from sweeps.model.cells import command
 from sweeps.model.locks import load_locks
+from sweeps.plans.sweep import expand, load_plan, parse_plan, plan_names
 
 GOOD = {
     "machine": '"generic"',

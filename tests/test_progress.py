@@ -10,7 +10,7 @@ from results.store.store import Store
 from sweeps.cli import progress
 from sweeps.cli.main import make_app
 from sweeps.model.locks import load_locks
-from sweeps.programs.builder import Builder, Program
+from sweeps.programs import Builder, Program
 from tests.commands import lockcross
 
 
@@ -70,10 +70,10 @@ def test_the_main_job_never_says_fewer_runs_than_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "work", "said"),
     [
-        (["sweep", "smoke", "--dry-run"], "sweeps.execution.runner.Runner.look_up", "looking for"),
-        (["reproduce", "--dry-run"], "sweeps.execution.runner.Runner.look_up", "looking for"),
-        (["figures"], "results.figures.draw.draw_all", "drawing into"),
-        (["report"], "results.report.present.write_page", "drawing into"),
+        (["sweep", "smoke", "--dry-run"], "sweeps.run.runner.Runner.look_up", "looking for"),
+        (["reproduce", "--dry-run"], "sweeps.run.runner.Runner.look_up", "looking for"),
+        (["figures"], "sweeps.report.figures.draw_all", "drawing into"),
+        (["report"], "sweeps.report.present.write_page", "drawing into"),
     ],
 )
 def test_what_is_coming_is_said_before_the_work_begins(

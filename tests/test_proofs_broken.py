@@ -8,19 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from proofs.models import Flavour
+from proofs.mutants.campaign import all_mutants
+from proofs.mutants.mutants import WEAKENED_HEADER, Mutant, mutated
+from proofs.outside import Dartagnan, Genmc
+from proofs.own_checker import compiled, make_library
+from proofs.programs import Program, named
+from proofs.proving import Job, Tool
 from results.errors import LockcrossError
-from results.model.label import LockLabel
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
-from sweeps.proofs.checker import compiled, make_library
-from sweeps.proofs.clients import named
-from sweeps.proofs.job import Job, Tool
-from sweeps.proofs.models import Flavour
-from sweeps.proofs.mutants.campaign import all_mutants
-from sweeps.proofs.mutants.mutant import Mutant
-from sweeps.proofs.mutants.overlay import WEAKENED, mutated
-from sweeps.proofs.outside import Dartagnan, Genmc
-from sweeps.proofs.programs import Program
+from sweeps.model.label import LockLabel
 
 MUTANTS = {one.name: one for one in all_mutants()}
 # Accesses of one size, and a failure that is no waiting for ever: GenMC looks for safety alone.
@@ -74,7 +72,7 @@ def changed(words: Sequence[str], mutant: Mutant, folder: Path) -> list[str]:
     """The flags of a client, with the mutant's headers in place of lockimpl."""
     copy = [f"-I{folder}/lockimpl" if word == f"-I{ROOT}/lockimpl" else word for word in words]
     assert copy != list(words)
-    return ["-include", str(ROOT / WEAKENED)] * ("weakened_" in mutant.new) + copy
+    return ["-include", str(ROOT / WEAKENED_HEADER)] * ("weakened_" in mutant.new) + copy
 
 
 def theirs(tool: Tool, job: Job, change: Callable[[Sequence[str]], list[str]]) -> str:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from results.analysis.reference import references
-from results.figures.draw import draw_all
 from results.paths import REFERENCE
-from results.report.report import write_report
 from results.store.store import Store
+from sweeps.report.figures import draw_all
+from sweeps.report.reference import references
+from sweeps.report.report import write_report
 from tests.commands import lockcross
 from tests.test_figures_gem5 import database, study
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sweeps.programs.builder import Program, compiler_version, find_compiler, loaded_digest
+from sweeps.programs import Program, compiler_version, find_compiler, loaded_digest
 from tests import reference_programs
 from tests.reference_cycles import CASES, REFERENCE, key, measure, programs
 

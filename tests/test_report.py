@@ -10,13 +10,20 @@ from xml.etree import ElementTree
 
 import pytest
 
-from results.analysis.summary import CrossoverSentence, lines, rows
-from results.figures.draw import draw_all
-from results.model.label import LockLabel
-from results.report.answer import axis_tables, cost_table, ties_words, win_words
-from results.report.report import render, write_report
 from results.store.queries import ask
 from results.store.store import Store
+from sweeps.model.label import LockLabel
+from sweeps.questions.crossover.answer import (
+    CrossoverSentence,
+    axis_tables,
+    cost_table,
+    lines,
+    rows,
+    ties_words,
+    win_words,
+)
+from sweeps.report.figures import draw_all
+from sweeps.report.report import render, write_report
 from tests.synthetic import record, study
 from tests.test_figures import OF_STUDY
 

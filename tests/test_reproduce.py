@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from results.figures.draw import draw_all
-from results.figures.reproductions import draw_reproduction
-from results.model.cell import Cell
 from results.paths import ROOT
-from results.published import overtake as overtake_results
-from results.published.expression import evaluate, names
-from results.published.overtake import Border, Case
-from results.published.paper import Published, stated
-from results.published.reproduction import (
+from results.published import Published, stated
+from results.store.records import StoredRun
+from results.store.store import Store
+from sweeps.cli.main import make_app
+from sweeps.model.cell import Cell
+from sweeps.model.cells import invalid_reason, unsupported_reason
+from sweeps.model.machine import load_machine
+from sweeps.questions.reproduce import macro, overtake
+from sweeps.questions.reproduce import overtake as overtake_results
+from sweeps.questions.reproduce.answer import (
     Plot,
     Reproduction,
     Row,
@@ -28,18 +30,15 @@ from results.published.reproduction import (
     from_fact,
     rank_correlation,
 )
-from results.report.report import render
-from results.store.records import StoredRun
-from results.store.store import Store
-from sweeps.cli.main import make_app
-from sweeps.cli.reproduce import print_summary
-from sweeps.execution.runner import Runner
-from sweeps.experiments.reproduce import macro, overtake
-from sweeps.experiments.reproduce.definition import load, parse, reproduction_names
-from sweeps.experiments.reproduce.planned import in_words
-from sweeps.experiments.reproduce.reproduce import run
-from sweeps.model.cells import invalid_reason, unsupported_reason
-from sweeps.model.machine import load_machine
+from sweeps.questions.reproduce.command import print_summary
+from sweeps.questions.reproduce.definition import in_words, load, parse, reproduction_names
+from sweeps.questions.reproduce.expression import evaluate, names
+from sweeps.questions.reproduce.figure import draw_reproduction
+from sweeps.questions.reproduce.overtake import Border, Case
+from sweeps.questions.reproduce.reproduce import run
+from sweeps.report.figures import draw_all
+from sweeps.report.report import render
+from sweeps.run.runner import Runner
 from sweeps.support.paths import MACHINES
 from tests.commands import lockcross
 

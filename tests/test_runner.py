@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
 from results.store.store import Store
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.engine import REPORT
-from sweeps.execution.derived import with_derived
-from sweeps.execution.runner import Runner
+from sweeps.model.cell import Cell
 from sweeps.model.cells import command
+from sweeps.run.runner import Runner
+from sweeps.run.work import with_derived
 from tests.commands import SMALL, lockcross, program, start
 
 CELL = Cell(

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from results.model.cell import Cell
-from sweeps.engines.qemu.find import find_qemu
+from sweeps.engines.qemu.engine import find_qemu
+from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments, command
 from sweeps.model.locks import load_locks
-from sweeps.programs.builder import TARGETS, Builder, Program
+from sweeps.programs import TARGETS, Builder, Program
 from tests.native_build import run as run_bare
 from tests.test_engine import Options, invoke, run
 

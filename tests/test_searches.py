@@ -4,10 +4,10 @@ and what is searched because the check fails."""
 from collections.abc import Sequence
 from fractions import Fraction
 
-from results.analysis.crossover import Point
-from results.model.cell import Cell
-from sweeps.experiments.crossover.cells import AxisLine
-from sweeps.experiments.crossover.searches import CrossoverTask, Searched, records, search_all
+from sweeps.model.cell import Cell
+from sweeps.search.crossing import Point
+from sweeps.search.lines import AxisLine
+from sweeps.search.searches import CrossoverTask, Searched, records, search_all
 
 SEEDS = (2, 3, 4)
 

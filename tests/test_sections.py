@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sweeps.programs.builder import Builder, Program
+from sweeps.programs import Builder, Program
 from tests.native_build import FLAVOURS, Outcome, build_native
 from tests.native_build import run as run_natively
 from tests.test_engine import Options, invoke, run

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from results.analysis.crossover import Point
-from results.model.cell import Cell
-from sweeps.experiments.crossover.seed_costs import SeedCosts
+from sweeps.model.cell import Cell
+from sweeps.search.crossing import Point
+from sweeps.search.searches import SeedCosts
 
 Shift = Callable[[Cell], Fraction]
 LATENCIES = [(cas, fence) for cas in (0, 20, 50, 150) for fence in (0, 30, 100)]

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from results.model.cell import Cell
 from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits, Request
 from sweeps.engines.qemu.engine import REPORT
-from sweeps.execution.processes import Processes, Task
-from sweeps.execution.runner import Runner
-from sweeps.execution.servers import Server, ServerLostError, Servers
+from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import isas_of, machine_names
-from sweeps.programs.builder import Builder
+from sweeps.programs import Builder
+from sweeps.run.processes import Processes, Task
+from sweeps.run.runner import Runner
+from sweeps.run.servers import Server, ServerLostError, Servers
 from tests.test_runner import CELL, alive, children, wait_until
 
 _PROGRAMS, _EACH = 12, 5  # drawn programs, and cells of each
@@ -179,7 +179,7 @@ def test_a_killed_child_is_its_cells_end_alone(tmp_path: Path, servers: Servers)
 def test_cells_of_a_server_that_is_gone_are_run_again(
     blow: signal.Signals, tmp_path: Path, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sweeps.execution.servers._ANSWERS_WITHIN_S", 1.0)
+    monkeypatch.setattr("sweeps.run.servers._ANSWERS_WITHIN_S", 1.0)
     cells = [replace(CELL, parameters={"iterations": 30_000 + number}) for number in range(6)]
     found = {}
     with Processes[int](2, tmp_path / "runs", servers=servers) as processes:
@@ -258,7 +258,7 @@ def test_an_interrupt_while_a_child_is_waited_for_leaves_nothing(
 def test_what_a_lost_server_says_later_is_not_heard(
     tmp_path: Path, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sweeps.execution.servers._ANSWERS_WITHIN_S", 0.3)
+    monkeypatch.setattr("sweeps.run.servers._ANSWERS_WITHIN_S", 0.3)
     request, endless = task(1, CELL).request, task(2, _ENDLESS).request
     assert request and endless
     child = servers.start(endless, [0], tmp_path)

@@ -14,7 +14,7 @@ import pytest
 from results.errors import LockcrossError
 from results.extras import Extra
 from results.paths import ROOT
-from sweeps.cli import dev
+from sweeps.questions.develop import command as dev
 from tests.commands import program
 from tests.launching import make_tree, run, shell
 

@@ -9,17 +9,15 @@ from pathlib import Path
 import pytest
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
 from results.paths import ROOT
 from sweeps.engines import load_engine, refusal
 from sweeps.engines.base import Limits
-from sweeps.engines.sst import element as sst_element
+from sweeps.engines.sst import find as sst_element
 from sweeps.engines.sst import find as sst_find
-from sweeps.engines.sst.element import LIBRARY, element
-from sweeps.engines.sst.find import Sst, find_sst
-from sweeps.engines.sst.place import places
-from sweeps.model.machine import load_machine
-from sweeps.model.memory_system import MemorySystem
+from sweeps.engines.sst.command import places
+from sweeps.engines.sst.find import LIBRARY, Sst, element, find_sst
+from sweeps.model.cell import Cell
+from sweeps.model.machine import MemorySystem, load_machine
 from tests.commands import lockcross
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from results.errors import LockcrossError
-from sweeps.engines.sst.element import element
-from sweeps.engines.sst.find import SCRIPT, find_sst
+from sweeps.engines.sst.find import SCRIPT, element, find_sst
 from tests.sst_link import answers, document, gone, peer, record
 
 try:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from results.model.cell import Cell
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.qemu.engine import REPORT
 from sweeps.engines.sst import output as sst_output
+from sweeps.model.cell import Cell
 
 CELL = Cell(
     engine="sst", machine="sst_mesh16", isa="x86_64", flavour="lock", lock="thin", workload="sync",

@@ -1,4 +1,4 @@
-"""What starts runs (sweeps/execution/start.c): a run dies with its driver, and keeps its limits."""
+"""What starts runs (sweeps/run/start.c): a run dies with its driver, and keeps its limits."""
 
 import os
 import select
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sweeps.execution.processes import Processes, Task
+from sweeps.run.processes import Processes, Task
 from sweeps.support.paths import STARTER
 
 CPU = min(os.sched_getaffinity(0))

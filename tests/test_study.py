@@ -3,30 +3,30 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from results.analysis.explorer import explorer
-from results.analysis.grid import grid
-from results.analysis.study import Band, crossovers, seeds_model, series, series_names
-from results.analysis.summary import lines
 from results.errors import LockcrossError
-from results.model.cell import Cell
-from results.model.label import LockLabel
-from results.report.present import present
 from results.store.records import StoredRun
 from results.store.store import Store
-from sweeps.execution.runner import Runner
-from sweeps.experiments.crossover.cells import StudyCells, labels
-from sweeps.experiments.crossover.plan import StudyPlan, load_study
-from sweeps.experiments.crossover.study import Study
-from sweeps.experiments.many_cores.plan import is_of_many_cores, load_many_cores
 from sweeps.model import locks as locks_module
+from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments, digest
 from sweeps.model.isa import ISAS
+from sweeps.model.label import LockLabel
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import load_machine
+from sweeps.plans.study import StudyPlan, load_study, question_of
+from sweeps.questions.crossover.answer import lines
+from sweeps.questions.crossover.study import Study
+from sweeps.questions.explore.explorer import explorer
+from sweeps.report.present import present
+from sweeps.run.runner import Runner
+from sweeps.search.found import Band, crossovers, seeds_model, series, series_names
+from sweeps.search.lines import StudyCells, labels
+from sweeps.search.winners import grid
 from sweeps.support.paths import STUDIES
 from sweeps.support.toml import parse
 from tests.synthetic import record
@@ -358,7 +358,7 @@ def test_a_latency_that_is_never_paid_is_left_unset() -> None:
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in STUDIES.glob("*.toml")))
 def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
-    assert (load_many_cores if is_of_many_cores(name) else load_study)(name).locks
+    assert import_module(f"sweeps.questions.{question_of(name)}.study").load(name).locks
 
 
 @pytest.mark.parametrize(

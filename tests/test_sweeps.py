@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from results.analysis.plans.comparison import compare
-from results.analysis.plans.sweep import groups, runs_of_plan
 from results.errors import LockcrossError
-from results.figures.plans.comparison import draw_comparison
-from results.report.sweep_table import compared_words, winner_rows
 from results.store.queries import list_runs
 from results.store.store import Store
-from sweeps.cli.reading.rows import print_compact
+from results.text.rows import print_compact
+from sweeps.report.plan_figures import draw_comparison
+from sweeps.report.plan_tables import compared_words, winner_rows
+from sweeps.search.plan_costs import compare, groups, runs_of_plan
 from tests.commands import SMALL, lockcross
 from tests.synthetic import record
 

@@ -7,17 +7,15 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
-from results.analysis.events import EventLog, Kind
-from results.analysis.locality import pattern
 from results.errors import LockcrossError
-from results.model.cell import Cell
-from results.model.label import FULL
-from sweeps.experiments.crossover.cells import StudyCells, isa_of, table_machines
-from sweeps.experiments.crossover.plan import load_study
-from sweeps.experiments.questions.lines import with_lock
-from sweeps.experiments.questions.question import Latencies, ask
-from sweeps.experiments.questions.strata import Stratum, strata
-from sweeps.experiments.questions.use import Use, settle, with_log
+from sweeps.model.cell import Cell
+from sweeps.model.label import FULL
+from sweeps.plans.study import load_study
+from sweeps.questions.advise.question import Latencies, ask
+from sweeps.questions.advise.strata import Stratum, strata
+from sweeps.questions.advise.use import Use, settle, with_log
+from sweeps.search.lines import StudyCells, isa_of, table_machines, with_lock
+from sweeps.search.locality import EventLog, Kind, pattern
 from tests.commands import lockcross
 
 
@@ -232,7 +230,7 @@ def test_the_program_that_stands_for_a_use(tmp_path) -> None:  # type: ignore[no
         "first=50", "turns=3", "run_length=4", "after=31", "recursive=200000", "--events", str(log),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    from results.analysis.events import read_events
+    from sweeps.search.locality import read_events
 
     found = pattern(read_events(log))
     assert (found.threads, found.shared_objects, found.acquisitions) == (3, 1, 93)

@@ -7,13 +7,18 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from results.analysis.validation import SetSummary, speeds, summarize
 from results.paths import REFERENCE
-from results.report.validation_table import print_validation, verdict, why_missed
 from results.store.queries import as_records, ask
 from results.store.store import Store
-from sweeps.cli.validate import newly_missed
-from sweeps.experiments.validate import Set, latency_settings, load_validation, validation_names
+from sweeps.questions.validate.answer import SetSummary, speeds, summarize
+from sweeps.questions.validate.command import newly_missed
+from sweeps.questions.validate.table import print_validation, verdict, why_missed
+from sweeps.questions.validate.validate import (
+    Set,
+    latency_settings,
+    load_validation,
+    validation_names,
+)
 from tests.synthetic_gem5 import Gem5Data
 
 

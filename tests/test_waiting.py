@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from sweeps.engines.qemu.engine import own_options
-from sweeps.engines.qemu.find import find_qemu
-from sweeps.programs.builder import Builder, Program
+from sweeps.engines.qemu.engine import find_qemu, own_options
+from sweeps.programs import Builder, Program
 from sweeps.support.paths import ENGINE_PLUGIN
 
 CASES = [

@@ -12,16 +12,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from results.errors import LockcrossError
-from results.model.cell import MAX_THREADS, Cell
 from results.paths import ROOT
-from sweeps.cli.run import _parameters as parameters_of_run
-from sweeps.experiments.plan import Sweep
+from sweeps.model import workloads
+from sweeps.model.cell import MAX_THREADS, Cell
 from sweeps.model.cells import unsupported_reason as cell_unsupported_reason
 from sweeps.model.locks import load_locks
-from sweeps.model.workloads import WORKLOADS, rules, unsupported_reason, with_defaults
-from sweeps.model.workloads.keys import Choice, Key, Number, Sequences
-from sweeps.model.workloads.registry import parse_workloads
-from sweeps.programs.builder import USUAL_THREADS, Builder, Program, find_compiler
+from sweeps.model.workloads import (
+    WORKLOADS,
+    Choice,
+    Key,
+    Number,
+    Sequences,
+    parse_workloads,
+    unsupported_reason,
+    with_defaults,
+)
+from sweeps.plans.sweep import Sweep
+from sweeps.programs import USUAL_THREADS, Builder, Program, find_compiler
+from sweeps.questions.run.command import _parameters as parameters_of_run
 from tests.native_build import Outcome, run
 from tests.test_engine import invoke
 
@@ -55,7 +63,7 @@ def test_a_block_is_read() -> None:
         "a": Number(3, 1, 10), "b": Choice("x", ("x", "y")), "c": Sequences("0x1,1x2", 5, 6),
     }  # fmt: skip
     assert one.metrics == {"e": "cycles"}
-    assert isinstance(one.rules[1], rules.Rule)
+    assert isinstance(one.rules[1], workloads.Rule)
     assert (one.rules[1].message, one.rules[1].keys) == ("d, (so)", ("a", "b"))
 
 
@@ -96,13 +104,13 @@ def test_a_row_outside_blocks_is_refused() -> None:
     ],
 )
 def test_rules_are_read_as_c_reads_them(text: str, value: int) -> None:
-    assert rules.evaluate(rules.parse(text), {"KEY(a)": 2, "THREADS": 3}) == value
+    assert workloads.evaluate(workloads.parse(text), {"KEY(a)": 2, "THREADS": 3}) == value
 
 
 @pytest.mark.parametrize("text", ["1 - 2", "KEY(a)", "1 < 2 < 3", "not 1", "f(1)", "'x'", "2 ** 3"])
 def test_rules_are_nothing_else(text: str) -> None:
     with pytest.raises(ValueError, match=r"below 0|unknown"):
-        rules.evaluate(rules.parse(text), {})
+        workloads.evaluate(workloads.parse(text), {})
 
 
 def test_every_workload_has_a_kernel_and_names_locks() -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from results.model import engines
 from results.paths import REFERENCE
 from results.store.records import (
     CrossoverRecord,
@@ -19,6 +18,7 @@ from results.store.records import (
     RunRecord,
 )
 from results.store.store import Store
+from sweeps.model import engines
 
 _MODEL = REFERENCE / "native_granite_rapids.db"
 _MACHINES = ("generic", "generic_inorder", "skylake", "zen4", "power9", "neoverse_n1")

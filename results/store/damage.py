@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from results.published import overtake, reproduction
 from results.store.queries import TABLES, VIEWS
+from sweeps.questions.reproduce import answer, overtake
 
 _TYPES = {"INTEGER": "'integer'", "REAL": "'integer', 'real'", "TEXT": "'text'", "BLOB": "'blob'"}
 _OBJECTS = (  # columns of JSON objects
@@ -104,7 +104,7 @@ _FACTS: dict[str, Callable[[Any], object]] = {  # by what the name begins with
     "validation_slopes": _Slopes.model_validate,
     "java_locks": _Names.model_validate,
     overtake.FACT: overtake.from_fact,
-    reproduction.fact_name(""): reproduction.from_fact,
+    answer.fact_name(""): answer.from_fact,
 }
 
 

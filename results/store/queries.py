@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,11 +11,81 @@ from pathlib import Path
 from typing import Any
 
 from results.errors import LockcrossError
-from results.model.cell import AXES, read_cell, selected, values
 from results.paths import QUERIES
 from results.store.database import explain
-from results.store.plans import bound as plan_bound
-from results.store.plans import condition
+from sweeps.model.cell import AXES, read_cell, selected, values
+
+_VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
+
+
+def compiler_name(line: str) -> str:
+    """Family and version (`gcc 12.2.0`), from the first line of a compiler's `--version`.
+
+    The same for the compilers of all instruction sets. What is not understood stays as it is.
+    """
+    family = "clang" if "clang" in line else "gcc" if "gcc" in line.lower() else ""
+    outside = re.sub(r"\([^)]*\)", "", line)  # in brackets is the distribution's version
+    version = _VERSION.search(outside)
+    return f"{family} {version[0]}" if family and version else line
+
+
+def names(lines: Iterable[str]) -> list[str]:
+    """The distinct ones, sorted; runs without a program have none."""
+    return sorted({compiler_name(line) for line in lines if line})
+
+
+def compilers_of_study(connection: sqlite3.Connection) -> list[str]:
+    """Those of the winner map's programs."""
+    rows = connection.execute(
+        "SELECT DISTINCT compiler FROM runs JOIN series ON series.run_id = runs.id "
+        "WHERE series.name GLOB 'map/*'"
+    )
+    return names(line for (line,) in rows)
+
+
+PREFIX = "plan/"  # of the series that a sweep leaves
+_SHOWN = 20  # names in a message
+
+
+def plan_name(words: str) -> str:
+    """The name of a plan that is given by its name or its path."""
+    return Path(words).stem if words.endswith(".toml") or "/" in words else words
+
+
+def plan_names(connection: sqlite3.Connection) -> list[str]:
+    """The plans that a database has runs of."""
+    rows = connection.execute(
+        "SELECT plan FROM runs UNION SELECT substr(name, ?) FROM series WHERE name GLOB ?",
+        (len(PREFIX) + 1, f"{PREFIX}*"),
+    )
+    return sorted(name for (name,) in rows)
+
+
+def condition(connection: sqlite3.Connection, words: str) -> str:
+    """SQL that is true for the runs of a plan; `:plan` and `:plan_series` are to be bound. Raises
+    LockcrossError when there are none."""
+    name = plan_name(words)
+    for test in (
+        "runs.id IN (SELECT run_id FROM series WHERE name = :plan_series)",
+        "runs.plan = :plan",
+    ):
+        if connection.execute(
+            f"SELECT 1 FROM runs WHERE {test} LIMIT 1", values_of_plan(words)
+        ).fetchone():
+            return test
+    known = plan_names(connection)
+    there = f"it has runs of {', '.join(known[:_SHOWN])}" if known else "it has no runs"
+    raise LockcrossError(
+        f"--plan: the database has no runs of plan {name!r}; {there}; "
+        f"`./lockcross sweep {words}` runs a plan"
+    )
+
+
+def values_of_plan(words: str) -> dict[str, str]:
+    """What `condition` leaves to be bound."""
+    name = plan_name(words)
+    return {"plan": name, "plan_series": f"{PREFIX}{name}"}
+
 
 VIEWS = ("metrics", "resolved")
 TABLES = ("runs", "run_metrics", "metric_sets", "metric_names", "option_sets", "resolved_options",
@@ -124,7 +195,7 @@ def list_runs(
     bound: dict[str, str | int] = {**given, "limit": limit}
     if plan is not None:
         terms.append(condition(connection, plan))
-        bound |= plan_bound(plan)
+        bound |= values_of_plan(plan)
     source = "runs"
     if where is not None:
         terms.append(f"({where}\n)")

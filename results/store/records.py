@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from results.model.cell import Cell
+from sweeps.model.cell import Cell
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from results.model.cell import LATENCIES, MAX_LATENCY, MAX_SEED, option
+from sweeps.model.cell import LATENCIES, MAX_LATENCY, MAX_SEED, option
 
 if TYPE_CHECKING:
     from sweeps.engines.base import Limits
-    from sweeps.execution.pool import Pool
+    from sweeps.run.pool import Pool
 
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
 DEFAULT_INSTRUCTION_LIMIT = 4_000_000_000
@@ -97,9 +97,9 @@ def pool_of(cluster: str) -> "Iterator[Pool | None]":
     if not cluster:
         yield None
         return
-    from sweeps.execution.cluster.description import load_cluster
-    from sweeps.execution.cluster.parsl_pool import ParslPool
-    from sweeps.execution.cluster.session import Session
+    from sweeps.run.cluster.description import load_cluster
+    from sweeps.run.cluster.parsl_pool import ParslPool
+    from sweeps.run.cluster.session import Session
 
     with Session(load_cluster(cluster)) as session:
         yield ParslPool(session)
@@ -109,7 +109,7 @@ def at_a_time(cluster: str, jobs: int) -> int:
     """How many cells run at a time, for estimates; 0: one a CPU of this machine."""
     if not cluster:
         return jobs
-    from sweeps.execution.cluster.description import load_cluster
+    from sweeps.run.cluster.description import load_cluster
 
     return load_cluster(cluster).slots
 

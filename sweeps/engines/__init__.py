@@ -1,13 +1,13 @@
-"""Engines: a folder each. results/model/engines.py is their registry; the module `engine` of a
+"""Engines: a folder each. sweeps/model/engines.py is their registry; the module `engine` of a
 folder makes the adapter for a label."""
 
 from functools import cache
 from importlib import import_module
 
 from results.errors import LockcrossError
-from results.model import engines
-from results.model.cell import LATENCIES, Cell
 from sweeps.engines.base import Engine
+from sweeps.model import engines
+from sweeps.model.cell import LATENCIES, Cell
 from sweeps.model.machine import HOST
 
 

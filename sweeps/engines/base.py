@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from results.model.cell import LATENCIES, Cell
-from sweeps.programs.builder import Program
+from sweeps.model.cell import LATENCIES, Cell
+from sweeps.programs import Program
 
 MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: no run fills the disk
 

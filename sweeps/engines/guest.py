@@ -6,12 +6,11 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from results.model.cell import Cell
-from results.model.schema import Document
+from sweeps.model.cell import Cell
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.text import shown
-from sweeps.support.toml import explain
+from sweeps.support.toml import Document, explain
 
 _MOST = (
     2**53

@@ -4,8 +4,8 @@ import hashlib
 import json
 import shlex
 
-from results.model.cell import AXES, Cell, option
 from sweeps.model import workloads
+from sweeps.model.cell import AXES, Cell, option
 from sweeps.model.isa import ISAS, Isa
 from sweeps.model.locks import Lock, Trait, load_locks
 from sweeps.model.machine import isas_of

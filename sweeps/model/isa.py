@@ -3,7 +3,19 @@
 import platform
 from dataclasses import dataclass
 
-from results.model import label
+from sweeps.model import label
+
+
+def flavour_name(flavour: str) -> str:
+    """An atomic flavour: `LL/SC`."""
+    return {"lse": "LSE", "llsc": "LL/SC"}.get(flavour, flavour)
+
+
+def isa_words(title: str, flavour: str) -> str:
+    """An ISA's title with the flavour where the ISA has several."""
+    words = flavour_name(flavour)
+    return title if words == flavour else f"{title} {words}"
+
 
 FENCE_KINDS = tuple(label.FENCE_KINDS)
 

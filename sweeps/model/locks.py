@@ -6,8 +6,8 @@ from enum import StrEnum
 from functools import cache
 
 from results.errors import LockcrossError
-from results.model.label import LockLabel
 from sweeps.model.isa import FENCE_KINDS
+from sweeps.model.label import LockLabel
 from sweeps.support.paths import LOCKS_DEF
 
 _NAME = r"\s*(\w+)\s*"

@@ -26,7 +26,7 @@ make_engine() {
     echo "$state" >"$work/build/engine.stamp"
 }
 
-starter_state() { sha256sum <"$root/sweeps/execution/start.c"; }
+starter_state() { sha256sum <"$root/sweeps/run/start.c"; }
 
 starter_ready() {
     [[ -x $work/build/start && -e $work/build/start.stamp ]] &&
@@ -41,7 +41,7 @@ make_starter() {
 }
 
 compile_starter() {
-    local source="$root/sweeps/execution/start.c" made="$work/build/start"
+    local source="$root/sweeps/run/start.c" made="$work/build/start"
     { gcc -O2 -Wall -Wextra -static -o "$made.new" "$source" ||
         gcc -O2 -Wall -Wextra -o "$made.new" "$source"; } && mv "$made.new" "$made"
 }

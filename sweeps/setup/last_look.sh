@@ -39,7 +39,7 @@ nothing_changed() {
 watched() {
     local name folder folders venv="$work/.venv"
     printf '%s\n' "$root"/{lockcross,requirements.txt,requirements-cli.txt,sweeps/setup} \
-        "$root"/{qemu-timing/Makefile,qemu-timing/src,sweeps/execution/start.c} \
+        "$root"/{qemu-timing/Makefile,qemu-timing/src,sweeps/run/start.c} \
         "$work"/build/{engine.stamp,start.stamp,start} "$(engine_folder)/liblockcross-timing.so" \
         "$venv"/{stamp,contents,bin/python,bin/.} "$venv"/lib/python3*/site-packages/. \
         /usr/include/{doctest/doctest.h,nlohmann/json.hpp}

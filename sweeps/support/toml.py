@@ -1,17 +1,37 @@
 """Reading TOML files into pydantic's models, and messages for what is wrong in them."""
 
+import errno
+import os
+import stat
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.support.files import head
 from sweeps.support.text import shortened, shown
+
+
+class Document(BaseModel):
+    """A table or document that holds what its schema has, of the types that it has, and no more."""
+
+    # A schema is built when something is first read by it: most commands read few of them.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+
+def head(path: Path, most: int) -> bytes:
+    """The first bytes of a plain file, at most so many. Raises OSError for anything else: a device
+    may have no end, a FIFO no writer."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "not a plain file", str(path))
+        return file.read(most)
+
 
 _MAX_FILE = 1_000_000  # bytes of a document
 _MAX_LINES = 10  # mistakes that are listed

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from sweeps.engines.qemu.find import find_qemu
+from sweeps.engines.qemu.engine import find_qemu
 from tests.commands import environment, program
 from tests.slurm.daemons import Slurm, environment_of, parent_of
 from tests.slurm.keeper import Keeper

@@ -8,7 +8,7 @@ import pytest
 
 from results.errors import LockcrossError
 from results.store.store import Store
-from sweeps.execution.cluster.session import PARSL
+from sweeps.run.cluster.session import PARSL
 from tests.commands import fresh
 from tests.slurm.daemons import Slurm
 from tests.slurm.study import until

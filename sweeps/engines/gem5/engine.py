@@ -1,18 +1,124 @@
 """The reference engine: the user's own gem5 in SE mode, with gem5-configs/."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
-from sweeps.engines.gem5 import latency as gem5_latency
 from sweeps.engines.gem5 import output as gem5_output
-from sweeps.engines.gem5.find import NoGem5Error, configs_digest, find_gem5
-from sweeps.engines.gem5.probe import Probe, figures_of, probe, script_command
+from sweeps.engines.gem5.find import (
+    NoGem5Error,
+    Probe,
+    configs_digest,
+    figures_of,
+    find_gem5,
+    probe,
+    script_command,
+)
 from sweeps.model import workloads
+from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments
 from sweeps.model.isa import ISAS
-from sweeps.programs.builder import Program
+from sweeps.programs import Mechanisms, Program
+
+# ISA and core model -> mechanisms that work there, the first is the default.
+ATOMIC = {
+    ("x86_64", "timing"): ("quiesce", "padding"),
+    ("x86_64", "minor"): ("sentinel", "quiesce"),
+    ("x86_64", "o3"): ("sentinel", "chain"),
+    ("aarch64", "timing"): ("quiesce", "padding"),
+    ("aarch64", "minor"): ("fu_timing", "sentinel"),
+    ("aarch64", "o3"): ("sentinel", "chain"),
+    ("ppc64le", "timing"): ("padding",),
+    ("ppc64le", "minor"): ("sentinel", "padding"),
+}
+# POWER has one class for all floating point, so one sentinel.
+FENCE = ATOMIC | {("ppc64le", "minor"): ("padding",)}
+
+# Cycles of one turn of the padding loop, as measured; the calibration of charges checks it.
+CYCLES_PER_TURN = {
+    ("x86_64", "timing"): 2.0,
+    ("x86_64", "minor"): 10.5,
+    ("x86_64", "o3"): 1.0,
+    ("aarch64", "timing"): 2.0,
+    ("aarch64", "minor"): 4.0,
+    ("aarch64", "o3"): 1.0,
+    ("ppc64le", "timing"): 1.0,
+    ("ppc64le", "minor"): 4.0,
+}
+_SINGLE_ISSUE_X86 = 12.0  # Minor, which decodes an operation a cycle then
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """What a cell sets, by mechanism.
+
+    `mechanisms`: atomic, fence, charge -> mechanism, where something is set; `program`: what the
+    program's arguments are (name -> amount); `config`: gem5's (name -> cycles); `chains`:
+    atomic, fence -> operations compiled into the program.
+    """
+
+    mechanisms: dict[str, str]
+    program: dict[str, int]
+    config: dict[str, int]
+    chains: dict[str, int]
+
+    def built_in(self) -> Mechanisms:
+        """What the program is built with. Functional-unit timing needs nothing there."""
+        found = {k: v for k, v in self.mechanisms.items() if v != "fu_timing"}
+        return Mechanisms(
+            found.get("atomic", "engine"),
+            found.get("fence", "engine"),
+            found.get("charge", "engine"),
+            self.chains.get("atomic", 0),
+            self.chains.get("fence", 0),
+        )
+
+
+def mechanism(kind: str, isa: str, model: str, forced: str) -> str:
+    """The mechanism of `atomic` or `fence`: the forced one where it works, else the default."""
+    works = (ATOMIC if kind == "atomic" else FENCE)[isa, model]
+    return forced if forced in works else works[0]
+
+
+def cycles_per_turn(isa: str, model: str, width: int) -> float:
+    """Cycles of one turn of the padding loop on a core of that width."""
+    if (isa, model, width) == ("x86_64", "minor", 1):
+        return _SINGLE_ISSUE_X86
+    return CYCLES_PER_TURN[isa, model]
+
+
+def latencies(
+    cell: Cell, model: str, forced: str, charges: dict[str, int], width: int
+) -> Latencies:
+    """The mechanisms of a cell and their amounts. `charges`: kind -> cycles of the machine;
+    `width`: that of its core."""
+    where = (cell.isa, model)
+    turn = cycles_per_turn(*where, width)
+    mechanisms: dict[str, str] = {}
+    program: dict[str, int] = {}
+    config: dict[str, int] = {}
+    chains: dict[str, int] = {}
+    for kind, cycles in (("atomic", cell.cas), ("fence", cell.fence_latency)):
+        if cycles is None:
+            continue
+        chosen = mechanism(kind, *where, forced)
+        mechanisms[kind] = chosen
+        if chosen == "quiesce":
+            program[f"latency_{kind}"] = cycles
+        elif chosen == "chain":
+            chains[kind] = cycles
+        elif chosen == "padding":
+            program[f"latency_{kind}"] = round(cycles / turn)
+        elif chosen == "sentinel":
+            config[f"sentinel_{kind}"] = max(1, cycles)
+        elif cycles:
+            config[f"fu_{kind}"] = cycles
+    if any(charges.values()):
+        mechanisms["charge"] = "padding"
+        program |= {f"latency_{name}": round(n / turn) for name, n in charges.items()}
+    return Latencies(mechanisms, program, config, chains)
+
 
 MODELS = ("timing", "minor", "o3")
 MECHANISMS = ("quiesce", "sentinel", "padding", "chain", "fu_timing")
@@ -79,7 +185,7 @@ class Gem5Engine:
 
     def _misfit(self, cell: Cell, where: str) -> str:
         """Why label or machine do not fit the core model, or nothing."""
-        known = gem5_latency.ATOMIC.get((cell.isa, self.model), ())
+        known = ATOMIC.get((cell.isa, self.model), ())
         figures = figures_of(cell.machine, cell.isa)
         if not known:
             return f"isa: {cell.isa}: no latency mechanism is known for {where}"
@@ -93,7 +199,7 @@ class Gem5Engine:
             return f"machine: {cell.machine}: {where} needs {_FEWEST_COUNTERS} predictor_entries"
         return ""
 
-    def _latencies(self, cell: Cell) -> gem5_latency.Latencies:
+    def _latencies(self, cell: Cell) -> Latencies:
         figures = figures_of(cell.machine, cell.isa)
         charges = {
             name.removeprefix(_CHARGES): cycles
@@ -102,7 +208,7 @@ class Gem5Engine:
         }
         if cell.cancel is not None:
             charges["stop"] = cell.cancel
-        return gem5_latency.latencies(cell, self.model, self._mechanism, charges, figures["width"])
+        return latencies(cell, self.model, self._mechanism, charges, figures["width"])
 
     def _roi_of(self, cell: Cell) -> str:
         return self._roi or ("pc_count" if cell.isa == "ppc64le" else "m5")
@@ -145,12 +251,12 @@ class Gem5Engine:
 
     def mechanisms(self, isa: str) -> list[str]:
         """The default mechanism's label, then that of each other one that works on the core."""
-        known = gem5_latency.ATOMIC.get((isa, self.model), ())
+        known = ATOMIC.get((isa, self.model), ())
         return [self._base + (f"/{name}" if number else "") for number, name in enumerate(known)]
 
     def regions(self, isa: str) -> list[str]:
         """By m5 operations, where the ISA has them, and by counting a program counter."""
-        if (isa, self.model) not in gem5_latency.ATOMIC:
+        if (isa, self.model) not in ATOMIC:
             return []  # a core that is refused
         return [f"{self._base}/{name}" for name in ROIS if name != "m5" or isa != "ppc64le"]
 

@@ -7,8 +7,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from results.model.cell import Cell
-from results.model.schema import Document
 from sweeps.engines.base import MAX_OUTPUT, Limits, ProcessResult, RunOutcome
 from sweeps.engines.gem5.find import complaint
 from sweeps.engines.guest import (
@@ -22,7 +20,8 @@ from sweeps.engines.guest import (
     signal_name,
     stand_ins,
 )
-from sweeps.support.files import head
+from sweeps.model.cell import Cell
+from sweeps.support.toml import Document, head
 
 REPORT = "lockcross.json"
 

@@ -8,16 +8,16 @@ from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
 from results.paths import WORK
 from sweeps.engines.base import Capabilities, Check, Likeness, Limits, ProcessResult, RunOutcome
 from sweeps.engines.native import host, sample
 from sweeps.engines.native import output as native_output
+from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.model.machine import HOST, machines_like, machines_of
 from sweeps.model.workloads import WORKLOADS
-from sweeps.programs.builder import Program
+from sweeps.programs import Program
 
 _LABEL = "native"
 _LOCK = WORK / "build" / "native.lock"

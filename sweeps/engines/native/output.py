@@ -9,8 +9,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from results.model.cell import Cell
-from results.model.schema import Document
 from sweeps.engines.base import MAX_OUTPUT, ProcessResult, RunOutcome
 from sweeps.engines.guest import (
     BadRunError,
@@ -24,7 +22,8 @@ from sweeps.engines.guest import (
     signal_name,
 )
 from sweeps.engines.native.sample import SAMPLES, Line, Round, cycles_of, cycles_per_tick, estimate
-from sweeps.support.files import head
+from sweeps.model.cell import Cell
+from sweeps.support.toml import Document, head
 
 CHAIN_ISAS = ("x86_64", "aarch64")  # on which an addition takes one cycle
 NO_CYCLES = (

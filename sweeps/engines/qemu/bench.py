@@ -12,12 +12,11 @@ from pathlib import Path
 from rich.table import Table
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
-from sweeps.engines.qemu.engine import REPORT, guest_command, own_options, plugin_options
-from sweeps.engines.qemu.find import find_qemu
+from sweeps.engines.qemu.engine import REPORT, find_qemu, guest_command, own_options, plugin_options
+from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments
 from sweeps.model.isa import ISAS
-from sweeps.programs.builder import Builder, Program
+from sweeps.programs import Builder, Program
 from sweeps.support.paths import ENGINE_PLUGIN
 
 NULL_PLUGIN = ENGINE_PLUGIN.with_name("liblockcross-null.so")

@@ -1,22 +1,68 @@
 """The embedded engine: QEMU's user mode with the plugin of qemu-timing/."""
 
 import hashlib
+import os
 import re
+import shutil
+import subprocess
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, Request, RunOutcome
 from sweeps.engines.qemu import output as qemu_output
-from sweeps.engines.qemu.find import find_qemu
+from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import ATOMICS, load_machine
-from sweeps.programs.builder import Program
+from sweeps.programs import Program
 from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
+
+_WHY = "the first on PATH"
+
+
+@dataclass(frozen=True)
+class Qemu:
+    """One QEMU for an ISA: its path, its version, and why it is used and not another."""
+
+    path: str
+    version: str
+    why: str
+
+
+@cache
+def find_qemu(isa: str) -> Qemu:
+    """The QEMU of an ISA, which can load plugins. Raises LockcrossError (1), saying what to do."""
+    program = f"qemu-{isa}"
+    folder = os.environ.get("LOCKCROSS_QEMU")
+    path = shutil.which(str(Path(folder, program)) if folder else program)
+    if path is None:
+        where = f"not in LOCKCROSS_QEMU={folder}" if folder else "missing"
+        raise LockcrossError(f"{program} is {where}; ./lockcross finds or builds one", 1)
+    if "-plugin" not in _ask(path, "--help"):
+        raise LockcrossError(
+            f"{program} ({path}) was built without plugins, which the engine needs; "
+            "./lockcross finds or builds another, unless LOCKCROSS_QEMU names this one",
+            exit_code=1,
+        )
+    found = re.search(r"version (\d\S*)", _ask(path, "--version"))
+    if found is None:
+        raise LockcrossError(f"{path} --version prints no version; install it again", 1)
+    return Qemu(path, found[1], os.environ.get("LOCKCROSS_QEMU_WHY", _WHY))
+
+
+def _ask(path: str, option: str) -> str:
+    try:
+        done = subprocess.run(
+            [path, option], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+            check=False, timeout=30, errors="replace",
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LockcrossError(f"{path} does not run ({error}); install it again", 1) from None
+    return done.stdout
+
 
 REPORT = "engine.json"  # the plugin's report, in the run's own folder
 EVENTS = "events.bin"  # its log of lock events, there too

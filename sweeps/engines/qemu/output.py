@@ -1,12 +1,17 @@
 """Reads the output of a run under the qemu engine, and says why it failed, if it did."""
 
 from pathlib import Path
+from typing import Annotated
 
-from results.model.cell import Cell
+from pydantic import Field
+
 from sweeps.engines.base import MAX_OUTPUT, Limits, PhaseCounts, ProcessResult, RunOutcome
 from sweeps.engines.guest import (
     BadRunError,
+    Count,
+    Counts,
     Metrics,
+    Name,
     check_guest,
     check_metrics,
     own_metrics,
@@ -14,8 +19,72 @@ from sweeps.engines.guest import (
     signal_name,
     stand_ins,
 )
-from sweeps.engines.qemu.report import EngineReport, PhaseMark
-from sweeps.support.files import head
+from sweeps.model.cell import Cell
+from sweeps.support.toml import Document, head
+
+
+class CasCounts(Document):
+    """Compare-and-swaps that changed memory, and those that did not."""
+
+    won: Count
+    lost: Count
+
+
+class Work(Document):
+    """What a core's instructions did. Loads and stores are plain ones, no part of an atomic."""
+
+    core: Count
+    instructions: Count
+    loads: Count
+    stores: Count
+    cas: CasCounts
+    rmw: Count
+    fences: Counts
+
+
+class CoreReport(Work):
+    """One core: its counts and the causes of its cycles, which count from its own start."""
+
+    start: Count
+    cycles: Count
+    reservations_lost: Count
+    charges: Counts
+    holds: Count
+    stalls: Counts
+    coherence: Annotated[dict[Name, Counts], Field(max_length=100)]
+
+
+class PhaseMark(Work):
+    """A time stamp: phase `phase` begins on a core at `cycle`, and what it did until then."""
+
+    phase: Count
+    cycle: Count
+
+
+class LinkCounts(Document):
+    """What the plugin and a simulator of the memory system told each other. Touches: hits that it
+    was told of; late: requests that were earlier than its clock."""
+
+    requests: Count
+    touches: Count
+    turns: Count
+    late: Count
+
+
+class EngineReport(Document):
+    """The plugin's document (interfaces, 6). `memory_system`: of one that another process
+    simulates."""
+
+    engine: str
+    version: str
+    isa: str
+    complete: bool
+    options: Counts
+    handovers: Count
+    cores: list[CoreReport]
+    phases: list[PhaseMark]
+    memory_system: LinkCounts | None = None
+
 
 PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
 

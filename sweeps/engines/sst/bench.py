@@ -11,12 +11,12 @@ from pathlib import Path
 from rich.table import Table
 
 from results.errors import LockcrossError
-from results.model.cell import Cell
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.guest import Metrics
 from sweeps.engines.sst.engine import SstEngine
+from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
-from sweeps.programs.builder import Builder
+from sweeps.programs import Builder
 
 REPEATS = 3  # of short cells; the best counts, since the machine may be shared
 _ACCESSES = ("loads", "stores", "cas_won", "cas_lost", "rmw")

@@ -1,21 +1,64 @@
-"""The command of a run, and the file that sst-configs/run.py reads."""
+"""The command of a run, its cores at their nodes, and the file that sst-configs/run.py reads."""
 
 import json
+import re
 from pathlib import Path
 
-from results.model.cell import Cell
+from results.errors import LockcrossError
 from sweeps.engines.base import Limits
 from sweeps.engines.qemu.engine import guest_command, plugin_options
-from sweeps.engines.sst.element import element
-from sweeps.engines.sst.find import SCRIPT, Sst
-from sweeps.engines.sst.output import GUEST_ERR, GUEST_OUT, RECORD
-from sweeps.engines.sst.statistics import STATISTICS
-from sweeps.model.machine import load_machine
-from sweeps.model.memory_system import MemorySystem
+from sweeps.engines.sst.find import SCRIPT, Sst, element
+from sweeps.engines.sst.output import GUEST_ERR, GUEST_OUT, RECORD, STATISTICS
+from sweeps.model.cell import Cell
+from sweeps.model.machine import MemorySystem, load_machine
+
+# As the options of an engine label name it; "" is the order of the nodes, row by row.
+NAMED = ("near", "far")
+
+_AT = re.compile(r"at-(\d{1,4})")
+
+
+def check(name: str, label: str) -> None:
+    """Raises LockcrossError (2) for an option of an engine label that places no cores."""
+    if name not in ("", *NAMED) and not _AT.fullmatch(name):
+        raise LockcrossError(
+            f"engine {label!r}: {name!r} is unknown; allowed are {', '.join(NAMED)} and at-N"
+        )
+
+
+def places(name: str, system: MemorySystem, cores: int) -> list[int]:
+    """The node of each core. Core 0 is at node 0, a corner of a mesh.
+
+    near, far: the others as near to it, or as far from it, as there is room. at-N: core 1 at node
+    N, the others row by row. Nodes of one distance are taken by number.
+    """
+    others = list(range(1, system.nodes))
+    if at := _AT.fullmatch(name):
+        chosen = int(at[1])
+        others = [chosen, *(node for node in others if node != chosen)]
+    elif name:
+        sign = 1 if name == "near" else -1
+        others.sort(key=lambda node: (sign * system.links(0, node), node))
+    return [0, *others][:cores]
+
+
+def misplaced(name: str, system: MemorySystem, cores: int) -> str:
+    """Why cores cannot be placed so, or nothing."""
+    if not name:
+        return ""
+    if system.topology == "bus":
+        return f"{name}: on a bus all cores are as near"
+    if (at := _AT.fullmatch(name)) and not 0 < int(at[1]) < system.nodes:
+        return f"{name}: allowed is a node from 1 to {system.nodes - 1}"
+    return f"{name}: one core has nothing to be {name} of" if cores == 1 else ""
+
 
 INPUT = "sst.json"
+
 _DESCRIPTOR = "@FD@"  # the element puts the number of the shared region's descriptor there
+
 _OLDEST_REQUEST = 10_000_000  # cycles that a request may take until the run counts as hung
+
 # What only the plugin's own memory system needs.
 _REPLACED = (
     "l2_size", "l2_ways", "lat_l2", "lat_memory", "lat_dirty", "lat_upgrade", "lat_invalidate",

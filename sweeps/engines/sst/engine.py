@@ -4,26 +4,26 @@ an element of the user's own SST starts it."""
 from pathlib import Path
 
 from results.errors import LockcrossError
-from results.model.cell import MAX_THREADS, Cell
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
-from sweeps.engines.qemu.engine import plugin_version
-from sweeps.engines.qemu.find import find_qemu
+from sweeps.engines.qemu.engine import find_qemu, plugin_version
 from sweeps.engines.sst import output as sst_output
 from sweeps.engines.sst.command import (
     INPUT,
+    check,
     command,
     document,
+    misplaced,
     own_options,
+    places,
     refused_figures,
     system_of,
 )
-from sweeps.engines.sst.element import element
-from sweeps.engines.sst.find import NoSstError, configs_digest, find_sst
-from sweeps.engines.sst.place import check, misplaced, places
+from sweeps.engines.sst.find import NoSstError, configs_digest, element, find_sst
 from sweeps.engines.sst.probe import probe
+from sweeps.model.cell import MAX_THREADS, Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
-from sweeps.programs.builder import Program
+from sweeps.programs import Program
 
 _LABEL = "sst"
 _WHY = "the memory system is SST's, which [sst] describes"

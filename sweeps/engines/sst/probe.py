@@ -1,9 +1,4 @@
-"""What an SST can do, shown by litmus runs.
-
-Threads that count under a CAS lock, and threads that pass on a message by plain stores and loads:
-programs verify themselves, and end only if every request is answered. The outcome is kept under
-build/sst/, by SST, the configuration, the plugin and the programs.
-"""
+"""What an SST can do, shown by litmus runs."""
 
 import json
 import subprocess
@@ -12,19 +7,19 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from results.model.cell import Cell
 from results.paths import WORK
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.qemu.engine import plugin_version
 from sweeps.engines.sst import output as sst_output
 from sweeps.engines.sst.command import INPUT, command, document
-from sweeps.engines.sst.element import element
-from sweeps.engines.sst.find import Sst, configs_digest
+from sweeps.engines.sst.find import Sst, configs_digest, element
+from sweeps.model.cell import Cell
 from sweeps.model.cells import digest
 from sweeps.model.isa import ISAS
-from sweeps.programs.builder import Binary, Builder, Program
+from sweeps.programs import Binary, Builder, Program
 
 PROBES = WORK / "build" / "sst"  # what the litmus runs of each SST showed
+
 _TIME_S = 120.0
 
 

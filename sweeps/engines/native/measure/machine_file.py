@@ -9,7 +9,6 @@ from sweeps.engines.native import host
 from sweeps.engines.native.measure import alone, together
 from sweeps.engines.native.measure.finding import Finding
 from sweeps.engines.native.measure.measure import CLOCK, Measurement
-from sweeps.model.figure import Figure
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.model.machine import (
     ATOMICS,
@@ -17,6 +16,7 @@ from sweeps.model.machine import (
     Behaviour,
     Charges,
     Core,
+    Figure,
     Machine,
     Memory,
     OutOfOrder,

@@ -20,7 +20,7 @@ from sweeps.engines.native.sample import (
     steady,
 )
 from sweeps.model.isa import ISAS, host_isa
-from sweeps.programs.builder import Builder, Program
+from sweeps.programs import Builder, Program
 
 _TIME_LIMIT_S = 30.0  # of one process
 _TRIES = 3  # of a run whose clock changed

@@ -1,0 +1,269 @@
+"""Instructions as objdump shows them, in the syntax of herd7. Nothing is added or left out but
+what only computes in registers and what herd7 has no word for, each said here."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from proofs.assembly.source import Instruction, Thread
+from results.errors import LockcrossError
+from sweeps.programs import TARGETS
+
+END = "LEND"
+
+
+class TranslationError(LockcrossError):
+    """herd7 has no word for an instruction."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How herd7 writes an instruction set."""
+
+    title: str
+    arguments: tuple[str, ...]  # registers
+    jump: str
+    translate: Callable[[Instruction], list[str]]
+
+
+def _label(address: int) -> str:
+    return f"L{address:x}"
+
+
+def _to(one: Instruction, mnemonic: str) -> str:
+    """A branch, with what it looks at."""
+    assert one.target is not None
+    operands = f"{one.operands}," if one.operands else ""
+    return f"{mnemonic} {operands}{_label(one.target)}"
+
+
+def _decimal(text: str) -> str:
+    return re.sub(r"-?0x[0-9a-f]+", lambda found: str(int(found[0], 16)), text)
+
+
+def _unknown(isa: str, one: Instruction) -> TranslationError:
+    return TranslationError(
+        f"{isa} instruction {one.mnemonic} {one.operands} is not known to herd7; "
+        "proofs/assembly/translate.py says which are",
+        exit_code=1,
+    )
+
+
+_AARCH64 = re.compile(
+    r"add|sub|ands?|orr|tst|cmp|cset|movk?|ubfx|lsr|dmb|nop|(ldr|ldar|ldapr|str|stlr)[bh]?|ld[ax]?xr|ldaxr|stl?xr|"
+    r"(cas|swp|ldadd)(a|l|al)?"
+)
+
+
+def _aarch64(one: Instruction) -> list[str]:
+    """Registers in capitals, numbers in decimal."""
+    operands = re.sub(r"\b([wx])(\d+|zr)\b", lambda found: found[0].upper(), one.operands)
+    operands = _decimal(operands).replace(" ", "")
+    if one.target is not None:
+        if not re.fullmatch(r"b|b\.\w+|cbn?z|tbn?z", one.mnemonic):
+            raise _unknown("AArch64", one)
+        return [_to(Instruction(one.address, "", operands, one.target), one.mnemonic)]
+    if not _AARCH64.fullmatch(one.mnemonic):
+        raise _unknown("AArch64", one)
+    if (large := re.fullmatch(r"(W\d+),#(\d{6,})", operands)) and one.mnemonic == "mov":
+        low, high = int(large[2]) & 0xFFFF, int(large[2]) >> 16
+        return [f"mov {large[1]},#{low}", f"movk {large[1]},#{high},lsl #16"]
+    return [f"{one.mnemonic} {operands}".strip()]
+
+
+_POWER = re.compile(
+    r"addi?|subf|x?ori?|and|andi\.|rlwinm|clrldi|li|lis|mr|nop|cmpl?wi|cmpw|lwsync|isync|"
+    r"l(bz|hz|wz|d)|st[bhwd]|lwarx|stwcx\.|lwzx|stwx"
+)
+
+
+def _power(one: Instruction) -> list[str]:
+    """Branches without the hint of their direction; hwsync is sync; cmplw is cmpw, since no value
+    here has the sign's bit. herd7's branches look at condition field 0 alone."""
+    operands = one.operands.replace(" ", "")
+    mnemonic = {"hwsync": "sync", "cmplw": "cmpw"}.get(one.mnemonic, one.mnemonic)
+    if "cr" in operands:
+        raise _unknown("POWER", one)
+    if one.target is not None:
+        if mnemonic.rstrip("+-") not in ("b", "beq", "bne", "bge", "blt", "ble", "bgt"):
+            raise _unknown("POWER", one)
+        return [_to(one, mnemonic.rstrip("+-"))]
+    if found := re.fullmatch(r"(b(?:eq|ne|lt|le|gt|ge))lr[+-]?", mnemonic):
+        return [f"{found[1]} {END}"]
+    if computing := _power_computing(mnemonic, operands.split(",")):
+        return computing
+    if not _POWER.fullmatch(mnemonic) and mnemonic != "sync":
+        raise _unknown("POWER", one)
+    # Register 0 as a base is the number 0, in herd7 too.
+    operands = re.sub(r"^(r[0-9]+),0,", r"\1,r0,", operands)
+    return [f"{mnemonic} {operands}".strip()]
+
+
+def _power_computing(mnemonic: str, operands: Sequence[str]) -> list[str]:
+    """What computes in registers and herd7 has no word for; nothing for what it knows. Register 31
+    is used by no test."""
+    to, *values = operands
+    match mnemonic:
+        case "ori" if values[-1] == "0":
+            return ["nop"]
+        case "oris":
+            return [f"lis r31,{values[1]}", f"or {to},{values[0]},r31"]
+        case "andis.":
+            return [f"lis r31,{values[1]}", f"and {to},{values[0]},r31", f"cmpwi {to},0"]
+        case "rlwinm.":
+            return [f"rlwinm {','.join(operands)}", f"cmpwi {to},0"]
+        case "clrrwi":
+            return [f"rlwinm {to},{values[0]},0,0,{31 - int(values[1])}"]
+        case "clrlwi":
+            return [f"rlwinm {to},{values[0]},0,{values[1]},31"]
+    return []
+
+
+# The upper half of a register. herd7 has no shift to the right: the half stays where it is, all of
+# the register is stored into a place of eight bytes, and is zero just when the half is.
+_UPPER = "and $-4294967296"
+_SUFFIXES = (
+    (r"%r([a-d]x|[sd]i|\d+)$", "q"),
+    (r"%(e([a-d]x|[sd]i)|r\d+d)$", "l"),
+    (r"%([a-d]l|[sd]il|r\d+b)$", "b"),
+    (r"%([a-d]x|[sd]i|r\d+w)$", "w"),
+)
+
+
+# No value here has the sign's bit, so that signed and unsigned comparisons agree, and `js` is never
+# taken. herd7's own `js` and `jlt` are taken otherwise than an x86-64's.
+_JUMPS = {"jmp": "jmp", "je": "je", "jne": "jne", "ja": "jgt", "jae": "jge", "jbe": "jle"}
+
+
+def _suffix(operands: Sequence[str]) -> str:
+    """The letter of an access's size, from its register."""
+    for operand in operands:
+        for pattern, letter in _SUFFIXES:
+            if re.match(pattern, operand):
+                return letter
+    raise KeyError(operands)
+
+
+def _x86_64(one: Instruction) -> list[str]:
+    """The size of every access as a letter. herd7 has no xadd: an exchange with the addend stands
+    for it, the same locked access that stores another value, which no test looks at."""
+    operands = [_decimal(part) for part in re.split(r",(?![^(]*\))", one.operands)]
+    name = one.mnemonic
+    if one.target is not None and name in _JUMPS:
+        return [_to(one, _JUMPS[name])]
+    if name == "js":
+        return ["nop"]
+    if name == "mfence" or name in ("nop", "nopw", "nopl", "cs", "data16"):
+        return [name if name == "mfence" else "nop"]
+    if re.fullmatch(r"mov[bwlq]", name):
+        return [f"{name} {','.join(operands)}"]
+    if name in ("mov", "xchg", "lock xadd"):
+        letter = _suffix(operands)
+        return [f"{name.replace('lock xadd', 'xchg')}{letter} {','.join(operands)}"]
+    if name in ("lock cmpxchg", "cmpxchg"):
+        return [f"{name}{_suffix(operands)} {operands[1]},{operands[0]}"]
+    if found := re.fullmatch(r"movz([bw])l", name):
+        narrow = {"b": r"%\1l", "w": r"%\1x"}[found[1]]
+        register = re.sub(r"%e([a-d])x", narrow, operands[1])
+        return [f"movl $0,{operands[1]}", f"mov{found[1]} {operands[0]},{register}"]
+    return _x86_64_computing(one, operands)
+
+
+def _x86_64_computing(one: Instruction, operands: Sequence[str]) -> list[str]:
+    """What only computes in registers."""
+    first, last = operands[0], operands[-1]
+    if one.mnemonic == "shr" and first == "$32":
+        return [f"{_UPPER},{last}"]
+    if one.mnemonic == "test" and first.startswith("$") and _suffix(operands) == "l":
+        return [f"movl {last},%r15d", f"and {first},%r15d", "cmpl $0,%r15d"]
+    if one.mnemonic == "test" and first == last:
+        return [f"cmp{_suffix(operands)} $0,{first}"]
+    if one.mnemonic == "cmp" and first.startswith("$"):
+        return [f"cmp{_suffix(operands)} {first},{last}"]
+    if one.mnemonic in ("add", "and", "or", "sub") and first.startswith("$"):
+        # herd7 has no `sub`, knows `and` without a size, and sets no flags there.
+        letter = _suffix(operands)
+        name = {"and": "and", "or": f"or{letter}"}.get(one.mnemonic, f"add{letter}")
+        value = f"$-{first[1:]}" if one.mnemonic == "sub" else first
+        return [f"{name} {value},{last}", f"cmp{letter} $0,{last}"]
+    if one.mnemonic == "xor" and first == last:
+        return [f"movl $0,{first}"]
+    if one.mnemonic == "lea" and (found := re.fullmatch(r"(\d+)\(%r([a-d])x\)", first)):
+        return [f"movl %e{found[2]}x,{last}", f"addl ${found[1]},{last}"]
+    raise _unknown("x86-64", one)
+
+
+DIALECTS = {
+    "x86_64": Dialect("X86_64", ("rdi", "rsi", "rdx", "rcx", "r8", "r9"), "jmp", _x86_64),
+    "ppc64le": Dialect("PPC", tuple(f"r{n}" for n in range(3, 11)), "b", _power),
+    "aarch64": Dialect("AArch64", tuple(f"X{n}" for n in range(8)), "b", _aarch64),
+}
+
+
+def column(thread: Thread, flavour: str) -> list[str]:
+    """A thread as herd7 reads it, a label or an instruction each."""
+    dialect = DIALECTS[TARGETS[flavour].isa]
+    labels = {one.target for one in thread.code if one.target is not None}
+    lines: list[str] = []
+    for one in thread.code:
+        if one.address in labels:
+            lines.append(f"{_label(one.address)}:")
+        lines += [f"{dialect.jump} {END}"] if one.mnemonic in ("ret", "blr") else (
+            dialect.translate(one)
+        )  # fmt: skip
+    for n, line in enumerate(lines):
+        if line.startswith(_UPPER):
+            register = line[-2:]
+            lines[n:] = [x.replace(f"movl %e{register},(", f"movq %r{register},(")
+                         for x in lines[n:]]  # fmt: skip
+    if lines and lines[-1] == f"{dialect.jump} {END}":
+        lines.pop()
+    return [*lines, f"{END}:"] if any(END in line for line in lines) else lines
+
+
+def litmus_text(
+    name: str,
+    threads: Sequence[Thread],
+    flavour: str,
+    forbidden: str,
+    bits: dict[str, int],
+    first: Mapping[str, int],
+) -> str:
+    """A whole litmus test; what a thread saw in `r` is in the place `saw_r`."""
+    dialect = DIALECTS[TARGETS[flavour].isa]
+    columns = [_own_labels(column(thread, flavour), i) for i, thread in enumerate(threads)]
+    for thread, lines in zip(threads, columns, strict=True):
+        if any(line.startswith(_UPPER) for line in lines):
+            bits |= {one: 64 for one in thread.arguments if one not in "xyz"}
+    places = sorted({one for thread in threads for one in thread.arguments})
+    head = [f"uint{bits.get(one, 32)}_t {_place(one)}={first.get(one, 0)};" for one in places]
+    head += [
+        f"{i}:{register}={_place(one)};"
+        for i, thread in enumerate(threads)
+        for register, one in zip(dialect.arguments, thread.arguments, strict=False)
+    ]
+    height = max(len(lines) for lines in columns)
+    rows = [[lines[n] if n < len(lines) else "" for lines in columns] for n in range(height)]
+    body = [" | ".join(f"P{i}" for i in range(len(columns))) + " ;"]
+    body += [" | ".join(row) + " ;" for row in rows]
+    terms = [re.sub(r"^([a-z])=", lambda m: f"{_place(m[1])}=", t) for t in forbidden.split(" & ")]
+    outcome = " /\\ ".join(terms)
+    lines = [f"{dialect.title} {name}", "{", *head, "}", *body, f"exists ({outcome})"]
+    return "\n".join(lines) + "\n"
+
+
+def without_reservations(thread: Thread) -> Thread:
+    """A thread whose lwarx and stwcx. are a plain load and store: herd7 knows the pair only where
+    all accesses have one size. power_apart.cat and power_together.cat keep the pair atomic."""
+    plain = {"lwarx": "lwzx", "stwcx.": "stwx"}
+    code = (replace(one, mnemonic=plain.get(one.mnemonic, one.mnemonic)) for one in thread.code)
+    return replace(thread, code=tuple(code))
+
+
+def _place(name: str) -> str:
+    return name if name in "xyz" else f"saw_{name}"
+
+
+def _own_labels(lines: Sequence[str], thread: int) -> list[str]:
+    """Labels with the thread's number, as herd7 wants them to differ."""
+    return [re.sub(r"\bL([0-9a-f]+|END)\b", rf"T{thread}L\1", line) for line in lines]

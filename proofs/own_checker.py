@@ -1,0 +1,203 @@
+"""Our own checker, proofs/checker: builds it, and programs for it, and reads what they say."""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from proofs.assumptions import models_of
+from proofs.programs import INCLUDES, Program, compiler, sources
+from proofs.proving import Found, Job, Run, Step
+from proofs.stored import OWN_CHECKER, Verdict
+from results.errors import LockcrossError
+from results.paths import ROOT, WORK
+from sweeps.engines.base import ProcessResult
+from sweeps.programs import compiler_version
+
+_SOURCES = ROOT / "proofs" / "checker"
+_BUILT = WORK / "build" / "proofs"
+_LIBRARY = _BUILT / "checker" / "libprove.a"
+# ipa-reference assumes that only functions that name a variable change it (programs/builder.py);
+# the others are what the checker asks for (proofs/checker/README.md).
+COMPILE = (
+    "-std=gnu17 -O1 -g -Wall -Wextra -Werror -Wno-tsan -fsanitize=thread -fno-ipa-reference "
+    "-fno-pie -fno-stack-protector -fcf-protection=none --param tsan-instrument-func-entry-exit=0"
+).split()
+LINK = "-no-pie -Wl,--wrap=memcpy,--wrap=memset,--wrap=memmove".split()
+_TOO_LARGE = "has too many"  # said of a loop that stores in each of its turns
+_KEPT_S = 3 * 24 * 3600.0  # programs of other sources
+_VERDICTS = {0: Verdict.PROVED, 1: Verdict.FAILED, 3: Verdict.BOUND}
+
+
+class Checker:
+    """The tool. `states` bounds each proof; whoever runs it bounds its CPU time."""
+
+    name = OWN_CHECKER
+    smallest = False
+
+    def __init__(self, jobs: int, states: int) -> None:
+        self._jobs = jobs
+        self._states = states
+
+    def version(self) -> str:
+        """A digest of its sources."""
+        return _version()
+
+    def models(self, program: Program) -> Sequence[str]:
+        """Its models for a program; proofs/assumptions.toml has a say."""
+        return [model.name for model in models_of(program)]
+
+    def bound(self, program: Program) -> str:
+        """Threads and rounds: within them every execution is looked at."""
+        return program.client.bound
+
+    def prepare(self, programs: Iterable[Program], done: Callable[[], None]) -> None:
+        """Builds the library, then the programs."""
+        make_library(self._jobs)
+        with ThreadPoolExecutor(self._jobs) as pool:
+            for _ in pool.map(build, programs):
+                done()
+
+    def run(self, job: Job) -> Run:
+        """The command of a job, for a program that has been built."""
+        bounds = ["--states", str(self._states)]
+        return Run([str(path_of(job.program)), "--model", job.model, *bounds])
+
+    def found(self, job: Job, result: ProcessResult) -> Found:
+        """What a program said, as JSON."""
+        verdict = _VERDICTS.get(result.code)
+        if result.exceeded:
+            return Found(Verdict.BOUND, reason=result.exceeded)
+        if verdict is None:
+            why = result.stderr.strip()[:300] or f"exit code {result.code}"
+            return Found(Verdict.BOUND if _TOO_LARGE in why else Verdict.FAILED, reason=why)
+        said = json.loads(result.stdout)
+        return Found(
+            verdict,
+            said["executions"],
+            said["states"],
+            _reason(said),
+            _bound(said["bounds"]),
+            [_step(row) for row in said.get("trace", ())],
+        )
+
+
+def _bound(bounds: dict[str, Any]) -> str:
+    """What kept executions from being looked at."""
+    words = []
+    if bounds["buffer_was_full"]:
+        words.append(f"{bounds['buffer']} buffered stores")
+    if bounds["beyond_client_bound"]:
+        words.append("2 failures that back off")
+    return "; ".join(words)
+
+
+def _reason(said: dict[str, Any]) -> str:
+    if "failure" in said:
+        return f"{said['failure']['kind']}: {said['failure']['what']}"
+    reached = said["bounds"]["reached"]
+    return f"bound reached: {reached}" if reached else ""
+
+
+def _step(row: dict[str, Any]) -> Step:
+    names = ("place", "function", "access", "object", "value", "buffer")
+    return Step(int(row["thread"]), *(str(row[name]) for name in names))
+
+
+@cache
+def _version() -> str:
+    total = hashlib.sha256()
+    for path in sorted(_SOURCES.rglob("*")):
+        if path.suffix in (".cc", ".h") and "tests" not in path.parts:
+            total.update(f"{path.relative_to(_SOURCES)}\0".encode() + path.read_bytes())
+    return total.hexdigest()[:12]
+
+
+@contextmanager
+def building() -> Iterator[None]:
+    """While the checker's library is built: one process at a time, others wait."""
+    _LIBRARY.parent.mkdir(parents=True, exist_ok=True)
+    with (_LIBRARY.parent / "building.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@cache
+def make_library(jobs: int) -> None:
+    """Builds what every program is linked with."""
+    # Without its own symbols for debuggers: it is linked into a thousand programs.
+    command = ["make", "-C", str(_SOURCES), f"BUILD={_LIBRARY.parent}", "CXXFLAGS=-O2", f"-j{jobs}"]
+    with building():
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LockcrossError(f"proofs/checker does not build:\n{done.stderr[-2000:]}", exit_code=1)
+
+
+def path_of(program: Program) -> Path:
+    """Where a program is built: its name says all that it is made of."""
+    made_of = [
+        *COMPILE,
+        *LINK,
+        compiler(),
+        compiler_version(compiler()),
+        _version(),
+        sources(program),
+    ]
+    key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
+    words = [program.label, program.client.label, program.flavour]
+    folder = re.sub(r"[:/]", "-", "-".join(words))
+    return _BUILT / "clients" / folder / key
+
+
+def build(program: Program) -> Path:
+    """Builds a program, unless it is there. Raises LockcrossError if it does not compile."""
+    path = path_of(program)
+    if path.exists():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _forget_old(path.parent)
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        compiled(program, Path(folder)).replace(path)
+    return path
+
+
+def _forget_old(folder: Path) -> None:
+    """Removes what was built there days ago; another run may use what is newer."""
+    for old in folder.iterdir():
+        with suppress(OSError):
+            if old.is_file() and time.time() - old.stat().st_mtime > _KEPT_S:
+                old.unlink()
+
+
+def compiled(
+    program: Program, folder: Path, change: Callable[[list[str]], list[str]] = list
+) -> Path:
+    """Compiles a program into a folder; `change` may change the compiler's command."""
+    made, binary = folder / "object.o", folder / "program"
+    command = [compiler(), *COMPILE, *INCLUDES, *program.defines(), "-c", program.client.source]
+    _run([*change(command), "-o", str(made)])
+    _run(["g++", *LINK, str(made), str(_LIBRARY), "-o", str(binary)])
+    return binary
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+        env={**os.environ, "LC_ALL": "C"},
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise LockcrossError(
+            f"a client does not compile:\n{done.stderr[-2000:]}\nfor the whole output, in the root "
+            f"of the tree: {' '.join(command)}",
+            exit_code=1,
+        )

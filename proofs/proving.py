@@ -1,0 +1,176 @@
+"""Makes proofs side by side, and tells what came of them."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from proofs.assumptions import assumed
+from proofs.programs import Client, Program, programs, smallest, sources
+from proofs.stored import Proof, Verdict
+from sweeps.engines.base import ProcessResult
+from sweeps.model.locks import Lock
+from sweeps.run.processes import Processes, Task
+from sweeps.support.paths import RUN_FOLDERS
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program, to be checked by a tool under a model."""
+
+    program: Program
+    tool: str
+    model: str
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        return f"{self.program.label}, {self.program.client.label}, {self.model} ({self.tool})"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One row of a counterexample: what a thread did, where, and what was in its buffer."""
+
+    thread: int
+    place: str
+    function: str
+    access: str
+    object: str
+    value: str
+    buffer: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a tool found.
+
+    `reason`: why a proof failed, or which bound was reached, or what the tool cannot take; `bound`:
+    what was bounded besides what Tool.bound says; `steps`: the counterexample; `text`: the same in
+    a tool's own words.
+    """
+
+    verdict: Verdict
+    executions: int = 0
+    states: int = 0
+    reason: str = ""
+    bound: str = ""
+    steps: Sequence[Step] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a tool checks a job: a command, or why it cannot."""
+
+    argv: Sequence[str] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    refused: str = ""
+
+
+class Tool(Protocol):
+    """A model checker. `smallest`: without --deep it tries each client in its smallest size alone,
+    and else in all that are not for --deep."""
+
+    name: str
+    smallest: bool
+
+    def version(self) -> str:
+        """Its version. Raises LockcrossError where it is missing, saying what to do."""
+
+    def models(self, program: Program) -> Sequence[str]:
+        """The models that it has for a program."""
+
+    def bound(self, program: Program) -> str:
+        """What a proof bounds, in words."""
+
+    def prepare(self, programs: Iterable[Program], done: Callable[[], None]) -> None:
+        """Builds what the jobs of these programs need; calls `done` after each."""
+
+    def run(self, job: Job) -> Run:
+        """The command of a job."""
+
+    def found(self, job: Job, result: ProcessResult) -> Found:
+        """What came of it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A proof, and what its tool found."""
+
+    proof: Proof
+    found: Found
+    job: Job
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong: what ran into a bound is not proved, but no failure."""
+        return self.proof.verdict != Verdict.FAILED
+
+
+def plan(
+    locks: Iterable[Lock], clients: Sequence[Client], tool: Tool, models: Sequence[str], deep: bool
+) -> tuple[list[Job], list[Outcome]]:
+    """The jobs of a tool, and what is refused; `models`: only these, or all."""
+    jobs, refused = [], []
+    if tool.smallest and not deep:
+        clients, deep = smallest(clients), True
+    for program, reason in programs(locks, clients, deep):
+        for model in tool.models(program):
+            if models and model not in models:
+                continue
+            job = Job(program, tool.name, model)
+            why = reason or tool.run(job).refused
+            if why:
+                found = Found(Verdict.REFUSED, reason=why)
+                refused.append(Outcome(_proof(job, tool, found, 0.0), found, job))
+            else:
+                jobs.append(job)
+    return jobs, refused
+
+
+def prove(
+    jobs: Sequence[Job], tool: Tool, at_once: int, limit_s: float, built: Callable[[], None]
+) -> Iterator[Outcome]:
+    """Builds and runs jobs, and yields what came of each, in the order in which they end."""
+    tool.prepare(dict.fromkeys(job.program for job in jobs), built)
+    with Processes[Job](at_once, RUN_FOLDERS) as processes:
+        tasks = (_task(job, tool, limit_s) for job in jobs)
+        for job, result, _folder in processes.run(tasks):
+            found = _judged(job, tool.found(job, result))
+            yield Outcome(_proof(job, tool, found, result.duration_s), found, job)
+
+
+def _task(job: Job, tool: Tool, limit_s: float) -> Task[Job]:
+    run = tool.run(job)
+    return Task(job, list(run.argv), limit_s, files=run.files)
+
+
+def _judged(job: Job, found: Found) -> Found:
+    """With the assumption that a failure shows to be needed; without one that is not needed, the
+    proof has failed."""
+    assumption = assumed(job.program, job.model)
+    if assumption is None or found.verdict not in (Verdict.FAILED, Verdict.PROVED):
+        return found
+    if found.verdict == Verdict.FAILED and found.steps:
+        reason = f"assumed under {assumption.instead}: {assumption.says}"
+        return replace(found, verdict=Verdict.ASSUMED, reason=reason)
+    if found.verdict == Verdict.FAILED:
+        return found
+    why = f"proofs/assumptions.toml says that it fails under {job.model}, and it is proved"
+    return replace(found, verdict=Verdict.FAILED, reason=why)
+
+
+def _proof(job: Job, tool: Tool, found: Found, seconds: float) -> Proof:
+    program = job.program
+    bound = "; ".join(filter(None, (tool.bound(program), found.bound)))
+    return Proof(
+        program.lock, program.variant, program.fence, program.client.label, tool.name,
+        tool.version(), job.model, bound, found.verdict, found.executions, seconds,
+        sources(program), found.reason,
+    )  # fmt: skip
+
+
+def cpus() -> int:
+    """How many proofs are made at once by default."""
+    return len(os.sched_getaffinity(0))

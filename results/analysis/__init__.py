@@ -1,1 +1,0 @@
-"""What follows from runs: crossovers, winners, errors, locality. No files, no drawing."""

@@ -1,1 +1,0 @@
-"""The runs of plans: their settings, winners and comparisons."""

@@ -1,0 +1,1 @@
+"""Drawing: how figures look, and how they become files."""

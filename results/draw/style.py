@@ -1,0 +1,69 @@
+"""What several figures share."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from matplotlib import patheffects
+
+from sweeps.model.engines import Line
+from sweeps.model.label import LockLabel
+
+DPI = 200  # of PNGs
+RC: dict[Any, Any] = {  # what Matplotlib takes; its own type lists every key
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "hatch.linewidth": 0.5,
+    "hatch.color": "#00000040",
+    "svg.hashsalt": "lockcross",  # the same data give the same bytes
+    "savefig.dpi": DPI,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a lock is drawn."""
+
+    colour: str
+    hatch: str
+    line: Line
+    marker: str
+
+
+LOOKS = {
+    "tasuki": Look("#E69F00", "///", "-", "o"),
+    "reservation": Look("#0072B2", "...", "--", "s"),
+    "asym_tasuki": Look("#009E73", "\\\\\\", "-.", "D"),
+    "thin": Look("#CC79A7", "xx", ":", "^"),
+    "cas_spin": Look("#56B4E9", "++", ":", "P"),
+    "asym_spin1": Look("#D55E00", "++", ":", "X"),
+    "mcs": Look("#000000", "**", "--", "v"),
+    "tnp": Look("#8C6D31", "oo", "-.", "P"),
+    "null": Look("#999999", "++", ":", "v"),
+}
+FLAVOUR_LOOKS = {  # of figures whose colours tell instruction sets apart: colour, marker
+    "lock": ("#0072B2", "o"),
+    "larx": ("#D55E00", "s"),
+    "lse": ("#009E73", "^"),
+    "llsc": ("#CC79A7", "v"),
+}
+_OTHERS = ("#56B4E9", "#D55E00", "#F0E442", "#999999")
+_LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
+
+
+def look(label: LockLabel) -> Look:
+    """The look of a lock label: its lock's colour, in other lines and hatches for a variant. Locks
+    without a look of their own get a colour by their name."""
+    colour = _OTHERS[sum(label.lock.encode()) % len(_OTHERS)]
+    found = LOOKS.get(label.lock, Look(colour, "++", ":", "v"))
+    if not label.variant:
+        return found
+    others = [line for line in _LINES if line != found.line]
+    line = others[sum(label.variant.encode()) % len(others)]
+    return replace(found, hatch=found.hatch + found.hatch[0], line=line)
+
+
+HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]  # of text over lines

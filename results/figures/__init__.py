@@ -1,1 +1,0 @@
-"""The figures, drawn from a database alone."""

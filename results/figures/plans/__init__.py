@@ -1,1 +1,0 @@
-"""Figures of plans: cost along what they vary."""

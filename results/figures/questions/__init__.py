@@ -1,1 +1,0 @@
-"""Figures of answers to users' own questions."""

@@ -1,0 +1,192 @@
+"""The published numbers: results/paper/*.csv, described in results/paper/index.toml."""
+
+import csv
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from typing import Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from results.errors import LockcrossError
+from results.paths import PAPER
+from sweeps.support.toml import Document
+
+_WHOLE = ("count", "bytes")
+UNITS = (  # of numbers
+    *_WHOLE, "percent", "mean", "ratio", "ns", "ms", "s", "per_minute", "per_second",
+)  # fmt: skip
+_KINDS = (*UNITS, "number", "text", "unit", "yes_no")
+
+Cell = Decimal | str | None
+
+
+class Titled(Document):
+    """A document or a platform."""
+
+    title: str = Field(min_length=1)
+
+
+class Entry(Document):
+    """One CSV file: where it is from, and the unit of each column. The first is its key unless
+    `key` names others; `doubtful` rows are named by the first column."""
+
+    document: str
+    place: str = Field(min_length=1)
+    title: str = Field(min_length=1)
+    platform: str
+    columns: dict[str, str] = Field(min_length=2)
+    key: list[str] = []
+    doubtful: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _known_units(self) -> Self:
+        if unknown := [unit for unit in self.columns.values() if unit.rstrip("?") not in _KINDS]:
+            raise ValueError(f"unit {unknown[0]!r} is unknown; allowed are {', '.join(_KINDS)}")
+        if unknown := [name for name in self.key if name not in self.columns]:
+            raise ValueError(f"key: {unknown[0]!r} is no column")
+        return self
+
+
+class Index(Document):
+    """The whole of index.toml."""
+
+    document: dict[str, Titled]
+    platform: dict[str, Titled]
+    table: dict[str, Entry]
+
+    @model_validator(mode="after")
+    def _known_names(self) -> Self:
+        for name, entry in self.table.items():
+            if entry.document not in self.document or entry.platform not in self.platform:
+                raise ValueError(f"{name}: unknown document or platform")
+        return self
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table. Rows map a column to its cell; numbers are exact, empty cells None."""
+
+    name: str
+    entry: Entry
+    rows: tuple[Mapping[str, Cell], ...]
+
+    def row(self, key: str) -> Mapping[str, Cell]:
+        """The row whose first column is `key`. Raises KeyError."""
+        first = next(iter(self.entry.columns))
+        found = next((row for row in self.rows if row[first] == key), None)
+        if found is None:
+            raise KeyError(f"{self.name} has no row {key!r}")
+        return found
+
+    def number(self, key: str, column: str) -> Decimal:
+        """A number of a row. Raises KeyError where there is none."""
+        cell = self.row(key)[column]
+        if not isinstance(cell, Decimal):
+            raise KeyError(f"{self.name}: {key!r} has no number in {column!r}")
+        return cell
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published number: a value (`low` is `high`) or a range, None for an open end."""
+
+    low: float | None
+    high: float | None
+
+    @property
+    def value(self) -> float | None:
+        """The number, where it is one and no range."""
+        return self.low if self.low == self.high else None
+
+    def holds(self, ours: float, tolerance: float = 0.0) -> bool:
+        """Whether `ours` lies in the range, each end widened by `tolerance` of itself."""
+        above = self.low is None or ours >= self.low - abs(self.low) * tolerance
+        return above and (self.high is None or ours <= self.high + abs(self.high) * tolerance)
+
+    def __str__(self) -> str:
+        if self.value is not None:
+            return f"{self.value:.5g}"
+        if self.low is None or self.high is None:
+            return f"at most {self.high:.5g}" if self.low is None else f"at least {self.low:.5g}"
+        return f"{self.low:.5g} to {self.high:.5g}"
+
+
+@cache
+def index() -> Index:
+    """What tables there are. Raises LockcrossError when index.toml is faulty."""
+    try:
+        return Index.model_validate(tomllib.loads((PAPER / "index.toml").read_text("utf-8")))
+    except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
+        raise LockcrossError(f"results/paper/index.toml: {error}", exit_code=1) from None
+
+
+@cache
+def table(name: str) -> Table:
+    """A table by its file's name. Raises LockcrossError for an unknown or a faulty one."""
+    entries = index().table
+    if name not in entries:
+        raise LockcrossError(f"published table {name!r} is unknown", exit_code=1)
+    try:
+        text = (PAPER / f"{name}.csv").read_text("utf-8")
+        return Table(name, entries[name], parse(text, entries[name]))
+    except (OSError, ValueError) as error:
+        raise LockcrossError(f"results/paper/{name}.csv: {error}", exit_code=1) from None
+
+
+def parse(text: str, entry: Entry) -> tuple[Mapping[str, Cell], ...]:
+    """The rows of a CSV. Raises ValueError that names the row, the column and what is wrong."""
+    lines = list(csv.reader(text.splitlines()))
+    if not lines or lines[0] != list(entry.columns):
+        raise ValueError(f"its columns must be {', '.join(entry.columns)}")
+    rows = []
+    for number, line in enumerate(lines[1:], 2):
+        if len(line) != len(entry.columns):
+            raise ValueError(f"line {number}: {len(line)} cells, not {len(entry.columns)}")
+        row: dict[str, Cell] = {}
+        for (column, unit), cell in zip(entry.columns.items(), line, strict=True):
+            try:
+                row[column] = _cell(cell, unit)
+            except ValueError as error:
+                raise ValueError(f"line {number}, {column}: {cell!r}: {error}") from None
+        rows.append(row)
+    return tuple(rows)
+
+
+def _cell(text: str, unit: str) -> Cell:
+    if not text:
+        if unit.endswith("?"):
+            return None
+        raise ValueError("must not be empty")
+    unit = unit.rstrip("?")
+    if unit == "text":
+        return text
+    if unit in ("unit", "yes_no"):
+        allowed = UNITS if unit == "unit" else ("yes", "no")
+        if text not in allowed:
+            raise ValueError(f"allowed are {', '.join(allowed)}")
+        return text
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise ValueError("a number is expected") from None
+    if unit in _WHOLE and not text.isdigit():
+        raise ValueError("a whole number is expected")
+    if not number.is_finite():
+        raise ValueError("a number is expected")
+    if unit != "number" and number < 0:
+        raise ValueError("must not be negative")
+    if unit == "percent" and number > 100:
+        raise ValueError("more than all")
+    return number
+
+
+def stated(document: str, key: str) -> Published:
+    """What a document's text states: the row `key` of <document>_stated."""
+    row = table(f"{document}_stated").row(key)
+    low, high = row["low"], row["high"]
+    return Published(
+        None if low is None else float(str(low)), None if high is None else float(str(high))
+    )

@@ -1,1 +1,0 @@
-"""The published numbers, and ours beside them."""

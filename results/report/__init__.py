@@ -1,1 +1,0 @@
-"""The report and the tables for the terminal."""

@@ -1,0 +1,1 @@
+"""Rows of numbers as tables, CSV and JSON; text for a terminal."""

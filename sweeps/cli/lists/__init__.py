@@ -1,1 +1,0 @@
-"""What the lists of locks, machines and workloads print, and the names that a shell completes."""

@@ -1,1 +1,0 @@
-"""What `lockcross prove` proves: locks, primitives, and that their mutants are caught."""

@@ -1,1 +1,0 @@
-"""Commands that answer a user's own question."""

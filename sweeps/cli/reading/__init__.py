@@ -1,1 +1,0 @@
-"""Commands that read the database, and how they print rows."""

@@ -1,1 +1,0 @@
-"""What is asked: plans, calibrations, footprints, validation, crossovers, reproductions."""

@@ -1,1 +1,0 @@
-"""The main job: a study, its cells, and the crossovers found among them."""

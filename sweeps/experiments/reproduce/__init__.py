@@ -1,1 +1,0 @@
-"""Published experiments run again: definitions, and what comes of them."""

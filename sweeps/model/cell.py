@@ -1,0 +1,132 @@
+"""Cells: what is chosen for one run. Their axes stand here and nowhere else: plans, the columns of
+runs, queries and comparisons are made from them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, get_type_hints
+
+from sweeps.model import engines
+from sweeps.model.label import FULL, LockLabel
+
+MAX_THREADS = 128  # of a program (lockimpl: LOCK_MAX_THREADS)
+MAX_LATENCY = 10_000_000  # cycles; the embedded engine's own bound
+MAX_SEED = 2**32 - 1
+
+
+def _number(low: int, high: int, default: int | None, words: str = "") -> Any:
+    """An axis of whole numbers. `words`: of a latency that can be set, what stands before it."""
+    return field(default=default, metadata={"low": low, "high": high, "words": words})
+
+
+def _latency(words: str) -> Any:
+    return _number(0, MAX_LATENCY, None, words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One run.
+
+    `parameters` are the workload's keys. `variant` is the lock's ("": its first). `cores` are
+    shared by the threads (None: a core each). `cas`, `fence_latency` and `cancel` are cycles that
+    take the place of the machine's atomics, full fence and stopping cost; None leaves them.
+    """
+
+    engine: str = engines.DEFAULT
+    machine: str
+    isa: str
+    flavour: str
+    lock: str
+    variant: str = ""
+    fence: str = FULL
+    workload: str
+    threads: int = _number(1, MAX_THREADS, 1)
+    cores: int | None = _number(1, MAX_THREADS, None)
+    cas: int | None = _latency("CAS set to")
+    fence_latency: int | None = _latency("fence set to")
+    cancel: int | None = _latency("cancellation set to")
+    seed: int = _number(0, MAX_SEED, 1)
+    parameters: Mapping[str, int | str] = field(hash=False)
+
+    @property
+    def label(self) -> LockLabel:
+        """The lock label."""
+        return LockLabel.of(self.lock, self.variant, self.fence)
+
+    def setting(self) -> "Cell":
+        """The cell without its engine and lock: what the runs of a comparison have in common."""
+        return cell_of(self, engine="", lock="", variant="", fence="")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a cell: a name, or whole numbers from `low` to `high` (`optional`: or none).
+    `words`: of a latency that can be set, what stands before its cycles; else empty."""
+
+    name: str
+    number: bool
+    optional: bool
+    low: int
+    high: int
+    words: str
+    default: int | str | None  # None where one must be given, too
+
+
+def _axes() -> tuple[Axis, ...]:
+    types = get_type_hints(Cell)
+    return tuple(
+        Axis(
+            one.name, "low" in one.metadata, types[one.name] == int | None,
+            one.metadata.get("low", 0), one.metadata.get("high", 0), one.metadata.get("words", ""),
+            one.default if isinstance(one.default, int | str) else None,
+        )
+        for one in fields(Cell)
+        if one.name != "parameters"
+    )  # fmt: skip
+
+
+AXES = _axes()  # all but the workload's parameters
+LATENCIES = tuple(axis.name for axis in AXES if axis.words)  # those that can be set, in cycles
+COLUMNS = tuple(one.name for one in fields(Cell))  # of a cell in the table runs
+
+
+def option(axis: str) -> str:
+    """The option of the command line that sets an axis: a latency's ends in `-latency`."""
+    name = axis.replace("_", "-")
+    latency = axis in LATENCIES and not name.endswith("-latency")
+    return f"--{name}-latency" if latency else f"--{name}"
+
+
+def cell_of(one: Cell, **changes: Any) -> Cell:
+    """The cell alone of what may say more (a run's record), with changes."""
+    return Cell(**{name: getattr(one, name) for name in COLUMNS} | changes)
+
+
+def read_cell(row: Sequence[Any]) -> Cell:
+    """A cell from the values of COLUMNS in the table runs."""
+    values = dict(zip(COLUMNS, row, strict=True))
+    return Cell(**values | {"parameters": json.loads(values["parameters"])})
+
+
+def values(cell: Cell) -> dict[str, int | str | None]:
+    """Every value of a cell by its name: the axes, then the workload's keys. A key with the name
+    of an axis is `parameters.NAME`."""
+    axes = {axis.name: getattr(cell, axis.name) for axis in AXES}
+    keys = {
+        f"parameters.{key}" if key in axes else key: value for key, value in cell.parameters.items()
+    }
+    return axes | keys
+
+
+def differing(cells: Sequence[Cell]) -> tuple[dict[str, int | str], list[str]]:
+    """What some cells have in common, as far as it is set, and the names of what differs."""
+    every = [values(cell) for cell in cells]
+    names = dict.fromkeys(name for one in every for name in one)
+    apart = [name for name in names if len({one.get(name) for one in every}) > 1]
+    same = {name: value for name, value in every[0].items() if name not in apart} if every else {}
+    return {name: value for name, value in same.items() if value not in (None, "")}, apart
+
+
+def selected(table: str = "runs") -> str:
+    """COLUMNS, to be selected from a table."""
+    return ", ".join(f"{table}.{name}" for name in COLUMNS)

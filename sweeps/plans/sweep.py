@@ -1,0 +1,241 @@
+"""Plans: sweeps/plans/*.toml, products of axes that become cells."""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    create_model,
+    model_validator,
+)
+
+from results.errors import LockcrossError
+from sweeps.engines import load_engine
+from sweeps.model.cell import AXES, Cell
+from sweeps.model.cell import Axis as CellAxis
+from sweeps.model.cells import invalid_reason, unsupported_reason
+from sweeps.model.isa import FENCE_KINDS, ISAS
+from sweeps.model.locks import load_locks
+from sweeps.model.machine import HOST, MachineName, isas_of, known_machines
+from sweeps.model.workloads import WORKLOADS, with_defaults
+from sweeps.support.paths import PLANS
+from sweeps.support.text import shortened, shown
+from sweeps.support.toml import Document, head, names, parse
+
+MAX_CELLS = 1_000_000  # a plan with more has a mistake in a range
+_MAX_FILE = 1_000_000  # bytes of a plan
+_MAX_MESSAGE = 10_000  # characters
+_RANGE = {"from", "to", "step"}
+
+Value = TypeVar("Value")
+
+
+def _as_list(value: Any) -> Any:
+    """A value is an axis of one point; { from, to, step } is a range that includes `to`."""
+    if isinstance(value, dict):
+        if set(value) != _RANGE or not all(type(number) is int for number in value.values()):
+            raise ValueError("a range is { from = N, to = N, step = N }, all whole numbers")
+        if value["step"] < 1 or value["to"] < value["from"]:
+            raise ValueError("a range needs step >= 1 and to >= from")
+        if (value["to"] - value["from"]) // value["step"] >= MAX_CELLS:
+            raise ValueError(f"more than {MAX_CELLS} points")
+        value = list(range(value["from"], value["to"] + 1, value["step"]))
+    elif not isinstance(value, list):
+        value = [value]
+    if not value:
+        raise ValueError("an empty axis; give a value, a list of them, or a range")
+    plain = [point if isinstance(point, int | str) else str(point) for point in value]
+    if len({(type(point), point) for point in plain}) != len(value):
+        raise ValueError("a value is given twice")
+    return value
+
+
+def _as_names(value: Any) -> Any:
+    """As _as_list, but for text, of which there are no ranges."""
+    if isinstance(value, dict):
+        raise ValueError("ranges are for whole numbers; give a text or a list of texts")
+    return _as_list(value)
+
+
+Axis = Annotated[list[Value], BeforeValidator(_as_list)]
+Names = Annotated[list[str], BeforeValidator(_as_names)]
+_FOLLOWING = ("isa", "flavour")  # left out, they are the machine's and the ISA's
+
+
+def _field(axis: CellAxis) -> Any:
+    """The field of a cell's axis in a sweep, as pydantic takes it: type and default."""
+    kind: Any = Names
+    if axis.number:
+        kind = Axis[Annotated[int, Field(ge=axis.low, le=axis.high)]]
+    if axis.name == "machine":
+        kind = Annotated[list[MachineName], BeforeValidator(_as_names)]
+    if axis.optional or axis.name in _FOLLOWING:
+        return (kind | None, None)
+    return (kind, ... if axis.default is None else [axis.default])
+
+
+_Axes = create_model("_Axes", __base__=Document, **{axis.name: _field(axis) for axis in AXES})
+
+
+class Sweep(_Axes):
+    """One product of the axes of a cell. Defaults: every ISA of the machine; the first flavour of
+    the ISA and the first variant of the lock ("all": each of them); a core for each thread; the
+    machine's own latencies; the workload's own parameters. Latencies are in cycles."""
+
+    parameters: dict[str, Axis[int | str]] = Field({})
+    # Plans of earlier versions say skip_impossible.
+    skip_unsupported: bool = Field(
+        False, validation_alias=AliasChoices("skip_unsupported", "skip_impossible")
+    )
+
+    @model_validator(mode="after")
+    def _known_names(self) -> Self:
+        for engine in self.given("engine"):
+            try:
+                load_engine(engine)
+            except LockcrossError as error:
+                raise ValueError(f"engine: {error.message}") from None
+        for key, known in (
+            ("machine", [*known_machines(self.given("machine")), HOST]),
+            ("isa", list(ISAS)),
+            ("flavour", ["all", *itertools.chain(*(isa.flavours for isa in ISAS.values()))]),
+            ("lock", list(load_locks())),
+            ("fence", FENCE_KINDS),
+            ("workload", list(WORKLOADS)),
+        ):
+            for value in self.given(key):
+                if value not in known:
+                    raise ValueError(
+                        f"{key}: {shown(value)} is unknown; allowed are {', '.join(known)}"
+                    )
+        own = list(itertools.chain(*(load_locks()[lock].variants for lock in self.given("lock"))))
+        for variant in self.given("variant"):
+            if variant not in ("", "all", *own):
+                known_to = f"{', '.join(self.given('lock'))}: " + (", ".join(own) or "none")
+                raise ValueError(f"variant: {shown(variant)} is unknown; variants of {known_to}")
+        for key in ("flavour", "variant"):
+            values = self.given(key)
+            if "all" in values and len(values) > 1:
+                raise ValueError(f"{key}: 'all' stands for every {key} and must stand alone")
+        return self
+
+    def given(self, axis: str) -> list[Any]:
+        """The values of an axis as the plan gives them; none where it gives none."""
+        return getattr(self, axis) or []
+
+    def cells(self) -> Iterator[Cell]:
+        """Every cell of the product, supported or not, in the order of the axes."""
+        points = [
+            dict(zip(self.parameters, point, strict=True))
+            for point in itertools.product(*self.parameters.values())
+        ]
+        for chosen in self._choices({}, [axis.name for axis in AXES]):
+            for point in points:
+                yield Cell(**chosen, parameters=with_defaults(chosen["workload"], point))
+
+    def size(self) -> int:
+        """How many cells there are, where no axis stands for several values."""
+        axes = [getattr(self, axis.name) for axis in AXES] + list(self.parameters.values())
+        return math.prod(len(values) for values in axes if values)
+
+    def _choices(self, chosen: dict[str, Any], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Every choice of the axes `names`, with those chosen before them."""
+        if not names:
+            yield chosen
+            return
+        for value in self._values(names[0], chosen):
+            yield from self._choices(chosen | {names[0]: value}, names[1:])
+
+    def _values(self, name: str, chosen: Mapping[str, Any]) -> Sequence[Any]:
+        """The values of an axis; what some stand for depends on the axes before."""
+        given = getattr(self, name)
+        if name == "isa":
+            return given or isas_of(chosen["machine"])
+        if name == "flavour":
+            every = ISAS[chosen["isa"]].flavours
+            return every[:1] if given is None else every if given == ["all"] else given
+        if name == "variant":
+            every = load_locks()[chosen["lock"]].variants or ("",)
+            wanted = every if given == ["all"] else given
+            return ["" if variant == every[0] else variant for variant in wanted]
+        return [None] if given is None else given
+
+
+class Plan(Document):
+    """A file of sweeps."""
+
+    title: str = Field(min_length=1)
+    sweep: list[Sweep] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class LoadedPlan:
+    """A plan's name (its file's), title and cells, refused ones included."""
+
+    name: str
+    title: str
+    cells: list[Cell]
+
+
+def plan_names() -> list[str]:
+    """The names of the plans in sweeps/plans, sorted."""
+    return names(PLANS)
+
+
+def load_plan(name: str) -> LoadedPlan:
+    """Reads a plan by its name in sweeps/plans or by its path.
+
+    Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
+    """
+    path = PLANS / f"{name}.toml" if name in plan_names() else Path(name)
+    try:
+        text = head(path, _MAX_FILE + 1).decode()
+    except FileNotFoundError:
+        raise LockcrossError(
+            f"plan {name!r}: there is no such file, and the plans in sweeps/plans are "
+            f"{', '.join(plan_names())}"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise LockcrossError(f"plan {name!r} cannot be read: {why}") from None
+    if len(text) > _MAX_FILE:
+        raise LockcrossError(f"plan {name!r} is larger than a plan may be, {_MAX_FILE} bytes")
+    try:
+        plan = parse_plan(text)
+        return LoadedPlan(path.stem, plan.title, expand(plan))
+    except ValueError as error:
+        raise LockcrossError(shortened(f"{path.name}: {error}", _MAX_MESSAGE)) from None
+
+
+def parse_plan(text: str) -> Plan:
+    """Reads a plan from TOML. Raises ValueError that names the key, the value, what is allowed."""
+    return parse(Plan, text)
+
+
+def expand(plan: Plan) -> list[Cell]:
+    """The cells of a plan. Raises ValueError for unsupported cells that are not to be skipped, and
+    for sweeps without a supported cell."""
+    cells: list[Cell] = []
+    for number, sweep in enumerate(plan.sweep):
+        where = f"sweep.{number}"
+        if (size := sweep.size()) > MAX_CELLS:
+            raise ValueError(f"{where}: {size} cells; a plan has {MAX_CELLS} at most")
+        product = list(sweep.cells())
+        if why := next(filter(None, map(invalid_reason, product)), ""):
+            raise ValueError(f"{where}.{why}")
+        reasons = [why for why in map(unsupported_reason, product) if why]
+        if reasons and not sweep.skip_unsupported:
+            raise ValueError(
+                f"{where}.{reasons[0]}\n  ({len(reasons)} of {len(product)} cells are unsupported; "
+                "with skip_unsupported = true they are stored as refused and the others run)"
+            )
+        if len(reasons) == len(product):
+            raise ValueError(f"{where}.{reasons[0]}\n  (no cell of this sweep is supported)")
+        cells += product
+    return cells

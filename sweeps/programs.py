@@ -1,0 +1,325 @@
+"""Cross-compiles workload programs on demand into build/bin/, cached by content."""
+
+import errno
+import hashlib
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from results.errors import LockcrossError
+from results.paths import ROOT
+from sweeps.model.cell import MAX_THREADS, Cell
+from sweeps.model.workloads import WORKLOADS
+from sweeps.support.paths import BINARIES
+
+# The family of compilers: gcc, clang, or one of a version, as in gcc-13.
+FAMILY = os.environ.get("LOCKCROSS_CC") or "gcc"
+_MANY = 10  # programs that take seconds to compile
+_IS_CLANG = FAMILY.startswith("clang")
+
+COMMON_FLAGS = (
+    "-std=gnu17 -O2 -Wall -Wextra -Werror -ffreestanding -nostdlib -static -fno-pie "
+    "-fno-stack-protector -fno-asynchronous-unwind-tables "
+    "-Wl,--build-id=none -Wl,-z,noexecstack -Ilockimpl -Iworkloads"
+).split()
+# ipa-reference assumes that only functions that name a variable change it: GCC 14 then keeps the
+# variable in a register across a lock whose code it sees, as if there were no threads.
+_GCC_FLAGS = "-no-pie -fno-tree-loop-distribute-patterns -fno-ipa-reference".split()
+
+# The most threads of a program that is compiled as it is (lockimpl/types.h: LOCK_MAX_THREADS). What
+# it has by the thread is of that size, so programs for more are others, and this is not raised:
+# stored runs and reference cycles are of these.
+USUAL_THREADS = 64
+
+
+@dataclass(frozen=True)
+class Target:
+    """How programs of one atomic flavour are compiled."""
+
+    isa: str
+    compiler: str
+    package: str  # Debian's, on a host of another ISA
+    binutils: str  # what their names begin with
+    flags: tuple[str, ...]
+
+
+def _target(isa: str, triple: str, package: str, flags: str) -> Target:
+    if _IS_CLANG:
+        own = [f"--target={triple}-linux-gnu", *flags.split()]
+        return Target(isa, FAMILY, FAMILY, f"{triple}-linux-gnu-", tuple(own))
+    compiler, package = f"{triple}-linux-gnu-{FAMILY}", package.replace("gcc", FAMILY, 1)
+    own = [*_GCC_FLAGS, *flags.split()]
+    return Target(isa, compiler, package, f"{triple}-linux-gnu-", tuple(own))
+
+
+TARGETS = {
+    "lock": _target("x86_64", "x86_64", "gcc-x86-64-linux-gnu",
+                    "-mgeneral-regs-only -mno-red-zone -fcf-protection=none"),
+    "larx": _target("ppc64le", "powerpc64le", "gcc-powerpc64le-linux-gnu",
+                    "-mcpu=power8 -mno-altivec -mno-vsx -msoft-float"),
+    "lse": _target("aarch64", "aarch64", "gcc-aarch64-linux-gnu",
+                   "-march=armv8.1-a -mno-outline-atomics -mgeneral-regs-only"),
+    "llsc": _target("aarch64", "aarch64", "gcc-aarch64-linux-gnu",
+                    "-march=armv8-a -mno-outline-atomics -mgeneral-regs-only -DLOCKCROSS_LLSC=1"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mechanisms:
+    """How added latency reaches the core (lockimpl/arch/latency.h): `engine` adds nothing.
+
+    `atomic_chain` and `fence_chain` are the lengths of chains, where the mechanism is `chain`.
+    """
+
+    atomic: str = "engine"
+    fence: str = "engine"
+    charge: str = "engine"
+    atomic_chain: int = 0
+    fence_chain: int = 0
+
+    def flags(self) -> list[str]:
+        """For the compiler; none for what the engine does."""
+        kinds = {"atomic": self.atomic, "fence": self.fence, "charge": self.charge}
+        found = [
+            f"-DLOCKCROSS_{kind.upper()}_LATENCY=LATENCY_{value.upper()}"
+            for kind, value in kinds.items()
+            if value != "engine"
+        ]
+        lengths = {"atomic": self.atomic_chain, "fence": self.fence_chain}
+        return found + [
+            f"-DLOCKCROSS_{kind.upper()}_CHAIN={length}"
+            for kind, length in lengths.items()
+            if kinds[kind] == "chain"
+        ]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to build: everything of a cell that is fixed at compile time."""
+
+    workload: str
+    lock: str
+    fence: str
+    flavour: str
+    mechanisms: Mechanisms = Mechanisms()
+    variant: str = ""
+    scheduled: bool = False  # with the M:N runtime: threads may share cores
+    events: bool = False  # tells an engine its lock events
+    host: bool = False  # for the host itself: bound threads, its counters, parking in the kernel
+    many: bool = False  # for more than USUAL_THREADS threads
+
+    @classmethod
+    def of(cls, cell: Cell, mechanisms: Mechanisms = Mechanisms()) -> "Program":
+        """The program that runs a cell."""
+        return cls(
+            cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms, cell.variant,
+            cell.cores is not None, many=cell.threads > USUAL_THREADS,
+        )  # fmt: skip
+
+    def command(self, compiler: str, output: str) -> list[str]:
+        """The compile command, to be run in the root of the tree: its paths are relative, so
+        that the same sources give the same bytes wherever the tree lies."""
+        target = TARGETS[self.flavour]
+        return [
+            compiler,
+            *COMMON_FLAGS,
+            *target.flags,
+            f"-DLOCKCROSS_LOCK={self.lock}",
+            f"-DLOCKCROSS_FENCE=FENCE_{self.fence.upper()}",
+            *self._variant_flags(),
+            *(["-DLOCKCROSS_SCHEDULER=1"] if self.scheduled else []),
+            *(["-DLOCKCROSS_EVENTS=1"] if self.events else []),
+            *(["-DLOCKCROSS_NATIVE=1"] if self.host else []),
+            *([f"-DLOCK_MAX_THREADS={MAX_THREADS}"] if self.many else []),
+            *(["-DLOCKCROSS_EXTRAS=1"] if self._has_metrics() else []),
+            *(["-DLOCKCROSS_TEXT_KEYS=1"] if self._has_text_keys() or self.host else []),
+            *self.mechanisms.flags(),
+            f"workloads/kernels/{self.workload}.c",
+            "workloads/runtime/runtime.c",
+            f"workloads/runtime/start_{target.isa}.S",
+            *(
+                ["workloads/runtime/scheduler.c", f"workloads/runtime/switch_{target.isa}.S"]
+                if self.scheduled
+                else []
+            ),
+            "-o",
+            output,
+        ]
+
+    def _variant_flags(self) -> list[str]:
+        if not self.variant:
+            return []
+        own = f"-DLOCKCROSS_VARIANT_{self.variant.upper()}=1"  # what the preprocessor can compare
+        return [f"-DLOCKCROSS_VARIANT={self.variant}", own]
+
+    def _has_text_keys(self) -> bool:
+        return self.workload in WORKLOADS and WORKLOADS[self.workload].has_text
+
+    def _has_metrics(self) -> bool:
+        return self.workload in WORKLOADS and bool(WORKLOADS[self.workload].metrics)
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A built program: where it is, the SHA-256 of what of it is loaded, what built it."""
+
+    path: Path
+    digest: str
+    compiler: str
+
+
+def find_compiler(flavour: str) -> str:
+    """The path of a flavour's compiler. Raises LockcrossError when it is missing."""
+    target = TARGETS[flavour]
+    found = shutil.which(target.compiler)
+    if found is None:
+        raise LockcrossError(
+            f"compiler {target.compiler} (for {target.isa}) is missing; on Debian: "
+            f"apt-get install {target.package} (on a host that is {target.isa} itself: {FAMILY}). "
+            "LOCKCROSS_CC names another family: gcc, clang, or one of a version, as in gcc-13",
+            exit_code=1,
+        )
+    return found
+
+
+@cache
+def compiler_version(path: str) -> str:
+    """The first line of a compiler's `--version`. Raises LockcrossError when it cannot be run."""
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            check=True,
+            stdin=subprocess.DEVNULL,
+        )
+        return done.stdout.splitlines()[0]
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        raise LockcrossError(
+            f"compiler {path} does not run ('{path} --version' failed); install it again",
+            exit_code=1,
+        ) from None
+
+
+def _sources_digest(root: Path) -> str:
+    """One hash over all that a program may include."""
+    total = hashlib.sha256()
+    for folder in ("lockimpl", "workloads"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".h", ".c", ".S", ".def", ".inc"):
+                total.update(f"{path.relative_to(root)}\0".encode())
+                total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def loaded_digest(elf: bytes) -> str:
+    """SHA-256 of what a static program puts into memory, and of its entry.
+
+    Its symbols are left out: the assembler's temporary files, named by chance, are among them.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    program = ELFFile(io.BytesIO(elf))
+    total = hashlib.sha256(str(program["e_entry"]).encode())
+    for segment in program.iter_segments("PT_LOAD"):
+        total.update(f"{segment['p_vaddr']} {segment['p_memsz']}\0".encode())
+        total.update(segment.data())
+    return total.hexdigest()
+
+
+class Builder:
+    """Builds programs once each. Sources are read once, when the builder is made."""
+
+    def __init__(self, root: Path = ROOT, folder: Path = BINARIES) -> None:
+        self._root = root
+        self._folder = folder
+        self._sources = _sources_digest(root)
+        self._built: dict[Program, Binary] = {}
+
+    def build(self, programs: Iterable[Program], jobs: int | None = None) -> dict[Program, Binary]:
+        """Builds what is not yet built, `jobs` at a time (default: one a CPU). Says on standard
+        error how many are to be compiled, where that takes seconds.
+
+        Raises LockcrossError for a missing compiler or sources that do not compile.
+        """
+        wanted = list(dict.fromkeys(programs))
+        missing = [program for program in wanted if program not in self._built]
+        if missing:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            new = sum(not self._place(program)[0].exists() for program in missing)
+            if new >= _MANY:
+                print(f"compiling {new} programs, once", file=sys.stderr, flush=True)
+            with ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+                self._built.update(zip(missing, pool.map(self._build_one, missing), strict=True))
+        return {program: self._built[program] for program in wanted}
+
+    def _build_one(self, program: Program) -> Binary:
+        path, version = self._place(program)
+        if not path.exists():
+            self._compile(program, find_compiler(program.flavour), path)
+        return Binary(path, loaded_digest(path.read_bytes()), version)
+
+    def _place(self, program: Program) -> tuple[Path, str]:
+        """Where a program is, or will be, and the version of its compiler."""
+        version = compiler_version(find_compiler(program.flavour))
+        flags = program.command(TARGETS[program.flavour].compiler, "")
+        key = hashlib.sha256("\0".join([self._sources, version, *flags]).encode()).hexdigest()
+        words = (
+            program.workload, program.lock, program.variant, program.fence, program.flavour,
+            "scheduled" if program.scheduled else "", "events" if program.events else "",
+            "host" if program.host else "", "many" if program.many else "",
+        )  # fmt: skip
+        stem = "-".join(filter(None, words))
+        return self._folder / f"{stem}-{key[:16]}", version
+
+    def _compile(self, program: Program, compiler: str, path: Path) -> None:
+        # Built beside its place and renamed into it: a program is there whole or not at all,
+        # also when several drivers build it at once.
+        handle, name = tempfile.mkstemp(dir=self._folder, prefix=".building-")
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            done = self._run(program.command(compiler, name))
+            if done.returncode != 0 and os.strerror(errno.ENOSPC) in done.stderr:
+                # The compiler's own temporary files may lie elsewhere; it says which.
+                said = next(x for x in done.stderr.splitlines() if os.strerror(errno.ENOSPC) in x)
+                place = f"{self._folder}; the compiler says: {said.strip()[:300]}"
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)
+            if done.returncode != 0:
+                raise LockcrossError(_complaint(program, done.stderr), exit_code=1)
+            temporary.chmod(0o755)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            cwd=self._root,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            check=False,
+            env={**os.environ, "LC_ALL": "C"},  # its messages are searched for words
+        )
+
+
+def _complaint(program: Program, output: str) -> str:
+    lines = output.strip().splitlines()
+    errors = [line for line in lines if "error" in line or "undefined" in line] or lines
+    command = " ".join(program.command(TARGETS[program.flavour].compiler, "/dev/null"))
+    lock = f"{program.lock}:{program.variant}" if program.variant else program.lock
+    return (
+        f"workload {program.workload} with lock {lock} ({program.flavour}, fence "
+        f"{program.fence}) does not compile:\n  " + "\n  ".join(errors[:5]) + "\n"
+        f"for the whole output, in the root of the tree: {command}"
+    )

@@ -1,0 +1,1 @@
+"""The questions: a folder each, with all that a question needs."""

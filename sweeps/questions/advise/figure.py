@@ -1,0 +1,99 @@
+"""The figure of an answer of `advise`: what each lock costs and why, and how far it holds."""
+
+from pathlib import Path
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from results.draw.style import RC, look
+from results.errors import LockcrossError
+from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer
+
+FORMATS = (".png", ".svg", ".pdf")
+_COLOURS = ("#E69F00", "#009E73", "#F0E442", "#CC79A7", "#56B4E9", "#D55E00", "#BBBBBB")
+_ROW = 0.55  # inches of an axis
+_HATCHES = ("///", "\\\\\\", "..", "xx", "--", "++", "")
+
+
+def check_format(path: Path) -> None:
+    """Raises LockcrossError for a file that is no figure's."""
+    if path.suffix not in FORMATS:
+        raise LockcrossError(
+            f"--figure {path}: a name that ends in {', '.join(FORMATS)} is expected"
+        )
+    if not path.parent.is_dir():
+        raise LockcrossError(f"--figure {path}: there is no such folder")
+
+
+def draw_advice(advice: Advice, path: Path) -> None:
+    """Writes the figure: costs by cause on the left, the reach of the answer on the right."""
+    check_format(path)
+    with matplotlib.rc_context(RC):
+        height = max(3.8, _ROW * len(advice.axes))
+        figure = Figure(figsize=(11, height), layout="constrained")
+        costs, reach = figure.subplots(1, 2)
+        _draw_costs(costs, advice)
+        _draw_reach(reach, advice)
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def _draw_costs(ax: Axes, advice: Advice) -> None:
+    names = [one.label.words() for one in advice.locks]
+    left = [0.0] * len(names)
+    for cause, colour, hatch in zip(advice.locks[0].causes, _COLOURS, _HATCHES, strict=True):
+        widths = [one.causes[cause] for one in advice.locks]
+        ax.barh(names, widths, left=left, label=cause, color=colour, hatch=hatch)
+        left = [a + b for a, b in zip(left, widths, strict=True)]
+    for place, one in enumerate(advice.locks):
+        ax.annotate(
+            f" {one.cost:.1f}" + ", tie" * (one.label in advice.win.tied), (left[place], place),
+            va="center", annotation_clip=False,
+        )  # fmt: skip
+    ax.invert_yaxis()
+    words = "cycles per acquire-release pair"
+    if advice.work >= 1:
+        words += f"; bars count the program's own {advice.work:.0f}, too"
+    ax.set(xlabel=words, title=f"On {advice.setting['machine']}")
+    ax.set_xlim(0, 1.2 * max(left))
+    ax.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.18))
+
+
+def _draw_reach(ax: Axes, advice: Advice) -> None:
+    """Each axis from the lowest to the highest value searched, with what changes where."""
+    best = advice.win.lock
+    for row, axis in enumerate(advice.axes):
+        low, high = (
+            _place(axis, change.value) if change else end
+            for change, end in ((axis.below, 0.0), (axis.above, 1.0))
+        )
+        ax.barh(row, 1, color="#EEEEEE", height=0.5)
+        ax.barh(row, high - low, left=low, color=look(best).colour, height=0.5)
+        now = _place(axis, axis.now)
+        ax.plot([now, now], [row - 0.35, row + 0.35], color="black")
+        for change, end in ((axis.below, low), (axis.above, high)):
+            if change is not None:
+                words = f"{change.lock.words()}: {_words(axis, change.value)}"
+                ax.annotate(
+                    words, (end, row - 0.3), fontsize=7, va="bottom",
+                    ha="left" if end < 0.5 else "right",
+                )  # fmt: skip
+    ax.set_yticks(
+        range(len(advice.axes)),
+        [f"{USE_AXES.get(one.axis, one.axis)}\n{_words(one, one.now)}" for one in advice.axes],
+    )
+    ax.set_xticks([0, 1], ["least searched", "most"])
+    ax.invert_yaxis()
+    ax.set_title(f"How far {best.words()} stays the cheapest (line: now)")
+
+
+def _place(axis: AxisAnswer, value: float) -> float:
+    """Where a value lies between the ends, from 0 to 1; by its root, since ranges are wide."""
+    share = (value - axis.low) / (axis.high - axis.low)
+    return float(max(share, 0.0) ** 0.5)
+
+
+def _words(axis: AxisAnswer, value: float) -> str:
+    if axis.unit == "share":
+        return f"{100 * value:.3g} %"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"

@@ -1,0 +1,9 @@
+"""The main job: where one lock starts to beat another, and who wins between."""
+
+GROUP = "Answers"
+COMMANDS = {
+    "crossover": (
+        "command",
+        "The main job: measure, find the crossovers, draw the figures, write the report.",
+    ),
+}

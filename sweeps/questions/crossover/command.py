@@ -1,0 +1,123 @@
+"""`lockcross crossover`: the main job."""
+
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from results.errors import LockcrossError
+from results.paths import DATABASE
+from results.store.store import Store
+from sweeps.cli import complete
+from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
+from sweeps.cli.progress import one_bar
+from sweeps.engines import load_engine
+from sweeps.engines.base import Limits
+from sweeps.model.isa import ISAS
+from sweeps.plans.study import question_of
+from sweeps.run.pool import Pool
+from sweeps.run.runner import Runner
+from sweeps.search.lines import isa_of
+
+
+def _flavours(plan: Any, isas: list[str] | None) -> list[str]:
+    if unknown := [isa for isa in isas or [] if isa not in ISAS]:
+        raise LockcrossError(f"--isa: {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
+    found = [flavour for flavour in plan.flavours if not isas or isa_of(flavour) in isas]
+    if not found:
+        raise LockcrossError(f"--isa: this study has {', '.join(plan.flavours)} only")
+    return found
+
+
+def crossover(
+    isa: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this ISA; may be given more than once.", autocompletion=complete.isas
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A coarse grid: a first look in seconds.")
+    ] = False,
+    study: Annotated[
+        str,
+        typer.Option(
+            help="A study in sweeps/plans/studies, e.g. gem5_o3; not with --quick.",
+            autocompletion=complete.studies,
+        ),
+    ] = "",
+    jobs: Jobs = 0,
+    no_server: NoServer = False,
+    cluster: ClusterFile = "",
+    db: Database = DATABASE,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder for figures and report; default: the database's.")
+    ] = None,
+) -> None:
+    """The main job: measure, find the crossovers, draw the figures, write the report."""
+    if quick and study:
+        raise LockcrossError("--quick is a study of its own; give either --quick or --study")
+    name = study or ("crossover_quick" if quick else "crossover")
+    question = import_module(f"sweeps.questions.{question_of(name)}.study")
+    plan = question.load(name)
+    flavours = _flavours(plan, isa)
+    for flavour in flavours:  # reports a missing engine before it creates a database
+        load_engine(plan.engine).version(isa_of(flavour))
+    started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+    with Store(db) as store, pool_of(cluster) as pool:
+        study_of = partial(question.Study, plan, flavours, store)
+        new = _measure(store, study_of, jobs, pool, served(no_server))
+        if new:
+            duration = round(time.monotonic() - begin, 1)
+            store.set_fact(
+                "job",
+                {
+                    "command": " ".join(
+                        ["./lockcross crossover", *(["--quick"] if quick else []),
+                         *([f"--study {study}"] if study else []),
+                         *(f"--isa {name}" for name in isa or [])]
+                    ),
+                    "started": started, "duration_s": duration, "new_runs": new,
+                },
+            )  # fmt: skip
+    folder = output or db.parent
+    print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
+    from sweeps.report.present import present
+
+    present(db, folder)
+
+
+def _measure(
+    store: Store,
+    study: Callable[[Runner], Any],
+    jobs: int,
+    pool: Pool | None,
+    bounds: Limits,
+) -> int:
+    """Runs a study, which is made for a runner; returns how many runs were new."""
+    before = _count_runs(store)
+    look = Runner(store, jobs, retry_failed=True, pool=pool)
+    looking = study(look)
+    missing = len(look.look_up(looking.known_cells()).missing)
+    if missing:
+        with one_bar(missing, at_least=True) as progress:  # searches follow from what is found
+            study(Runner(store, jobs, progress, bounds, True, pool=pool)).run()
+    else:
+        looking.run()
+    return _count_runs(store) - before
+
+
+def _count_runs(store: Store) -> int:
+    (count,) = store.connection.execute("SELECT count(*) FROM runs").fetchone()
+    return int(count)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the `crossover` command."""
+    app.command()(crossover)

@@ -1,0 +1,64 @@
+"""`lockcross explore`: the grid behind the report's interactive map."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from results.paths import DATABASE
+from results.store.store import Store
+from sweeps.cli import complete
+from sweeps.cli.options import Database, Jobs, NoServer, served
+from sweeps.cli.progress import one_bar
+from sweeps.engines import load_engine
+from sweeps.model import engines
+from sweeps.questions.explore.explore import Exploration, isa_of, load_exploration, maps
+from sweeps.run.runner import Runner
+
+
+def explore(
+    machine: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A machine with a map; may be given more than once. Default: generic.",
+            autocompletion=complete.machines,
+        ),
+    ] = None,
+    isa: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this ISA; may be given more than once.", autocompletion=complete.isas
+        ),
+    ] = None,
+    jobs: Jobs = 0,
+    no_server: NoServer = False,
+    db: Database = DATABASE,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder for the report; default: the database's.")
+    ] = None,
+) -> None:
+    """Run the grid over CAS, fence, cancellation and owner's share that the report's map shows."""
+    plan = load_exploration()
+    asked = maps(plan, machine or [], isa or [])
+    for _, flavour in asked:  # reports a missing engine before it creates a database
+        load_engine(engines.DEFAULT).version(isa_of(flavour))
+    with Store(db) as store:
+        look = Exploration(plan, asked, store, runner := Runner(store, jobs, retry_failed=True))
+        missing = len(runner.look_up(look.cells()).missing)
+        if missing:
+            with one_bar(missing) as progress:
+                runner = Runner(store, jobs, progress, served(no_server), True)
+                Exploration(plan, asked, store, runner).run()
+        else:
+            look.run()
+    folder = output or db.parent
+    print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
+    from sweeps.report.present import write_page
+
+    print(f"report    {write_page(db, folder)}")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the `explore` command."""
+    app.command()(explore)

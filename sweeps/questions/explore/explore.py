@@ -1,0 +1,342 @@
+"""The grid behind the report's interactive map: `lockcross explore`."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Annotated, Self
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from results.errors import LockcrossError
+from results.store.store import Store
+from sweeps.model import engines
+from sweeps.model.cell import MAX_LATENCY, MAX_THREADS, Cell
+from sweeps.model.isa import FENCE_KINDS, ISAS
+from sweeps.model.label import FULL, LockLabel
+from sweeps.model.locks import cancels, load_locks
+from sweeps.model.machine import known_machines, load_machine, machine_named, machine_names
+from sweeps.model.workloads import WORKLOADS, with_defaults
+from sweeps.questions.explore.explorer import AS_IS, CHECK, ExplorerMap, explorer
+from sweeps.run.runner import Runner
+from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
+from sweeps.search.facts import store_isas, store_machines
+from sweeps.support.paths import EXPLORATIONS
+from sweeps.support.toml import Document, load
+
+NAME = "explore"
+WORKLOAD = "lock_sequence"
+_WHOLE = 1_000_000  # parts of a share
+
+Point = tuple[int, int, int, int]  # set CAS, fence and cancellation latency, owner's share
+Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
+Share = Annotated[int, Field(ge=0, le=_WHOLE)]
+
+
+class Grid(Document):
+    """Set latencies in cycles, and shares in parts per million."""
+
+    cas: Annotated[list[Latency], Field(min_length=2)]
+    fence_latency: Annotated[list[Latency], Field(min_length=2)]
+    cancel: Annotated[list[Latency], Field(min_length=1)]
+    owner_share: Annotated[list[Share], Field(min_length=1)]
+
+    @field_validator("cas", "fence_latency", "cancel", "owner_share")
+    @classmethod
+    def _rising(cls, values: list[int]) -> list[int]:
+        if sorted(set(values)) != values:
+            raise ValueError("values must rise, each given once")
+        return values
+
+
+class Workload(Document):
+    """Threads and parameters of the workload, but for the owner's share."""
+
+    threads: Annotated[int, Field(ge=1, le=MAX_THREADS)]
+    parameters: dict[str, int]
+
+    @field_validator("parameters")
+    @classmethod
+    def _known_keys(cls, parameters: dict[str, int]) -> dict[str, int]:
+        keys = WORKLOADS[WORKLOAD].keys
+        for name, value in parameters.items():
+            if name not in keys or name == "owner_share":
+                raise ValueError(f"{name}: unknown here; workload {WORKLOAD} has {', '.join(keys)}")
+            if why := keys[name].invalid_reason(value):
+                raise ValueError(f"{name}: {value}: {why}")
+        return parameters
+
+
+class Calibration(Document):
+    """Set latencies at which CAS and fence are measured, and the real processors. `owner_share`:
+    that of the runs on machines as they are."""
+
+    latencies: Annotated[list[Latency], Field(min_length=2)]
+    owner_share: Share
+    machines: list[str]
+
+
+class Check(Document):
+    """Points between those of the grid that are run on each map, drawn with a seed."""
+
+    points: Annotated[int, Field(ge=0, le=1000)]
+    seed: int
+
+
+class ExplorePlan(Document):
+    """A file of sweeps/plans/explorations."""
+
+    title: Annotated[str, Field(min_length=1)]
+    machines: Annotated[list[str], Field(min_length=1)]
+    flavours: Annotated[list[str], Field(min_length=1)]
+    locks: Annotated[list[str], Field(min_length=2)]
+    aside: list[str] = []
+    fence_kinds: list[str] = []
+    tie_percent: Annotated[float, Field(ge=0, le=100)] = 2.0
+    limits: dict[str, str] = {}
+    workload: Workload
+    grid: Grid
+    check: Check
+    calibration: Calibration
+
+    @model_validator(mode="after")
+    def _known_names(self) -> Self:
+        flavours = [flavour for isa in ISAS.values() for flavour in isa.flavours]
+        for key, values, known in (
+            ("machines", self.machines, machine_names()),
+            ("flavours", self.flavours, flavours),
+            ("locks", [*self.locks, *self.aside], list(load_locks())),
+            ("fence_kinds", self.fence_kinds, [kind for kind in FENCE_KINDS if kind != FULL]),
+            ("limits", list(self.limits), self.aside),
+            ("calibration.machines", self.calibration.machines, machine_names()),
+        ):
+            if unknown := [value for value in values if value not in known]:
+                raise ValueError(
+                    f"{key}: {unknown[0]!r} is unknown; allowed are {', '.join(known)}"
+                )
+        measured = self.calibration.latencies
+        for axis in (self.grid.cas, self.grid.fence_latency):
+            if axis[0] < min(measured) or axis[-1] > max(measured):
+                raise ValueError(
+                    f"calibration.latencies: must reach from {axis[0]} to {axis[-1]}, "
+                    "since the map's axes are shown as measured"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _reaches_cancellations(self) -> Self:
+        # Who leaves a processor on the page goes on from its cancellation on the map.
+        for name in self.calibration.machines:
+            stop = load_machine(name).charges.stop.number
+            if not self.grid.cancel[0] <= stop <= self.grid.cancel[-1]:
+                raise ValueError(
+                    f"grid.cancel: must reach {stop}, what a cancellation costs on {name} of "
+                    "calibration.machines"
+                )
+        return self
+
+
+def load_exploration(name: str = NAME) -> ExplorePlan:
+    """Reads sweeps/plans/explorations/<name>.toml.
+
+    Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
+    """
+    return load(ExplorePlan, EXPLORATIONS, name, "exploration")
+
+
+def isa_of(flavour: str) -> str:
+    """The ISA of a flavour."""
+    return next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
+
+
+def labels(plan: ExplorePlan, flavour: str) -> list[LockLabel]:
+    """Every lock of the plan with every fence kind that it and the ISA allow."""
+    refused = ISAS[isa_of(flavour)].refused_fence_kinds
+    return [
+        LockLabel.of(lock, fence=kind)
+        for kind in (FULL, *plan.fence_kinds)
+        for lock in (*plan.locks, *plan.aside)
+        if kind not in refused and kind in load_locks()[lock].fence_kinds
+    ]
+
+
+def map_cells(plan: ExplorePlan, machine: str, flavour: str) -> list[Cell]:
+    """The runs of one map, each once. A latency that a lock never pays is left unset, so that one
+    run serves for all its values."""
+    grid = plan.grid
+    points = itertools.product(grid.cas, grid.fence_latency, grid.cancel, grid.owner_share)
+    cells = {
+        (cell.label, cell.cas, cell.fence_latency, cell.cancel, point[-1]): cell
+        for label, point in itertools.product(labels(plan, flavour), list(points))
+        for cell in [point_cell(plan, machine, flavour, label, point)]
+    }
+    return list(cells.values())
+
+
+def point_cell(
+    plan: ExplorePlan, machine: str, flavour: str, label: LockLabel, point: Point
+) -> Cell:
+    """The run of a lock at a point."""
+    cas, fence, cancel, share = point
+    parameters = {**plan.workload.parameters, "owner_share": share}
+    return Cell(
+        engine=engines.DEFAULT, machine=machine, isa=isa_of(flavour), flavour=flavour,
+        lock=label.lock, variant=label.variant, fence=label.fence, workload=WORKLOAD,
+        parameters=with_defaults(WORKLOAD, parameters), threads=plan.workload.threads, cas=cas,
+        fence_latency=fence if label.fence == FULL else None,
+        cancel=cancel if cancels(label) else None,
+    )  # fmt: skip
+
+
+def as_is_cells(plan: ExplorePlan, machine: str, flavour: str) -> list[Cell]:
+    """Every lock on a machine as it is, a run each: nothing is set but the workload."""
+    parameters = {**plan.workload.parameters, "owner_share": plan.calibration.owner_share}
+    return [
+        Cell(
+            engine=engines.DEFAULT, machine=machine, isa=isa_of(flavour), flavour=flavour,
+            lock=label.lock, variant=label.variant, fence=label.fence, workload=WORKLOAD,
+            parameters=with_defaults(WORKLOAD, parameters), threads=plan.workload.threads,
+        )
+        for label in labels(plan, flavour)
+    ]  # fmt: skip
+
+
+def drawn_points(plan: ExplorePlan, machine: str, flavour: str) -> list[Point]:
+    """The points of a map's check. Cancellation costs are drawn evenly by their logarithm, and
+    shares such that they are exact in the workload's runs."""
+    grid, draw = plan.grid, Random(f"{plan.check.seed} {machine} {flavour}")
+    least = math.log(max(grid.cancel[0], 1))
+    step = _WHOLE // plan.workload.parameters.get("runs", 1)
+    return [
+        (
+            draw.randint(grid.cas[0], grid.cas[-1]),
+            draw.randint(grid.fence_latency[0], grid.fence_latency[-1]),
+            round(math.exp(draw.uniform(least, math.log(max(grid.cancel[-1], 1))))),
+            draw.randrange(grid.owner_share[0], grid.owner_share[-1] + 1, step),
+        )
+        for _ in range(plan.check.points)
+    ]
+
+
+def maps(plan: ExplorePlan, machines: Sequence[str], isas: Sequence[str]) -> list[tuple[str, str]]:
+    """(machine, flavour) of every map asked for; without names, the plan's.
+
+    Raises LockcrossError (exit code 2) for a machine or an ISA that there is no map of.
+    """
+    machines = [machine_named(name) for name in machines]
+    for key, given, known in (
+        ("machine", machines, known_machines(machines)),
+        ("isa", isas, list(ISAS)),
+    ):
+        if unknown := [value for value in given if value not in known]:
+            raise LockcrossError(
+                f"--{key}: {unknown[0]!r} is unknown; known are {', '.join(known)}"
+            )
+    found = [
+        (machine, flavour)
+        for machine in machines or plan.machines
+        for flavour in plan.flavours
+        if isa_of(flavour) in load_machine(machine).isas and isa_of(flavour) in (isas or ISAS)
+    ]
+    if not found:
+        raise LockcrossError("none of these machines is of one of these ISAs")
+    return found
+
+
+def _compare(
+    one: ExplorerMap, points: Sequence[Point], kinds: Sequence[LockLabel],
+    rows: Sequence[Sequence[float]],
+) -> Mapping[str, float]:  # fmt: skip
+    """Interpolated costs against those measured: a row a point, a column a lock label."""
+    axes = (one.cas, one.fence, one.cancel, one.share)
+    locks = {lock.label: lock for lock in one.locks}
+    errors, wrong = [], 0
+    for (cas, fence, cancel, share), measured in zip(points, rows, strict=True):
+        place = (np.interp(cas, one.cas_set, one.cas), np.interp(fence, one.fence_set, one.fence))
+        guessed = [locks[label].at(axes, (*map(float, place), cancel, share)) for label in kinds]
+        errors += [abs(a / b - 1) for a, b in zip(guessed, measured, strict=True)]
+        wrong += int(np.argmin(guessed) != np.argmin(measured))
+    return {
+        "points": len(points), "costs": len(errors), "mean": float(np.mean(errors)),
+        "worst": max(errors), "wrong": wrong,
+    }  # fmt: skip
+
+
+class Exploration:
+    """Runs a plan's maps and stores them."""
+
+    def __init__(
+        self, plan: ExplorePlan, asked: Sequence[tuple[str, str]], store: Store, runner: Runner
+    ) -> None:
+        self._plan = plan
+        self._asked = asked
+        self._store = store
+        self._runner = runner
+
+    def cells(self) -> list[Cell]:
+        """Every run that is needed."""
+        found = [cell for one in self._asked for cell in map_cells(self._plan, *one)]
+        found += [cell for one in self._asked for cell in self._check_cells(*one)]
+        found += [cell for one in self._as_is() for cell in as_is_cells(self._plan, *one)]
+        return found + [s.cell(*loop) for s in self._settings() for loop in s.loops()]
+
+    def run(self) -> None:
+        """Runs what is missing and stores series, calibrations and facts.
+
+        Raises LockcrossError (exit code 1) when a run fails.
+        """
+        self._runner.require(self.cells(), NAME)
+        calibrate(self._runner, self._store, self._settings())
+        for kind, places, cells in (
+            (NAME, self._asked, map_cells), (AS_IS, self._as_is(), as_is_cells),
+        ):  # fmt: skip
+            for machine, flavour in places:
+                runs = self._runner.require(cells(self._plan, machine, flavour), NAME)
+                name = f"{kind}/{machine}/{isa_of(flavour)}/{flavour}"
+                self._store.set_series(name, [run.id for run in runs])
+        store_machines(self._store, {setting.machine for setting in self._settings()})
+        store_isas(self._store)
+        self._store.set_fact(NAME, self._plan.model_dump())
+        self._store_check()
+
+    def _check_cells(self, machine: str, flavour: str) -> list[Cell]:
+        """Every lock at each point of a map's check."""
+        return [
+            point_cell(self._plan, machine, flavour, label, point)
+            for point in drawn_points(self._plan, machine, flavour)
+            for label in labels(self._plan, flavour)
+        ]
+
+    def _store_check(self) -> None:
+        """How far interpolated costs are off from those of the runs, by map."""
+        kept = dict(self._store.fact(CHECK) or {})
+        maps = {(one.machine, one.flavour): one for one in explorer(self._store.connection).maps}
+        for key in self._asked:
+            points, kinds = drawn_points(self._plan, *key), labels(self._plan, key[1])
+            runs = self._runner.require(self._check_cells(*key), NAME)
+            costs = [run.metrics["cycles_per_pair"] for run in runs]
+            rows = [costs[n : n + len(kinds)] for n in range(0, len(costs), len(kinds))]
+            if points and key in maps:
+                kept["/".join(key)] = _compare(maps[key], points, kinds, rows)
+        self._store.set_fact(CHECK, kept)
+
+    def _settings(self) -> list[Setting]:
+        """Calibrations along both axes of each map, and of each machine as it is."""
+        settings = [
+            Setting(machine, isa_of(flavour), flavour, latency, latency, ops=LATENCY_OPS)
+            for machine, flavour in self._asked
+            for latency in self._plan.calibration.latencies
+        ]
+        return settings + [Setting(m, isa_of(f), f, ops=LATENCY_OPS) for m, f in self._as_is()]
+
+    def _as_is(self) -> list[tuple[str, str]]:
+        """(machine, flavour) of what is run as it is: the maps' machines and the real ones."""
+        flavours = dict.fromkeys(flavour for _, flavour in self._asked)
+        real = [
+            (machine, flavour)
+            for machine in self._plan.calibration.machines
+            for flavour in flavours
+            if isa_of(flavour) in load_machine(machine).isas
+        ]
+        return [*dict.fromkeys([*self._asked, *real])]

@@ -1,0 +1,350 @@
+"""What the report's interactive map is made of: the costs of every lock over CAS, fence and
+cancellation latency and the owner's share.
+
+A map comes from the grid of `./lockcross explore` (series `explore/...`); where there is none, from
+the study's winner map, with one cancellation cost and one share. Beside them stand the machines as
+they are, with the runs of the study's winner table, or those that the exploration makes of them.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import contains
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from results.errors import NoDataError
+from results.store.queries import show_run
+from sweeps.model import engines
+from sweeps.model.cell import LATENCIES, option
+from sweeps.model.label import FULL, LockLabel
+from sweeps.search.found import (
+    Accuracy,
+    Isa,
+    MapCrossing,
+    Mark,
+    SeriesRun,
+    accuracy,
+    engine,
+    isa,
+    machines,
+    map_check,
+    map_crossings,
+    measured,
+    optional_fact,
+    places,
+    series,
+)
+
+KIND = "explore"  # of the series, and the name of the fact
+CHECK = "explore/check"  # a fact: how far interpolation is off, by map
+AS_IS = "explore/as_is"  # of the series of machines as they are
+_SHARE = "owner_share"
+
+
+@dataclass(frozen=True)
+class LockCosts:
+    """A lock's cycles per pair, of shape (CAS, fence, cancellation, share). An axis that the lock
+    does not depend on has length 1. `command` repeats one of the runs, with `{cas}`,
+    `{fence_latency}`, `{cancel}` and `{owner_share}` for what is set."""
+
+    label: LockLabel
+    costs: NDArray[np.float64]
+    command: str
+
+    def at(self, axes: Sequence[Sequence[float]], point: Sequence[float]) -> float:
+        """The cost at a point of the map's axes, along straight lines between those of the grid."""
+        costs = self.costs
+        for axis, value in zip(axes, point, strict=True):
+            along = np.reshape(costs, (costs.shape[0], -1))
+            xs = axis if len(along) > 1 else [value]
+            line = [float(np.interp(value, xs, column)) for column in along.T]
+            costs = np.reshape(line, costs.shape[1:])
+        return float(costs)
+
+
+@dataclass(frozen=True)
+class ExplorerMap:
+    """The costs on one machine in one flavour. `cas` and `fence` are measured cycles, and beside
+    them those that were set. `explored`: it is a grid of `./lockcross explore`. `searched`: the
+    cancellation cost and the share with which the crossings were searched."""
+
+    machine: str
+    title: str
+    out_of_order: bool
+    isa: Isa
+    flavour: str
+    explored: bool
+    cas: tuple[float, ...]
+    cas_set: tuple[int, ...]
+    fence: tuple[float, ...]
+    fence_set: tuple[int, ...]
+    cancel: tuple[int, ...]
+    share: tuple[int, ...]
+    locks: tuple[LockCosts, ...]
+    aside: tuple[str, ...]
+    tie: float
+    threads: int
+    parameters: Mapping[str, int | str]
+    own: Mark | None
+    crossings: tuple[MapCrossing, ...] = ()
+    searched: tuple[int | None, int] = (None, 0)
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """What a lock costs in one run (cycles per pair), and the command that repeats it."""
+
+    label: LockLabel
+    cost: float
+    command: str
+
+
+@dataclass(frozen=True)
+class Processor:
+    """A machine as it is: its own core, caches and latencies, and its own cost of a cancellation.
+    `place`: its measured CAS and fence. `cancel`: cycles; `share`: the owner's, in parts per
+    million; `locks`: a run each, the cheapest first; `tie`: a lead below this share is a tie."""
+
+    place: Mark
+    isa: Isa
+    flavour: str
+    out_of_order: bool
+    cancel: int
+    share: int
+    threads: int
+    parameters: Mapping[str, int | str]
+    locks: tuple[RunCost, ...]
+    tie: float
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """Every map, those on the grid of `./lockcross explore` first, and why some are missing; and
+    every machine as it is, the study's own first."""
+
+    maps: tuple[ExplorerMap, ...]
+    processors: tuple[Processor, ...]
+    notes: tuple[str, ...]
+    limits: Mapping[str, str]
+    accuracy: Accuracy | None = None
+
+
+def explorer(connection: sqlite3.Connection) -> Explorer:
+    """Every map that a database holds runs for."""
+    found, notes, checks = [], [], []
+    for kind, machine, isa_name, flavour in _names(connection):
+        try:
+            found.append(_map(connection, kind, machine, isa_name, flavour))
+            checks += _checks(connection, kind, f"{machine}/{isa_name}/{flavour}")
+        except NoDataError as missing:
+            notes.append(f"machine {machine}, {isa_name} {flavour}: {missing.message}")
+    limits: dict[str, str] = {}
+    for name in ("plan", KIND):
+        limits |= (optional_fact(connection, name) or {}).get("limits", {})
+    return Explorer(tuple(found), processors(connection), tuple(notes), limits, accuracy(checks))
+
+
+def processors(connection: sqlite3.Connection) -> tuple[Processor, ...]:
+    """The machines as they are: those of the study's winner table, then what else an exploration
+    has run."""
+    found: dict[tuple[str, ...], Processor] = {}
+    for kind, fact in (("table", "plan"), (AS_IS, KIND)):
+        plan = optional_fact(connection, fact)
+        if plan is None:
+            continue
+        label = engine(connection) if kind == "table" else engines.DEFAULT
+        own = machines(connection) if kind == "table" else list(plan["machines"])
+        names = connection.execute(
+            "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
+        ).fetchall()
+        for (name,) in sorted(names, key=lambda one: _order(plan, one[0].split("/")[-3:])):
+            key = tuple(name.split("/")[-3:])
+            # As in the table: a core model with costs of its own is not a real processor's.
+            if key in found or (engines.entry(label).own_costs and key[0] not in own):
+                continue
+            if one := _processor(connection, name, label, own, plan["tie_percent"]):
+                found[key] = one
+    return tuple(found.values())
+
+
+def _processor(
+    connection: sqlite3.Connection, name: str, label: str, own: Sequence[str], tie_percent: float
+) -> Processor | None:
+    """A machine as it is, of a series; None if it was not calibrated or has no good run."""
+    machine, isa_name, flavour = name.split("/")[-3:]
+    places_ = places(connection, isa_name, flavour, label)
+    place = next((one for one in places_ if one.machine == machine), None)
+    runs = series(connection, name)
+    if place is None or not runs:
+        return None
+    if machine in own:  # neutral by intent, not for want of a figure
+        place = replace(place, assumed=False)
+    costs = tuple(
+        RunCost(run.label, run.cost, str(show_run(connection, run.id).columns["command"]))
+        for run in sorted(runs, key=lambda run: (run.cost, run.label))
+    )
+    first = runs[0]
+    return Processor(
+        place, isa(connection, isa_name), flavour, _titled(connection, machine)[1],
+        first.latency("cancel", "charge_stop") or 0, int(first.cell.parameters[_SHARE]),
+        first.cell.threads, {k: v for k, v in first.cell.parameters.items() if k != _SHARE}, costs,
+        tie_percent / 100,
+    )  # fmt: skip
+
+
+def _titled(connection: sqlite3.Connection, machine: str) -> tuple[str, bool]:
+    """The title of a machine, and whether its core is out of order."""
+    title, ooo = connection.execute(
+        "SELECT title, json_extract(description, '$.out_of_order') IS NOT NULL FROM machines "
+        "WHERE name = ?",
+        (machine,),
+    ).fetchone() or (machine, 0)
+    return str(title), bool(ooo)
+
+
+def _checks(connection: sqlite3.Connection, kind: str, name: str) -> list[Mapping[str, Any]]:
+    """The check of a map that is shown, if it was checked."""
+    if kind == KIND:
+        machine, _, flavour = name.split("/")
+        found = (optional_fact(connection, CHECK) or {}).get(f"{machine}/{flavour}")
+    else:
+        found = map_check(connection, f"{kind}/{name}")
+    return [found] if found else []
+
+
+def _names(connection: sqlite3.Connection) -> list[tuple[str, str, str, str]]:
+    """(kind of series, machine, ISA, flavour) of each map, once, in the order of the page."""
+    plans = {
+        kind: optional_fact(connection, fact) for kind, fact in ((KIND, KIND), ("map", "plan"))
+    }
+    found: dict[tuple[str, str, str], str] = {}
+    for kind, plan in plans.items():
+        rows = connection.execute(
+            "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
+        ).fetchall()
+        parts = [tuple(name.split("/")[1:]) for (name,) in rows if name.count("/") == 3]
+        for machine, isa_name, flavour in sorted(parts, key=lambda one: _order(plan or {}, one)):
+            found.setdefault((machine, isa_name, flavour), kind)
+    return [(kind, *name) for name, kind in found.items()]
+
+
+def _order(plan: Mapping[str, Any], name: Sequence[str]) -> tuple[int, int, str]:
+    machines = plan.get("machines") or [plan.get("machine"), *plan.get("beside", [])]
+    return (
+        machines.index(name[0]) if name[0] in machines else len(machines),
+        plan["flavours"].index(name[2]) if name[2] in plan.get("flavours", []) else 99,
+        "/".join(name),
+    )
+
+
+def _map(
+    connection: sqlite3.Connection, kind: str, machine: str, isa_name: str, flavour: str
+) -> ExplorerMap:
+    """One map. Raises NoDataError when some of its runs or calibrations are missing."""
+    known, explored = isa(connection, isa_name), kind == KIND
+    plan = optional_fact(connection, KIND if explored else "plan") or {}
+    label = engines.DEFAULT if explored else engine(connection)
+    name = f"{kind}/{machine}/{isa_name}/{flavour}"
+    runs = series(connection, name)
+    if not runs:
+        raise NoDataError("all of its runs failed")
+    # A run at the machine's own cancellation may be one that a study asked for without setting it.
+    cancelling = {run.label for run in runs if run.cell.cancel is not None}
+    points = {run.id: _point(run, known, run.label in cancelling) for run in runs}
+    if not explored and (check := map_check(connection, name)):
+        nodes = (check["cas"], [None, *check["fence_latency"]])
+        runs = [run for run in runs if all(map(contains, nodes, points[run.id]))]
+    axes = [sorted({x for run in runs if (x := points[run.id][n]) is not None}) for n in range(4)]
+    if not axes[2]:  # no run sets it: they have the machine's own
+        own_stop = runs[0].latency("cancel", "charge_stop")
+        axes[2] = [own_stop if own_stop is not None else 0]
+    cas, fence = (
+        tuple(map(measured(connection, machine, isa_name, flavour, axis, label), values))
+        for axis, values in (("cas", axes[0]), ("fence_latency", axes[1]))
+    )
+    title, ooo = _titled(connection, machine)
+    parameters = {k: v for k, v in runs[0].cell.parameters.items() if k != _SHARE}
+    crossings, searched = _crossings(connection, machine, isa_name, flavour, runs[0])
+    own = next(
+        (one for one in places(connection, isa_name, flavour, label) if one.machine == machine),
+        None,
+    )
+    return ExplorerMap(
+        machine, title, ooo, known, flavour, explored, cas, tuple(axes[0]), fence,
+        tuple(axes[1]), tuple(axes[2]), tuple(axes[3]), _locks(connection, runs, points, axes),
+        tuple(plan.get("aside") or plan.get("table_locks") or ()),
+        plan.get("tie_percent", 0.0) / 100, runs[0].cell.threads,
+        parameters, own, crossings, searched,
+    )  # fmt: skip
+
+
+def _point(run: SeriesRun, known: Isa, cancels: bool) -> tuple[int | None, ...]:
+    """What is set of a run, in the order of a map's axes; None for a latency that its lock does not
+    pay, or that the map does not set."""
+    full = run.label.fence == FULL
+    return (
+        run.latency("cas", "cas_success"),
+        run.latency("fence_latency", f"fence_{known.full_fence}") if full else None,
+        run.latency("cancel", "charge_stop") if cancels else None,
+        int(run.cell.parameters[_SHARE]),
+    )
+
+
+def _locks(
+    connection: sqlite3.Connection,
+    runs: Iterable[SeriesRun],
+    points: Mapping[int, tuple[int | None, ...]],
+    axes: Sequence[Sequence[int]],
+) -> tuple[LockCosts, ...]:
+    """The costs of every lock on the grid. Raises NoDataError when a point is missing."""
+    by_label: dict[LockLabel, list[SeriesRun]] = {}
+    for run in runs:
+        by_label.setdefault(run.label, []).append(run)
+    found = []
+    for label, own in by_label.items():
+        fixed = [all(points[run.id][n] is None for run in own) for n in range(4)]
+        shape = [1 if fixed[n] else len(axes[n]) for n in range(4)]
+        costs = np.full(shape, np.nan)
+        for run in own:
+            place = zip(points[run.id], axes, fixed, strict=True)
+            costs[tuple(0 if no else list(axis).index(x or 0) for x, axis, no in place)] = run.cost
+        if np.isnan(costs).any():
+            raise NoDataError(f"runs of {label} are missing; run ./lockcross explore")
+        fullest = max(own, key=lambda run: sum(getattr(run.cell, x) is not None for x in LATENCIES))
+        found.append(LockCosts(label, costs, _template(connection, fullest.id)))
+    return tuple(found)
+
+
+def _template(connection: sqlite3.Connection, run_id: int) -> str:
+    """The command of a run, with names in place of what a map varies."""
+    command = str(show_run(connection, run_id).columns["command"])
+    for axis in LATENCIES:
+        command = re.sub(rf"({option(axis)}) \d+", rf"\1 {{{axis}}}", command)
+    return re.sub(rf"({_SHARE}=)\d+", rf"\1{{{_SHARE}}}", command)
+
+
+def _crossings(
+    connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str, like: SeriesRun
+) -> tuple[tuple[MapCrossing, ...], tuple[int | None, int]]:
+    """The study's searched crossovers on this map, if they are of the same workload, with the
+    cancellation cost and the share that they were searched with."""
+    name = f"map/{machine}/{isa_name}/{flavour}"
+    if optional_fact(connection, "plan") is None or engine(connection) != like.cell.engine:
+        return (), (None, 0)
+    runs = series(connection, name)
+    if not runs or _workload(runs[0]) != _workload(like):
+        return (), (None, 0)
+    cas, fence = (
+        measured(connection, machine, isa_name, flavour, axis) for axis in ("cas", "fence_latency")
+    )
+    at = (runs[0].latency("cancel", "charge_stop"), int(runs[0].cell.parameters[_SHARE]))
+    return tuple(map_crossings(connection, name, cas, fence)), at
+
+
+def _workload(run: SeriesRun) -> tuple[Any, ...]:
+    parameters = {key: value for key, value in run.cell.parameters.items() if key != _SHARE}
+    return run.cell.workload, run.cell.threads, parameters

@@ -1,0 +1,25 @@
+"""What there is: locks, machines, workloads, plans, engines."""
+
+GROUP = "What there is"
+COMMANDS = {
+    "plans": (
+        "command",
+        "List the plans with their number of cells, and how many of them are refused.",
+    ),
+    "machines": (
+        "command",
+        "List the machines, or every figure of one with its source or the reason for assuming it.",
+    ),
+    "locks": (
+        "command",
+        "List the locks and how each can be built, or one with its source and variants.",
+    ),
+    "workloads": (
+        "command",
+        "List the workloads, or one with its keys, defaults, bounds and rules.",
+    ),
+    "doctor": (
+        "command",
+        "Show which engines and compilers are installed, their versions, and what is missing.",
+    ),
+}

@@ -1,0 +1,6 @@
+"""How local the locks of a program are, and how contended."""
+
+GROUP = "Answers"
+COMMANDS = {
+    "locality": ("command", "Measure contention and thread locality in logs of lock events."),
+}

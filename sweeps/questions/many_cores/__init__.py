@@ -1,0 +1,1 @@
+"""Locks by the number of cores and by the way between them."""

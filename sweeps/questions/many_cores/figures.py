@@ -1,0 +1,113 @@
+"""The study of many cores: curves by cores and by distance, and the map of cancellations."""
+
+import sqlite3
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from results.draw.style import HALO, look
+from results.errors import NoDataError
+from sweeps.questions.many_cores import answer
+from sweeps.questions.many_cores.answer import QUANTITIES, Curves
+
+_PANEL = 4.6, 3.3  # inches
+
+
+def draw_cores(connection: sqlite3.Connection) -> Figure:
+    """Each quantity by the number of cores. Raises NoDataError."""
+    found = {name: answer.by_cores(connection, name) for name in QUANTITIES}
+    found = {name: curves for name, curves in found.items() if curves}
+    columns = min(3, len(found))
+    rows = -(-len(found) // columns)
+    figure, axes = _panels(rows, columns)
+    for ax, (name, curves) in zip(axes, found.items(), strict=False):
+        _draw(ax, curves, name)
+        _logarithmic(ax)
+        ax.set_xlabel("cores that contend for one lock")
+    _key(figure, axes, len(found))
+    return figure
+
+
+def draw_distance(connection: sqlite3.Connection) -> Figure:
+    """Cost and messages by the links between owner and contender, a column for each share of the
+    owner. Raises NoDataError."""
+    shares = answer.shares(connection)
+    names = [n for n in ("cost", "messages") if _any_share(connection, n, shares)]
+    if not names:
+        raise NoDataError("the study has no distances")
+    figure, axes = _panels(len(names), len(shares))
+    for place, ax in enumerate(axes):
+        name, share = names[place // len(shares)], shares[place % len(shares)]
+        _draw(ax, answer.by_distance(connection, name, share), name)
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("links between owner and contender")
+        ax.set_title(f"{QUANTITIES[name].title}, owner {share / 10_000:g} %")
+    _key(figure, axes, len(axes))
+    return figure
+
+
+def _any_share(connection: sqlite3.Connection, name: str, shares: list[int]) -> bool:
+    return any(answer.by_distance(connection, name, share) for share in shares)
+
+
+def draw_cancellation(connection: sqlite3.Connection) -> Figure:
+    """The mesh with what cancelling costs from each node. Raises NoDataError."""
+    one = answer.cancel_map(connection)
+    rows, columns = one.costs.shape
+    figure = Figure(figsize=(0.55 * columns + 1.6, 0.55 * rows + 0.8), layout="constrained")
+    ax = figure.subplots()
+    image = ax.imshow(one.costs, cmap="viridis")
+    for node in range(rows * columns):
+        row, column = divmod(node, columns)
+        words = f"{one.costs[row, column]:.0f}" if node else "owner"
+        if words != "nan":
+            ax.text(column, row, words, ha="center", va="center", fontsize=7, path_effects=HALO)
+    ax.set_xticks(range(columns))
+    ax.set_yticks(range(rows))
+    ax.tick_params(length=0, labelsize=7)
+    ax.set_title(f"{one.label.words()}, {one.machine}")
+    ax.set_xlabel(f"{one.slope():+.1f} cycles for each link from the owner (least squares)")
+    figure.colorbar(image, ax=ax, label="cycles of a cancellation", shrink=0.8)
+    return figure
+
+
+def _panels(rows: int, columns: int) -> tuple[Figure, list[Axes]]:
+    width, height = _PANEL
+    figure = Figure(figsize=(width * columns, height * rows + 0.4), layout="constrained")
+    return figure, list(figure.subplots(rows, columns, squeeze=False).flatten())
+
+
+def _draw(ax: Axes, curves: Curves, name: str) -> None:
+    quantity = QUANTITIES[name]
+    ax.set_title(quantity.title)
+    ax.set_ylabel(quantity.unit)
+    for label, spots in curves.items():
+        style, xs = look(label), [spot.x for spot in spots]
+        ax.plot(
+            xs, [spot.value for spot in spots], style.line, color=style.colour, linewidth=1.6,
+            marker=style.marker, markersize=4, label=label.words(),
+        )  # fmt: skip
+        low, high = [spot.low for spot in spots], [spot.high for spot in spots]
+        ax.fill_between(xs, low, high, color=style.colour, alpha=0.2, linewidth=0)
+    ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
+
+
+def _logarithmic(ax: Axes) -> None:
+    """Both axes, with plain numbers."""
+    ax.set_xscale("log", base=2)
+    if min(line.get_ydata().min() for line in ax.lines) > 0:  # type: ignore[union-attr]
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+
+
+def _key(figure: Figure, axes: list[Axes], used: int) -> None:
+    for ax in axes[used:]:
+        ax.axis("off")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(6, len(labels)), frameon=False
+    )

@@ -1,0 +1,127 @@
+"""`lockcross measure`: describes the host as a machine that every engine accepts."""
+
+import re
+import sys
+import time
+from datetime import UTC, datetime
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from results.errors import LockcrossError
+from results.paths import DATABASE
+from sweeps.support.paths import MACHINES
+from sweeps.support.text import shown
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FIGURES = DATABASE.parent / "figures"
+_NAME = r"[a-z][a-z0-9_]*"
+_RESERVED = ("host",)  # what runs on the host are called that no machine describes
+
+
+def measure(
+    name: Annotated[str, typer.Argument(help="The machine's name.")],
+    title: Annotated[
+        str, typer.Option(help="What the machine is, for people; default: the processor's name.")
+    ] = "",
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write the machine to this file; default: sweeps/machines/NAME.toml."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Measure this host and write it as a machine that every engine accepts."""
+    from results.text.terminal import console
+
+    path = output or MACHINES / f"{name}.toml"
+    _check(name, path, force)
+    part = _measurer()
+    began = time.monotonic()
+    found = part.measure(lambda what: print(f"measuring: {what}", file=sys.stderr, flush=True))
+    try:
+        text = part.document(found, part.Origin(name, title or part.model(), datetime.now(tz=UTC)))
+    except ValueError as error:
+        raise LockcrossError(
+            f"the figures contradict one another, so nothing was written: {error}; stop what else "
+            "runs here, and measure again",
+            exit_code=1,
+        ) from None
+    _write(path, text)
+    console(fold=False).print(_table(found))
+    for why in (*found.notes, *(f"{n} left out: {w}" for n, w in found.findings.left_out.items())):
+        print(why)
+    print(f"machine: {path}")
+    print(f"figure: {_draw(name, found)}")
+    print(f"measured in {time.monotonic() - began:.0f} s")
+
+
+def _check(name: str, path: Path, force: bool) -> None:
+    """Raises LockcrossError for a name or a file that cannot be, before anything is measured."""
+    if not re.fullmatch(_NAME, name) or name in _RESERVED:
+        raise LockcrossError(
+            f"name {shown(name)}: lower-case letters, digits and _ are expected, a letter first, "
+            f"and not {', '.join(_RESERVED)}"
+        )
+    if path.exists() and not force:
+        raise LockcrossError(f"{path} exists; name another machine, or replace it with --force")
+    if path.is_dir() or not path.parent.is_dir():
+        raise LockcrossError(f"--output {path}: must name a file in an existing folder")
+
+
+def _measurer() -> Any:
+    """The part of the engine on the host itself that measures it. Raises LockcrossError where
+    there is no such engine."""
+    from sweeps.engines import load_engine
+    from sweeps.model.engines import ENGINES
+
+    for one in ENGINES:
+        if load_engine(one.label).capabilities().host_machines is not None:
+            return import_module(f"sweeps.engines.{one.family}.measure.command")
+    raise LockcrossError("no engine runs on the host itself", exit_code=1)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise LockcrossError(
+            f"{path}: cannot be written ({error.strerror}); name another file with --output", 1
+        ) from None
+
+
+def _table(found: Any) -> "Table":
+    from rich.table import Table
+
+    table = Table("operation", "figure", "spread", "unit", "meaning", box=None)
+    for name, one in found.findings.found.items():
+        table.add_row(name, f"{one.value:.4g}", f"{one.spread:.2g}", one.unit, one.meaning)
+    return table
+
+
+def _draw(name: str, found: Any) -> Path:
+    """The figure's PNG, beside which the SVG lies."""
+    from results.draw.painter import write
+    from sweeps.questions.measure.figure import Bar, draw_measured
+
+    bars: dict[str, list[Bar]] = {}
+    for operation, one in found.findings.found.items():
+        bar = Bar(operation.replace("_", " "), one.value, one.spread)
+        bars.setdefault(one.unit, []).append(bar)
+    matrix = {pair: median(values) for pair, values in found.matrix.items()}
+    heading = f"{name}: {found.processor}"
+    draw = partial(
+        draw_measured, heading, [bar for bar in bars["cycles"] if bar.value > 0],
+        bars.get("share", []), matrix,
+    )  # fmt: skip
+    return write(f"measure_{name}", heading, draw, FIGURES)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(measure)

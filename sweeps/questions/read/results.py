@@ -1,0 +1,168 @@
+"""Commands that read results: query, export, show, figures, report."""
+
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from results.errors import LockcrossError
+from results.paths import DATABASE
+from results.text.opened import reading
+from results.text.rows import Form, Format, cell, number, print_rows
+from sweeps.cli import complete
+from sweeps.cli.options import Database
+from sweeps.report.plan_tables import (
+    OF_A_PLAN,
+    compared_in_study,
+    print_figures_of_plan,
+    print_of_plan,
+)
+
+Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
+
+OfPlan = Annotated[
+    str | None,
+    typer.Option(
+        "--plan",
+        help="Of this plan, its name or file, not of the main job.",
+        autocompletion=complete.plans,
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    for command in (query, export, show, figures, report):
+        app.command()(command)
+
+
+def query(
+    sql: Annotated[
+        str | None, typer.Argument(help="SQL, or a named query.", autocompletion=complete.queries)
+    ] = None,
+    list_them: Annotated[bool, typer.Option("--list", help="List the named queries.")] = False,
+    plan: Annotated[
+        str | None,
+        typer.Option(
+            help="winners or costs of this plan, its name or file, not of the study.",
+            autocompletion=complete.plans,
+        ),
+    ] = None,
+    form: Format = Form.TABLE,
+    db: Database = DATABASE,
+) -> None:
+    """Query the database with SQL or a named query. Nothing can be changed.
+
+    Bytes are shown as x'00'; JSON has null for infinity.
+    """
+    from results.store.queries import Answer, ask, named_queries
+
+    if list_them:
+        print_rows(Answer(["query", "what it shows"], list(named_queries().items())), form)
+        return
+    if sql is None:
+        raise LockcrossError("give SQL or a named query; --list shows the named ones")
+    with reading(db) as connection:
+        if plan is not None:
+            print_of_plan(connection, sql, plan, form)
+            return
+        answer = ask(connection, sql, db)
+        note = compared_in_study(connection) if sql in OF_A_PLAN and answer.rows else ""
+    print_rows(answer, form)
+    if note and form == Form.TABLE:
+        print(note)
+    if not answer.rows:
+        print("the query found no rows in the database", file=sys.stderr)
+        if sql in OF_A_PLAN:
+            print("it is of the main job; --plan NAME shows it of a sweep", file=sys.stderr)
+
+
+def export(
+    file: Annotated[Path, typer.Argument(help="File to write: .csv, .json or .parquet.")],
+    table: Annotated[
+        str, typer.Option(help="A table, or wide: one row per run with all its metrics.")
+    ] = "wide",
+    db: Database = DATABASE,
+) -> None:
+    """Write runs with their metrics, or a table, as CSV, JSON or Parquet."""
+    from results.store.export import export as write
+
+    with reading(db) as connection:
+        rows, columns = write(connection, table, file)
+    print(f"{file}: {rows} rows, {columns} columns")
+
+
+def show(
+    run_id: Annotated[int, typer.Argument(metavar="ID", help="A run's number.")],
+    db: Database = DATABASE,
+) -> None:
+    """Show everything about a run, and the command that repeats it."""
+    from results.store.queries import show_run
+    from results.text.terminal import visible
+
+    with reading(db) as connection:
+        run = show_run(connection, run_id)
+    apart = {"output", "command"}  # longer: shown below
+    facts = {name: value for name, value in run.columns.items() if name not in apart}
+    for name, value in (facts | {"series": run.series, "crossovers": run.crossovers}).items():
+        if value not in (None, "", []):
+            print(visible(f"{name:<16} {cell(value)}"))
+    if run.metrics:
+        print("\nMetrics:")
+    for name, value, unit in run.metrics:
+        print(visible(f"{name:<28} {number(value):>14} {unit}"))
+    if run.columns["output"]:
+        print(visible(f"\nOutput:\n{run.columns['output']}"))
+    print(visible(f"\nTo repeat it:\n{run.columns['command']}"))
+
+
+def figures(
+    others: Annotated[
+        list[Path] | None,
+        typer.Option("--with", help="A study on another engine, instead of the reference studies."),
+    ] = None,
+    plan: OfPlan = None,
+    output: Output = None,
+    db: Database = DATABASE,
+) -> None:
+    """Draw the figures from the database (PNG and SVG)."""
+    folder, paths = (output or db.parent) / "figures", [db, *(others or [])]
+    if plan is not None and others:
+        raise LockcrossError("--with is of the main job's figures; leave it or --plan out")
+    with ExitStack() as opened:
+        studies = {str(path): opened.enter_context(reading(path)) for path in paths}
+        _say_where(folder)
+        from sweeps.report.figures import draw_all
+        from sweeps.report.reference import references
+
+        if plan is not None:
+            print_figures_of_plan(studies[str(db)], plan, folder)
+            return
+        mine = opened.enter_context(references(studies[str(db)]))
+        if others:
+            mine = replace(mine, studies=studies)
+        for path in draw_all(studies[str(db)], folder, mine).values():
+            print(path)
+
+
+def _say_where(folder: Path) -> None:
+    """Said before Matplotlib and all else that draws is imported, which takes seconds."""
+    print(f"drawing into {folder} what has changed", file=sys.stderr, flush=True)
+
+
+def report(plan: OfPlan = None, output: Output = None, db: Database = DATABASE) -> None:
+    """Draw the figures and write the report from the database: one HTML page."""
+    folder = output or db.parent
+    with reading(db) as connection:
+        _say_where(folder)
+        if plan is not None:
+            from sweeps.report.plan_tables import write_plan_page
+
+            print(write_plan_page(connection, plan, folder))
+        else:
+            from sweeps.report.present import write_page
+
+            print(write_page(db, folder))

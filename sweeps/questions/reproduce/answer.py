@@ -1,0 +1,230 @@
+"""A published result beside ours: rows, and whether order and shape agree.
+
+Made by `lockcross reproduce`, which keeps each as the fact `reproduction/<name>`; figures and the
+report read it from there.
+"""
+
+import itertools
+import json
+import math
+import sqlite3
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import correlation
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
+
+from results.published import Published
+
+ORDER_MARGIN = 0.1  # published values nearer than this are in no order
+_FACT = "reproduction/"
+
+# Stored as its two ends.
+StoredPublished = Annotated[
+    Published,
+    BeforeValidator(lambda ends: Published(*ends) if isinstance(ends, list | tuple) else ends),
+    PlainSerializer(lambda one: [one.low, one.high]),
+]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number, published and ours, in one unit.
+
+    `published` None: our point of a curve of which the text gives no values. A range, or a value
+    with a tolerance, is a statement that holds or not. `missing`: why there is none of ours.
+    `no_number`: what was run gives no number of meaning, and nothing has failed. `mark`: something
+    published that is drawn at its place and not compared.
+    """
+
+    label: str
+    published: StoredPublished | None = None
+    ours: float | None = None
+    tolerance: float | None = None
+    series: str = ""
+    x: str = ""
+    group: str = ""
+    note: str = ""
+    missing: str = ""
+    no_number: bool = False
+    mark: StoredPublished | None = None
+
+    @property
+    def value(self) -> float | None:
+        """The published number, where it is one and no statement."""
+        return self.published.value if self.published and self.tolerance is None else None
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over the published number."""
+        if self.ours is None or not self.value:
+            return None
+        return self.ours / self.value
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether a published statement holds for ours; None where there is none."""
+        if self.published is None or self.ours is None or self.value is not None:
+            return None
+        return self.published.holds(self.ours, self.tolerance or 0.0)
+
+
+@dataclass(frozen=True)
+class Plot:
+    """How the figure is drawn: "bars" (published beside ours, a place a row) or "lines" (a line a
+    series over the numbers x). Empty: not at all."""
+
+    kind: str = ""
+    x: str = ""
+    y: str = ""
+    log: bool = False
+    low: float | None = None  # of the axis of values
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A published table or figure and what simulation makes of it."""
+
+    name: str
+    title: str
+    document: str
+    place: str
+    machine: str
+    unit: str
+    scale: str
+    rows: tuple[Row, ...]
+    plot: Plot = field(default_factory=Plot)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Pairs of a group whose published values differ clearly: (in the same order, all)."""
+        verdicts = [agrees for _, _, agrees in self.pairs()]
+        return sum(verdicts), len(verdicts)
+
+    def pairs(self) -> Iterator[tuple[Row, Row, bool]]:
+        """Each pair with an order (the lesser first), and whether ours has the same."""
+        for one, other in itertools.combinations(self.rows, 2):
+            if one.group != other.group or one.ours is None or other.ours is None:
+                continue
+            if _clearly_less(one, other):
+                yield one, other, one.ours < other.ours
+            elif _clearly_less(other, one):
+                yield other, one, other.ours < one.ours
+
+    @property
+    def statements(self) -> tuple[int, int]:
+        """Published statements: (that hold, all)."""
+        verdicts = [row.holds for row in self.rows if row.holds is not None]
+        return sum(verdicts), len(verdicts)
+
+    @property
+    def shape(self) -> float | None:
+        """Rank correlation of published and our numbers over a group; the least of the groups with
+        three numbers or more, None without any."""
+        found = []
+        for group in dict.fromkeys(row.group for row in self.rows):
+            known = [
+                (row.value, row.ours)
+                for row in self.rows
+                if row.group == group and row.value is not None and row.ours is not None
+            ]
+            if len(known) >= 3 and len({value for value, _ in known}) > 1:
+                found.append(rank_correlation(*zip(*known, strict=True)))
+        return min(found, default=None)
+
+    @property
+    def verdict(self) -> str:
+        """Order, shape and statements in words."""
+        parts = []
+        ratios = [row.ratio for row in self.rows if row.ratio is not None]
+        if len(ratios) == 1:
+            parts.append(f"ratio {ratios[0]:.2f}")
+        if self.order[1]:
+            parts.append(f"order {self.order[0]} of {self.order[1]} pairs")
+        if self.shape is not None:
+            parts.append(f"rank correlation {self.shape:.2f}")
+        if self.statements[1]:
+            parts.append(f"{self.statements[0]} of {self.statements[1]} statements hold")
+        if missing := sum(bool(row.missing) and not row.no_number for row in self.rows):
+            parts.append(f"{missing} of {len(self.rows)} rows missing")
+        return "; ".join(parts) or "nothing to compare"
+
+
+def _clearly_less(one: Row, other: Row) -> bool:
+    a, b = one.published, other.published
+    if a is None or b is None or a.high is None or b.low is None:
+        return False
+    if one.tolerance is not None or other.tolerance is not None:
+        return False
+    if (one.value is None or other.value is None) and not one.group:
+        return False  # ranges speak of different things, unless they are put into a group
+    return b.low > a.high and b.low - a.high > ORDER_MARGIN * abs(a.high)
+
+
+def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
+    """Spearman's; 0 where one of them is all ties."""
+    ranks = [_ranks(values) for values in (one, other)]
+    if any(len(set(rank)) == 1 for rank in ranks):
+        return 0.0
+    return correlation(*ranks)
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """The place of each in order, from 1; equal ones share the middle of theirs."""
+    ordered = sorted(values)
+    return [(bisect_left(ordered, one) + 1 + bisect_right(ordered, one)) / 2 for one in values]
+
+
+_ADAPTER = TypeAdapter(Reproduction)
+
+
+def as_fact(one: Reproduction) -> dict[str, Any]:
+    """For the database."""
+    fact: dict[str, Any] = _ADAPTER.dump_python(one, mode="json")
+    return fact
+
+
+def from_fact(fact: Mapping[str, Any]) -> Reproduction:
+    """The inverse of `as_fact`. Raises ValidationError for what is none."""
+    return _ADAPTER.validate_python(fact)
+
+
+def load(connection: sqlite3.Connection) -> list[Reproduction]:
+    """Every reproduction in the database, sorted by name."""
+    found = connection.execute(
+        "SELECT value FROM facts WHERE name GLOB ? ORDER BY name", (f"{_FACT}*",)
+    )
+    return [from_fact(json.loads(text)) for (text,) in found]
+
+
+def fact_name(name: str) -> str:
+    """The fact that a reproduction is kept as."""
+    return f"{_FACT}{name}"
+
+
+def digits(number: float | None) -> str:
+    """A number in three digits or as a whole one; nothing for none."""
+    if number is None:
+        return ""
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    places = max(0, 2 - math.floor(math.log10(abs(number))))
+    return f"{number:,.{places}f}"
+
+
+def table_rows(one: Reproduction) -> list[Row]:
+    """The rows of a table: all but the points of curves, which are the figure's."""
+    return [row for row in one.rows if not row.series or row.published or row.missing]
+
+
+def cells(row: Row) -> tuple[str, str, str, str]:
+    """What a table shows of a row: published, ours, ratio, agreement."""
+    published = str(row.published) if row.published else ""
+    if row.published and row.tolerance:
+        words = "within" if row.published.value is not None else "give or take"
+        published += f" ({words if row.tolerance > 0 else 'by at least'} {abs(row.tolerance):.0%})"
+    held = {True: "holds", False: "does not hold", None: ""}[row.holds]
+    return published, digits(row.ours) or row.missing, digits(row.ratio), held

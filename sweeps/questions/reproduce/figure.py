@@ -1,0 +1,160 @@
+"""A reproduction as a figure: published numbers against ours."""
+
+from collections.abc import Sequence
+from math import nan
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+
+from results.draw.style import LOOKS
+from results.errors import NoDataError
+from sweeps.model.label import FULL, LockLabel
+from sweeps.questions.reproduce.answer import Reproduction, Row
+
+_PUBLISHED, _OURS = "#999999", "#0072B2"
+_CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+_MARKERS = "osD^vP"
+_LONG_AXIS = 20  # numbers over more than this ratio stand on a logarithmic axis
+_PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
+
+
+def draw_reproduction(found: Reproduction) -> Figure:
+    """The figure of one. Raises NoDataError where nothing of it can be drawn."""
+    curves = [row for row in found.rows if row.series and row.ours is not None]
+    pairs = [row for row in found.rows if row.value is not None and row.ours is not None]
+    if not found.plot.kind or not (curves or pairs):
+        raise NoDataError(f"reproduction {found.name} has nothing to draw")
+    if not curves:
+        figure = Figure(figsize=(8.2, 1.2 + 0.42 * len(pairs)), layout="constrained")
+        _draw_pairs(figure.subplots(), pairs, found)
+    else:
+        figure = Figure(figsize=(8.2, 4.2), layout="constrained")
+        draw = _draw_lines if found.plot.kind == "lines" else _draw_bars
+        draw(figure.subplots(), curves, found)
+    return figure
+
+
+def _series(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    return {label: [r for r in rows if r.series == label] for label in dict.fromkeys(
+        row.series for row in rows)}  # fmt: skip
+
+
+def _colour(label: str, others: list[str]) -> str:
+    """A lock's colour; series that have none take the cycle's in turn."""
+    lock = LockLabel(label).with_full_fences
+    if lock in LOOKS:
+        return LOOKS[lock].colour
+    if lock not in others:
+        others.append(lock)
+    return _CYCLE[others.index(lock) % len(_CYCLE)]
+
+
+def _draw_pairs(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
+    """Two bars a row: published, ours."""
+    places = np.arange(len(rows))
+    published = [row.value or 0.0 for row in rows]
+    ours = [row.ours or 0.0 for row in rows]
+    for at, values, colour, hatch, label in (
+        (-0.2, published, _PUBLISHED, "///", "published"),
+        (0.2, ours, _OURS, "", "ours"),
+    ):
+        ax.barh(
+            places + at, values, 0.38, color=colour, hatch=hatch, label=label,
+            edgecolor="#333333", linewidth=0.4,
+        )  # fmt: skip
+    ax.set_yticks(places, [row.label for row in rows])
+    ax.invert_yaxis()
+    ax.set_xlabel(found.plot.y)
+    if found.plot.log:
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter(_PLAIN)
+    ax.legend(loc="best", frameon=False)
+
+
+def _draw_lines(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
+    """A line a series over numbers; published numbers, where there are any, as hollow marks."""
+    others: list[str] = []
+    for index, (label, points) in enumerate(_series(rows).items()):
+        plain = LockLabel(label).fence == FULL
+        colour, marker = _colour(label, others), _MARKERS[index % len(_MARKERS)]
+        x = [float(row.x) for row in points]
+        ax.plot(
+            x, [_height(row, found.plot.log) for row in points], color=colour,
+            linestyle="-" if plain else "--", marker=marker, markersize=4, linewidth=1.3,
+            label=LockLabel(label).words(),
+        )  # fmt: skip
+        known = [(float(row.x), row.value) for row in points if row.value is not None]
+        if known:
+            ax.plot(
+                *zip(*known, strict=True), color=colour, marker=marker, markersize=9,
+                markerfacecolor="none", linestyle="none",
+                label=f"{LockLabel(label).words()}, published",
+            )  # fmt: skip
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True, steps=[1, 2, 5, 10]))
+    ax.xaxis.set_major_formatter(_PLAIN)
+    numbers = [float(row.x) for row in rows]
+    if min(numbers) > 0 and max(numbers) / min(numbers) > _LONG_AXIS:
+        ax.set_xscale("log", base=2)
+        ax.xaxis.set_major_formatter(_PLAIN)  # a scale brings its own
+    _finish(ax, found)
+    ax.set_xlabel(found.plot.x)
+
+
+def _height(row: Row, log: bool) -> float:
+    """Where a line has the row: nowhere, if the axis is logarithmic and the number 0."""
+    return nan if log and not row.ours else row.ours or 0.0
+
+
+def _draw_bars(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
+    """A group of bars a place, a bar a series; what was published there as black marks."""
+    places = list(dict.fromkeys(row.x for row in rows))
+    series = _series(rows)
+    others: list[str] = []
+    width = 0.8 / len(series)
+    for index, (label, points) in enumerate(series.items()):
+        offset = (index - (len(series) - 1) / 2) * width
+        at = [places.index(row.x) + offset for row in points]
+        ax.bar(
+            at, [row.ours or 0.0 for row in points], width, color=_colour(label, others),
+            hatch="" if LockLabel(label).fence == FULL else "///", edgecolor="#333333",
+            linewidth=0.4, label=LockLabel(label).words(),
+        )  # fmt: skip
+        for x, row in zip(at, points, strict=True):
+            _mark(ax, x, row)
+            if found.plot.low is not None and (row.ours or 0.0) < found.plot.low:
+                ax.annotate(
+                    f"{row.ours:.0f}", (x, found.plot.low), xytext=(0, 3), fontsize=7, rotation=90,
+                    textcoords="offset points", ha="center", va="bottom",
+                )  # fmt: skip
+    ax.axhline(0, color="black", linewidth=0.8)
+    ax.set_xticks(range(len(places)), places, rotation=20 if len(places) > 5 else 0)
+    _finish(ax, found)
+
+
+def _mark(ax: Axes, x: float, row: Row) -> None:
+    shown = row.mark
+    if shown is None or (shown.low is None and shown.high is None):
+        return
+    if shown.value is not None:
+        ax.plot([x], [shown.value], marker="D", color="black", markersize=5, linestyle="none")
+    elif shown.low is not None and shown.high is not None:
+        ax.plot([x, x], [shown.low, shown.high], marker="_", color="black", linewidth=1.5)
+
+
+def _narrow(ax: Axes) -> bool:
+    """Whether the axis has too few powers of ten to be read by them alone."""
+    low, high = ax.get_ylim()
+    return high < 30 * low
+
+
+def _finish(ax: Axes, found: Reproduction) -> None:
+    ax.set_ylabel(found.plot.y)
+    if found.plot.log:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(_PLAIN)
+        ax.yaxis.set_minor_formatter(_PLAIN if _narrow(ax) else NullFormatter())
+    if found.plot.low is not None:
+        ax.set_ylim(bottom=found.plot.low)
+    ax.legend(loc="best", frameon=False, fontsize=8, ncols=2)

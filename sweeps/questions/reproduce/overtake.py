@@ -1,0 +1,282 @@
+"""`lockcross reproduce overtake`: when the asymmetric lock overtakes the reservation lock."""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+from sweeps.model.cell import Cell
+from sweeps.model.isa import ISAS
+from sweeps.model.label import LockLabel
+from sweeps.model.locks import cancels
+from sweeps.model.machine import load_machine
+from sweeps.questions.reproduce.macro import (
+    BASE,
+    TRANSITION,
+    Mix,
+    Statistics,
+    mix,
+    mix_cell,
+    statistics,
+    transition_cell,
+)
+from sweeps.search.crossing import Crossover, Point, Search, find_all, search
+
+FACT = "overtake"
+AXES = {"cas": "CAS", "fence_latency": "full fence", "cancel": "cancellation"}
+
+
+@dataclass(frozen=True)
+class Border:
+    """The latency of one kind, in cycles, at which both locks cost the same, everything else as the
+    machine has it; None with the lock that is cheaper over the whole range looked at.
+
+    `above`: the lock that is cheaper just above.
+    """
+
+    axis: str
+    own: float
+    value: float | None
+    above: str
+    low: int
+    high: int
+
+    @property
+    def words(self) -> str:
+        """The border beside the machine's own latency."""
+        if self.value is None:
+            cheaper = LockLabel(self.above).words()
+            return f"none ({cheaper} from {self.low:,} to {self.high:,})"
+        factor = f", {self.value / self.own:.2g} times its own" if self.own else ""
+        return f"{self.value:,.0f}{factor}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program's locks on a machine, with one kind of fence. Costs are cycles an acquisition."""
+
+    program: str
+    machine: str
+    kind: str
+    tasuki: float
+    reservation: float
+    asymmetric: float
+    borders: tuple[Border, ...]
+
+    @property
+    def lead(self) -> float:
+        """The reservation lock's cost over the asymmetric lock's: above 1 where it is overtaken."""
+        return self.reservation / self.asymmetric
+
+    def border(self, axis: str) -> Border | None:
+        """The border along an axis, if it was looked for."""
+        return next((one for one in self.borders if one.axis == axis), None)
+
+
+_ADAPTER = TypeAdapter(dict[str, list[Case]])  # {"cases": [...]}
+
+
+def as_fact(cases: Sequence[Case]) -> dict[str, Any]:
+    """For the database."""
+    fact: dict[str, Any] = _ADAPTER.dump_python({"cases": list(cases)}, mode="json")
+    return fact
+
+
+def from_fact(fact: Mapping[str, Any]) -> list[Case]:
+    """The inverse of `as_fact`. Raises ValidationError for what is none, KeyError without cases."""
+    return _ADAPTER.validate_python(fact)["cases"]
+
+
+def load(connection: sqlite3.Connection) -> list[Case]:
+    """What the database has of it; nothing, if it has none."""
+    row = connection.execute("SELECT value FROM facts WHERE name = ?", (FACT,)).fetchone()
+    return [] if row is None else from_fact(json.loads(row[0]))
+
+
+if TYPE_CHECKING:
+    from results.store.records import StoredRun
+    from results.store.store import Store
+    from sweeps.run.runner import Runner
+
+NAME = "overtake"
+TITLE = "when the asymmetric lock overtakes the reservation lock"
+PROGRAMS = ("Barnes", "Water", "_227_mtrt", "_209_db")
+MACHINES = ("p3", "p4xeon", "skylake", "zen4", "neoverse_n1", "power9")
+LOCKS = ("reservation", "asym_tasuki")
+TABLE = "K_table_6_2"
+ACQUISITIONS = 4000  # of a scaled sequence; costs of an acquisition hardly depend on it
+# The values a search begins with, in cycles as set.
+COARSE = {"cas": (0, 30, 120, 480), "fence_latency": (0, 30, 120, 480), "cancel": (0, 10**6)}
+TOLERANCE = {"cas": 1, "fence_latency": 1, "cancel": 50}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A program's locks on a machine with one kind of fence."""
+
+    program: str
+    machine: str
+    kind: str
+
+    @property
+    def isa(self) -> str:
+        """The machine's; each has one."""
+        return load_machine(self.machine).isas[0]
+
+    def label(self, lock: str) -> str:
+        """The lock label, without a fence kind that the lock does not have."""
+        return lock if self.kind == "full" else f"{lock}/{self.kind}"
+
+    def own(self, axis: str) -> int:
+        """The machine's own latency, as a source would give it."""
+        figures = load_machine(self.machine).figures(self.isa)
+        names = {
+            "cas": "cas_success", "fence_latency": ISAS[self.isa].full_fence,
+            "cancel": "charge_stop",
+        }  # fmt: skip
+        return figures[names[axis]].number
+
+    def as_source(self, axis: str, value: Fraction) -> float:
+        """A set latency as a source would give it: an atomic is the whole operation."""
+        figures = load_machine(self.machine).figures(self.isa)
+        return float(value) + (figures["lat_l1"].number if axis == "cas" else 0)
+
+
+Key = tuple[Place, str]  # and the axis
+
+
+def places() -> list[Place]:
+    """Every program on every machine, with each kind of fence that the ISA allows."""
+    return [
+        Place(program, machine, kind)
+        for machine in MACHINES
+        for kind in ("full", "rmw", "store_forward")
+        if kind not in ISAS[load_machine(machine).isas[0]].refused_fence_kinds
+        for program in PROGRAMS
+    ]
+
+
+def axes(place: Place) -> tuple[str, ...]:
+    """The axes that are searched: of a kind without fence there is no fence latency, and of locked
+    instructions in their place CAS and fence are one."""
+    return {"full": tuple(AXES), "store_forward": ("cas", "cancel"), "rmw": ()}[place.kind]
+
+
+@cache
+def drawn(program: str) -> tuple[Statistics, Mix]:
+    """A program's statistics and the sequence drawn to them."""
+    of = statistics(TABLE, program)
+    return of, mix(of, ACQUISITIONS)
+
+
+def cell(place: Place, lock: str, axis: str = "", value: int | None = None) -> Cell:
+    """The run of a lock with one latency set, or with all the machine's own."""
+    made = mix_cell(place.machine, place.label(lock), drawn(place.program)[1])
+    if axis == "cancel":  # no matter to a lock that cancels nothing: one run for all values
+        return replace(made, cancel=value) if cancels(lock) else made
+    if axis:
+        return replace(made, cas=value) if axis == "cas" else replace(made, fence_latency=value)
+    return made
+
+
+def known_cells() -> list[Cell]:
+    """Every cell that can be named before anything has been run."""
+    found = [transition_cell(place.machine, place.label(LOCKS[0])) for place in places()]
+    for place in places():
+        found += [cell(place, lock) for lock in (BASE, *LOCKS, "null")]
+        for axis in axes(place):
+            found += [cell(place, lock, axis, x) for lock in LOCKS for x in COARSE[axis]]
+    return [_plain(one) for one in found]
+
+
+def _plain(one: Cell) -> Cell:
+    """The null lock has no kinds of fence."""
+    return replace(one, fence="full") if one.lock == "null" else one
+
+
+class Overtake:
+    """Runs and evaluates all of it."""
+
+    def __init__(self, runner: "Runner") -> None:
+        self._runner = runner
+        self.ids: list[int] = []  # of the runs, as they were asked for
+        self._overhead: dict[tuple[str, str], Fraction] = {}
+
+    def find(self) -> list[Case]:
+        """Runs what is missing and returns what follows from it."""
+        self._runs(known_cells())
+        for place in places():
+            self._measure_overhead(place)
+        searches: dict[Key, Search] = {
+            (place, axis): search(*LOCKS, COARSE[axis], TOLERANCE[axis])
+            for place in places()
+            for axis in axes(place)
+        }
+        found = find_all(self._evaluate, searches)
+        return [self._case(place, found) for place in places()]
+
+    def _runs(self, cells: Sequence[Cell]) -> list["StoredRun"]:
+        runs = self._runner.require(cells, "reproduce")
+        self.ids += [run.id for run in runs]
+        return runs
+
+    def _measure_overhead(self, place: Place) -> None:
+        """What a cancellation costs besides stopping the owner."""
+        (run,) = self._runs([transition_cell(place.machine, place.label(LOCKS[0]))])
+        cycles = int(run.metrics["phase_4_cycles"] - run.metrics["phase_5_cycles"])
+        overhead = Fraction(cycles, TRANSITION) - place.own("cancel")
+        self._overhead[place.machine, place.kind] = overhead
+
+    def _evaluate(self, wanted: Sequence[tuple[Key, str, int]]) -> list[Point]:
+        cells = [cell(place, lock, axis, x) for (place, axis), lock, x in wanted]
+        runs = self._runs(cells)
+        return [
+            Point(self._cost(key[0], one, run), run.id)
+            for (key, _, _), one, run in zip(wanted, cells, runs, strict=True)
+        ]
+
+    def _cost(self, place: Place, one: Cell, run: "StoredRun") -> Fraction:
+        """Cycles an acquisition, with as many cancellations as published."""
+        of, scaled = drawn(place.program)
+        cost = Fraction(int(run.metrics["cycles"]), scaled.parameters["acquisitions"])
+        if cancels(one.lock):
+            missing = Fraction(of.rate) - Fraction(scaled.rate)
+            stop = place.own("cancel") if one.cancel is None else one.cancel
+            cost += missing * (stop + self._overhead[place.machine, place.kind])
+        return cost
+
+    def _case(self, place: Place, found: dict[Key, Crossover]) -> Case:
+        cells = [_plain(cell(place, lock)) for lock in (BASE, *LOCKS, "null")]
+        costs = [
+            self._cost(place, one, run) for one, run in zip(cells, self._runs(cells), strict=True)
+        ]
+        tasuki, reservation, asymmetric = (float(cost - costs[-1]) for cost in costs[:-1])
+        return Case(
+            place.program, place.machine, place.kind, tasuki, reservation, asymmetric,
+            tuple(_border(place, axis, found[place, axis]) for axis in axes(place)),
+        )  # fmt: skip
+
+
+def run(runner: "Runner", store: "Store") -> list[Case]:
+    """Runs what is missing, stores the result and returns it."""
+    search_all = Overtake(runner)
+    cases = search_all.find()
+    store.set_fact(FACT, as_fact(cases))
+    store.set_series(f"reproduce/{NAME}", search_all.ids)
+    return cases
+
+
+def _border(place: Place, axis: str, found: Crossover) -> Border:
+    low, high = (round(place.as_source(axis, Fraction(end))) for end in (found.low, found.high))
+    if not found.crossings:
+        always = {"a_always": LOCKS[0], "b_always": LOCKS[1]}.get(found.verdict, "both alike")
+        return Border(axis, place.own(axis), None, always, low, high)
+    first = found.crossings[0]
+    above = LOCKS[1] if first.below == LOCKS[0] else LOCKS[0]
+    value = place.as_source(axis, first.value)
+    return Border(axis, place.own(axis), value, above, low, high)

@@ -1,0 +1,141 @@
+"""`lockcross validate`: one engine against another."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from results.paths import DATABASE
+from results.text.rows import Form, Format, printer
+from sweeps.cli import complete
+from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, Seeds, pool_of, served
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+
+def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
+    against: Annotated[
+        str,
+        typer.Option(
+            help="A definition in sweeps/plans/validations; default: the first.",
+            autocompletion=complete.validations,
+        ),
+    ] = "",
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Only this set of the file; may be given more than once."),
+    ] = None,
+    latencies: Annotated[
+        bool,
+        typer.Option(
+            help="Also measure set latencies, and compare the methods of finding the region."
+        ),
+    ] = True,
+    machine: Annotated[
+        str,
+        typer.Option(
+            help="Against the host: the machine that describes it; default: the latest.",
+            autocompletion=complete.machines,
+        ),
+    ] = "",
+    errors: Annotated[
+        bool,
+        typer.Option(
+            "--errors",
+            help="Run nothing: count how far the engine was off in the reference results, and in "
+            "the database of --db, and keep that as results/reference/errors.csv.",
+        ),
+    ] = False,
+    seeds: Seeds = 1,
+    jobs: Jobs = 0,
+    no_server: NoServer = False,
+    cluster: ClusterFile = "",
+    form: Format = Form.TABLE,
+    db: Database = DATABASE,
+) -> None:
+    """Compare an engine with a reference engine, side by side; needs both.
+
+    Exits with 1 when a bar is missed that the definition does not know to be.
+    """
+    if errors:
+        _keep_errors([] if db == DATABASE else [db], form)
+        return
+    from results.store.store import Store
+    from sweeps.cli.progress import Bar
+    from sweeps.engines import load_engine
+    from sweeps.questions.validate.table import print_validation
+    from sweeps.questions.validate.validate import (
+        Validation,
+        cells_of,
+        chosen_sets,
+        host_machine,
+        load_validation,
+        validation_names,
+    )
+    from sweeps.run.runner import Runner
+
+    definition = load_validation(against or validation_names()[0])
+    chosen = chosen_sets(definition, sets or [])
+    for one in chosen:  # reports a missing engine before it creates a database
+        for cell in cells_of(one, machine, seeds):
+            load_engine(cell.engine).version(cell.isa)
+    if described := host_machine(chosen, machine):
+        print(f"machine {described} describes this host", file=sys.stderr)
+    with Store(db) as store:
+        with pool_of(cluster) as pool, Bar() as progress:
+            runner = Runner(store, jobs, progress, served(no_server), True, pool=pool)
+            Validation(definition, store, runner, machine, seeds).run(chosen, latencies)
+        with printer(form) as out:
+            print_validation(store.connection, out)
+        missed = newly_missed(store.connection, {one.name for one in chosen}, latencies)
+    for what in missed:
+        print(f"newly missed: {what}", file=sys.stderr)
+    if missed:
+        raise typer.Exit(1)
+
+
+def newly_missed(
+    connection: "sqlite3.Connection", sets: "Collection[str]", latencies: bool
+) -> list[str]:
+    """The bars that are missed and not known to be, of these sets and with `latencies` of slopes,
+    each with its set and ISA."""
+    from sweeps.questions.validate.answer import summarize
+    from sweeps.questions.validate.latency import slope_checks
+
+    found = [
+        f"{one.set}, {one.isa}: {bar}"
+        for one in summarize(connection)
+        if one.set in sets and one.newly_missed
+        for bar in one.missed_bars
+        if bar not in one.known
+    ]
+    checks = slope_checks(connection) if latencies else []
+    return found + [
+        f"{one.reference.engine}, {one.reference.isa} {one.reference.flavour}: the slope of "
+        f"{one.reference.op}"
+        for one in checks
+        if not one.met
+    ]
+
+
+def _keep_errors(beside: "Sequence[Path]", form: Form) -> None:
+    from results.paths import REFERENCE
+    from sweeps.questions.validate.errors import count_stored
+    from sweeps.questions.validate.table import error_table
+    from sweeps.search.errors import STORED, keep
+
+    rows, left_out = count_stored([*sorted(REFERENCE.glob("*.db")), *beside])
+    keep(rows)
+    with printer(form) as out:
+        out.print(error_table(rows))
+    for reason, cells in left_out.items():
+        print(f"left out, {cells} cells: {reason}", file=sys.stderr)
+    print(f"kept in {STORED}", file=sys.stderr)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(validate)

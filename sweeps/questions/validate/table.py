@@ -1,0 +1,155 @@
+"""The validation in the terminal: what `lockcross validate` prints."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Column, Table
+
+from sweeps.model import engines
+from sweeps.questions.validate.answer import SetSummary, Speed, speeds, summarize
+from sweeps.questions.validate.latency import OPS, SlopeCheck, slope_checks
+from sweeps.search.errors import Row, decisive
+
+VERDICTS = {True: "met", False: "MISSED", None: "no bar"}
+_KNOWN = "missed, as known"
+_SHOWN = 5  # findings of a set that are listed; the report has all
+
+
+def print_validation(connection: sqlite3.Connection, console: Console) -> None:
+    """Prints errors and bars, what was left out, changed winners, and the engines' speed."""
+    summaries = summarize(connection)
+    if not summaries:
+        console.print("The database holds no validation; ./lockcross validate makes one.")
+        return
+    console.print(_errors(summaries))
+    for one in summaries:
+        _print_findings(one, console)
+    if checks := slope_checks(connection):
+        console.print(_slopes(checks))
+    console.print(_speeds(speeds(connection)))
+
+
+def verdict(one: SetSummary) -> str:
+    """Met, missed, missed as is known, no bar, or nothing that could be compared."""
+    if not one.cells:
+        return "no cells"
+    return _KNOWN if one.met is False and not one.newly_missed else VERDICTS[one.met]
+
+
+def why_missed(one: SetSummary) -> str:
+    """What is known of a missed bar; empty where none is missed."""
+    return one.missed if one.met is False else ""
+
+
+def percent(value: float | None, bar: float | None = None) -> str:
+    """A share in percent, and the bar it is held against; empty where there is none."""
+    if value is None:
+        return ""
+    return f"{100 * value:.1f} %" + (f" (bar {100 * bar:g} %)" if bar is not None else "")
+
+
+def signed(value: float | None) -> str:
+    """A signed share in percent; empty where there is none."""
+    return "" if value is None else f"{100 * value:+.1f} %"
+
+
+def reasons(one: SetSummary) -> list[tuple[int, str]]:
+    """Why cells were left out: how many for each reason, the most first."""
+    counted = Counter(left.reason for left in one.left_out)
+    return [(count, reason) for reason, count in counted.most_common()]
+
+
+def error_table(rows: Sequence[Row]) -> Table:
+    """How far the embedded engine was off, by reference and work, and which leads decide."""
+    table = Table(
+        "reference", "machine", "work", "locks", "cells", "median error", "measured over predicted",
+        "order right", "decisive lead", box=None, title="How far the embedded engine was off",
+    )  # fmt: skip
+    for row in rows:
+        lead = decisive(row)
+        table.add_row(
+            row.reference, row.machine, row.work, row.kind, str(row.cells),
+            percent(row.median_error), f"{row.low:.2f} to {row.high:.2f}",
+            f"{row.right[0]} of {row.pairs[0]}", "no lead" if lead is None else f"{100 * lead:g} %",
+        )  # fmt: skip
+    return table
+
+
+def _errors(summaries: list[SetSummary]) -> Table:
+    table = Table(
+        Column("set", overflow="fold", min_width=20),
+        "ISA", "cells", "mean", "worst", "order", Column("bars", min_width=6), box=None,
+        title="Cycles per pair of the candidate engine against the reference",
+    )  # fmt: skip
+    for one in summaries:
+        order = f"{percent(one.order_share)} of {one.order_pairs}" if one.order_pairs else ""
+        table.add_row(
+            one.title, one.isa, str(one.cells), percent(one.mean_error), percent(one.worst_error),
+            order, verdict(one),
+        )  # fmt: skip
+    return table
+
+
+def _bars(one: SetSummary) -> str:
+    """The bars of a set in words; nothing where it has none."""
+    bars = (
+        ("mean at most", one.bar_mean), ("worst at most", one.bar_worst),
+        ("order at least", one.bar_order),
+        ("the same winner where its lead is above", one.bar_lead),
+    )  # fmt: skip
+    return ", ".join(f"{words} {percent(bar)}" for words, bar in bars if bar is not None)
+
+
+def _print_findings(one: SetSummary, console: Console) -> None:
+    lines = [f"  bars: {bars}"] if (bars := _bars(one)) else []
+    if one.met is False:
+        known = [bar for bar in one.missed_bars if bar in one.known]
+        new = [bar for bar in one.missed_bars if bar not in one.known]
+        lines += [f"  newly missed: {', '.join(new)}"] if new else []
+        lines += [f"  known to be missed: {', '.join(known)}"] if known else []
+    lines += [f"  why it is missed: {why}"] if (why := why_missed(one)) else []
+    lines += [f"  worst: {one.worst_cell}"] if one.worst_cell else []
+    lines += [f"  left out, {count} cells: {reason}" for count, reason in reasons(one)[:_SHOWN]]
+    if one.contests:
+        lines.append(f"  winner changes in {len(one.winner_changes)} of {one.contests} settings")
+    lines += [
+        f"  winner: {change.reference.words()} on the reference, {change.candidate.words()} on the "
+        f"candidate ({100 * change.loss:.1f} % dearer on the reference): {change.setting}"
+        for change in one.winner_changes[:_SHOWN]
+    ]
+    if lines:
+        console.print(f"{one.title}, {engines.title(one.reference)}, {one.isa}", *lines, sep="\n")
+
+
+def _slopes(checks: list[SlopeCheck]) -> Table:
+    """How far the slopes of set latencies are apart at the most, by reference and operation."""
+    bar = checks[0].bar
+    table = Table(
+        "reference", "operation", "lines", "furthest apart", "where", "bar", box=None,
+        title="Slope of measured over set latency, the candidate's against the reference's",
+    )  # fmt: skip
+    groups: dict[tuple[str, str], list[SlopeCheck]] = {}
+    for one in checks:
+        label = engines.entry(one.reference.engine).label
+        groups.setdefault((label, one.reference.op), []).append(one)
+    for (label, op), some in groups.items():
+        worst = max(some, key=lambda one: one.difference)
+        where = f"{worst.reference.isa} {worst.reference.flavour}, {worst.reference.mechanism}"
+        table.add_row(
+            engines.title(label), OPS[op], str(len(some)), percent(worst.difference, bar), where,
+            VERDICTS[all(one.met for one in some)],
+        )  # fmt: skip
+    return table
+
+
+def _speeds(found: list[Speed]) -> Table:
+    table = Table("engine", "runs", "instructions/s", "cells/hour", box=None,
+                  title="Speed of one process over these runs")  # fmt: skip
+    for one in found:
+        table.add_row(
+            engines.title(one.engine), str(one.runs), f"{one.instructions_per_s:,.0f}",
+            f"{one.cells_per_hour:,.0f}",
+        )  # fmt: skip
+    return table

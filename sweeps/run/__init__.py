@@ -1,0 +1,1 @@
+"""Running cells: what is stored already, processes side by side, servers, clusters."""

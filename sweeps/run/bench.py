@@ -1,0 +1,425 @@
+"""What a cell costs on this machine, by part, and what of it no machine has a say in: measured side
+by side in one run, beside what the last release had."""
+
+import ctypes
+import errno
+import json
+import os
+import resource
+import signal
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import astuple, dataclass, replace
+from functools import partial
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rich.table import Table
+
+from results.errors import LockcrossError
+from results.paths import REFERENCE
+from results.store.store import Store
+from sweeps.engines import load_engine
+from sweeps.engines.base import Limits, Serving
+from sweeps.model import engines
+from sweeps.model.cell import Cell
+from sweeps.model.cells import unsupported_reason
+from sweeps.model.isa import ISAS
+from sweeps.model.machine import machine_names
+from sweeps.programs import Builder
+from sweeps.run.processes import Processes, Task
+from sweeps.run.runner import Runner
+from sweeps.run.servers import Servers
+
+# <linux/ptrace.h>, <linux/wait.h>
+_TRACEME, _NEXT_CALL, _SET_OPTIONS, _CALL_INFO = 0, 24, 0x4200, 0x420E
+_CALLS, _FORK, _VFORK, _CLONE, _EXEC, _END_WITH_TRACER = 1, 2, 4, 8, 16, 1 << 20
+_ALL_THREADS = 0x40000000
+_AT_A_CALL = signal.SIGTRAP | 0x80
+_ENTRY = 1  # of a call; it stops a second time when it returns
+_MAY_NOT, _FAILED = 3, 1  # exit codes
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class NotTracedError(LockcrossError):
+    """Processes may not be traced here, as in some containers."""
+
+
+def system_calls(work: Callable[[], object]) -> tuple[int, int]:
+    """How many system calls `work` makes, in a process forked for it, and how many all the
+    processes that it starts. It and what it is called with must be such that can be pickled.
+
+    Raises NotTracedError, and LockcrossError (1) when the work fails.
+    """
+    # Whoever traces waits for any process, so it must have none but these.
+    with ProcessPoolExecutor(1, get_context("fork")) as tracer:
+        return tracer.submit(_trace, work).result()
+
+
+def _ptrace(request: int, thread: int, address: int, data: int) -> bool:
+    words = map(ctypes.c_void_p, (address, data))
+    return int(_libc.ptrace(ctypes.c_long(request), ctypes.c_long(thread), *words)) >= 0
+
+
+def _do(work: Callable[[], object]) -> NoReturn:
+    code = _FAILED
+    try:
+        if not _ptrace(_TRACEME, 0, 0, 0):
+            os._exit(_MAY_NOT)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        work()
+        code = 0
+    except Exception:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _trace(work: Callable[[], object]) -> tuple[int, int]:
+    first = os.fork()
+    if first == 0:
+        _do(work)
+    _, status = os.waitpid(first, 0)
+    options = _CALLS | _FORK | _VFORK | _CLONE | _EXEC | _END_WITH_TRACER
+    if not os.WIFSTOPPED(status) or not _ptrace(_SET_OPTIONS, first, 0, options):
+        raise NotTracedError("processes may not be traced here", 1)
+    calls: Counter[int] = Counter()
+    seen = {first}
+    _ptrace(_NEXT_CALL, first, 0, 0)
+    while True:
+        try:
+            thread, status = os.waitpid(-1, _ALL_THREADS)
+        except ChildProcessError:
+            break
+        if not os.WIFSTOPPED(status):
+            if thread == first and status != 0:
+                raise LockcrossError("what was to be traced has failed", 1)
+            continue
+        why = os.WSTOPSIG(status)
+        if why == _AT_A_CALL:
+            calls[thread] += _enters(thread)
+        # A thread begins with a stop that is nobody's, and stops at each that it starts.
+        ours = why == _AT_A_CALL or status >> 16 or thread not in seen
+        seen.add(thread)
+        _ptrace(_NEXT_CALL, thread, 0, 0 if ours else why)  # one that was killed cannot go on
+    return calls[first], calls.total() - calls[first]
+
+
+def _enters(thread: int) -> bool:
+    """Whether a thread that stops at a system call has not done it yet."""
+    info = ctypes.c_uint8()
+    if not _ptrace(_CALL_INFO, thread, ctypes.sizeof(info), ctypes.addressof(info)):
+        if ctypes.get_errno() == errno.ESRCH:  # it was killed
+            return False
+        raise NotTracedError("the kernel does not say where a process was stopped", 1)
+    return info.value == _ENTRY
+
+
+_OWN: Any = import_module(f"sweeps.engines.{engines.DEFAULT}.bench")
+LAST = REFERENCE / "speed.json"
+_REPEATS = 5  # of each command, interleaved; the least counts, since the machine may be shared
+_FIRST = 4  # cells of a program by a server: it has started then
+_SWEPT = 60  # cells of a sweep, of three programs
+_TURNS = 100_000  # of a lock, by one core
+NOTE = (
+    f"CPU time; the least of {_REPEATS} interleaved runs on one CPU. Times are compared as "
+    "multiples of what QEMU takes with empty callbacks (in a start, or for the same program), so "
+    "that a faster machine is no faster Lockcross; counts are compared as they are, and cells a "
+    "second of several at a time as multiples of one at a time's. `last`: the last release's."
+)
+
+SMALL = Cell(
+    machine="generic", isa="x86_64", flavour="lock", lock="tasuki", workload="lock_sequence",
+    threads=2,
+    parameters={
+        "objects": 1, "runs": 1, "run_length": 1, "owner_share": 500000, "critical": 5, "think": 5,
+    },
+)  # fmt: skip
+CONTENDED = replace(
+    SMALL, parameters={**SMALL.parameters, "objects": 16, "runs": 10, "run_length": 20}
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run: CPU time in ms, what the kernel did for it, and what the engine counted."""
+
+    cpu_ms: float
+    page_faults: int
+    switches: int  # how often a thread of it slept
+    instructions: int = 0
+    handovers: int = 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line. `value`: none where it cannot be had here; `unit` then says why. `compared` is what
+    is set beside the last release: the count itself, or a multiple; none where nothing can be
+    compared."""
+
+    name: str
+    value: float | None
+    unit: str
+    compared: float | None = None
+
+
+def _used(work: Callable[[], object], who: int = resource.RUSAGE_CHILDREN) -> Sample:
+    before = resource.getrusage(who)
+    work()
+    after = resource.getrusage(who)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    faults, slept = after.ru_minflt - before.ru_minflt, after.ru_nvcsw - before.ru_nvcsw
+    return Sample(1e3 * seconds, faults, slept)
+
+
+def measure(argv: Sequence[str], folder: Path, counts: bool = True) -> Sample:
+    """A command that runs a cell, in a folder. Raises LockcrossError (1) when it fails."""
+    sample = _used(partial(_run_alone, argv, folder))
+    if not counts:
+        return sample
+    instructions, handovers = _OWN.counted(folder)
+    return replace(sample, instructions=instructions, handovers=handovers)
+
+
+def _run_alone(argv: Sequence[str], folder: Path) -> None:
+    with Processes[int](1, folder / "runs") as processes:
+        for _, end, run in processes.run([Task(0, list(argv), 60.0)]):
+            if end.code != 0:
+                raise LockcrossError(f"benchmark run failed: {end.stderr or end.code}", 1)
+            for written in run.iterdir():
+                written.replace(folder / written.name)
+
+
+def command(cell: Cell, **options: int) -> list[str]:
+    """The command of a cell, with further options of the engine."""
+    argv: list[str] = _OWN.command(cell, _binary(cell), **options)
+    return argv
+
+
+def _without_engine(cell: Cell) -> list[str]:
+    argv: list[str] = _OWN.without_engine(cell, _binary(cell))
+    return argv
+
+
+def _binary(cell: Cell) -> Path:
+    program = load_engine(engines.DEFAULT).program(cell)
+    return Builder().build([program])[program].path
+
+
+def served(cells: int, folder: Path) -> Sample:
+    """What each of so many small cells takes by a server, whose own start is left out."""
+    engine = load_engine(engines.DEFAULT)
+    assert isinstance(engine, Serving)
+    what = SMALL, _binary(SMALL), Limits()
+    task = Task(0, command(SMALL), 60.0, request=engine.request(*what))
+
+    def run(count: int) -> None:
+        servers = Servers()
+        with Processes[int](1, folder / "runs", servers=servers) as processes:
+            if any(end.code != 0 for _, end, _ in processes.run([task] * count)):
+                raise LockcrossError("benchmark run failed in a server", 1)
+        servers.end()
+
+    few, many = (_used(partial(run, _FIRST + count)) for count in (0, cells))
+    return Sample(
+        (many.cpu_ms - few.cpu_ms) / cells,
+        (many.page_faults - few.page_faults) // cells,
+        (many.switches - few.switches) // cells,
+    )
+
+
+@dataclass(frozen=True)
+class Calls:
+    """System calls of a small cell: of its process, or of a server and its child; and the driver's
+    for a cell that is served, until its row is in the database."""
+
+    alone: int
+    served: int
+    driver: int
+
+
+def calls(cells: int, folder: Path) -> Calls:
+    """The driver's and a server's are of the average of so many cells. Raises NotTracedError."""
+    _, alone = system_calls(partial(_run_alone, command(SMALL), folder))
+    (few_own, few), (own, many) = (
+        system_calls(partial(_sweep, _FIRST + count, folder / f"{count}.db"))
+        for count in (0, cells)
+    )
+    return Calls(alone, (many - few) // cells, (own - few_own) // cells)
+
+
+def _sweep(cells: int, path: Path) -> None:
+    with Store(path) as store:
+        Runner(store, 1).require([replace(SMALL, seed=seed) for seed in range(cells)], "bench")
+
+
+def rows(folder: Path) -> Iterator[Row]:
+    """All lines, measured now. Raises LockcrossError (1) when a cell cannot be run."""
+    one_turn = replace(SMALL, lock="thin", workload="sync", threads=1, parameters={"iterations": 1})
+    yield from _parts(folder, _without_engine(one_turn))
+    yield from _calls(folder)
+    yield from _sweeps(folder)
+    for isa in ISAS.values():
+        for model, machine in _OWN.MODELS.items():
+            cell = replace(
+                one_turn, isa=isa.name, flavour=isa.flavours[0], machine=machine,
+                parameters={"iterations": _TURNS},
+            )  # fmt: skip
+            yield _instructions(f"{isa.title}, {model}", cell, folder)
+    yield from _other_engines(replace(one_turn, parameters={"iterations": _TURNS // 10}))
+
+
+def _least(named: dict[str, list[str]], folder: Path, bare: str) -> dict[str, Sample]:
+    """The cheapest run of each command; `bare`: the one without the engine."""
+    found: dict[str, Sample] = {}
+    for _ in range(_REPEATS):
+        for name, command in named.items():
+            sample = measure(command, folder, counts=name != bare)
+            if name not in found or sample.cpu_ms < found[name].cpu_ms:
+                found[name] = sample
+    return found
+
+
+def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
+    """A cell by part, and its counts."""
+    found = _least(
+        {
+            "bare": bare, "small": command(SMALL), "contended": command(CONTENDED),
+            "own threads": command(CONTENDED, own_threads=1),
+        },
+        folder, "bare",
+    )  # fmt: skip
+    start, small, contended = found["bare"].cpu_ms, found["small"], found["contended"]
+    by_server = served(_SWEPT, folder)
+    for name, value in {
+        "small cell, alone": small.cpu_ms,
+        "small cell, served": by_server.cpu_ms,
+        "contended cell, alone": contended.cpu_ms,
+        "of that: simulated": contended.cpu_ms - small.cpu_ms,
+        "own_threads=1 adds": found["own threads"].cpu_ms - contended.cpu_ms,
+    }.items():
+        yield Row(name, value, "ms", value / start)
+    handovers = contended.handovers - small.handovers
+    seconds = (contended.cpu_ms - small.cpu_ms) / 1e3
+    yield Row("its hand-overs", handovers / seconds / 1e6, "M hand-overs/s")
+    for name, count in {
+        "its instructions": contended.instructions,
+        "its number of hand-overs": contended.handovers,
+        "its page faults": contended.page_faults,
+        "its sleeping threads": contended.switches,
+        "page faults, served": by_server.page_faults,
+    }.items():
+        yield Row(name, count, "", count)
+
+
+def _calls(folder: Path) -> Iterator[Row]:
+    names = "system calls, alone", "system calls, served", "system calls, driver"
+    try:
+        found = calls(_SWEPT, folder)
+    except NotTracedError as error:
+        yield from (Row(name, None, error.message) for name in names)
+        return
+    for name, count in zip(names, astuple(found), strict=True):
+        yield Row(name, count, "", count)
+
+
+def _sweeps(folder: Path) -> Iterator[Row]:
+    """Cells a second, from cells to rows in a database, and what the driver itself takes."""
+    cells = [
+        replace(SMALL, lock=lock, seed=seed)
+        for lock in ("thin", "tasuki", "reservation")
+        for seed in range(_SWEPT // 3)
+    ]
+    several = sorted({2, len(os.sched_getaffinity(0))} - {1})
+    for serve in (False, True):
+        one = 0.0
+        for jobs in (1, *several):
+            with Store(folder / f"{jobs}-{serve}.db") as store:
+                runner = Runner(store, jobs, limits=Limits(serve=serve))
+                runner.prepare(cells)
+                began = time.perf_counter()
+                driver = _used(partial(runner.run, cells, "bench"), resource.RUSAGE_SELF)
+                rate = len(cells) / (time.perf_counter() - began)
+            one = one or rate
+            how = f"{jobs} at a time, {'served' if serve else 'alone'}"
+            yield Row(f"small cells, {how}", rate, "cells/s", rate / one if jobs > 1 else None)
+    yield Row("driver, for a cell", driver.cpu_ms / len(cells), "ms")
+
+
+def _instructions(name: str, cell: Cell, folder: Path) -> Row:
+    """Instructions a second of a core, its start included."""
+    found = _least({"bare": _without_engine(cell), "engine": command(cell)}, folder, "bare")
+    engine, bare = found["engine"], found["bare"]
+    rate = engine.instructions / engine.cpu_ms / 1e3
+    return Row(name, rate, "M instructions/s", engine.cpu_ms / bare.cpu_ms)
+
+
+def _other_engines(cell: Cell) -> Iterator[Row]:
+    """How much longer other simulators take for a cell, where they are installed."""
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "others.db") as store:
+
+        def seconds(one: Cell) -> float:
+            (run,) = Runner(store, 1, limits=Limits(serve=False)).run([one], "bench")
+            if run.status != "ok":
+                raise LockcrossError(f"benchmark run failed: {run.cause}", exit_code=1)
+            query = "SELECT duration_s FROM runs WHERE id = ?"
+            return float(store.connection.execute(query, [run.id]).fetchone()[0])
+
+        own = seconds(cell)
+        for engine in engines.ENGINES:
+            other = _accepted(replace(cell, engine=engine.label))
+            if other and engine.label != engines.DEFAULT:
+                yield Row(f"one core, {engine.title}", seconds(other) / own, "times as long")
+
+
+def _accepted(cell: Cell) -> Cell | None:
+    """The cell on the first machine that its engine simulates; none without the engine, or where
+    that is the host itself."""
+    engine = load_engine(cell.engine)
+    with suppress(LockcrossError):
+        engine.version(cell.isa)
+        if engine.capabilities().host_machines is None:
+            for machine in [cell.machine, *machine_names()]:
+                one = replace(cell, machine=machine)
+                if not unsupported_reason(one) and not engine.refuses(one):
+                    return one
+    return None
+
+
+def table(found: Sequence[Row], last: dict[str, float]) -> Table:
+    """The lines beside the last release's."""
+    shown = Table("what", "now", "unit", "compared", "last", "ratio")
+    for row in found:
+        before = last.get(row.name)
+        shown.add_row(
+            row.name, _number(row.value), row.unit, _number(row.compared), _number(before),
+            _number(row.compared / before) if row.compared is not None and before else "",
+        )  # fmt: skip
+    return shown
+
+
+def last_release() -> dict[str, float]:
+    """What the last release had, by name; nothing where none was kept."""
+    if not LAST.exists():
+        return {}
+    found: dict[str, float] = json.loads(LAST.read_text(encoding="utf-8"))
+    return found
+
+
+def keep(found: Sequence[Row]) -> None:
+    """Stores what can be compared, for the next release."""
+    kept = {row.name: round(row.compared, 3) for row in found if row.compared is not None}
+    LAST.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"

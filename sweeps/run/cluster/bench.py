@@ -1,0 +1,147 @@
+"""What a cluster costs beside the cells: gaps between chunks, and the driver's CPU time."""
+
+import pickle
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from results.errors import LockcrossError
+from results.store.store import Store
+from sweeps.run.cluster.description import Cluster
+from sweeps.run.cluster.message import Chunk, Reply
+from sweeps.run.cluster.node.stand_in import Waits, wait_chunk
+from sweeps.run.cluster.parsl_pool import ParslPool
+from sweeps.run.cluster.session import Session
+from sweeps.run.cluster.small_cell import SMALL_CELL, run_here
+from sweeps.run.runner import Runner
+from sweeps.run.work import Work
+
+_WAITS_S = (0.01, 0.03, 0.1)  # of the stand-ins
+_BUSY_S = 15.0  # that every worker is kept busy with them
+_REAL = 1000  # cells
+_FILLED_S = 300.0  # until every worker must be there
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One measurement. `gaps`: time of the workers between two chunks, over that in chunks.
+    `driver_ms` and `parsl_ms`: CPU time for a cell, of the driver and of Parsl's interchange beside
+    it. `sent_bytes`: of a cell's answer."""
+
+    name: str
+    cells: int
+    workers: int
+    seconds: float
+    chunks: int
+    gaps: float
+    driver_ms: float
+    parsl_ms: float
+    sent_bytes: float
+
+
+COLUMNS = ["cells", "how many", "workers", "seconds", "cells/s", "chunks", "gaps %",
+           "driver CPU ms", "interchange CPU ms", "bytes", "workers fed"]  # fmt: skip
+NOTE = (
+    "gaps: time of the workers between two chunks, of that in chunks. workers fed: computed, not "
+    "measured, from the driver's CPU time; cells as long as the stand-ins, a CPU of its own."
+)
+
+
+def row(one: Measured) -> tuple[object, ...]:
+    """A measurement as COLUMNS say."""
+    fed = [f"{seconds / (one.driver_ms / 1000):,.0f}" for seconds in _WAITS_S]
+    return (
+        one.name, one.cells, one.workers, f"{one.seconds:.1f}", f"{one.cells / one.seconds:.0f}",
+        one.chunks, f"{100 * one.gaps:.2f}", f"{one.driver_ms:.3f}", f"{one.parsl_ms:.3f}",
+        f"{one.sent_bytes:.0f}", " / ".join(fed),
+    )  # fmt: skip
+
+
+class _MeasuredPool(ParslPool):
+    """Notes when each worker was in a chunk, and how large the answers are."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._spans: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+        self._bytes = 0
+
+    def received(self, reply: Reply, size: int) -> None:
+        self._spans[reply.manager, reply.place.worker].append(reply.span)
+        self._bytes += size
+
+    def measured(self, name: str, cells: int, seconds: float, cpu: list[float]) -> Measured:
+        """All of it."""
+        idle = busy = 0.0
+        for spans in self._spans.values():
+            spans.sort()
+            idle += sum(after[0] - before[1] for before, after in pairwise(spans))
+            busy += sum(end - begin for begin, end in spans)
+        return Measured(
+            name=name,
+            cells=cells,
+            workers=len(self._spans),
+            seconds=seconds,
+            chunks=sum(map(len, self._spans.values())),
+            gaps=idle / busy,
+            driver_ms=cpu[0] / cells * 1000,
+            parsl_ms=cpu[1] / cells * 1000,
+            sent_bytes=self._bytes / cells,
+        )
+
+
+class _StandIns(_MeasuredPool):
+    """Cells that only wait."""
+
+    function = staticmethod(wait_chunk)
+
+    def __init__(self, session: Session, seconds: float, answer: bytes) -> None:
+        super().__init__(session)
+        self._seconds, self._answer = seconds, answer
+
+    def message(self, chunk: Chunk) -> object:
+        return Waits(chunk, self._seconds, self._answer)
+
+
+def bench(cluster: Cluster) -> Iterator[Measured]:
+    """Measures stand-ins of several lengths, then real cells. Raises LockcrossError."""
+    work, done = run_here("bench")
+    answer = pickle.dumps(done)
+    with TemporaryDirectory(prefix="lockcross-bench-") as name, Session(cluster) as session:
+        folder = Path(name)
+        _fill(session, _StandIns(session, 0.5, answer), work)
+        for seconds in _WAITS_S:
+            pool = _StandIns(session, seconds, answer)
+            count = round(cluster.slots * _BUSY_S / seconds)
+            title = f"stand-ins that wait {seconds * 1000:g} ms"
+            yield _measure(title, pool, count, session, folder / f"{seconds}.db")
+        real = _MeasuredPool(session)
+        yield _measure("real cells", real, _REAL, session, folder / "real.db")
+
+
+def _fill(session: Session, pool: ParslPool, work: Work) -> None:
+    """Until every worker is there."""
+    end = time.monotonic() + _FILLED_S
+    slots = session.cluster.slots
+    while session.blocks is None or session.blocks.workers < slots:
+        if time.monotonic() > end:
+            raise LockcrossError(f"fewer than {slots} workers after {_FILLED_S:g} s", 1)
+        works = [replace(work, identity=str(number)) for number in range(4 * slots)]
+        for _ in pool.run(works):
+            pass
+
+
+def _measure(name: str, pool: _MeasuredPool, count: int, session: Session, db: Path) -> Measured:
+    cells = [replace(SMALL_CELL, seed=number) for number in range(1, count + 1)]
+    with Store(db) as store:
+        runner = Runner(store, pool=pool)
+        began, cpu = time.monotonic(), [time.process_time(), session.interchange_cpu_s()]
+        runs = runner.run(cells, "bench")
+        cpu = [time.process_time() - cpu[0], session.interchange_cpu_s() - cpu[1]]
+        seconds = time.monotonic() - began
+    if failed := next((run for run in runs if run.status != "ok"), None):
+        raise LockcrossError(f"benchmark run failed: {failed.cause}", exit_code=1)
+    return pool.measured(name, count, seconds, cpu)

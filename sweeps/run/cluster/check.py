@@ -1,0 +1,101 @@
+"""Asks every node of a block what it has, and compares it with this machine."""
+
+import hashlib
+import pickle
+import time
+from dataclasses import dataclass
+
+from results.errors import LockcrossError
+from sweeps.engines import load_engine
+from sweeps.model import engines
+from sweeps.model.isa import ISAS
+from sweeps.run.cluster.description import Cluster
+from sweeps.run.cluster.message import Chunk, Node, Question
+from sweeps.run.cluster.node.answer import describe_node
+from sweeps.run.cluster.session import Session
+from sweeps.run.cluster.ship import Programs
+from sweeps.run.cluster.small_cell import run_here
+from sweeps.support.paths import ENGINE_PLUGIN
+
+_CLOCK_S = 5.0  # that a clock may be off: only times of start depend on it
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A node, and how far its clock is off, as far as that is certain."""
+
+    node: Node
+    clock_off_s: float
+    wrong: list[str]
+
+
+def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
+    """What so many nodes answer, and the cycles of a small cell here. One worker a node, in one
+    job. Raises LockcrossError as a sweep does."""
+    work, done = run_here("check")
+    cycles = done.outcome.metrics["cycles"][0]
+    question = pickle.dumps(
+        Question(
+            _engines(),
+            Chunk(
+                [work],
+                cluster.scratch,
+                hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest(),
+                Programs().for_chunk([work]) if cluster.tree == "shipped" else None,
+            ),
+        )
+    )
+    asked = cluster.model_copy(update={"workers": 1, "nodes": nodes, "blocks": 1})
+    with Session(asked, at_once=True) as session:
+        _wait_for(nodes, session)
+        with session.undisturbed():
+            sent = {session.submit(describe_node, question): time.time() for _ in range(nodes)}
+        found: list[Answer] = []
+        while sent:
+            with session.undisturbed():
+                session.look()
+            if (answered := session.next()) is None:
+                continue
+            number, answer = answered
+            if (error := answer.exception()) is not None:
+                raise LockcrossError(f"a node did not answer: {error}", exit_code=1)
+            found.append(_judged(pickle.loads(answer.result()), sent.pop(number), cycles))
+    return sorted(found, key=lambda one: one.node.place.host), cycles
+
+
+def _wait_for(nodes: int, session: Session) -> None:
+    """Until all nodes are there: each is then given one question."""
+    with session.undisturbed():
+        session.start()
+    while True:
+        with session.undisturbed():
+            if session.look().workers >= nodes:
+                return
+        session.next()  # waits a little
+
+
+def _engines() -> list[tuple[str, str, str]]:
+    """Every simulator that works on this machine, for each ISA, with its version."""
+    found = []
+    for entry in engines.ENGINES:
+        engine = load_engine(entry.label)
+        if engine.capabilities().host_machines is not None:
+            continue
+        for isa in ISAS:
+            try:
+                found.append((entry.label, isa, engine.provenance(isa)))
+            except LockcrossError:  # not on this machine, so no cell of it will be sent
+                continue
+    return found
+
+
+def _judged(node: Node, sent: float, cycles: float) -> Answer:
+    now = time.time()
+    # The node's time must lie between the question and the answer.
+    off = node.clock - now if node.clock > now else min(0.0, node.clock - sent)
+    wrong = list(node.wrong)
+    if abs(off) > _CLOCK_S:
+        wrong.append(f"its clock is {off:+.0f} s off; times of start will be wrong")
+    if node.cycles is not None and node.cycles != cycles:
+        wrong.append(f"a small cell takes {node.cycles:.0f} cycles there and {cycles:.0f} here")
+    return Answer(node, off, wrong)

@@ -1,0 +1,200 @@
+"""Parsl's parts, set up for a cluster file: the provider of a batch system and the executor."""
+
+import inspect
+import os
+import shlex
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from results.errors import LockcrossError
+from results.paths import ROOT, WORK
+from sweeps.run.cluster import ship
+from sweeps.run.cluster.description import PROVIDERS, Cluster
+
+_TIED = Path(__file__).with_name("tied.py")
+_GUARD = Path(__file__).parent / "node" / "guard.py"
+_HEARTBEAT_S, _LOST_S = 5, 20  # a node or a driver that is gone is noticed after so long
+_STATUS_S = 5  # between two questions for the states of blocks
+_TIMEOUT_S = 60  # of a batch system's command
+_SCRIPT = "LOCKCROSS_START"  # the variable of a job with what each of its nodes does first
+# Variables that say where engines are.
+_FORWARDED = ("LOCKCROSS_QEMU", "GEM5", "GEM5_X86", "GEM5_ARM", "GEM5_POWER", "SST")
+
+
+def make_executor(cluster: Cluster, label: str, folder: Path, at_once: bool) -> Any:
+    """Parsl's HighThroughputExecutor. `at_once`: blocks are asked for although there is no work,
+    and a worker is given one task at a time.
+
+    Raises LockcrossError for options that Parsl refuses.
+    """
+    from parsl import curvezmq
+    from parsl.executors import HighThroughputExecutor
+    from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
+
+    certificates = curvezmq.create_certificates(folder)
+    executor = HighThroughputExecutor(
+        label=label,
+        provider=make_provider(
+            cluster, _start(cluster, Path(certificates)), cluster.blocks if at_once else 0
+        ),
+        # Without an address Parsl asks an outside service, and listens everywhere.
+        address=own_address(cluster),
+        loopback_address="127.0.0.1",
+        encrypted=True,
+        max_workers_per_node=cluster.workers,
+        cores_per_worker=1e-6,  # as many workers as the file says
+        prefetch_capacity=0 if at_once else cluster.workers,
+        heartbeat_period=_HEARTBEAT_S,
+        heartbeat_threshold=_LOST_S,
+        drain_period=_drain_s(cluster),
+        block_error_handler=False,  # sweeps/run/cluster/blocks.py judges
+        launch_cmd=DEFAULT_LAUNCH_CMD.replace(
+            "process_worker_pool.py", f'bash -c "${_SCRIPT}" lockcross', 1
+        ),
+        interchange_launch_cmd=[
+            sys.executable, "-P", str(_TIED), str(os.getpid()),
+            "parsl.executors.high_throughput.interchange",
+        ],
+    )  # fmt: skip
+    executor.cert_dir = certificates
+    return executor
+
+
+def _drain_s(cluster: Cluster) -> int | None:
+    """When a block takes no more cells, so that few are running when its time is over."""
+    if cluster.provider in ("local", "kubernetes"):
+        return None
+    return max(cluster.wall_s // 2, cluster.wall_s - 120)
+
+
+def make_provider(cluster: Cluster, start: str, least: int) -> Any:
+    """Parsl's provider. Keys that it does not know are refused when the file sets them."""
+    import parsl.providers
+
+    name = PROVIDERS[cluster.provider]
+    kind = getattr(parsl.providers, name)
+    known = set(inspect.signature(kind.__init__).parameters)
+    settings: dict[str, Any] = {
+        "init_blocks": least,
+        "min_blocks": least,
+        "max_blocks": cluster.blocks,
+    }
+    settings |= {
+        "nodes_per_block": cluster.nodes,
+        "worker_init": f"export {_SCRIPT}={shlex.quote(start)}",
+    }
+    if "exclusive" in known:
+        settings["exclusive"] = False
+    if "cmd_timeout" in known:
+        settings["cmd_timeout"] = _TIMEOUT_S
+    if "launcher" in known:
+        settings["launcher"] = _launcher(cluster)
+    if "walltime" in known:
+        settings["walltime"] = cluster.wall_time
+    if cluster.provider == "slurm":
+        settings["scheduler_options"] = "#SBATCH --no-requeue"
+        if cluster.tree == "shipped":  # the node has no folder for what the job says
+            settings["scheduler_options"] += "\n#SBATCH --output=/dev/null --error=/dev/null"
+    wanted = {
+        ("partition", "queue"): cluster.partition,
+        ("account",): cluster.account,
+        ("cores_per_node", "cpus_per_node"): cluster.cpus or cluster.workers,
+        ("mem_per_node",): cluster.memory_gb,
+    }
+    for names, value in wanted.items():
+        found = next((name for name in names if name in known), "")
+        if value and found:
+            settings[found] = value
+    return _made(_polled(kind), settings, cluster)
+
+
+def _made(kind: Any, settings: dict[str, Any], cluster: Cluster) -> Any:
+    options = dict(cluster.options)
+    if both := options.keys() & {"scheduler_options"} & settings.keys():
+        for name in both:
+            options[name] = f"{settings[name]}\n{options[name]}"
+    try:
+        return kind(**(settings | options))
+    except Exception as error:  # Parsl's own checks raise errors of many kinds
+        raise LockcrossError(
+            f"options: Parsl's provider for {cluster.provider} refuses them: {error}"
+        ) from None
+
+
+def _polled(kind: Any) -> Any:
+    """The provider, asked more often for the states of its blocks than Parsl would."""
+    return type(kind.__name__, (kind,), {"status_polling_interval": _STATUS_S})
+
+
+def _launcher(cluster: Cluster) -> Any:
+    """Starts the pool on every node of a block."""
+    from parsl.launchers.base import Launcher
+
+    class OneForEachNode(Launcher):
+        def __call__(self, command: str, _tasks: int, nodes: int, _folder: str = "") -> str:
+            if nodes == 1:
+                return command
+            if cluster.provider == "slurm":
+                return f"srun --ntasks={nodes} --ntasks-per-node=1 {command}"
+            return f"mpiexec -n {nodes} -ppn 1 {command}"
+
+    return OneForEachNode()
+
+
+def _start(cluster: Cluster, certificates: Path) -> str:
+    """What the shell of each node does: the tree's variables, the file's commands, then Parsl's
+    pool of workers with the arguments that it is given."""
+    shipped = cluster.tree == "shipped"
+    variables = {} if shipped else {"PYTHONPATH": str(ROOT), "LOCKCROSS_WORK": str(WORK)}
+    variables |= {name: os.environ[name] for name in _FORWARDED if os.environ.get(name)}
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+    python = f"{shlex.quote(cluster.python or sys.executable)} -P"
+    pool = f'{python} -m parsl.executors.high_throughput.process_worker_pool "$@"'
+    if not shipped:
+        return "\n".join(
+            [*lines, *cluster.commands, f"exec {python} {shlex.quote(str(_GUARD))} {pool}"]
+        )
+    # A folder of the job's own, from which the tree's function is found once the tree is there.
+    kit = [
+        "umask 077",
+        f'export LOCKCROSS_NODE="{cluster.scratch}/lockcross-$(id -u)"',
+        'mkdir -p "$LOCKCROSS_NODE" && cd "$LOCKCROSS_NODE"',
+        'find . -maxdepth 1 -name "job-*" -mtime +7 -exec rm -rf {} +',
+        'kit="$(mktemp -d "$LOCKCROSS_NODE/job-XXXXXX")" && mkdir -m 700 "$kit/certificates"',
+        f'base64 -d <<<"{ship.kit(certificates)}" | tar -xzC "$kit"',
+        'export PYTHONPATH="$kit"',
+    ]
+    own = '--cert_dir "$kit/certificates" --logdir "$kit"'
+    return "\n".join(
+        [*lines, *cluster.commands, *kit, f'exec {python} "$kit/guard.py" {pool} {own}']
+    )
+
+
+def own_address(cluster: Cluster) -> str:
+    """This machine's address, as the file says or on the way to others; nothing is sent to find it.
+
+    Raises LockcrossError for one that is not this machine's.
+    """
+    if cluster.address:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            try:
+                probe.bind((cluster.address, 0))
+            except OSError as error:
+                raise LockcrossError(
+                    f"address: {cluster.address} is not of this machine ({error.strerror}); "
+                    "name the address that nodes reach it by"
+                ) from None
+        return cluster.address
+    if cluster.provider == "local":
+        return "127.0.0.1"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("10.255.255.255", 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            raise LockcrossError(
+                "address: this machine's own was not found; name the one that nodes reach it by in "
+                "the cluster file"
+            ) from None

@@ -1,0 +1,167 @@
+"""The pool of a cluster: Parsl's workers run the cells, chunk by chunk."""
+
+import hashlib
+import pickle
+import time
+from collections import Counter, deque
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from results.errors import LockcrossError
+from sweeps.engines.base import RunOutcome
+from sweeps.run.cluster.chunks import Chunks
+from sweeps.run.cluster.message import Chunk, Reply
+from sweeps.run.cluster.node.worker import run_chunk
+from sweeps.run.cluster.session import Answer, Function, Session
+from sweeps.run.cluster.ship import Programs
+from sweeps.run.kept import unpack
+from sweeps.run.pool import kept_place, kept_words
+from sweeps.run.work import Done, Work
+from sweeps.support.paths import ENGINE_PLUGIN
+
+_AHEAD = 2  # chunks in flight for each worker
+_SPLIT, _MOST_LOSSES = 2, 4  # of a cell with its worker or node: then by itself, then no more
+_RECENT_S = 60.0  # that the speed is of
+_LOST = ("WorkerLost", "ManagerLost")
+
+
+class ParslPool:
+    """Runs cells on a cluster. Jobs are asked for when cells are first run, and stay for the next
+    ones until the session ends. `function` is what a worker does with a chunk, `message` what it is
+    sent, and `received` sees every answer: the benchmark has others."""
+
+    function: Function = staticmethod(run_chunk)
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._cluster = session.cluster
+        self._plugin = hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
+        self._programs = Programs()
+        self._lacking: set[str] = set()  # cells whose programs a node did not have
+        self._losses: Counter[str] = Counter()
+        self._speed = _Speed()
+
+    def run(self, works: Sequence[Work]) -> Generator[Sequence[Done], None, None]:
+        """As Pool."""
+        session = self._session
+        with session.undisturbed():
+            session.start()
+        chunks = Chunks(works, self._cluster.slots)
+        flying: dict[int, list[Work]] = {}
+        self._fill(flying, chunks)
+        while flying:
+            done: Sequence[Done] = []
+            if (answered := session.next()) is not None and answered[0] in flying:
+                with session.undisturbed():
+                    done = self._collect(answered[1], flying.pop(answered[0]), chunks)
+            self._fill(flying, chunks)  # before anything is stored: workers must not wait for that
+            yield done
+
+    def _fill(self, flying: dict[int, list[Work]], chunks: Chunks) -> None:
+        with self._session.undisturbed():
+            while len(flying) < _AHEAD * self._cluster.slots and (chunk := chunks.next()):
+                flying[self._submit(chunk)] = chunk
+            self._session.look()
+
+    def _submit(self, works: list[Work]) -> int:
+        programs = None
+        if self._cluster.tree == "shipped":
+            again = {work.identity for work in works} & self._lacking
+            self._lacking -= again
+            programs = self._programs.for_chunk(works, again)
+        message = self.message(Chunk(works, self._cluster.scratch, self._plugin, programs))
+        return self._session.submit(
+            self.function, pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+        )
+
+    def message(self, chunk: Chunk) -> object:
+        """What a worker is sent."""
+        return chunk
+
+    def _collect(self, answer: Answer, sent: list[Work], chunks: Chunks) -> Sequence[Done]:
+        """What came of a chunk; what did not is sent again."""
+        if (error := answer.exception()) is not None:
+            return self._lost(error, sent, chunks)
+        reply: Reply = pickle.loads(answer.result())
+        self.received(reply, len(answer.result()))
+        chunks.learn(sent, reply.done)
+        self._speed.add(len(reply.done))
+        if reply.missing:
+            self._lacking.update(w.identity for w in sent if w.binary.digest in reply.missing)
+            chunks.again(sent)
+        elif not reply.refused:
+            self._session.look().answered()
+        else:
+            self._session.look().leave_out(reply.place.host, reply.manager, reply.refused)
+            finished = {done.identity for done in reply.done}
+            chunks.again([work for work in sent if work.identity not in finished])
+        return [self._kept(done, reply) for done in reply.done]
+
+    def received(self, reply: Reply, size: int) -> None:
+        """A reply is there; for whoever measures."""
+
+    def _kept(self, done: Done, reply: Reply) -> Done:
+        entries = reply.folders.get(done.identity)
+        if entries is None:
+            return done
+        place = kept_place(done.identity)
+        unpack(entries, place)
+        return replace(done, kept=kept_words(place))
+
+    def _lost(self, error: BaseException, sent: list[Work], chunks: Chunks) -> Sequence[Done]:
+        """A worker or its node is gone. The cells are sent again, after a second loss one by one,
+        since one of them may be the reason."""
+        if type(error).__name__ not in _LOST:
+            raise LockcrossError(
+                f"a worker of the cluster failed: {type(error).__name__}: {error}; "
+                "./lockcross cluster check shows what its nodes lack",
+                exit_code=1,
+            )
+        self._losses.update(work.identity for work in sent)
+        losses = max(self._losses[work.identity] for work in sent)
+        if len(sent) == 1 and losses >= _MOST_LOSSES:
+            return [_lost_for_good(sent[0], losses, error)]
+        for part in [sent] if losses < _SPLIT else [[work] for work in sent]:
+            chunks.again(part)
+        return []
+
+    def state(self) -> str:
+        """Blocks, workers, and how fast cells end."""
+        blocks = self._session.blocks
+        if blocks is None:
+            return ""
+        return (
+            f"{blocks.running} blocks running, {blocks.queued} queued, {blocks.workers} workers, "
+            f"{self._speed.per_second():.3g} cells/s"
+        )
+
+
+def _lost_for_good(work: Work, losses: int, error: BaseException) -> Done:
+    cause = (
+        f"lost {losses} times, the last time by itself: its worker or node ended while it ran "
+        f"({error}); a job past its wall time and too little memory do that"
+    )
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return Done(work.identity, RunOutcome(cause), "", now, 0.0, None)
+
+
+class _Speed:
+    """Cells a second, over the last minute."""
+
+    def __init__(self) -> None:
+        self._ends: deque[tuple[float, int]] = deque()
+
+    def add(self, count: int) -> None:
+        """Some cells have ended."""
+        now = time.monotonic()
+        self._ends.append((now, count))
+        while self._ends[0][0] < now - _RECENT_S:
+            self._ends.popleft()
+
+    def per_second(self) -> float:
+        """The mean."""
+        if not self._ends:
+            return 0.0
+        took = max(1.0, time.monotonic() - self._ends[0][0])
+        return sum(count for _, count in self._ends) / took

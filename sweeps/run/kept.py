@@ -1,0 +1,125 @@
+"""Keeps folders of runs for people to look at: shortened, and complete or not at all."""
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+from sweeps.support.toml import head
+
+_MAX_FILE = 1_000_000  # bytes that are kept of a file: its head and tail
+_MAX_ENTRIES = 1000  # that are kept of a folder
+_MAX_PACKED = 20_000_000  # bytes that a worker sends of it
+_PROBE = 1_000_000  # bytes that a disk must have room for
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+Entry = tuple[str, bytes | Path | None]  # a name, and a file's content, a link's target or a folder
+
+
+def keep(folder: Path, place: Path) -> None:
+    """Copies a run's folder to `place`, over what another run or another driver left there.
+
+    Links stay links; of the rest only plain files that can be read and folders are copied.
+    Raises OSError when the copy cannot be written.
+    """
+    unpack(_entries(folder), place)
+
+
+def pack(folder: Path) -> list[Entry]:
+    """What `keep` would copy of a folder, to be sent elsewhere."""
+    found, room = [], _MAX_PACKED
+    for entry in _entries(folder):
+        room -= len(entry[1]) if isinstance(entry[1], bytes) else 0
+        if room < 0:
+            break
+        found.append(entry)
+    return found
+
+
+def unpack(entries: Iterable[Entry], place: Path) -> None:
+    """Writes what was packed, as `keep` does."""
+    with at(place.parent):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with (place.parent / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # one driver at a time
+            new = place.parent / ".new"
+            shutil.rmtree(new, ignore_errors=True)  # of a driver that was killed
+            new.mkdir()
+            try:
+                for name, content in entries:
+                    _write(new / name, content)
+                shutil.rmtree(place, ignore_errors=True)
+                new.rename(place)
+            finally:
+                shutil.rmtree(new, ignore_errors=True)
+
+
+def _write(path: Path, content: bytes | Path | None) -> None:
+    if content is None:
+        path.mkdir()
+    elif isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        path.symlink_to(content)
+
+
+def _entries(folder: Path) -> Iterator[Entry]:
+    """Everything below a folder that is kept, each folder before its contents."""
+    for path in islice(_below(folder), _MAX_ENTRIES):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            yield name, path.readlink()
+        elif path.is_dir():
+            yield name, None
+        elif path.is_file():
+            try:
+                content = _shortened(path)
+            except OSError:  # a run may leave what nobody may read
+                continue
+            yield name, content
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Everything below a folder, links not followed, each folder before its contents."""
+    for here, folders, files in os.walk(folder):
+        for name in sorted([*folders, *files]):
+            yield Path(here, name)
+
+
+def _shortened(path: Path) -> bytes:
+    """A file's bytes, the middle left out when it is long."""
+    size = path.stat().st_size
+    if size <= _MAX_FILE:
+        return head(path, _MAX_FILE)
+    half = _MAX_FILE // 2
+    with path.open("rb") as file:
+        first = file.read(half)
+        file.seek(size - half)
+        last = file.read(half)
+    return first + f"\n... {size - 2 * half} bytes left out ...\n".encode() + last
+
+
+def check_room(folder: Path) -> None:
+    """Raises OSError when the disk of a folder is full: a failure there is not the run's fault."""
+    probe = folder / ".probe"
+    with at(folder):
+        try:
+            probe.write_bytes(b"\0" * _PROBE)
+        finally:
+            probe.unlink(missing_ok=True)
+
+
+@contextmanager
+def at(place: Path) -> Iterator[None]:
+    """Adds the place to a full-disk error; the system names none when a file is written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            error.filename = str(place)
+        raise

@@ -1,0 +1,309 @@
+"""Runs processes side by side, each on one CPU, within time limits, and no longer than this one."""
+
+import ctypes
+import fcntl
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any, Generic, TypeVar
+
+from sweeps.engines.base import ProcessResult, Request
+from sweeps.run.servers import Child, ServerLostError, Servers, tied
+from sweeps.support.toml import head
+
+_KEPT = 1024 * 1024  # bytes of standard output and error that are read back
+_LOCK = ".lock"
+_WALL = 10  # a run may take so many times its CPU time limit by the clock: others use the CPU too
+_LOOK_S = 0.05  # between two looks at a run's CPU time, at least
+_libc = ctypes.CDLL(None, use_errno=True)
+
+Key = TypeVar("Key")
+_Handler = Callable[[int, FrameType | None], Any] | int | None  # as signal.signal returns it
+
+
+@dataclass(frozen=True)
+class Task(Generic[Key]):
+    """A command to run in a folder of its own. `key` is handed back with its end. `bound`: all of
+    it runs on one CPU. `files`: name -> content, in the folder when it starts. `request`: a server
+    may do the same instead."""
+
+    key: Key
+    argv: list[str]
+    time_limit_s: float  # of CPU time
+    bound: bool = True
+    files: Mapping[str, str] = field(default_factory=dict)
+    request: Request | None = None
+
+
+class _Alone:
+    """A process of its own, with what it starts: the counterpart of a server's child."""
+
+    def __init__(self, command: list[str], cpus: set[int], folder: Path) -> None:
+        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+            self._process = subprocess.Popen(
+                tied(command, cpus),
+                cwd=folder,
+                env={},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+        self.pid = self._process.pid
+        self.pidfd = os.pidfd_open(self.pid)
+
+    def kill(self) -> None:
+        # It leads its own group; it is not reaped yet, so its number is still its own.
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        return self._process.wait()
+
+
+@dataclass
+class _Running(Generic[Key]):
+    task: Task[Key]
+    process: _Alone | Child
+    folder: Path
+    slot: int
+    began: float
+    deadline: float
+    next_look: float
+    exceeded: str = ""  # which limit it hit
+
+    def look(self, now: float) -> None:
+        """Kills it when it has hit a limit."""
+        if self.exceeded or now < self.next_look:
+            return
+        limit = self.task.time_limit_s
+        left = limit - self._cpu_s()
+        if left <= 0:
+            self.exceeded = f"CPU time limit: {limit:g} s"
+        elif now >= self.deadline:
+            self.exceeded = (
+                f"wall time limit: {self.deadline - self.began:g} s; it had the CPU for "
+                f"{limit - left:.1f} s of them (the CPU time limit is {limit:g} s)"
+            )
+        if self.exceeded:
+            self.process.kill()
+        # On one CPU its CPU time grows no faster than the clock.
+        self.next_look = min(self.deadline, now + max(left, _LOOK_S))
+
+    def _cpu_s(self) -> float:
+        """The CPU time of all its threads. From the kernel's clock of the process, since a
+        container may lack /proc; none once it has ended."""
+        clock = ctypes.c_int()
+        if _libc.clock_getcpuclockid(self.process.pid, ctypes.byref(clock)) != 0:
+            return 0.0
+        try:
+            return time.clock_gettime(clock.value)
+        except OSError:
+            return 0.0
+
+
+class _Folder:
+    """Where the runs of this process get their folders, below `root`, which must lie on this host:
+    locks of a shared file system cannot be trusted. Folders left by killed processes are removed:
+    nobody holds their lock."""
+
+    def __init__(self, root: Path) -> None:
+        root.mkdir(parents=True, exist_ok=True)
+        with (root / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # one process at a time looks through them
+            for left in root.glob("[!.]*"):
+                _remove_unless_held(left)
+            self.path = Path(tempfile.mkdtemp(dir=root, prefix="driver-"))
+            self._held = (self.path / _LOCK).open("w")
+            fcntl.flock(self._held, fcntl.LOCK_EX)
+
+    def remove(self) -> None:
+        """Removes it with everything in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._held.close()
+
+
+def _remove_unless_held(folder: Path) -> None:
+    with suppress(OSError), (folder / _LOCK).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Share:
+    """The part of a host's CPUs that is this process's own, as one of `count` workers that share
+    the host. `rank` is its number among them, from any one on."""
+
+    rank: int = 0
+    count: int = 1
+
+
+class Processes(Generic[Key]):
+    """At most `jobs` processes at a time, whose folders lie below `root`. Use as a context manager:
+    leaving it kills the rest. With `servers`, tasks that these can do are left to them.
+
+    With a `share`, this process is a worker beside others; who started it deals with signals.
+    """
+
+    def __init__(
+        self, jobs: int, root: Path, share: Share | None = None, servers: Servers | None = None
+    ) -> None:
+        self.root = root
+        self._servers = servers
+        self._cpus = sorted(os.sched_getaffinity(0))
+        together = jobs if share is None else share.count
+        self._wall = _WALL * -(-together // len(self._cpus))  # more where they share CPUs
+        if share is not None:
+            self._cpus = [self._cpus[share.rank % len(self._cpus)]]
+        self._signals = () if share else (signal.SIGINT, signal.SIGTERM)
+        self._free = list(range(jobs))[::-1]
+        self._running: dict[int, _Running[Key]] = {}
+        self._selector = selectors.DefaultSelector()
+        self._folder = _Folder(root)
+        self._empty: list[Path] = []  # folders of runs, to be used again
+        self._interrupted = False
+        self._noting = False
+        self._handlers: dict[int, _Handler] = {}
+
+    def __enter__(self) -> "Processes[Key]":
+        for number in self._signals:
+            self._handlers[number] = signal.signal(number, self._interrupt)
+        return self
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        self._interrupted = True
+        if not self._noting:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def _not_interrupted(self) -> Iterator[None]:
+        """A process that starts or has ended is noted whole, so that `__exit__` finds every one."""
+        self._noting = True
+        try:
+            yield
+        finally:
+            self._noting = False
+        if self._interrupted and self._handlers:
+            raise KeyboardInterrupt
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        self._handlers.clear()
+        for running in list(self._running.values()):
+            running.process.kill()
+            self._end(running)
+            shutil.rmtree(running.folder, ignore_errors=True)
+        self._selector.close()
+        self._folder.remove()
+
+    def run(self, tasks: Iterable[Task[Key]]) -> Iterator[tuple[Key, ProcessResult, Path]]:
+        """Yields each task's key, how it ended and its folder, in the order in which they end.
+
+        The folder is gone or empty when the next result is asked for. Raises OSError when a process
+        cannot be started.
+        """
+        waiting = iter(tasks)
+        while True:
+            while self._free and (task := next(waiting, None)) is not None:
+                with self._not_interrupted():
+                    self._start(task)
+            if not self._running:
+                return
+            for running in self._wait():
+                with self._not_interrupted():
+                    end = self._end(running)
+                    if end is None:
+                        self._start(replace(running.task, request=None))
+                try:
+                    if end is not None:
+                        yield running.task.key, end, running.folder
+                finally:
+                    self._leave(running)
+
+    def _leave(self, running: _Running[Key]) -> None:
+        """Removes what a run that has ended leaves. A file system may take milliseconds to remove a
+        folder, so that of a server's child is used again. Not others': what they have started may
+        be alive, and write there."""
+        if isinstance(running.process, Child) and _emptied(running.folder):
+            self._empty.append(running.folder)
+        else:
+            shutil.rmtree(running.folder, ignore_errors=True)
+
+    def _start(self, task: Task[Key]) -> None:
+        slot = self._free[-1]
+        cpus = {self._cpus[slot % len(self._cpus)]} if task.bound else set(self._cpus)
+        empty = self._empty.pop() if self._empty else None
+        folder = empty or Path(tempfile.mkdtemp(dir=self._folder.path))
+        try:
+            for name, content in task.files.items():
+                (folder / name).write_text(content, encoding="utf-8")
+            process = self._process(task, cpus, folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        now, limit = time.monotonic(), task.time_limit_s
+        self._running[process.pidfd] = _Running(
+            task, process, folder, slot, now, now + self._wall * limit, now + limit
+        )
+        self._free.pop()
+        self._selector.register(process.pidfd, selectors.EVENT_READ)
+
+    def _process(self, task: Task[Key], cpus: set[int], folder: Path) -> _Alone | Child:
+        if self._servers and task.request:
+            child = self._servers.start(task.request, cpus, folder)
+            if child:
+                return child
+        return _Alone(task.argv, cpus, folder)
+
+    def _wait(self) -> list[_Running[Key]]:
+        """Those that have ended, after killing those past their limits."""
+        while True:
+            now = time.monotonic()
+            for running in self._running.values():
+                running.look(now)
+            looks = [r.next_look for r in self._running.values() if not r.exceeded]
+            timeout = max(0.0, min(looks) - now) if looks else None
+            if events := self._selector.select(timeout):
+                return [self._running[key.fd] for key, _ in events]
+
+    def _end(self, running: _Running[Key]) -> ProcessResult | None:
+        """How it has ended; None where nobody can tell, since its server is gone."""
+        pidfd = running.process.pidfd
+        try:
+            code = running.process.wait()
+        except ServerLostError:
+            code = None
+        duration = time.monotonic() - running.began
+        self._selector.unregister(pidfd)
+        os.close(pidfd)
+        del self._running[pidfd]
+        self._free.append(running.slot)
+        out, err = (_said(running.folder / name) for name in ("stdout", "stderr"))
+        return None if code is None else ProcessResult(code, out, err, running.exceeded, duration)
+
+
+def _emptied(folder: Path) -> bool:
+    """Whether nothing but files lay in a folder, which are removed."""
+    try:
+        for path in folder.iterdir():
+            path.unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _said(path: Path) -> str:
+    try:
+        return head(path, _KEPT).decode(errors="replace")
+    except OSError:  # the run has put something else in its place
+        return ""

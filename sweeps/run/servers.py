@@ -1,0 +1,191 @@
+"""Servers: processes that have loaded a program once, and fork a child for each of its cells."""
+
+import errno
+import os
+import signal
+import socket
+import subprocess
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sweeps.engines.base import MAX_OUTPUT, Request
+from sweeps.support.paths import STARTER
+
+
+def tied(command: Sequence[str], cpus: Iterable[int]) -> list[str]:
+    """A command as start.c runs it: it dies with this process, however that dies, and stays on the
+    CPUs. Raises OSError where there is no such program."""
+    if not os.access(command[0], os.X_OK):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
+    where = ",".join(map(str, sorted(cpus)))
+    return [str(STARTER), str(os.getpid()), where, str(MAX_OUTPUT), *command]
+
+
+_KEPT = 32  # servers at a time, each a few megabytes of its own
+_ALONE = 2  # first cells of a program; to start a server for two more would cost more than it saves
+_LONGEST_ARGUMENTS = 6000  # bytes; a program has room for 8,192 with pointers to them
+_LONGEST_REQUEST = 60_000  # bytes; the engine's side reads 64 KiB
+_ANSWERS_WITHIN_S = 10.0  # a fork takes a millisecond, on a crowded host perhaps a second
+_MOST_LOST = 2  # servers of one program; after that its cells run alone
+
+
+class ServerLostError(Exception):
+    """A server has ended, or does not answer; its children end with it."""
+
+
+class Child:
+    """A cell that a server runs. `pid` is its own until it is waited for; `pidfd` is readable when
+    it has ended, and closed by whoever waits for it."""
+
+    def __init__(self, server: "Server", pid: int) -> None:
+        self._server = server
+        self.pid = pid
+        self.pidfd = os.pidfd_open(pid)
+
+    def kill(self) -> None:
+        """Ends it."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+    def wait(self) -> int:
+        """Its exit code, once it has ended; a signal's number is negative. Raises ServerLostError
+        when nobody can tell."""
+        return self._server.end_of(self.pid)
+
+
+class Server:
+    """One of these processes. Raises OSError when it cannot be started."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(_ANSWERS_WITHIN_S)
+        try:
+            with theirs:
+                self._process = subprocess.Popen(
+                    tied(command, os.sched_getaffinity(0)),
+                    env={},
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+        except BaseException:
+            self._socket.close()
+            raise
+        self._running: set[int] = set()
+        self._ended: dict[int, int] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has no child that was not waited for."""
+        return not self._running
+
+    def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Child | None:
+        """Starts a cell in a folder, where its output goes to files `stdout` and `stderr`. None
+        when it says that it cannot. Raises ServerLostError."""
+        words = [
+            str(folder), ",".join(map(str, cpus)), str(len(request.options)),
+            *request.options, *request.arguments,
+        ]  # fmt: skip
+        with self._or_lost():
+            self._socket.sendall(b"".join(os.fsencode(word) + b"\0" for word in words))
+            while (heard := self._hear())[0] == "ended":
+                self._note(heard)
+            if heard[0] != "started":
+                return None
+            child = Child(self, int(heard[1]))
+        self._running.add(child.pid)
+        self._ended.pop(child.pid, None)
+        return child
+
+    def end_of(self, pid: int) -> int:
+        """The exit code of a child, once it has ended. Raises ServerLostError."""
+        self._running.discard(pid)
+        with self._or_lost():
+            while pid not in self._ended:
+                self._note(self._hear())
+        return self._ended.pop(pid)
+
+    @contextmanager
+    def _or_lost(self) -> Iterator[None]:
+        """A server that has failed once is never heard again: what it says later could be taken for
+        an answer."""
+        try:
+            yield
+        except OSError as error:
+            self._socket.close()
+            raise ServerLostError(str(error)) from None
+
+    def _hear(self) -> list[str]:
+        words = self._socket.recv(256).decode().split()
+        if not words:
+            raise ConnectionError("it has ended")
+        return words
+
+    def _note(self, words: list[str]) -> None:
+        self._ended[int(words[1])] = int(words[2])
+
+    def end(self) -> None:
+        """Ends it and its children."""
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+
+
+class Servers:
+    """The servers of a pool, which go on from one batch of cells to the next. They end with it, or
+    by `end()`."""
+
+    def __init__(self) -> None:
+        self._asked: Counter[tuple[str, ...]] = Counter()
+        self._lost: Counter[tuple[str, ...]] = Counter()
+        self._servers: dict[tuple[str, ...], Server] = {}  # the one used last is the last
+        self.end = weakref.finalize(self, _end_all, self._servers)
+
+    def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Child | None:
+        """Starts a cell, or not: the first of a program run alone, since a server costs more than
+        it saves with few; and so do all of a program whose server cannot do it."""
+        key = request.command
+        if not _is_short(request):
+            return None
+        self._asked[key] += 1
+        if self._asked[key] <= _ALONE or self._lost[key] >= _MOST_LOST:
+            return None
+        server = self._servers.pop(key, None)
+        try:
+            if server is None:
+                self._make_room()
+                server = Server(key)
+            child = server.start(request, cpus, folder)
+        except ServerLostError:
+            self._lost[key] += 1
+            if server:
+                server.end()
+            return None
+        if child is None:
+            self._lost[key] = _MOST_LOST
+        if child is None and server.is_idle:
+            server.end()
+        else:
+            self._servers[key] = server
+        return child
+
+    def _make_room(self) -> None:
+        idle = [key for key, server in self._servers.items() if server.is_idle]
+        for key in idle[: max(0, len(self._servers) - _KEPT + 1)]:
+            self._servers.pop(key).end()
+
+
+def _is_short(request: Request) -> bool:
+    room = sum(len(os.fsencode(word)) for word in request.arguments)
+    options = sum(len(word) for word in request.options)
+    return room <= _LONGEST_ARGUMENTS and room + options <= _LONGEST_REQUEST
+
+
+def _end_all(servers: dict[tuple[str, ...], Server]) -> None:
+    for server in servers.values():
+        server.end()
+    servers.clear()

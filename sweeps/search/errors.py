@@ -1,0 +1,250 @@
+"""What errors.csv says about a cost and about a lead that the embedded engine predicts."""
+
+import csv
+import io
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from results.errors import LockcrossError
+from results.paths import REFERENCE
+from sweeps.model.label import LockLabel
+
+STORED = REFERENCE / "errors.csv"
+LEADS = (0, 2, 5, 10, 15, 20, 30, 40, 50)  # percent, from which on pairs are counted
+
+SILICON = "silicon"  # stands for the engine that is a processor; others have their family's name
+OUT_OF_ORDER, IN_ORDER = "out of order", "in order"
+ONE_THREAD, IN_TURN, CONTENDED = "one thread", "in turn", "contended"
+_SEVERAL_THREADS = {  # what their kernels say of themselves; several threads of others: unknown
+    "lock_sequence": IN_TURN, "lock_trace": IN_TURN, "lock_mix": IN_TURN, "rounds": IN_TURN,
+    "lock_use": IN_TURN,
+    "threads": CONTENDED, "random_threads": CONTENDED,
+}  # fmt: skip
+# Locks by what a pair by the only thread takes. In a row of BOTH a pair of locks has one of each.
+ATOMIC, NO_ATOMIC, BOTH, ANY = "atomic", "no atomic", "atomic and no atomic", "any"
+
+_SUBJECT = ("reference", "machine", "core", "work", "kind")
+COLUMNS = (
+    *_SUBJECT, "cells", "median_error", "low", "high",
+    *(f"{name}_{lead}" for lead in LEADS for name in ("pairs", "right")), "locks",
+)  # fmt: skip
+
+
+def work_of(workload: str, threads: int) -> str | None:
+    """What kind of work a workload is for locks; None: it can be several kinds."""
+    return ONE_THREAD if threads == 1 else _SEVERAL_THREADS.get(workload)
+
+
+@dataclass(frozen=True)
+class Row:
+    """How far the embedded engine was off against one reference.
+
+    `machine`: what stood on both sides; `locks`: which labels, without their fence kinds.
+    `median_error`: of absolute errors, as a share of the reference's cost. `low` and `high`: the
+    10th and the 90th percentile of measured over predicted cost. `pairs`: of locks in one setting
+    that the reference tells apart, with a predicted lead of at least each of LEADS; `right`: in how
+    many of them the predicted order is the reference's.
+    """
+
+    reference: str
+    machine: str
+    core: str
+    work: str
+    kind: str
+    cells: int
+    median_error: float
+    low: float
+    high: float
+    pairs: tuple[int, ...]
+    right: tuple[int, ...]
+    locks: tuple[LockLabel, ...]
+
+
+def text_of(rows: Iterable[Row]) -> str:
+    """The rows as CSV. Shares are rounded to four places."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        counts = [n for both in zip(row.pairs, row.right, strict=True) for n in both]
+        shares = [f"{share:.4f}" for share in (row.median_error, row.low, row.high)]
+        subject = [getattr(row, name) for name in _SUBJECT]
+        writer.writerow([*subject, row.cells, *shares, *counts, " ".join(row.locks)])
+    return out.getvalue()
+
+
+def keep(rows: Iterable[Row], path: Path = STORED) -> None:
+    """Replaces the stored rows. Raises LockcrossError where they cannot be written."""
+    try:
+        path.write_text(text_of(rows), encoding="utf-8", newline="")
+    except OSError as error:
+        raise LockcrossError(f"{path}: {error.strerror}", exit_code=1) from None
+
+
+def read_rows(path: Path = STORED) -> list[Row]:
+    """The stored rows. Raises LockcrossError for a file that is missing or has another form."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file, strict=True)
+            if tuple(rows.fieldnames or ()) != COLUMNS:
+                raise LockcrossError(f"{path.name}: its columns must be {', '.join(COLUMNS)}")
+            return [_row(values) for values in rows]
+    except OSError as error:
+        raise LockcrossError(f"{path}: {error.strerror}", exit_code=1) from None
+    except (TypeError, ValueError, csv.Error) as error:
+        raise LockcrossError(f"{path.name}: {error}") from None
+
+
+def _row(values: dict[str, str]) -> Row:
+    def counts(name: str) -> tuple[int, ...]:
+        return tuple(int(values[f"{name}_{lead}"]) for lead in LEADS)
+
+    return Row(
+        values["reference"], values["machine"], values["core"], values["work"], values["kind"],
+        int(values["cells"]), float(values["median_error"]), float(values["low"]),
+        float(values["high"]), counts("pairs"), counts("right"),
+        tuple(map(LockLabel, values["locks"].split())),
+    )  # fmt: skip
+
+
+ENOUGH_CELLS, ENOUGH_PAIRS = 20, 30  # of a row, to be asked at all
+ENOUGH_ALIKE = 10  # pairs with leads alike
+SURE = 0.9  # the share of pairs in the right order that makes their leads decisive
+
+
+@dataclass(frozen=True)
+class Right:
+    """In how many of so many pairs the predicted order was the reference's."""
+
+    right: int
+    pairs: int
+
+    @property
+    def share(self) -> float | None:
+        """None without a pair."""
+        return self.right / self.pairs if self.pairs else None
+
+
+@dataclass(frozen=True)
+class EngineError:
+    """How far the engine was off at some kind of work. `words`: against what, and how many cells.
+
+    `median`: of absolute errors, a share. A predicted cost times `low` and times `high` is the
+    interval within which eight in ten measured costs lay. `decisive`: the least predicted lead, a
+    share, from which on nine of ten pairs with leads alike were in the right order; None: no lead
+    is known to be decisive. Below it they were not, or too few were compared: `alike` tells.
+    """
+
+    words: str
+    cells: int
+    pairs: int
+    median: float
+    low: float
+    high: float
+    decisive: float | None
+    row: Row
+
+    def right(self, lead: float) -> Right:
+        """The pairs whose lead is at least `lead` (a share), or the step of LEADS below it."""
+        return _right(self.row, _step(lead), len(LEADS))
+
+    def alike(self, lead: float) -> Right:
+        """The pairs whose lead is within the same step of LEADS as `lead` (a share)."""
+        return _right(self.row, _step(lead), _step(lead) + 1)
+
+
+def error_of(
+    out_of_order: bool, work: str, kinds: Collection[str], rows: Sequence[Row] | None = None
+) -> EngineError:
+    """The error at locks of `kinds` (ATOMIC, NO_ATOMIC, one or both; ANY) at work of a kind.
+
+    Taken from silicon if enough was compared there, else from the simulator that it was farthest
+    from; else from locks of any kind, else from cores of the other kind, and `words` says so.
+    `rows`: the stored ones. Raises LockcrossError where nothing was compared at such work.
+    """
+    wanted = _wanted(frozenset(kinds))
+    core, other = (OUT_OF_ORDER, IN_ORDER) if out_of_order else (IN_ORDER, OUT_OF_ORDER)
+    known = _stored() if rows is None else rows
+    for place in ((c, kind) for c in (core, other) for kind in dict.fromkeys((wanted, ANY))):
+        found = [row for row in known if (row.core, row.kind, row.work) == (*place, work)]
+        enough = [r for r in found if r.cells >= ENOUGH_CELLS and r.pairs[0] >= ENOUGH_PAIRS]
+        if enough:
+            best = max(enough, key=lambda row: (row.reference == SILICON, row.median_error))
+            note = "" if place[0] == core else f", on cores {other}: too little was compared {core}"
+            return _answer(best, note)
+    raise LockcrossError(f"nothing has been compared with another engine at work {work!r}")
+
+
+def kind_of(label: str, rows: Sequence[Row] | None = None) -> str:
+    """ATOMIC or NO_ATOMIC, by what a pair of the lock takes that its only thread makes; ANY for a
+    lock that has not been compared. The fence kind does not matter."""
+    plain = LockLabel(label).with_full_fences
+    known = _stored() if rows is None else rows
+    held = {row.kind for row in known if plain in row.locks}
+    return next((kind for kind in (ATOMIC, NO_ATOMIC) if kind in held), ANY)
+
+
+@cache
+def _stored() -> list[Row]:
+    return read_rows()
+
+
+def _wanted(kinds: frozenset[str]) -> str:
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    return BOTH if kinds == {ATOMIC, NO_ATOMIC} else ANY
+
+
+def _answer(row: Row, note: str) -> EngineError:
+    against = f"silicon: {row.machine}" if row.reference == SILICON else row.machine
+    how = {
+        ONE_THREAD: "with one thread", IN_TURN: "with threads that take turns",
+    }.get(row.work, "under contention")  # fmt: skip
+    which = {
+        ATOMIC: ", of locks that take an atomic", NO_ATOMIC: ", of locks whose owner takes none",
+    }.get(row.kind, "")  # fmt: skip
+    words = f"against {against}, {row.cells} cells {how}{which}{note}"
+    return EngineError(
+        words, row.cells, row.pairs[0], row.median_error, row.low, row.high, decisive(row), row
+    )
+
+
+def _step(lead: float) -> int:
+    """The step of LEADS that a lead (a share) is in."""
+    return max(bisect_right(LEADS, 100 * lead) - 1, 0)
+
+
+def _right(row: Row, first: int, behind: int) -> Right:
+    """Pairs with leads from one step up to before another."""
+    pairs, right = (*row.pairs, 0), (*row.right, 0)
+    return Right(right[first] - right[behind], pairs[first] - pairs[behind])
+
+
+def decisive(row: Row) -> float | None:
+    """The least lead, a share, from which on SURE of the pairs were in the right order; None: none.
+
+    By the pairs whose leads are alike: a share of all pairs from some lead on would hide that
+    small leads decide nothing, since most are great. Leads with too few pairs join smaller ones,
+    which shows the less; and since a greater lead cannot be the less sure, steps that say so are
+    taken as one (isotonic regression).
+    """
+    steps, behind = [], len(LEADS)
+    for first in reversed(range(len(LEADS))):
+        if (alike := _right(row, first, behind)).pairs >= ENOUGH_ALIKE:
+            steps.append((first, alike))
+            behind = first
+    pools: list[tuple[int, Right]] = []
+    for first, alike in reversed(steps):
+        pools.append((first, alike))
+        while len(pools) > 1 and _surer(pools[-2][1], pools[-1][1]):
+            (least, one), (_, other) = pools[-2:]
+            pools[-2:] = [(least, Right(one.right + other.right, one.pairs + other.pairs))]
+    sure = (first for first, found in pools if found.right >= SURE * found.pairs)
+    return next((LEADS[first] / 100 for first in sure), None)
+
+
+def _surer(one: Right, other: Right) -> bool:
+    return one.right * other.pairs > other.right * one.pairs

@@ -1,0 +1,401 @@
+"""What figures, tables and report are made of, read from a database and from nothing else."""
+
+import json
+import math
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from results.errors import NoDataError
+from results.store import queries
+from sweeps.model import engines
+from sweeps.model.cell import Cell, read_cell, selected
+from sweeps.model.label import LockLabel
+
+MAP_CHECK = "map/check"  # a fact: from which points a winner map is interpolated, and how far off
+
+
+@dataclass(frozen=True)
+class Isa:
+    """An ISA's title and the mnemonic of its full fence."""
+
+    name: str
+    title: str
+    full_fence: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A machine's place on a map: its measured CAS and fence latency, and its own cost of a
+    cancellation (cycles; None where its description has none)."""
+
+    machine: str
+    title: str
+    cas: float
+    fence: float
+    assumed: bool  # CAS or fence rests on an assumption
+    cancel: int | None = None
+
+    @property
+    def words(self) -> str:
+        """Its name, with what a cancellation costs on it."""
+        return self.machine if self.cancel is None else f"{self.machine} ({self.cancel:,})"
+
+    def has_cancellation(self, cycles: int | None, tie: float) -> bool:
+        """Whether its own cancellation is a map's, but for a share of at most `tie`."""
+        if self.cancel is None or cycles is None:
+            return False
+        return abs(self.cancel - cycles) <= tie * cycles
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How far interpolated costs are off, as shares, in points of their own; and in how many of
+    them another lock is the cheapest."""
+
+    points: int
+    mean: float
+    worst: float
+    wrong: int
+
+
+def at_most(share: float) -> str:
+    """A bound in percent, never rounded down."""
+    return f"{math.ceil(round(share * 1e4, 6)) / 100:.2f}%"
+
+
+def accuracy(checks: Sequence[Mapping[str, Any]]) -> Accuracy | None:
+    """Over several maps that were checked; None without one."""
+    if not (costs := sum(one["costs"] for one in checks)):
+        return None
+    return Accuracy(
+        sum(one["points"] for one in checks),
+        sum(one["mean"] * one["costs"] for one in checks) / costs,
+        max(one["worst"] for one in checks),
+        sum(one["wrong"] for one in checks),
+    )
+
+
+@dataclass(frozen=True)
+class MapCrossing:
+    """Two locks cost the same at these measured latencies (cycles); `band`: the least and the
+    greatest of all seeds."""
+
+    lock_a: LockLabel
+    lock_b: LockLabel
+    cas: float
+    fence: float
+    band: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class SeriesRun:
+    """A run of a series: its cost in core cycles per pair, and what the engine made of all
+    options."""
+
+    id: int
+    cell: Cell
+    resolved: dict[str, int]
+    cost: float
+
+    @property
+    def label(self) -> LockLabel:
+        """The lock label."""
+        return self.cell.label
+
+    def latency(self, axis: str, option: str) -> int | None:
+        """A set latency, or else the machine's own, which an engine may report as `option`."""
+        given: int | None = getattr(self.cell, axis)
+        return self.resolved.get(option) if given is None else given
+
+
+@dataclass(frozen=True)
+class Band:
+    """The least and the greatest value of a crossover, and of its bracket's upper end, over the
+    seeds. `there`: with how many of the `seeds` it is found near the first seed's, or at all if the
+    first has none. `modelled`: how many values follow from the costs at one point; `error`: how
+    far such a value was off where it was checked, in the axis's unit."""
+
+    seeds: int
+    there: int
+    low: float
+    high: float
+    upper_low: int
+    upper_high: int
+    modelled: int = 0
+    error: float = 0.0
+
+
+@dataclass(frozen=True)
+class FoundCrossover:
+    """A row of the table `crossovers` (see results.records.CrossoverRecord), and its band over the
+    seeds where the two locks cross."""
+
+    id: int
+    series: str
+    machine: str
+    isa: str
+    flavour: str
+    setting: dict[str, int]
+    axis: str
+    unit: str
+    lock_a: LockLabel
+    lock_b: LockLabel
+    low: int
+    high: int
+    tolerance: int
+    verdict: str
+    below: LockLabel
+    value: float | None
+    bracket_low: int | None
+    bracket_high: int | None
+    band: Band | None = None
+
+
+def optional_fact(connection: sqlite3.Connection, name: str) -> dict[str, Any] | None:
+    """A fact, or None."""
+    row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    return None if row is None else json.loads(row[0])
+
+
+def fact(connection: sqlite3.Connection, name: str) -> dict[str, Any]:
+    """A fact of the study. Raises NoDataError when there is none of that name."""
+    found = optional_fact(connection, name)
+    if found is None:
+        raise NoDataError(
+            "this database holds no finished study; run ./lockcross crossover (with the same --db)"
+        )
+    return found
+
+
+def isa(connection: sqlite3.Connection, name: str) -> Isa:
+    """An ISA by name. Raises NoDataError."""
+    return Isa(name, **fact(connection, f"isa/{name}"))
+
+
+def isa_title(connection: sqlite3.Connection, name: str) -> str:
+    """An ISA's title; its name in a database without a study."""
+    return str((optional_fact(connection, f"isa/{name}") or {}).get("title", name))
+
+
+def engine(connection: sqlite3.Connection) -> str:
+    """The engine label of the study. Raises NoDataError."""
+    return str(fact(connection, "plan").get("engine", engines.DEFAULT))
+
+
+def machines(connection: sqlite3.Connection) -> list[str]:
+    """The machines with maps and crossovers, the study's own first. Raises NoDataError."""
+    plan = fact(connection, "plan")
+    return [plan["machine"], *plan["beside"]]
+
+
+def tie_share(connection: sqlite3.Connection) -> float:
+    """The lead, as a share of the next lock's cost, below which two locks tie in the study."""
+    return float(fact(connection, "plan")["tie_percent"]) / 100
+
+
+def series_names(
+    connection: sqlite3.Connection, kind: str, machine: str = ""
+) -> list[tuple[str, ...]]:
+    """The parts behind `kind/` of every series of a kind, in the order of the study's flavours;
+    with a machine, those behind `kind/machine/`."""
+    kind = f"{kind}/{machine}" if machine else kind
+    rows = connection.execute(
+        "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
+    ).fetchall()
+    flavours: list[str] = fact(connection, "plan")["flavours"]
+    found = [tuple(name.removeprefix(f"{kind}/").split("/")) for (name,) in rows]
+    return sorted(found, key=lambda parts: (_index(flavours, parts[-1]), parts))
+
+
+def _index(values: Sequence[str], value: str) -> int:
+    return list(values).index(value) if value in values else len(values)
+
+
+def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
+    """The good runs of a series. Raises NoDataError when they are of several compilers."""
+    rows = connection.execute(
+        f"SELECT compiler, resolved, cycles_per_pair, runs.id, {selected()} FROM series "
+        "JOIN runs ON runs.id = series.run_id "
+        "JOIN resolved ON resolved.run_id = runs.id "
+        "WHERE series.name = ? AND status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY runs.id",
+        (name,),
+    ).fetchall()
+    if len(found := queries.names(row[0] for row in rows)) > 1:
+        raise NoDataError(
+            f"the series {name} mixes programs of {' and '.join(found)}; run it with one"
+        )
+    return [
+        SeriesRun(run_id, read_cell(columns), json.loads(resolved), cost)
+        for _, resolved, cost, run_id, *columns in rows
+    ]
+
+
+def maps_accuracy(connection: sqlite3.Connection) -> Accuracy | None:
+    """How far interpolated costs are off on the study's winner maps; None if none are."""
+    return accuracy(list((optional_fact(connection, MAP_CHECK) or {}).values()))
+
+
+def map_check(connection: sqlite3.Connection, name: str) -> dict[str, Any] | None:
+    """From which points the winner map of a series is interpolated, and how far it was off where
+    that was checked; None where every point was run."""
+    found: dict[str, Any] | None = (optional_fact(connection, MAP_CHECK) or {}).get(name)
+    return found
+
+
+class Scale:
+    """Turns set latencies into measured ones, straight lines between the calibrations."""
+
+    def __init__(self, points: Sequence[tuple[float, float]]) -> None:
+        self._set, self._measured = zip(*sorted(points), strict=True)
+
+    def __call__(self, value: float) -> float:
+        return _along(value, self._set, self._measured)
+
+    def inverse(self, measured: float) -> float | None:
+        """What to set for a measured latency; None outside what was measured."""
+        if not self._measured[0] <= measured <= self._measured[-1]:
+            return None
+        return _along(measured, self._measured, self._set)
+
+
+def _along(value: float, xs: Sequence[float], ys: Sequence[float]) -> float:
+    """The y at x = value, on straight lines between points; outside of them that of the last."""
+    place = bisect_right(xs, value) - 1
+    if place < 0 or place == len(xs) - 1 or xs[place] == value:
+        return float(ys[max(place, 0)])
+    slope = (ys[place + 1] - ys[place]) / (xs[place + 1] - xs[place])
+    return float(slope * (value - xs[place]) + ys[place])
+
+
+def measured(
+    connection: sqlite3.Connection,
+    machine: str,
+    isa_name: str,
+    flavour: str,
+    axis: str,
+    label: str = "",
+) -> Scale:
+    """From set to measured latency along `cas` or `fence_latency`, on the study's engine or the one
+    of a `label`. Raises NoDataError."""
+    op = {"cas": "cas", "fence_latency": "fence"}[axis]
+    rows = connection.execute(
+        f"SELECT {axis}, cycles FROM calibrations WHERE machine = ? AND isa = ? AND flavour = ? "
+        f"AND op = ? AND engine = ? AND {axis} IS NOT NULL",
+        (machine, isa_name, flavour, op, label or engine(connection)),
+    ).fetchall()
+    if not rows:
+        raise NoDataError(f"{isa_name} has no calibrations; run ./lockcross crossover")
+    return Scale(rows)
+
+
+def map_crossings(
+    connection: sqlite3.Connection, name: str, cas: Scale, fence: Scale
+) -> list[MapCrossing]:
+    """The searched crossovers of a winner map's series, at measured latencies."""
+    found = []
+    for one in crossovers(connection, name):
+        if one.value is None or one.band is None:
+            continue
+
+        def place(x: float, one: FoundCrossover = one) -> tuple[float, float]:
+            if one.axis == "cas":
+                return cas(x), fence(one.setting["fence_latency"])
+            return cas(one.setting["cas"]), fence(x)
+
+        band = (place(one.band.low), place(one.band.high))
+        found.append(MapCrossing(one.lock_a, one.lock_b, *place(one.value), band))
+    return found
+
+
+def marks(connection: sqlite3.Connection, isa_name: str, flavour: str) -> list[Mark]:
+    """The places of the real processors; none where a CAS and a fence cost what the engine's core
+    model makes of them, not what the processor's do."""
+    if engines.entry(engine(connection)).own_costs:
+        return []
+    own = machines(connection)
+    return [mark for mark in places(connection, isa_name, flavour) if mark.machine not in own]
+
+
+def places(
+    connection: sqlite3.Connection, isa_name: str, flavour: str, label: str = ""
+) -> list[Mark]:
+    """Every machine calibrated as it is, on the study's engine or the one of a `label`."""
+    found = []
+    for name, title, text, cas, fence in connection.execute(
+        "SELECT name, title, description, a.cycles, b.cycles FROM machines "
+        "JOIN calibrations a ON a.machine = name AND a.op = 'cas' "
+        "JOIN calibrations b ON b.machine = name AND b.op = 'fence' AND a.isa = b.isa "
+        "AND a.flavour = b.flavour AND b.cas IS NULL AND b.fence_latency IS NULL "
+        "AND a.engine = b.engine "
+        "WHERE a.cas IS NULL AND a.fence_latency IS NULL AND a.isa = ? AND a.flavour = ? "
+        "AND a.engine = ? ORDER BY name",
+        (isa_name, flavour, label or engine(connection)),
+    ):
+        description = json.loads(text)
+        figures = description["latency"][isa_name]
+        stop = description.get("charges", {}).get("stop", {})
+        option = f"fence_{isa(connection, isa_name).full_fence}"
+        assumed = any("assumption" in figures[key] for key in ("cas_success", option))
+        cancel = stop.get("value", stop.get("assumption"))
+        found.append(Mark(name, title, cas, fence, assumed, cancel))
+    return found
+
+
+def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover]:
+    """All crossovers of the series of a kind, or of one series."""
+    columns = [name for name in FoundCrossover.__dataclass_fields__ if name != "band"]
+    rows = connection.execute(
+        "SELECT count(seeds.seed), count(seeds.value), min(seeds.value), max(seeds.value), "
+        "min(seeds.bracket_high), max(seeds.bracket_high), "
+        "count(seeds.error), ifnull(max(seeds.error), 0), "
+        f"{', '.join(f'crossovers.{name}' for name in columns)} FROM crossovers "
+        "LEFT JOIN crossover_seeds AS seeds ON crossover_id = id WHERE series GLOB ? OR series = ? "
+        "GROUP BY id ORDER BY id",
+        (f"{kind}/*", kind),
+    )
+    found = []
+    for row in rows:
+        values = dict(zip(columns, row[8:], strict=True))
+        values["band"] = Band(*row[:8]) if row[1] else None
+        labels = {name: LockLabel(values[name]) for name in ("lock_a", "lock_b", "below")}
+        setting = json.loads(values["setting"])
+        found.append(FoundCrossover(**values | labels | {"setting": setting}))
+    return found
+
+
+@dataclass(frozen=True)
+class SeedsModel:
+    """How many values there are of the other seeds, how many of them follow from the costs at one
+    point by the first seed's slope, and how far such a value was off at most where it was checked,
+    as a share of the tolerance."""
+
+    values: int
+    modelled: int
+    worst: float
+
+
+def seeds_model(connection: sqlite3.Connection) -> SeedsModel:
+    """What the study's crossovers rest on, with seeds other than the first."""
+    found = [
+        (one.band, one.tolerance)
+        for kind in ("axis", "run_length", "map")
+        for one in crossovers(connection, kind)
+        if one.band is not None and one.value is not None
+    ]
+    return SeedsModel(
+        sum(band.there - 1 for band, _ in found),
+        sum(band.modelled for band, _ in found),
+        max((band.error / tolerance for band, tolerance in found), default=0.0),
+    )
+
+
+def phases(connection: sqlite3.Connection, run_id: int) -> list[float]:
+    """Cycles of each phase of a run, in order."""
+    rows = connection.execute(
+        "SELECT name, value FROM metrics WHERE run_id = ? AND name GLOB 'phase_*_cycles'",
+        (run_id,),
+    ).fetchall()
+    return [value for _, value in sorted((int(name.split("_")[1]), value) for name, value in rows)]

@@ -1,0 +1,406 @@
+"""Contention and thread locality, measured from the lock-event log of a run.
+
+The definitions are those of Kawachiya 2005, sections 4.4 and 5.2. Where they are silent:
+- A synchronization operation (SyncOp) is an acquire, a release, a wait, a notify or a notify_all,
+  nested ones too. Table 4.2 has two of them and a little more for each locked section of Table 4.4.
+- A thread that comes to a free lock is not contending, though it needs some time to get it: it does
+  from when another thread holds the lock on.
+- An operation belongs to the fat section if the object is in one while the operation is made: the
+  acquire that has to wait does, and the release that lets it in.
+- The life of an object begins in a flat section, and every fat section that ends is followed by
+  one. Table 4.3 agrees: its averages give (fat sections + objects) flat ones where nobody waits.
+- A lock sequence (5.2) has nested acquisitions; what a wait acquires again is no acquisition of it.
+"""
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from results.errors import LockcrossError
+
+MAGIC = b"LCEVENTS"
+VERSION = 1
+HEADER = struct.Struct("<8sIIQQQ")  # magic, version, clock, image, objects made, records
+RECORD = np.dtype(
+    [("cycle", "<u8"), ("object", "<u4"), ("thread", "<u2"), ("kind", "u1"), ("state", "u1")]
+)
+FAT = 1  # bit of the state: the lock is inflated
+
+
+class Kind(IntEnum):
+    """What a record tells. A lock is held from ACQUIRED or WAITED to RELEASE or WAIT."""
+
+    ACQUIRE = 1
+    ACQUIRED = 2
+    RELEASE = 3
+    WAIT = 4
+    WAITED = 5
+    NOTIFY = 6
+    NOTIFY_ALL = 7
+    NOTHING_DONE = 8  # ILLEGAL_STATE: what the thread began last was no operation
+
+
+@dataclass(frozen=True)
+class EventLog:
+    """The lock events of one run, in the order of simulated time.
+
+    `events` has the columns cycle, object, thread, kind and fat; operations that did nothing are
+    left out. `objects_made` counts the objects with a lock, used or not.
+    """
+
+    name: str
+    clock_mhz: int
+    objects_made: int
+    events: pd.DataFrame
+
+
+def read_events(path: Path) -> EventLog:
+    """Reads a log; its name is the file's. Raises LockcrossError for a file that is none."""
+    content = path.read_bytes()
+    if len(content) < HEADER.size or not content.startswith(MAGIC):
+        raise LockcrossError(
+            f"{path}: not a log of lock events; `./lockcross run ... --events FILE` writes one"
+        )
+    _, version, clock, _, made, count = HEADER.unpack_from(content)
+    if version != VERSION:
+        raise LockcrossError(f"{path}: version {version} of the log; this program reads {VERSION}")
+    if len(content) != HEADER.size + count * RECORD.itemsize:
+        raise LockcrossError(
+            f"{path}: the log is truncated, its header announces {count} events; record it again"
+        )
+    records = np.frombuffer(content, RECORD, offset=HEADER.size)
+    if clock == 0 or (
+        count
+        and (
+            records["kind"].min() < Kind.ACQUIRE
+            or records["kind"].max() > Kind.NOTHING_DONE
+            or bool((np.diff(records["cycle"].astype(np.int64)) < 0).any())
+        )
+    ):
+        raise LockcrossError(f"{path}: the log is damaged; record it again")
+    events = pd.DataFrame(
+        {name: records[name].astype(np.int64) for name in ("cycle", "object", "thread", "kind")}
+    )
+    events["fat"] = records["state"] & FAT != 0
+    return EventLog(path.stem, clock, made, without_idle_operations(events))
+
+
+def without_idle_operations(events: pd.DataFrame) -> pd.DataFrame:
+    """Leaves out every NOTHING_DONE and the record of its thread before it, which it undoes."""
+    thread = events["thread"].to_numpy()
+    order = np.argsort(thread, kind="stable")
+    idle = np.flatnonzero(events["kind"].to_numpy()[order] == Kind.NOTHING_DONE)
+    keep = np.ones(len(events), bool)
+    keep[order[idle]] = False
+    idle = idle[idle > 0]
+    undone = order[idle - 1]  # another thread's where the log has nothing earlier of this one
+    keep[undone[thread[undone] == thread[order[idle]]]] = False
+    return events[keep].reset_index(drop=True)
+
+
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+_OPERATIONS = (Kind.ACQUIRED, Kind.RELEASE, Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
+_NOTIFICATION = (Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A row of Table 4.2. Heavily synchronized: with one fat section or more."""
+
+    threads: int
+    objects_made: int
+    objects: int  # synchronized ones
+    operations: int
+    heavy_objects: int
+    heavy_operations: int
+
+
+@dataclass(frozen=True)
+class Contention:
+    """A row of Table 4.3: the heavily synchronized objects of one group."""
+
+    objects: int
+    operations: int
+    fat_sections: int
+    flat_sections: int
+    fat_operations: int  # operations in fat sections
+    inflated_operations: int  # operations on a lock that was inflated
+
+
+@dataclass(frozen=True)
+class Durations:
+    """A row of Table 4.4, in cycles. `long` sections took at least the given time."""
+
+    sections: int
+    average: float
+    longest: int
+    long: int
+
+
+@dataclass(frozen=True)
+class Locality:
+    """A row of Table 5.2. `longest` counts the longest repetition of each object, whoever makes it:
+    thread locality in its general form."""
+
+    acquisitions: int
+    first_repetitions: int
+    longest_repetitions: int
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """A row of Table 5.3."""
+
+    objects_made: int
+    objects: int
+    by_many: int  # synchronized by more than one thread
+
+
+def repetitions(objects: pd.Series, threads: pd.Series) -> pd.DataFrame:
+    """Of each object's lock sequence: its length, its `first` and its `longest` repetition.
+
+    The n-th acquisition is that of objects[n] by threads[n]. The first repetition is the beginning
+    that consists of the initial locker only, be it one acquisition.
+    """
+    sequence = pd.DataFrame({"object": objects.to_numpy(), "thread": threads.to_numpy()})
+    sequence = sequence.sort_values("object", kind="stable", ignore_index=True)
+    new = (sequence != sequence.shift()).any(axis=1)
+    runs = sequence.groupby(new.cumsum()).agg(object=("object", "first"), size=("thread", "size"))
+    by_object = runs.groupby("object")["size"]
+    return pd.DataFrame(
+        {"length": by_object.sum(), "first": by_object.first(), "longest": by_object.max()}
+    )
+
+
+def locality(log: EventLog) -> Locality:
+    """Exploitable thread locality: how many acquisitions are in first repetitions."""
+    acquired = log.events[log.events["kind"] == Kind.ACQUIRED]
+    found = repetitions(acquired["object"], acquired["thread"]).sum()
+    return Locality(int(found["length"]), int(found["first"]), int(found["longest"]))
+
+
+def sharing(log: EventLog) -> Sharing:
+    """How many objects are synchronized, and by how many threads."""
+    acquired = log.events[log.events["kind"] == Kind.ACQUIRED]
+    threads = acquired.groupby("object")["thread"].nunique()
+    return Sharing(log.objects_made, len(threads), int((threads > 1).sum()))
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """How a program uses its locks, in the terms of `advise`. The owner of an object is its first
+    locker; an object is shared if another thread takes it, too. Acquisitions are outermost ones.
+
+    `shared_objects`: the share of objects that are shared; `acquisitions` of an object, in the mean
+    of all, and `shared_acquisitions` of those that are shared (0: none is). `owner_share` of all
+    acquisitions; `first_share` of those of shared objects, before anybody else's first.
+    `run_length`: acquisitions in a row by a thread that is not the owner. `nested`: share of all
+    acquisitions, nested ones too; `contended`: share of operations in fat sections."""
+
+    threads: int
+    shared_objects: float
+    acquisitions: float
+    shared_acquisitions: float
+    owner_share: float
+    first_share: float
+    run_length: float
+    nested: float
+    contended: float
+
+
+def pattern(log: EventLog) -> Pattern:
+    """The pattern of a log. Raises LockcrossError for one without acquisitions."""
+    sections = Sections(log)
+    ordered = sections.acquisitions()
+    if ordered.empty:
+        raise LockcrossError(f"{log.name}: nothing is acquired in this log")
+    every = int((log.events["kind"] == Kind.ACQUIRED).sum())
+    owner = ordered.groupby("object")["thread"].transform("first")
+    other = ordered["thread"] != owner
+    shared = other.groupby(ordered["object"]).transform("any")
+    before = shared & ~other.groupby(ordered["object"]).cummax()
+    new = (ordered[["object", "thread"]] != ordered[["object", "thread"]].shift()).any(axis=1)
+    objects = int(ordered["object"].nunique())
+    changed = int(ordered.loc[shared, "object"].nunique())
+    return Pattern(
+        int(ordered["thread"].nunique()), changed / objects, len(ordered) / objects,
+        float(shared.sum() / changed) if changed else 0.0, float(1 - other.mean()),
+        float(before.sum() / shared.sum()) if changed else 1.0,
+        float(other.sum() / (new & other).sum()) if changed else 0.0, 1 - len(ordered) / every,
+        float(sections.operations()["in_fat"].mean()),
+    )  # fmt: skip
+
+
+class Sections:
+    """The flat, fat and locked sections of every object of a log.
+
+    Raises LockcrossError for a log by which two threads hold one object at once.
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        order = np.argsort(log.events["object"].to_numpy(), kind="stable")
+        self.events = log.events.iloc[order].reset_index(drop=True)
+        self.log = log
+        self._kind: Integers = self.events["kind"].to_numpy()
+        self._object: Integers = self.events["object"].to_numpy()
+        outermost = self._outermost()
+        self._gains = self._is(Kind.WAITED) | (self._is(Kind.ACQUIRED) & outermost)
+        self._losses = self._is(Kind.WAIT) | (self._is(Kind.RELEASE) & outermost)
+        self._check_exclusion()
+        change = self._contention_changes()
+        level = _levels(change, self._object)
+        self._fat_after: Flags = level > 0
+        self._fat_before: Flags = level - change > 0
+
+    def _is(self, *kinds: Kind) -> Flags:
+        return np.isin(self._kind, kinds)
+
+    def _outermost(self) -> Flags:
+        """Of ACQUIRE, ACQUIRED and RELEASE: not nested."""
+        change = self._is(Kind.ACQUIRED).astype(np.int64) - self._is(Kind.RELEASE)
+        key = self._object << 16 | self.events["thread"].to_numpy()
+        order = np.argsort(key, kind="stable")
+        depth = np.empty_like(change)
+        depth[order] = _levels(change[order], key[order])
+        outermost: Flags = depth == self._is(Kind.ACQUIRED)
+        return outermost
+
+    def _check_exclusion(self) -> None:
+        places = np.flatnonzero(self._gains | self._losses)
+        again = self._gains[places[:-1]] & self._gains[places[1:]]
+        again &= self._object[places[:-1]] == self._object[places[1:]]
+        if again.any():
+            cycle = self.events["cycle"].iloc[places[1:][again][0]]
+            raise LockcrossError(
+                f"{self.log.name}: at cycle {cycle} a thread acquires a lock that another holds: "
+                "the log is of a lock that excludes nobody"
+            )
+
+    def _contention_changes(self) -> Integers:
+        """At each record: by how much the number of contending and waiting threads changes."""
+        size = len(self._kind)
+        begins = np.flatnonzero(self._is(Kind.ACQUIRE) & self._outermost())
+        ends = self._ends_of(begins)
+        last, following = self._neighbours(begins, self._gains | self._losses)
+        _, gain = self._neighbours(begins, self._gains)  # of any thread
+        # A lock that is held when the log begins has its release as the first record.
+        held = np.where(last >= 0, self._gains[last], np.append(self._losses, False)[following])
+        contended = held | ((gain < size) & (gain != ends))
+        change = self._is(Kind.WAIT).astype(np.int64) - self._is(Kind.WAITED)
+        np.add.at(change, np.where(held, begins, gain)[contended], 1)
+        np.subtract.at(change, ends[contended & (ends < size)], 1)
+        return change
+
+    def _ends_of(self, begins: Integers) -> Integers:
+        """Where each attempt has the lock; behind all records where it never does. A thread tells
+        nothing in between."""
+        size = len(self._kind)
+        key = self._object << 16 | self.events["thread"].to_numpy()
+        order = np.argsort(key, kind="stable")
+        following = np.full(size, size)
+        same = key[order][:-1] == key[order][1:]
+        following[order[:-1][same]] = order[1:][same]
+        return following[begins]
+
+    def _neighbours(self, places: Integers, marked: Flags) -> tuple[Integers, Integers]:
+        """Of the records at some places, which are not marked: the last marked one of the same
+        object before each (or -1), and the next one behind it (or the number of records)."""
+        size = len(marked)
+        marks = np.flatnonzero(marked)
+        index = np.searchsorted(marks, places)
+        last = np.concatenate(([-1], marks))[index]
+        following = np.append(marks, size)[index]
+        owner = np.append(self._object, -1)  # of no object: what is not there
+        mine = self._object[places]
+        return (
+            np.where(owner[last] == mine, last, -1),
+            np.where(owner[following] == mine, following, size),
+        )
+
+    def acquisitions(self) -> pd.DataFrame:
+        """The outermost acquisitions, those of an object in order: object and thread."""
+        found = self._is(Kind.ACQUIRED) & self._outermost()
+        return self.events.loc[found, ["object", "thread"]].reset_index(drop=True)
+
+    def operations(self) -> pd.DataFrame:
+        """The synchronization operations: object, kind, whether in a fat section (`in_fat`),
+        whether the lock was inflated (`fat`)."""
+        in_fat = np.where(self._is(Kind.ACQUIRED), self._fat_before, self._fat_after)
+        table = self.events[["object", "kind", "fat"]].assign(in_fat=in_fat)
+        return table[self._is(*_OPERATIONS)]
+
+    def objects(self) -> pd.DataFrame:
+        """By object: its operations, those in fat sections and on an inflated lock, its fat and
+        flat sections, whether it takes part in event notification (`waits`)."""
+        begins = np.diff(self._object, prepend=-1) != 0  # here the records of an object begin
+        sections = pd.DataFrame(
+            {
+                "object": self._object,
+                # The log may find an object in a fat section.
+                "fat": (self._fat_after & ~self._fat_before) | (begins & self._fat_before),
+                "flat": (self._fat_before & ~self._fat_after) | (begins & ~self._fat_before),
+            }
+        )
+        sums = sections.groupby("object").sum()
+        done = self.operations().assign(waits=lambda t: t["kind"].isin(_NOTIFICATION))
+        found = done.groupby("object").agg(
+            operations=("kind", "size"), in_fat=("in_fat", "sum"), inflated=("fat", "sum"),
+            waits=("waits", "any"),
+        )  # fmt: skip
+        # Of no operation at all, pandas does not know that `waits` is a truth value.
+        return found.assign(fat=sums["fat"], flat=sums["flat"]).astype({"waits": bool})
+
+    def statistics(self) -> Statistics:
+        """Table 4.2."""
+        objects = self.objects()
+        heavy = objects[objects["fat"] > 0]
+        return Statistics(
+            self.events["thread"].nunique(), self.log.objects_made, len(objects),
+            int(objects["operations"].sum()), len(heavy), int(heavy["operations"].sum()),
+        )  # fmt: skip
+
+    def contention(self) -> dict[str, Contention]:
+        """Table 4.3: the groups `nowait` and `wait`."""
+        objects = self.objects()
+        heavy = objects[objects["fat"] > 0]
+        found = {}
+        for name, group in (("nowait", heavy[~heavy["waits"]]), ("wait", heavy[heavy["waits"]])):
+            sums = group[["operations", "fat", "flat", "in_fat", "inflated"]].sum()
+            found[name] = Contention(len(group), *(int(value) for value in sums))
+        return found
+
+    def locked(self) -> pd.DataFrame:
+        """The locked sections: object, thread, begin and end (cycles). Those that the log does not
+        have whole are left out."""
+        own = self.events[self._gains | self._losses]
+        gain = self._gains[own.index.to_numpy()]
+        later = own[["object", "cycle"]].shift(-1, fill_value=-1)
+        whole = gain & (own["object"] == later["object"]).to_numpy()
+        begin = own[["object", "thread", "cycle"]].rename(columns={"cycle": "begin"})
+        sections: pd.DataFrame = begin.assign(end=later["cycle"])[whole]
+        return sections
+
+    def durations(self, long: float) -> Durations:
+        """Table 4.4; `long`: from how many cycles on a section counts as long."""
+        sections = self.locked()
+        lengths = sections["end"] - sections["begin"]
+        if lengths.empty:
+            return Durations(0, 0.0, 0, 0)
+        over = int((lengths >= long).sum())
+        return Durations(len(lengths), float(lengths.mean()), int(lengths.max()), over)
+
+
+def _levels(changes: Integers, groups: Integers) -> Integers:
+    """The running sum of changes within each group of neighbours, raised where it would go below
+    zero: what was there when the log began."""
+    table = pd.DataFrame({"change": changes, "group": groups})
+    level = table.groupby("group", sort=False)["change"].cumsum()
+    lowest = level.groupby(table["group"], sort=False).transform("min").clip(upper=0)
+    found: Integers = (level - lowest).to_numpy()
+    return found

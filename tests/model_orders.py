@@ -1,0 +1,189 @@
+"""What a sequence of instructions orders, and whether that is all that lockimpl/arch/model.h asks.
+
+A small table by hand of what each instruction orders within its own thread. It needs no herd7, and
+says nothing of what several threads see in which order (IRIW, WRC): that is herd7's to say.
+"""
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+from proofs.assembly.litmus import primitives
+from proofs.assembly.source import Instruction, compiler_flags, probe_source, touches_memory
+from results.errors import LockcrossError
+from results.paths import ROOT
+from sweeps.programs import TARGETS, find_compiler
+
+Order = tuple[str, str]  # an access that comes before another one
+
+_ALL = frozenset({"RR", "RW", "WR", "WW"})
+_NOT_STORE_LOAD = _ALL - {"WR"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """An access, a barrier, or both. `number` is shared by the load and the store of an atomic."""
+
+    number: int = -1
+    loads: bool = False
+    stores: bool = False
+    acquires: bool = False
+    releases: bool = False
+    store_before_later: bool = False  # its store, too, is before later accesses
+    barrier: frozenset[str] = frozenset()  # before and after it, by kind: RW is load, then store
+    import_barrier: bool = False  # isync: own loads that a branch depends on, then everything
+
+    @property
+    def slots(self) -> list[str]:
+        """Its load and its store."""
+        return [f"R{self.number}"] * self.loads + [f"W{self.number}"] * self.stores
+
+
+def orders(steps: Sequence[Step]) -> set[Order]:
+    """The pairs of accesses that a sequence keeps in order: its own, and earlier and later ones of
+    the thread (eR, eW, lR, lW)."""
+    own = [step.slots for step in steps]
+    found: set[Order] = set()
+    for i, step in enumerate(steps):
+        before = ["eR", "eW", *(slot for slots in own[:i] for slot in slots)]
+        after = [slot for slots in own[i + 1 :] for slot in slots] + ["lR", "lW"]
+        if step.acquires:
+            found |= set(product([f"R{step.number}"], after))
+        if step.store_before_later:
+            found |= set(product([f"W{step.number}"], after))
+        if step.releases:
+            found |= set(product(before, [f"W{step.number}"]))
+        if step.import_barrier:
+            found |= set(product([one for one in before if one[0] == "R"], after))
+        if step.barrier:
+            around = product(before + step.slots, step.slots + after)
+            found |= {(a, b) for a, b in around if a != b and _kind(a) + _kind(b) in step.barrier
+                      and (a not in step.slots or b not in step.slots)}  # fmt: skip
+    return _closed(found)
+
+
+def _kind(slot: str) -> str:
+    return slot[1] if slot[0] in "el" else slot[0]
+
+
+def _closed(found: set[Order]) -> set[Order]:
+    """With what follows from two orders in a row."""
+    while more := {(a, d) for a, b in found for c, d in found if b == c} - found:
+        found = found | more
+    return found
+
+
+def machine_steps(code: Iterable[Instruction], flavour: str) -> list[Step]:
+    """A compiled primitive."""
+    reader = {"x86_64": _x86_64, "ppc64le": _power, "aarch64": _aarch64}[TARGETS[flavour].isa]
+    steps: list[Step] = []
+    number = -1
+    for one in code:
+        ends_pair = bool(re.fullmatch(r"stl?xr|stwcx\.", one.mnemonic))
+        if touches_memory(one) and not ends_pair:
+            number += 1
+        if step := reader(one, number):
+            steps.append(step)
+    return steps
+
+
+def _x86_64(one: Instruction, number: int) -> Step | None:
+    """Total store order: a load is before what is later, a store after what is earlier."""
+    if one.mnemonic == "mfence":
+        return Step(barrier=_ALL)
+    if not touches_memory(one):
+        return None
+    if one.mnemonic.startswith("lock ") or one.mnemonic == "xchg":
+        return Step(number, loads=True, stores=True, barrier=_ALL)
+    stores = one.operands.endswith(")")
+    return Step(number, not stores, stores, acquires=not stores, releases=stores)
+
+
+def _power(one: Instruction, number: int) -> Step | None:
+    if one.mnemonic in ("sync", "hwsync"):
+        return Step(barrier=_ALL)
+    if one.mnemonic == "lwsync":
+        return Step(barrier=_NOT_STORE_LOAD)
+    if one.mnemonic == "isync":
+        return Step(import_barrier=True)
+    if not touches_memory(one):
+        return None
+    stores = one.mnemonic.startswith("st")
+    return Step(number, not stores, stores)
+
+
+def _aarch64(one: Instruction, number: int) -> Step | None:
+    if one.mnemonic == "dmb":
+        kinds = {"ish": _ALL, "ishld": frozenset({"RR", "RW"}), "ishst": frozenset({"WW"})}
+        return Step(barrier=kinds[one.operands])
+    if not touches_memory(one):
+        return None
+    name = one.mnemonic
+    if found := re.fullmatch(r"(?:cas|swp|ldadd)(a?)(l?)", name):
+        acquires, releases = bool(found[1]), bool(found[2])
+        # With both, nothing passes it in either direction.
+        return Step(number, True, True, acquires, releases, acquires and releases)
+    stores = name.startswith("st")
+    releases, acquires = name.startswith("stl"), bool(re.match(r"lda[xrp]", name))
+    return Step(number, not stores, stores, acquires, releases)
+
+
+_OPERATION = re.compile(
+    r"__atomic_(?P<name>load|store|exchange|fetch_add)_\d+ \([^;]*?(?P<order>\d)\)|"
+    r"__atomic_(?P<fence>thread_fence) \((?P<kind>\d)\)|"
+    r"ATOMIC_COMPARE_EXCHANGE \([^;]*, (?P<success>\d), \d\)"
+)
+_ACQUIRE, _RELEASE, _ACQ_REL, _SEQ_CST = 2, 3, 4, 5
+
+
+def model_steps(text: str) -> list[Step]:
+    """A primitive as C11 atomics, from what GCC has made of it before it chooses instructions. A
+    failed CAS promises nothing. A read-modify-write that is seq_cst stands for x86-64's, which is
+    a full fence (lockimpl/arch/model.h)."""
+    steps = []
+    for number, found in enumerate(_OPERATION.finditer(text)):
+        if found["fence"]:
+            full = int(found["kind"]) == _SEQ_CST
+            steps.append(Step(barrier=_ALL if full else frozenset()))
+            continue
+        order = int(found["order"] or found["success"])
+        loads, stores = found["name"] != "store", found["name"] != "load"
+        if loads and stores and order == _SEQ_CST:
+            steps.append(Step(number, True, True, barrier=_ALL))
+            continue
+        acquires = loads and order in (_ACQUIRE, _ACQ_REL, _SEQ_CST)
+        releases = stores and order in (_RELEASE, _ACQ_REL, _SEQ_CST)
+        steps.append(Step(number, loads, stores, acquires, releases))
+    return _renumbered(steps)
+
+
+def _renumbered(steps: Sequence[Step]) -> list[Step]:
+    """Accesses numbered without the fences between them."""
+    count, found = -1, []
+    for step in steps:
+        count += step.number >= 0
+        found.append(replace(step, number=count) if step.number >= 0 else step)
+    return found
+
+
+@cache
+def compile_model(model: str, fence: str) -> dict[str, list[Step]]:
+    """Each primitive of lockimpl/arch/model.h, of its flavour MODEL_WEAK or MODEL_TSO."""
+    named = {n: p.probe for n, p in primitives().items() if fence in p.fences}
+    with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
+        source = Path(folder) / "model.c"
+        source.write_text(probe_source(named))
+        done = subprocess.run(
+            [find_compiler("lock"), *compiler_flags("lock", fence), f"-DLOCKCROSS_MODEL={model}",
+             "-fdump-tree-optimized=/dev/stdout", "-S", "-o", "/dev/null", str(source)],
+            cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    if done.returncode != 0:
+        raise LockcrossError(f"lockimpl/arch/model.h: {done.stderr[:2000]}", exit_code=1)
+    texts = re.split(r"^;; Function (?:probe_)?(\w+).*$", done.stdout, flags=re.MULTILINE)
+    return {name: model_steps(text) for name, text in zip(texts[1::2], texts[2::2], strict=True)}
