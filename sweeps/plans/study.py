@@ -193,9 +193,7 @@ def question_of(name: str) -> str:
     [cores], else crossover; so what cannot be read."""
     try:
         path = Path(name) if is_path(name) else STUDIES / f"{name}.toml"
-        return (
-            MANY_CORES if "cores" in tomllib.loads(path.read_text(encoding="utf-8")) else CROSSOVER
-        )
+        plan = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return CROSSOVER
     return MANY_CORES if "cores" in plan else CROSSOVER
