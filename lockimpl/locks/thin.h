@@ -20,11 +20,14 @@
  * spins on loads with cpu_relax between its attempts.
  *
  * Variants: those of Bacon, section 3.5 and Figure 6, which differ only in the flat lock. There
- * each but the first is a change of the one before it. inline     "Inline": inlined into the loop,
- * for a uniprocessor: no orders fn_call    "FnCall": one routine to lock and one to unlock, called
- *   mp_sync    "MP Sync": with isync after the lock and sync at the unlock, for multiprocessors
- *   dynamic    "ThinLock": each operation tests the processor, then does as fn_call or mp_sync
- *   unlk_cas   "UnlkC&S": as dynamic, and unlocks by a CAS
+ * each but the first is a change of the one before it:
+ *
+ *   - inline     "Inline": inlined into the loop, for a uniprocessor: no orders
+ *   - fn_call    "FnCall": one routine to lock and one to unlock, called
+ *   - mp_sync    "MP Sync": with isync after the lock and sync at the unlock, for multiprocessors
+ *   - dynamic    "ThinLock": each operation tests the processor, then does as fn_call or mp_sync
+ *   - unlk_cas   "UnlkC&S": as dynamic, and unlocks by a CAS
+ *
  * The default, inline_mp, is "Inline" with the acquire and release orders of each ISA; on x86-64,
  * which needs none, it is the same code. Without orders, inline and fn_call are for one processor
  * where the ISA is weakly ordered. "NOP" is the lock null.

@@ -78,10 +78,10 @@ AccessDelay LinkedMemory::wait_for_fill(uint32_t core, const Line &line, Cycle n
 
 AccessDelay LinkedMemory::delay_of(uint32_t core, uint64_t ticket, Cycle now, Stall cause) {
     when(core, Completion(ticket, now));
-    const Answer &answer = answers_[ticket];
-    if (answer.sent > now)
+    const Answer &found = answer(ticket);
+    if (found.sent > now)
         counts_[core].holds++;
-    return {answer.sent - now, answer.done - answer.sent, cause};
+    return {found.sent - now, found.done - found.sent, cause};
 }
 
 uint64_t LinkedMemory::request_read(uint32_t core, LineId id, Cycle now) {
@@ -128,10 +128,21 @@ uint64_t LinkedMemory::request_write(uint32_t core, LineId id, Completion start)
     return ticket;
 }
 
+uint64_t LinkedMemory::open_answer() {
+    answers_.emplace_back();
+    return first_kept_ + answers_.size() - 1;
+}
+
+void LinkedMemory::forget_before(Cycle cycle) {
+    while (!answers_.empty() && answers_.front().done < cycle) {
+        answers_.pop_front();
+        first_kept_++;
+    }
+}
+
 uint64_t LinkedMemory::request(RequestKind kind, uint32_t core, LineId id,
                                const std::vector<Completion> &after) {
-    uint64_t ticket = answers_.size();
-    answers_.emplace_back();
+    uint64_t ticket = open_answer();
     use_.requests++;
     lines_[id].used = true;
     for (LineId line : std::exchange(touched_[core], {}))
@@ -141,8 +152,7 @@ uint64_t LinkedMemory::request(RequestKind kind, uint32_t core, LineId id,
 }
 
 Completion LinkedMemory::join(const Completion &one, const Completion &other) {
-    uint64_t ticket = answers_.size();
-    answers_.emplace_back();
+    uint64_t ticket = open_answer();
     start_after({one, other}, ticket, {});
     return {ticket, std::max(one.cycle, other.cycle)};
 }
@@ -177,8 +187,8 @@ void LinkedMemory::send(LinkRequest request, Cycle cycle) {
         use_.late += now - cycle - lag_;
         lag_ = now - cycle;
     }
-    answers_[request.id].sent = cycle;
-    answers_[request.id].lag = lag_;
+    answer(request.id).sent = cycle;
+    answer(request.id).lag = lag_;
     request.cycle = cycle + lag_;
     open_.insert(request.cycle);
     to_send_.push_back(request);
@@ -267,16 +277,18 @@ void LinkedMemory::advance(Cycle until) {
     bool forever = until == std::numeric_limits<Cycle>::max();
     use_.turns++;
     Cycle limit = forever ? kNoLimit : until + lag_;
-    for (const LinkAnswer &answer : simulator_->exchange(to_send_, limit)) {
-        const Answer &ours = answers_[answer.id];
+    for (const LinkAnswer &theirs : simulator_->exchange(to_send_, limit)) {
+        const Answer &ours = answer(theirs.id);
         open_.erase(open_.find(ours.sent + ours.lag));
-        Cycle net = answer.cycle - ours.lag - simulator_->lat_l1();
-        settle(answer.id, std::max(ours.sent, net));
+        Cycle net = theirs.cycle - ours.lag - simulator_->lat_l1();
+        settle(theirs.id, std::max(ours.sent, net));
     }
+    if (!forever && until > kForgotten)
+        forget_before(until - kForgotten);
 }
 
 void LinkedMemory::settle(uint64_t ticket, Cycle done) {
-    answers_[ticket].done = done;
+    answer(ticket).done = done;
     for (auto one = sleeping_.begin(); one != sleeping_.end();) {
         if (one->second.ticket == ticket) {
             sleepers_.go_on_at(one->first, value(one->second));
@@ -285,11 +297,11 @@ void LinkedMemory::settle(uint64_t ticket, Cycle done) {
             ++one;
         }
     }
-    auto found = dependents_.find(ticket);
-    if (found == dependents_.end())
+    auto waiting_for_it = dependents_.find(ticket);
+    if (waiting_for_it == dependents_.end())
         return;
-    std::vector<Dependent> dependents = std::move(found->second);
-    dependents_.erase(found);
+    std::vector<Dependent> dependents = std::move(waiting_for_it->second);
+    dependents_.erase(waiting_for_it);
     for (const Dependent &dependent : dependents) {
         auto waiting = queued_.find(dependent.ticket);
         Queued &queued = waiting->second;

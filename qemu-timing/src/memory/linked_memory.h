@@ -6,6 +6,25 @@
 // answered out of the hold rule's order (memory.h): one that conflicts with an earlier one is sent
 // when that is done.
 //
+// One miss, from the request until it is settled:
+//
+//     a core               this side                                           the simulator
+//     ------               ---------                                           -------------
+//     read,
+//     get_exclusive,
+//     drain ------------>  request: a ticket; the line changes hands here at once
+//                          start_after: something in its way? ---+ yes: queued_, and dependents_
+//                             | no                               | of what it waits for
+//                          start, send: to_send_, open_  <-------+ (when that is settled)
+//     sleeps <-----------  wait: sleeping_
+//     (others run) ----->  advance: exchange ------------------------------->  simulates up to a
+//                                                                              cycle, and answers
+//                          settle: answers_, the cycle when it was done  <---
+//     goes on <----------  go_on_at, and those that it was in the way of start
+//
+// An answer is kept as long as somebody may ask for it: a core goes on in the past of others by no
+// more than a request may take (kForgotten).
+//
 // Clocks: the simulator's cycle is the cores' cycle plus `lag_`. A core that has slept for an
 // access goes on in that access's past if it executes out of order. What it requests then is late:
 // it is sent at once, its time is counted from there, and the lag grows by that.
@@ -23,6 +42,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -66,6 +86,9 @@ class LinkedMemory final : public Memory {
   private:
     static constexpr uint32_t kNobody = UINT32_MAX;
     static constexpr Cycle kOpen = UINT64_MAX;
+    // Cycles after which an answer is forgotten: more than a request may take (sst-configs ends a
+    // run in which one takes 10 million), so nobody's present is as early as that.
+    static constexpr Cycle kForgotten = 1 << 25;
 
     struct InFlight {
         uint32_t core = kNobody;
@@ -123,7 +146,13 @@ class LinkedMemory final : public Memory {
     void insert_in_l1(uint32_t core, LineId id);
     void invalidate_others(uint32_t core, LineId id);
     bool is_open(const Completion &c) const { return !c.known() && done(c) == kOpen; }
-    Cycle done(const Completion &c) const { return answers_[c.ticket].done; }
+    Cycle done(const Completion &c) const {
+        return c.ticket < first_kept_ ? 0 : answers_[c.ticket - first_kept_].done;
+    }
+    Answer &answer(uint64_t ticket) { return answers_[ticket - first_kept_]; }
+    // Returns its ticket.
+    uint64_t open_answer();
+    void forget_before(Cycle cycle);
     Cycle value(const Completion &completion) const;
     uint64_t &count(uint32_t core, CoherenceEvent event, Mesi state) {
         return counts_[core].coherence[size_t(event)][size_t(state)];
@@ -137,7 +166,8 @@ class LinkedMemory final : public Memory {
     std::vector<Tags> l1_;
     std::vector<std::vector<LineId>> touched_; // of each core since its last miss
 
-    std::vector<Answer> answers_{1}; // by ticket; there is none of number 0
+    std::deque<Answer> answers_; // by ticket, from first_kept_ on; there is none of number 0
+    uint64_t first_kept_ = 1;
     std::unordered_map<uint64_t, Queued> queued_;
     std::unordered_map<uint64_t, std::vector<Dependent>> dependents_;
     std::unordered_map<uint32_t, Completion> sleeping_; // by core: what it waits for

@@ -217,21 +217,21 @@ TEST_CASE("out of order: causes add up to the cycles whatever runs") {
 
 TEST_CASE("out of order: stores drain in the order that the ISA demands") {
     // Two stores to lines of two cores' making are slow; a fence shows when all have drained.
-    auto fenced = [](StoreOrder order) {
+    auto fenced = [](store_order::Value order) {
         return [order](Bench &b, int i) {
             for (uint64_t n = 0; n < 4; n++)
                 b.store(n * 64 + uint64_t(i % 2) * 256, 8, memory());
             b.fence(Fence::Mfence);
         };
     };
-    auto cost = [&](StoreOrder order) {
+    auto cost = [&](store_order::Value order) {
         Options options = wide();
         options.store_order = uint32_t(order);
         options.lat_drain = 10;
         return cost_of(options, 50, fenced(order));
     };
-    CHECK(cost(StoreOrder::Any) < cost(StoreOrder::InOrder));
-    CHECK(cost(StoreOrder::InOrder) + 50 * 20 < cost(StoreOrder::OneByOne));
+    CHECK(cost(store_order::any) < cost(store_order::in_order));
+    CHECK(cost(store_order::in_order) + 50 * 20 < cost(store_order::one_by_one));
 }
 
 TEST_CASE("out of order: a release store drains last, and an acquire load may wait for it") {
@@ -243,7 +243,7 @@ TEST_CASE("out of order: a release store drains last, and an acquire load may wa
         b.add(3);
     };
     Options options = wide();
-    options.store_order = uint32_t(StoreOrder::Any);
+    options.store_order = store_order::any;
     Cycle waits = cost_of(options, 100, pair);
     options.acquire_load = 1;
     CHECK(cost_of(options, 100, pair) < waits);

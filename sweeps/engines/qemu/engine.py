@@ -218,7 +218,7 @@ def plugin_version() -> str:
     built."""
     if not ENGINE_PLUGIN.exists():
         raise LockcrossError("the engine plugin is not built; ./lockcross builds it", 1)
-    sources = sorted(p for p in ENGINE_SOURCES.rglob("*") if p.suffix in (".cc", ".h"))
+    sources = sorted(p for p in ENGINE_SOURCES.rglob("*") if p.suffix in (".cc", ".h", ".def"))
     total = hashlib.sha256()
     for path in sources:
         name = path.relative_to(ENGINE_SOURCES).as_posix()

@@ -9,11 +9,6 @@ namespace lockcross {
 
 namespace {
 
-enum AtomicStart : uint32_t { kAtOnce, kOldest, kDrained };
-enum AtomicLoads : uint32_t { kWait, kPass };
-enum FullFence : uint32_t { kBarrier, kSerializing };
-enum AcquireLoad : uint32_t { kWaitsForReleases, kDoesNotWait };
-
 bool is_full_fence(Fence kind) {
     return kind == Fence::Mfence || kind == Fence::Hwsync || kind == Fence::Dmb ||
            kind == Fence::Dsb;
@@ -35,7 +30,7 @@ bool orders_stores(Fence kind) {
 
 OutOfOrderCore::OutOfOrderCore(const Options &options, uint32_t id, Memory &memory, Counts &counts)
     : MicroOpCore(options, id, memory, counts), window_(options),
-      stores_(options.store_buffer, StoreOrder(options.store_order), memory, id) {}
+      stores_(options.store_buffer, store_order::Value(options.store_order), memory, id) {}
 
 void OutOfOrderCore::start_at(Cycle cycle) {
     start_ = clock_ = cycle;
@@ -55,8 +50,8 @@ void OutOfOrderCore::resolve_branch(const Block &last, const Block &next) {
 void OutOfOrderCore::run_to(size_t end) {
     while (next_op_ < end) {
         const MicroOp &op = current();
-        Cycle ready = accessing_ ? access_at_ : enter();
-        accessing_ = false;
+        Cycle ready = entered_ ? access_at_ : enter();
+        entered_ = false;
         switch (op.unit) {
         case Unit::Simple:
             if (op.fence) {
@@ -100,26 +95,27 @@ void OutOfOrderCore::finish(Cycle done) {
 
 // What an access waits for before it competes for its line. An atomic competes when it starts.
 void OutOfOrderCore::before_access(const TimedInsn &insn) {
-    if (accessing_)
+    if (entered_)
         return;
     if (!run_to_access(insn))
         return;
     Cycle ready = std::max(enter(), loads_after_);
     if (insn.is_atomic()) {
         ready = std::max(ready, last_atomic_);
-        if (options_.atomic_start >= kOldest)
+        if (options_.atomic_start >= atomic_start::when_oldest)
             ready = std::max(ready, window_.oldest());
-        bool drains = options_.atomic_start == kDrained || insn.release;
+        bool drains = options_.atomic_start == atomic_start::when_drained || insn.release;
         Cycle free = drains ? stores_.drained_at(ready) : ready;
         note_wait(Stall::Drain, free - ready);
-        ready = options_.atomic_start >= kOldest ? free + options_.lat_oldest : free;
-    } else if (insn.acquire && options_.acquire_load == kWaitsForReleases) {
+        ready =
+            options_.atomic_start >= atomic_start::when_oldest ? free + options_.lat_oldest : free;
+    } else if (insn.acquire && options_.acquire_load == acquire_load::waits) {
         Cycle free = stores_.releases_drained_at(ready);
         note_wait(Stall::Drain, free - ready);
         ready = free;
     }
     access_at_ = ready;
-    accessing_ = true;
+    entered_ = true;
 }
 
 Cycle OutOfOrderCore::latency_behind_load(const TimedInsn &insn) const {
@@ -159,7 +155,7 @@ void OutOfOrderCore::wait_for_aliases(uint64_t address, uint32_t size) {
 void OutOfOrderCore::load(const TimedInsn &insn, uint64_t address, uint32_t size) {
     LineId first = line_of(address), last = line_of(address + size - 1);
     before_access(insn);
-    if (!accessing_) {
+    if (!entered_) {
         memory_.read(id_, first, access_at_);
         return;
     }
@@ -189,13 +185,13 @@ void OutOfOrderCore::load(const TimedInsn &insn, uint64_t address, uint32_t size
     }
     if (insn.acquire)
         loads_after_ = std::max(loads_after_, data);
-    accessing_ = false;
+    entered_ = false;
     finish(data + latency_behind_load(insn));
 }
 
 void OutOfOrderCore::store(const TimedInsn &insn, uint64_t address, uint32_t size) {
     before_access(insn);
-    if (accessing_) {
+    if (entered_) {
         if (options_.alias_bytes > 1) {
             if (const auto *older =
                     stores_.unexecuted(address, size, options_.alias_bytes, access_at_))
@@ -204,7 +200,7 @@ void OutOfOrderCore::store(const TimedInsn &insn, uint64_t address, uint32_t siz
         Cycle data = window_.issue(Port::Store, access_at_) + options_.lat_issue;
         Cycle free = stores_.free_at();
         note_wait(Stall::StoreBuffer, free > data ? free - data : 0);
-        accessing_ = false;
+        entered_ = false;
         finish(std::max(data, free));
     }
     put_into_queue(insn, address, size, done_);
@@ -242,26 +238,26 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
     Cycle done = start + delay.total() + writing;
     last_atomic_ = done;
     if (insn.end_op - insn.first_op > 1) { // a load, a store and what orders them
-        accessing_ = false;
+        entered_ = false;
         finish(done);
         run_to_access(insn);
         access_at_ = enter();
-        accessing_ = true;
+        entered_ = true;
         store(insn, address, size);
         return;
     }
     written_ = {address, size, done, done + options_.atomic_tail, false};
     stores_.order_after(written_.drained.cycle);
-    if (options_.atomic_loads == kWait)
+    if (options_.atomic_loads == atomic_loads::wait)
         loads_after_ = std::max(loads_after_, done);
-    accessing_ = false;
+    entered_ = false;
     finish(done);
 }
 
 void OutOfOrderCore::fail_conditional(const TimedInsn &insn) {
     before_access(insn);
     note_wait(Stall::Atomic, options_.cas_failure);
-    accessing_ = false;
+    entered_ = false;
     finish(std::max(access_at_, window_.oldest()) + options_.cas_failure);
 }
 
@@ -277,7 +273,7 @@ Cycle OutOfOrderCore::run_alone(Cycle ready, bool drained, Stall cause, Cycle cy
 void OutOfOrderCore::full_fence(Cycle ready, Cycle latency) {
     Cycle done = run_alone(ready, true, Stall::Fence, latency);
     loads_after_ = std::max(loads_after_, done);
-    if (options_.full_fence == kSerializing)
+    if (options_.full_fence == full_fence::serializing)
         execute_after_ = std::max(execute_after_, done);
 }
 

@@ -66,8 +66,18 @@ class OutOfOrderCore final : public MicroOpCore {
 
     Window window_;
     StoreQueue stores_;
-    bool accessing_ = false;          // that is an access that has entered the window
-    Cycle access_at_ = 0;             // when it competes for its line
+    // The current micro-operation is an access, and has entered the window. Other cores may run
+    // then:
+    //
+    //             before_access: enters, waits for what is in its way
+    //     outside ---------------------------------------------------> entered, competes at
+    //        ^                                                         access_at_
+    //        |   load, store, atomic, fail_conditional: timed, has its result (finish)  |
+    //        +--------------------------------------------------------------------------+
+    //        |   run_to, for what follows: QEMU reported no access for it               |
+    //        +--------------------------------------------------------------------------+
+    bool entered_ = false;
+    Cycle access_at_ = 0;
     Cycle loads_after_ = 0;           // no load before: an atomic, an acquire or a fence
     Cycle execute_after_ = 0;         // nothing at all before
     StoreQueue::Store written_{};     // by the last atomic

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/counts.h"
+#include "base/options.h"
 #include "memory/completion.h"
 #include "memory/memory.h"
 
@@ -13,15 +14,13 @@
 
 namespace lockcross {
 
-// How stores that have retired become visible to all: in any order, except that those to one line
-// stay in order; in program order, where one after another to lines that the core owns may begin in
-// cycles that follow; or each only after the one before it has drained.
-enum class StoreOrder : uint32_t { Any, InOrder, OneByOne };
-
+// How stores that have retired become visible to all is `store_order`: in any order, except that
+// those to one line stay in order; in program order, where one after another to lines that the core
+// owns may begin in cycles that follow; or each only after the one before it has drained.
 class StoreQueue {
   public:
     // memory: says when a store has drained; core: whose queue it is.
-    StoreQueue(size_t entries, StoreOrder order, Memory &memory, uint32_t core)
+    StoreQueue(size_t entries, store_order::Value order, Memory &memory, uint32_t core)
         : order_(order), memory_(memory), core_(core), drained_(entries) {}
 
     struct Store {
@@ -46,9 +45,9 @@ class StoreQueue {
     // to the core already.
     Completion drain_start(Cycle retired, bool owned, bool release) {
         Cycle earliest = std::max(retired + 1, ordered_);
-        if (release || order_ == StoreOrder::OneByOne)
+        if (release || order_ == store_order::one_by_one)
             return memory_.later(earliest, last_drained_);
-        if (order_ == StoreOrder::InOrder)
+        if (order_ == store_order::in_order)
             return memory_.later(earliest, owned ? last_start_ + 1 : last_drained_);
         return earliest;
     }
@@ -57,7 +56,7 @@ class StoreQueue {
     // one to its line that has not drained, or null. Returns when it has drained.
     Completion push(Store store, Completion start, Completion written, const Store *older) {
         store.drained = written;
-        if (order_ == StoreOrder::InOrder)
+        if (order_ == store_order::in_order)
             store.drained = memory_.later(store.drained, last_drained_);
         else if (older)
             store.drained = memory_.later(store.drained, older->drained);
@@ -77,12 +76,12 @@ class StoreQueue {
     const Store *find(uint64_t address, uint32_t size, Cycle now) const {
         for (auto store = stores_.rbegin(); store != stores_.rend(); ++store) {
             bool overlaps = store->overlaps(address, size);
-            if (!overlaps && order_ == StoreOrder::Any)
+            if (!overlaps && order_ == store_order::any)
                 continue;
             bool drained = memory_.is_done(store->drained, now);
             if (!drained && overlaps)
                 return &*store;
-            if (drained && order_ != StoreOrder::Any)
+            if (drained && order_ != store_order::any)
                 return nullptr; // all older ones have drained, too
         }
         return nullptr;
@@ -116,7 +115,7 @@ class StoreQueue {
         return completion.cycle;
     }
 
-    StoreOrder order_;
+    store_order::Value order_;
     Memory &memory_;
     uint32_t core_;
     std::deque<Store> stores_;        // the last ones, drained or not
