@@ -11,6 +11,7 @@ VALIDATIONS = PLANS / "validations"
 REPRODUCTIONS = PLANS / "reproductions"
 LOCKS_DEF = ROOT / "lockimpl" / "locks.def"
 WORKLOADS_DEF = ROOT / "workloads" / "workloads.def"
+OPTIONS_DEF = ROOT / "qemu-timing" / "src" / "base" / "options.def"
 KERNELS = ROOT / "workloads" / "kernels"
 RUN_FOLDERS = WORK / "build" / "runs"  # one of each driver
 OWN_MACHINES = WORK / "results" / "output" / "machines"  # copies of users' own files
