@@ -197,11 +197,6 @@ def judge_mutants(locks: Sequence[str], deep: bool, store: bool, jobs: int, form
 _SECONDS = 20
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(prove)
-
-
 def prove(
     locks: Annotated[
         list[str] | None,

@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 from results.draw.style import LOOKS, look
 from results.store.export import table
-from results.store.queries import list_runs
 from results.store.store import Store
 from sweeps.cli.main import make_app
 from sweeps.model.cell import AXES, COLUMNS, LATENCIES, Cell, option, read_cell, selected
 from sweeps.model.cells import command
 from sweeps.model.label import LockLabel
 from sweeps.plans.sweep import Sweep
+from sweeps.questions.read.runs import list_runs
 from sweeps.questions.run.command import run
 from sweeps.questions.validate.answer import summarize
 from sweeps.questions.validate.table import print_validation

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from results.errors import NoDataError
-from results.store.queries import ask, compiler_name, list_runs
+from results.store.queries import ask, compiler_name
 from results.store.store import Store
 from sweeps.questions.crossover.borders import draw_engines
+from sweeps.questions.read.runs import list_runs
 from sweeps.report import report
 from sweeps.report.figures import draw_all
 from sweeps.report.reference import references

@@ -195,7 +195,7 @@ def test_the_page_says_how_far_interpolation_is_off(tmp_path: Path) -> None:
     with Store(tmp_path / "explored.db") as store:
         one = {"points": 10, "costs": 30, "mean": 0.01, "worst": 0.04, "wrong": 1}
         other = {**one, "costs": 10, "mean": 0.03, "wrong": 2}
-        store.set_fact(CHECK, {"generic/lock": one, "generic/larx": other, "gone/lock": one})
+        store.set_fact(CHECK.name, {"generic/lock": one, "generic/larx": other, "gone/lock": one})
         page = write_report(store.connection, tmp_path / "report.html", {}).read_text()
     assert "In 20 points\nbetween them" in page
     assert re.search(r"off by 1\.5 %\s+on average and by\s+4\.0 % at worst", page)

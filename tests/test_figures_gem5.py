@@ -12,9 +12,8 @@ from typer.testing import CliRunner
 
 from results.errors import NoDataError
 from results.paths import REFERENCE
-from results.store.compact import options_id
 from results.store.records import CalibrationRecord
-from results.store.store import Store
+from results.store.store import Store, options_id
 from sweeps.model import engines
 from sweeps.questions.crossover.borders import draw_engines
 from sweeps.questions.read.results import figures

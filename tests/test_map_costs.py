@@ -42,7 +42,7 @@ def plane(cell: Cell) -> float:
 
 def test_what_is_bilinear_is_exact_everywhere() -> None:
     found = measured(plane)
-    assert found.fact()["worst"] == pytest.approx(0, abs=1e-12) and found.fact()["wrong"] == 0
+    assert found.check().worst == pytest.approx(0, abs=1e-12) and found.check().wrong == 0
     for place, costs in found.costs.items():
         for label, cost in costs.items():
             assert cost == pytest.approx(plane(found.cell((label, place))))

@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 
 from results.errors import LockcrossError
 from results.store.export import export, table
-from results.store.queries import QueryError, ask, list_runs, named_queries, show_run
+from results.store.queries import QueryError, ask, named_queries, show_run
 from results.store.store import Store
 from sweeps.cli.main import make_app
+from sweeps.questions.read.runs import list_runs
 from tests.commands import start
 from tests.synthetic import record, study
 from tests.synthetic_gem5 import Gem5Data

@@ -24,6 +24,7 @@ from sweeps.questions.crossover.answer import (
 )
 from sweeps.report.figures import draw_all
 from sweeps.report.report import render, write_report
+from sweeps.search.found import PLAN
 from tests.synthetic import record, study
 from tests.test_figures import OF_STUDY
 
@@ -232,7 +233,7 @@ def test_leads_below_the_threshold_are_ties(tmp_path: Path) -> None:
     path = study(tmp_path / "study.db")
     with Store(path) as store:
         (before,) = [row for row in rows(store.connection) if row.machine == "known"]
-        store.set_fact("plan", dict(store.fact("plan") or {}) | {"tie_percent": 4.0})
+        PLAN.write(store, PLAN.read(store.connection).model_copy(update={"tie_percent": 4.0}))
         table = rows(store.connection)
         page = Page(render(store.connection, {}))
         found = ask(store.connection, "winners", path)

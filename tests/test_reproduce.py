@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
@@ -20,14 +21,12 @@ from sweeps.model.machine import load_machine
 from sweeps.questions.reproduce import macro, overtake
 from sweeps.questions.reproduce import overtake as overtake_results
 from sweeps.questions.reproduce.answer import (
+    KEPT,
     Plot,
     Reproduction,
     Row,
-    as_fact,
     cells,
     digits,
-    fact_name,
-    from_fact,
     rank_correlation,
 )
 from sweeps.questions.reproduce.command import print_summary
@@ -138,10 +137,12 @@ def test_shape_is_the_least_rank_correlation_of_a_group() -> None:
     ]  # fmt: skip
 
 
-def test_a_fact_gives_back_what_went_in() -> None:
+def test_a_fact_gives_back_what_went_in(tmp_path: Path) -> None:
     row = Row("a", Published(None, 2), 1.5, 0.1, "s", "1", "g", "n", mark=published(3))
     found = example(row, Row("b"), plot=Plot("lines", "x", "y", True, -1.0))
-    assert from_fact(as_fact(found)) == found
+    with Store(tmp_path / "a.db") as store:
+        KEPT.of(found.name).write(store, found)
+        assert KEPT.of(found.name).read(store.connection) == found
 
 
 def test_every_definition_loads_and_its_cells_can_be_run() -> None:
@@ -179,7 +180,7 @@ def test_a_run_is_stored_compared_and_not_done_again(tmp_path: Path) -> None:
         (count,) = store.connection.execute("SELECT max(id) FROM runs").fetchone()
         assert run(planned, Runner(store, 2), store) == found
         assert store.connection.execute("SELECT max(id) FROM runs").fetchone() == (count,) == (3,)
-        assert from_fact(store.fact(fact_name("tiny")) or {}) == found
+        assert KEPT.of("tiny").read(store.connection) == found
     assert [row.label for row in found.rows] == ["tasuki", "tasuki, locked RMW"]
     assert all(row.ours and 20 < row.ours < 300 and row.value == 228.9 for row in found.rows)
 
@@ -236,7 +237,7 @@ class ClosedForm:
 def test_borders_are_where_the_costs_are_equal(tmp_path: Path) -> None:
     cases = overtake.Overtake(ClosedForm()).find()  # type: ignore[arg-type]
     with Store(tmp_path / "a.db") as store:
-        store.set_fact(overtake_results.FACT, overtake_results.as_fact(cases))
+        overtake_results.KEPT.write(store, overtake_results.Overtaken(cases))
         assert overtake_results.load(store.connection) == cases
     of = macro.statistics(overtake.TABLE, "Barnes")
     (one,) = (c for c in cases if (c.program, c.machine, c.kind) == ("Barnes", "p3", "full"))
@@ -279,11 +280,10 @@ def test_the_report_shows_reproductions_and_borders(tmp_path: Path) -> None:
             ("pairs", both.rows, Plot("bars", "", "y")),
             ("none", (Row("all failed", missing="failed: <why>"),), Plot("bars", "", "y")),
         ):
-            fact = {**as_fact(example(*rows, plot=plot)), "name": name}
-            store.set_fact(fact_name(name), fact)
+            KEPT.of(name).write(store, replace(example(*rows, plot=plot), name=name))
         border = Border("cas", 20, 30, "asym_tasuki", 0, 9)
         cases = [Case("Barnes", "p3", "full", 1, 6, 3, (border,))]
-        store.set_fact(overtake_results.FACT, overtake_results.as_fact(cases))
+        overtake_results.KEPT.write(store, overtake_results.Overtaken(cases))
         drawn = draw_all(store.connection, tmp_path / "figures")
         page = render(store.connection, drawn)
     assert {f"reproduction_{name}" for name in ("lines", "bars", "pairs")} <= set(drawn)
@@ -368,7 +368,7 @@ def test_a_users_own_machine_reproduces_and_leaves_what_figures_are_made_of(tmp_
     rows = json.loads(done.stdout)
     assert {row["reproduction"] for row in rows} == {"k_rounds"} and rows[0]["simulated"]
     with Store(db, read_only=True) as store:
-        assert store.fact(fact_name("k_rounds")) is None
+        assert KEPT.of("k_rounds").optional(store.connection) is None
         machines = store.connection.execute("SELECT DISTINCT machine FROM runs").fetchall()
     ((machine,),) = machines
     assert machine.startswith("zen5@")

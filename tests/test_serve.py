@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from results.browser import made_up, server, site
-from results.browser.bench import bench
+from results.browser import server, site
 from results.errors import LockcrossError
 from results.extras import Extra
 from results.store.queries import TABLES, ask, named_queries
 from results.store.store import Store
+from sweeps.questions.bench import large
 from tests.commands import lockcross, start
 from tests.synthetic import study
 
@@ -185,14 +185,14 @@ def test_what_cannot_be_installed_is_one_line(
 
 
 def test_the_measurement_on_a_small_database(datasette: None) -> None:
-    found = bench(600)
+    found = large.measured(600)
     what = list(found.columns[0].cells)
     assert {"size", "winners", "page: runs with their facets", "page: query winners"} <= set(what)
     assert sum(str(one).startswith("export") for one in what) == 3
 
 
 def test_a_made_up_database_is_small_for_its_runs(tmp_path: Path) -> None:
-    made_up.fill(tmp_path / "a.db", 2000)
+    large.fill(tmp_path / "a.db", 2000)
     with Store(tmp_path / "a.db", read_only=True) as store:
         assert store.connection.execute("SELECT count(*) FROM runs").fetchone() == (2000,)
     assert (tmp_path / "a.db").stat().st_size < 2000 * 2000, "bytes a run"

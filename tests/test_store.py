@@ -6,12 +6,12 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from results.store.database import explain, migrate, migrations
+from results.store.database import explain
 from results.store.records import (
     CalibrationRecord,
     CrossoverRecord,
@@ -127,74 +127,19 @@ def test_foreign_keys_are_kept(tmp_path: Path) -> None:
         store.set_series("s", [77])
 
 
-def test_migrations_are_recorded_and_go_on_from_version_1(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    connection = sqlite3.connect(path, isolation_level=None)
-    migrate(connection, path, upto=1)
-    tables = "SELECT name FROM sqlite_master WHERE name = 'series'"
-    assert connection.execute(tables).fetchone() is None
-    connection.close()
-    with Store(path) as store:
-        store.set_machine(MachineRecord("m", "M", {}))
-        numbers = store.connection.execute("SELECT number FROM migrations ORDER BY number")
-        assert [number for (number,) in numbers] == list(migrations())
-
-
-def test_a_study_of_version_4_keeps_its_series_and_crossovers(tmp_path: Path) -> None:
-    """Its series did not name the machine, and it had one seed."""
-    path = tmp_path / "old.db"
-    connection = sqlite3.connect(path, isolation_level=None)
-    migrate(connection, path, upto=4)
-    values = asdict(record("a", seed=3)) | {"plan": "p", "parameters": "{}", "resolved": "{}"}
-    names = [row[1] for row in connection.execute("PRAGMA table_info(runs)") if row[1] != "id"]
-    connection.execute(
-        f"INSERT INTO runs (id, {', '.join(names)}) VALUES (7, :{', :'.join(names)})", values
-    )
-    connection.executescript(
-        "INSERT INTO series VALUES ('map/x86_64/lock', 7), ('table/generic/x86_64/lock', 7);"
-        "INSERT INTO crossovers SELECT 1, 'axis/cas/x86_64/lock', machine, isa, flavour, engine, "
-        "workload, '{}', 'cas', 'cycles', 'thin', 'tasuki', 0, 9, 2, 'crosses', 'thin', 4.5, 4, 5 "
-        "FROM runs;"
-        "INSERT INTO crossover_runs VALUES (1, 7, 'thin', 4, 1.5), (1, 7, 'tasuki', 4, 2.5);"
-        'INSERT INTO facts VALUES (\'plan\', \'{"machine": "generic", "rounds": null}\');'
-    )
-    connection.close()
-    with Store(path, read_only=True) as store:
-        rows = store.connection.execute
-        assert {name for (name,) in rows("SELECT name FROM series")} == {
-            "map/generic/x86_64/lock", "table/generic/x86_64/lock",
-        }  # fmt: skip
-        assert rows("SELECT series FROM crossovers").fetchall() == [
-            ("axis/cas/generic/x86_64/lock",)
-        ]
-        assert rows("SELECT * FROM crossover_seeds").fetchall() == [(1, 3, 4.5, 4, 5, None)]
-        assert rows("SELECT DISTINCT seed FROM crossover_runs").fetchall() == [(3,)]
-        plan = store.fact("plan")
-    assert plan == {
-        "machine": "generic", "rounds": None, "beside": [], "seeds": 1, "tie_percent": 2.0,
-        "limits": {},
-    }  # fmt: skip
-
-
-def test_a_reader_brings_an_old_database_up_to_date(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    connection = sqlite3.connect(path, isolation_level=None)
-    migrate(connection, path, upto=1)
-    connection.close()
-    with Store(path, read_only=True) as store:
-        assert store.connection.execute("SELECT count(*) FROM series").fetchone() == (0,)
-
-
 @pytest.mark.parametrize("read_only", [False, True])
-def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path, read_only: bool) -> None:
+@pytest.mark.parametrize("version", [5, 999])
+def test_a_database_of_another_version_is_refused_and_left_alone(
+    tmp_path: Path, read_only: bool, version: int
+) -> None:
     path = tmp_path / "a.db"
     Store(path).close()
     connection = sqlite3.connect(path)
-    connection.execute("INSERT INTO migrations VALUES (999, 'future', '')")
+    connection.execute("UPDATE migrations SET number = ?", (version,))
     connection.commit()
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"newer Lockcross.*999"):
+    with pytest.raises(StoreError, match=rf"another version.*{version}.*run again.*--db"):
         Store(path, read_only)
     assert path.read_bytes() == before
 
@@ -256,6 +201,15 @@ def test_a_reader_sees_what_a_driver_adds_and_does_not_keep_it_from_ending(tmp_p
     with Store(path) as store:
         store.add_run(record("z"), "p")
     assert {one.name for one in tmp_path.iterdir()} == {"a.db", "a.db.lock"}
+
+
+def test_an_empty_file_is_no_database_to_read_and_one_to_write(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.touch()
+    with pytest.raises(StoreError, match="no such database"):
+        Store(path, read_only=True)
+    Store(path).close()
+    Store(path, read_only=True).close()
 
 
 def test_a_missing_database_is_not_made_by_reading(tmp_path: Path) -> None:

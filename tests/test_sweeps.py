@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 from results.errors import LockcrossError
-from results.store.queries import list_runs
 from results.store.store import Store
 from results.text.rows import print_compact
+from sweeps.questions.read.runs import list_runs
 from sweeps.report.plan_figures import draw_comparison
 from sweeps.report.plan_tables import compared_words, winner_rows
 from sweeps.search.plan_costs import compare, groups, runs_of_plan

@@ -13,8 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from results.store.compact import names_of
 from results.store.queries import TABLES, VIEWS, QueryError
+from results.store.store import metric_names
 
 _BATCH = 5_000  # rows in memory at a time
 _TYPES = {"INTEGER": pa.int64(), "REAL": pa.float64(), "TEXT": pa.string(), "BLOB": pa.binary()}
@@ -114,7 +114,7 @@ def _wide_batches(
         done: list[Row] = []
         for *columns, given, metric_set, numbers in batch:
             if metric_set is not None and metric_set not in sets:
-                places = {name: n for n, name in enumerate(names_of(connection, metric_set))}
+                places = {name: n for n, name in enumerate(metric_names(connection, metric_set))}
                 sets[metric_set] = [places.get(name) for name in metrics]
             own = json.loads(given)
             values = json.loads(numbers) if numbers else []

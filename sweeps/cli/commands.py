@@ -27,7 +27,8 @@ class Listed(NamedTuple):
 @cache
 def commands() -> dict[str, Listed]:
     """Every command by its name. The `__init__` of a question says which it has: COMMANDS has
-    their modules and sentences by name, GROUP what they are listed among."""
+    their modules and sentences by name, GROUP what they are listed among. A module has the function
+    of a command's name, or a group as a Typer, and in SETTINGS the settings of some."""
     folders = [f"sweeps.questions.{one.name}" for one in iter_modules([str(_QUESTIONS)])]
     found = {
         name: Listed(f"{folder}.{module}", sentence, package.GROUP)
@@ -97,7 +98,13 @@ class _Loaded(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
             app = typer.Typer(callback=_nothing)  # with a callback it stays a group
-            import_module(commands()[name].module).register(app)
+            module = import_module(commands()[name].module)
+            command = getattr(module, name)
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=name)
+            else:
+                settings = getattr(module, "SETTINGS", {}).get(name)
+                app.command(name, context_settings=settings)(command)
             _take_options_once(app)
             group = typer.main.get_command(app)
             assert isinstance(group, TyperGroup)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from results.draw.job import Job
 from results.store.database import file_of
-from sweeps.questions.many_cores.answer import FACT as MANY_CORES
+from sweeps.questions.many_cores.answer import NAME as MANY_CORES
 from sweeps.questions.reproduce.answer import load as load_reproductions
 from sweeps.report.reference import References, Source
-from sweeps.search.found import machines, optional_fact
+from sweeps.search.found import PLAN, machines
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ ENGINES = Drawing(  # drawn from several databases, so not one of the above
 def jobs(connection: sqlite3.Connection, others: References | None) -> list[Job]:
     """Every figure that may be drawn of a database. `others`: where validations and latency sweeps
     come from, if not from the database, and what is drawn over its study."""
-    study = optional_fact(connection, "plan") is not None
+    study = PLAN.optional(connection) is not None
     found = [
         Job(
             one.name, one.title, one.draw, file_of(source), one.section, one.machine,
@@ -176,7 +176,7 @@ def drawings(
 
 def _of_machines(drawing: Drawing, connection: sqlite3.Connection) -> list[Drawing]:
     """The figure of each machine of the study, if there is one."""
-    names = machines(connection) if optional_fact(connection, "plan") else []
+    names = machines(connection) if PLAN.optional(connection) else []
     return [
         replace(
             drawing,

@@ -19,10 +19,9 @@ from results.draw.job import Job
 from results.errors import NoDataError
 from results.paths import ROOT
 from results.store.database import file_of, log_of
-from sweeps.questions.explore.explorer import KIND
+from sweeps.questions.explore.explorer import PLAN as EXPLORED
 from sweeps.report.catalogue import ENGINES, STUDY, jobs
 from sweeps.report.reference import References
-from sweeps.search.found import optional_fact
 
 _PACKAGES = ("contourpy", "kiwisolver", "matplotlib", "numpy", "pillow")
 
@@ -52,7 +51,7 @@ def draw_all(
         if why := left_out.get(ENGINES.name):
             raise NoDataError(why)
         found |= {ENGINES.name: engines} if engines else {}
-    if not found and optional_fact(connection, KIND) is None:
+    if not found and EXPLORED.optional(connection) is None:
         raise NoDataError(
             "this database holds no finished study (./lockcross crossover makes one), no "
             "validation and no latency sweeps (./lockcross validate), so there is nothing to draw"

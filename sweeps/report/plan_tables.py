@@ -198,12 +198,12 @@ def print_figures_of_plan(connection: sqlite3.Connection, plan: str, folder: Pat
 def compared_in_study(connection: sqlite3.Connection) -> str:
     """Which locks and fence kinds the winner table of the main job compares."""
     from sweeps.model.label import LockLabel
-    from sweeps.search.found import fact
+    from sweeps.search.found import PLAN
 
     rows = connection.execute(
         "SELECT DISTINCT lock, variant, fence FROM series JOIN runs ON runs.id = run_id "
         "WHERE series.name GLOB 'table/*' AND status = 'ok' ORDER BY 1, 2, 3"
     )
     labels = [LockLabel.of(*row) for row in rows]
-    aside = fact(connection, "plan")["table_locks"]
+    aside = PLAN.read(connection).table_locks
     return labels_words(labels) + (f" Locks 'compared': without {', '.join(aside)}." * bool(aside))

@@ -21,7 +21,7 @@ from sweeps.questions.many_cores.answer import changing, crossover_rows, tables
 from sweeps.report.figures import draw_all
 from sweeps.report.reference import references
 from sweeps.report.report import write_report
-from sweeps.search.found import fact, optional_fact
+from sweeps.search.found import PLAN
 
 _UNSOUND = "store forwarding: not every processor keeps the order that it relies on"
 _SHOWN_AXES = ("cas", "fence_latency", "cancel")
@@ -42,10 +42,10 @@ def present(db: Path, output: Path) -> None:
         with references(store.connection) as others:
             figures = draw_all(store.connection, output / "figures", others)
             report = write_report(store.connection, output / "report.html", figures, others)
-        if optional_fact(store.connection, "plan"):
+        if PLAN.optional(store.connection):
             console(fold=False).print(_table(store.connection))
             _print_crossovers(store.connection)
-        if optional_fact(store.connection, many_cores.FACT):
+        if many_cores.PLAN.optional(store.connection):
             _print_many_cores(store.connection)
     print(f"\ndatabase  {db}")
     for path in figures.values():
@@ -55,8 +55,8 @@ def present(db: Path, output: Path) -> None:
 
 def _table(connection: sqlite3.Connection) -> Table:
     rows = summary.rows(connection)
-    plan = fact(connection, "plan")
-    aside = ", ".join(plan["table_locks"])
+    plan = PLAN.read(connection)
+    aside = ", ".join(plan.table_locks)
     table = Table(
         "machine", "ISA", "CAS", "fence", "fences", "cheapest",
         *([f"without {aside}"] if aside else []),
@@ -77,7 +77,7 @@ def _table(connection: sqlite3.Connection) -> Table:
             f"in brackets: the lead over the next lock; {ties_words(rows)}",
             "* CAS or fence latency assumed",
             *[_UNSOUND] * any(row.any_fence for row in rows),
-            *(f"{lock}: {limit}" for lock, limit in plan["limits"].items()),
+            *(f"{lock}: {limit}" for lock, limit in plan.limits.items()),
         ]
     )
     return table

@@ -12,7 +12,7 @@ from results.store.queries import compilers_of_study
 from results.store.store import Store
 from sweeps.model import engines
 from sweeps.questions.validate.latency import sweeps
-from sweeps.search.found import optional_fact
+from sweeps.search.found import PLAN
 
 VALIDATION = "validation.db"  # comes first
 
@@ -65,9 +65,9 @@ def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iter
         others = {path.name: read(path) for path in paths}
         studies: dict[str, sqlite3.Connection] = {}
         apart = ""
-        plan = optional_fact(connection, "plan")
-        if plan and plan.get("engine", engines.DEFAULT) == engines.DEFAULT:
-            studies = {name: one for name, one in others.items() if optional_fact(one, "plan")}
+        plan = PLAN.optional(connection)
+        if plan and plan.engine == engines.DEFAULT:
+            studies = {name: one for name, one in others.items() if PLAN.optional(one)}
             studies, apart = _of_the_same_compiler(connection, studies)
         if studies:
             studies = {"the database": connection, **studies}

@@ -20,6 +20,7 @@ from sweeps.model.isa import isa_words
 from sweeps.model.label import FENCE_KINDS, LockLabel
 from sweeps.questions.crossover import answer as summary
 from sweeps.questions.crossover.answer import (
+    JOB,
     axis_tables,
     cost_table,
     model_sentences,
@@ -45,7 +46,7 @@ from sweeps.report.catalogue import (
     validation_figure,
 )
 from sweeps.report.reference import References, Source
-from sweeps.search.found import engine, isa_title, machines, optional_fact, series_names
+from sweeps.search.found import PLAN, PlanFact, engine, isa_title, machines, series_names
 from sweeps.search.winners import map_marks
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -106,7 +107,7 @@ def render(
         "overtake_axes": overtake.AXES, "fences": FENCE_KINDS, "clear": CLEAR,
         "how": HOW,
     }  # fmt: skip
-    plan = optional_fact(connection, "plan")
+    plan = PLAN.optional(connection)
     others = others or References([Source(connection)], {})
     parts = {
         "study": _study(connection, plan) if plan else None,
@@ -183,9 +184,9 @@ def _words(label: str) -> str:
     return LockLabel(label).words()
 
 
-def _title(plan: Mapping[str, Any] | None, parts: Mapping[str, Any]) -> str:
+def _title(plan: PlanFact | None, parts: Mapping[str, Any]) -> str:
     if plan:
-        return str(plan["title"])
+        return plan.title
     if parts["many"]:
         return str(parts["many"]["title"])
     if parts["explorer"]:
@@ -195,7 +196,7 @@ def _title(plan: Mapping[str, Any] | None, parts: Mapping[str, Any]) -> str:
     return "Engines compared"
 
 
-def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str, Any]:
+def _study(connection: sqlite3.Connection, plan: PlanFact) -> dict[str, Any]:
     rows = summary.rows(connection)
     found = {kind: summary.lines(connection, kind) for kind in ("axis", "run_length", "map")}
     return {
@@ -203,13 +204,13 @@ def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str,
         "marked": not engines.entry(engine(connection)).own_costs,
         "map": _map_marks(connection, plan),
         "engine": engines.title(engine(connection)),
-        "locks": ", ".join(map(_words, plan["locks"])),
-        "aside": ", ".join(map(_words, plan["table_locks"])),
+        "locks": ", ".join(map(_words, plan.locks)),
+        "aside": ", ".join(map(_words, plan.table_locks)),
         "machines": " and ".join(machines(connection)),
         "ties": ties_words(rows),
         "seeds": seeds_words([one for lines in found.values() for one in lines]),
         "models": model_sentences(connection),
-        "costs": cost_table(rows, plan["locks"]),
+        "costs": cost_table(rows, plan.locks),
         "any_fence": any(row.any_fence for row in rows),
         "assumed": any(row.assumed for row in rows),
         "axes": axis_tables(found["axis"]),
@@ -219,10 +220,10 @@ def _study(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _map_marks(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[str, Any]:
+def _map_marks(connection: sqlite3.Connection, plan: PlanFact) -> dict[str, Any]:
     """The real processors that the study's map speaks of, and the others with their own cost of a
     cancellation, each once, in words."""
-    own = plan["machine"]
+    own = plan.machine
     found = [map_marks(connection, own, *parts) for parts in series_names(connection, "map", own)]
     return {
         "cancel": next((one.cancel for one in found), None),
@@ -233,11 +234,11 @@ def _map_marks(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> dict[
 
 def _many_cores(connection: sqlite3.Connection) -> dict[str, Any] | None:
     """What the section on many cores shows, if there is such a study."""
-    plan = optional_fact(connection, many_cores.FACT)
+    plan = many_cores.PLAN.optional(connection)
     if plan is None:
         return None
     found = changing(crossover_rows(connection))
-    return {**plan, "tables": tables(connection), "crossovers": found}
+    return {**dict(plan), "tables": tables(connection), "crossovers": found}
 
 
 def _validations(others: References, paths: Mapping[str, Path]) -> list[dict[str, Any]]:
@@ -346,12 +347,10 @@ def _provenance(connection: sqlite3.Connection) -> list[tuple[str, list[str]]]:
         "SELECT count(*), ifnull(sum(duration_s), 0) FROM runs"
     ).fetchone()
     found.append(("Runs in the database", [f"{count:,}, {seconds:,.0f} s of simulation"]))
-    row = connection.execute("SELECT value FROM facts WHERE name = 'job'").fetchone()
-    if row is not None:
-        job = json.loads(row[0])
-        found.append(("Command", [job["command"]]))
+    if job := JOB.optional(connection):
+        found.append(("Command", [job.command]))
         found.append(
-            ("Last job", [f"{job['started']}: {job['new_runs']:,} new runs, {job['duration_s']} s"])
+            ("Last job", [f"{job.started}: {job.new_runs:,} new runs, {job.duration_s} s"])
         )
     return found
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from results.store.records import MachineRecord, RunRecord, StoredRun
+from results.store.records import MachineRecord, StoredRun
 from results.store.store import Store
 from sweeps.engines import load_engine, refusal
 from sweeps.engines.base import Engine, Limits
@@ -19,7 +19,7 @@ from sweeps.model.cells import arguments, command, digest, invalid_reason, unsup
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder
 from sweeps.run.pool import LocalPool, Pool
-from sweeps.run.work import Done, Work, alone
+from sweeps.run.work import CellRecord, Done, Work, alone
 from sweeps.support.revision import source_revision
 from sweeps.support.text import shortened
 
@@ -248,11 +248,11 @@ class Runner:
     def _limits_of(self, engine: Engine) -> Limits:
         return replace(self._limits, time_s=self._limits.time_s or engine.time_limit_s)
 
-    def _record(self, item: Prepared, done: Done | None) -> RunRecord:
+    def _record(self, item: Prepared, done: Done | None) -> CellRecord:
         """A run as it is stored; without `done`, one that was refused."""
         cell, cause = item.cell, done.outcome.cause if done else item.refusal
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return RunRecord(
+        return CellRecord(
             **vars(cell),
             identity=item.identity,
             engine_version=item.engine_version,

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from results.store.records import Place
+from results.store.records import Place, RunRecord
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits, PhaseCounts, ProcessResult, RunOutcome, Serving
 from sweeps.engines.guest import BadRunError, Metrics
@@ -18,6 +18,12 @@ from sweeps.programs import Binary
 from sweeps.run.kept import check_room
 from sweeps.run.processes import Processes, Task
 from sweeps.support.text import shortened
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellRecord(Cell, RunRecord):
+    """One run as it is stored: a cell and what came of it."""
+
 
 PATHS = ("acquire", "nested_acquire", "nested_release", "release")
 _OBJECTS = ("own", "foreign")

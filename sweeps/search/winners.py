@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from results.errors import NoDataError
 from sweeps.model.label import FULL, LockLabel
 from sweeps.search.found import (
+    PLAN,
     Accuracy,
     Isa,
     MapCrossing,
     Mark,
     accuracy,
-    fact,
     isa,
     map_check,
     map_crossings,
@@ -128,7 +128,7 @@ def map_marks(connection: sqlite3.Connection, machine: str, isa_name: str, flavo
     that stands beside the study's own. Raises NoDataError."""
     stored = series(connection, f"map/{machine}/{isa_name}/{flavour}")
     cancel = stored[0].latency("cancel", "charge_stop") if stored else None
-    own = fact(connection, "plan")["machine"]
+    own = PLAN.read(connection).machine
     real = marks(connection, isa_name, flavour) if machine == own else []
     tie = tie_share(connection)
     here = tuple(mark for mark in real if mark.has_cancellation(cancel, tie))
@@ -138,7 +138,7 @@ def map_marks(connection: sqlite3.Connection, machine: str, isa_name: str, flavo
 def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str) -> Grid:
     """The winner map of a machine and flavour: the costs of runs, and between the nodes that the
     fact `map/check` names interpolated ones. Raises NoDataError when runs of it are missing."""
-    own_isa, plan = isa(connection, isa_name), fact(connection, "plan")
+    own_isa, plan = isa(connection, isa_name), PLAN.read(connection)
     name = f"map/{machine}/{isa_name}/{flavour}"
     places: dict[LockLabel, dict[tuple[int, int], float]] = {}
     for run in series(connection, name):
@@ -151,9 +151,9 @@ def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: s
     xs = sorted({x for found in places.values() for x, _ in found})
     ys = sorted({y for found in places.values() for _, y in found if y >= 0})
     check = map_check(connection, name)
-    node_xs, node_ys = (check["cas"], check["fence_latency"]) if check else (xs, ys)
+    node_xs, node_ys = (check.cas, check.fence_latency) if check else (xs, ys)
     if check:
-        xs, ys = plan["map"]["cas"], plan["map"]["fence_latency"]
+        xs, ys = plan.map.cas, plan.map.fence_latency
     x, y = np.meshgrid(xs, ys)
     costs, are_runs = {}, {}
     for label, found in places.items():
@@ -177,7 +177,7 @@ def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: s
         own_isa, flavour, tuple(map(measured_cas, xs)), tuple(map(measured_fence, ys)), costs,
         tuple(map_crossings(connection, name, measured_cas, measured_fence)),
         map_marks(connection, machine, isa_name, flavour),
-        tuple(label for label in costs if label.lock not in plan["locks"]),
+        tuple(label for label in costs if label.lock not in plan.locks),
         tie_share(connection), are_runs, accuracy([check] if check else []),
     )  # fmt: skip
 

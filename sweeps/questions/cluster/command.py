@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 _COLUMNS = ["node", "job", "processor", "CPUs", "memory GB", "scratch GB free", "clock s off",
             "cycles", "limits", "fit"]  # fmt: skip
 
+cluster = typer.Typer(no_args_is_help=True)
 
+
+@cluster.command()
 def check(
     file: Annotated[str, typer.Argument(help="A cluster file; see sweeps/clusters.")],
     nodes: Annotated[
@@ -30,8 +33,8 @@ def check(
     from sweeps.run.cluster.check import check as ask
     from sweeps.run.cluster.description import load_cluster
 
-    cluster = load_cluster(file)
-    found, cycles = ask(cluster, nodes or cluster.nodes)
+    description = load_cluster(file)
+    found, cycles = ask(description, nodes or description.nodes)
     print_rows(Rows(_COLUMNS, [_row(one) for one in found]), form)
     print(f"a small cell takes {cycles:.0f} cycles on this machine", file=sys.stderr)
     wrong = [(one.node.place.host, why) for one in found for why in one.wrong]
@@ -51,13 +54,6 @@ def _row(answer: "Answer") -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the `cluster` commands."""
-    group = typer.Typer(help="Look at a cluster.", no_args_is_help=True)
-    group.command("check")(check)
-    group.callback(help="Look at a cluster.")(_nothing)
-    app.add_typer(group, name="cluster")
-
-
+@cluster.callback(help="Look at a cluster.")
 def _nothing() -> None:
     """A group of one command needs a callback to stay a group."""

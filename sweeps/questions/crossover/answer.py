@@ -5,11 +5,13 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from results.store.facts import Fact
 from sweeps.model import engines
 from sweeps.model.axis_words import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.isa import isa_words
 from sweeps.model.label import FENCE_KINDS, FULL, LockLabel
 from sweeps.search.found import (
+    PLAN,
     Band,
     FoundCrossover,
     Isa,
@@ -17,7 +19,6 @@ from sweeps.search.found import (
     at_most,
     crossovers,
     engine,
-    fact,
     isa,
     machines,
     maps_accuracy,
@@ -33,6 +34,19 @@ from sweeps.search.winners import Win, winner
 _LATENCIES = ("cas", "fence_latency")
 _TRIED = ("ppm", "threads")  # units of axes that are tried value by value
 _PPM = 10_000  # parts per million of a percent
+
+
+@dataclass(frozen=True)
+class JobFact:
+    """The last main job that made new runs."""
+
+    command: str
+    started: str  # ISO 8601
+    duration_s: float
+    new_runs: int
+
+
+JOB: Fact[JobFact] = Fact("job", JobFact)
 
 
 @dataclass(frozen=True)
@@ -72,7 +86,7 @@ class Row:
 def rows(connection: sqlite3.Connection) -> list[Row]:
     """The winner table: the study's machines first, then the real ones, if the engine has their
     latencies. Raises NoDataError."""
-    plan, own = fact(connection, "plan"), machines(connection)
+    plan, own = PLAN.read(connection), machines(connection)
     own_costs = engines.entry(engine(connection)).own_costs
     found = []
     for machine, isa_name, flavour in series_names(connection, "table"):
@@ -80,7 +94,7 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
         costs = dict(sorted(((r.label, r.cost) for r in runs), key=lambda pair: pair[1]))
         full = {label: cost for label, cost in costs.items() if label.fence == FULL}
         known = {place.machine: place for place in places(connection, isa_name, flavour)}
-        if machine not in known or sum(label.lock in plan["locks"] for label in full) < 2:
+        if machine not in known or sum(label.lock in plan.locks for label in full) < 2:
             continue  # not calibrated, or nothing to compare
         if own_costs and machine not in own:
             continue
@@ -90,8 +104,8 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
                 machine, place.title, isa(connection, isa_name), flavour, place.cas, place.fence,
                 # The study's own machines are neutral by intent, not for want of a figure.
                 place.assumed and machine not in own, costs, tie,
-                _contest(full, plan["locks"], tie),
-                _contest(costs, plan["locks"], tie) if len(costs) > len(full) else None,
+                _contest(full, plan.locks, tie),
+                _contest(costs, plan.locks, tie) if len(costs) > len(full) else None,
             )
         )  # fmt: skip
     order = {machine: number for number, machine in enumerate(own)}
@@ -161,7 +175,7 @@ def held_words(key: str, values: Sequence[int]) -> str:
 
 def lines(connection: sqlite3.Connection, kind: str) -> list[CrossoverSentence]:
     """The crossovers of the series of a kind (`axis`, `run_length`, `map`) in words."""
-    flavours: list[str] = fact(connection, "plan")["flavours"]
+    flavours = PLAN.read(connection).flavours
     own = machines(connection)
     found = [_line(connection, one) for one in crossovers(connection, kind)]
     axes = list(AXIS_WORDS)

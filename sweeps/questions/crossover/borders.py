@@ -25,7 +25,7 @@ from sweeps.questions.crossover.winner_map import (
     panels_of,
     workload_words,
 )
-from sweeps.search.found import engine, fact, machines
+from sweeps.search.found import PLAN, engine, machines
 from sweeps.search.winners import Surface
 
 _COLUMNS = 3
@@ -97,7 +97,7 @@ def _study(title: str, connection: sqlite3.Connection) -> _Study:
         # Those with full fences alone come first.
         for panel in panels_of(connection, machines(connection)[0]):
             panels.setdefault((panel.grid.isa.name, panel.grid.flavour), panel)
-        words = workload_words(fact(connection, "plan")).replace("\n", " ")
+        words = workload_words(PLAN.read(connection)).replace("\n", " ")
         return _Study(engine(connection), words, panels)
     except NoDataError as missing:
         raise NoDataError(f"{title}: {missing.message}") from None

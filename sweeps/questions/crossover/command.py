@@ -75,17 +75,15 @@ def crossover(
         new = _measure(store, study_of, jobs, pool, served(no_server))
         if new:
             duration = round(time.monotonic() - begin, 1)
-            store.set_fact(
-                "job",
-                {
-                    "command": " ".join(
-                        ["./lockcross crossover", *(["--quick"] if quick else []),
-                         *([f"--study {study}"] if study else []),
-                         *(f"--isa {name}" for name in isa or [])]
-                    ),
-                    "started": started, "duration_s": duration, "new_runs": new,
-                },
-            )  # fmt: skip
+            from sweeps.questions.crossover.answer import JOB, JobFact
+
+            words = ["./lockcross crossover", *(["--quick"] if quick else [])]
+            words += [f"--study {study}"] if study else []
+            words += [f"--isa {name}" for name in isa or []]
+            job = JobFact(
+                command=" ".join(words), started=started, duration_s=duration, new_runs=new
+            )
+            JOB.write(store, job)
     folder = output or db.parent
     print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
     from sweeps.report.present import present
@@ -116,8 +114,3 @@ def _measure(
 def _count_runs(store: Store) -> int:
     (count,) = store.connection.execute("SELECT count(*) FROM runs").fetchone()
     return int(count)
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the `crossover` command."""
-    app.command()(crossover)

@@ -15,12 +15,12 @@ from sweeps.model import engines
 from sweeps.model.isa import flavour_name
 from sweeps.model.label import FENCE_KINDS, LockLabel
 from sweeps.search.found import (
+    PLAN,
     FoundCrossover,
     Isa,
     SeriesRun,
     crossovers,
     engine,
-    fact,
     isa,
     phases,
     series,
@@ -56,7 +56,7 @@ def _by_fence(runs: list[SeriesRun]) -> dict[str, list[SeriesRun]]:
 def _draw_panel(
     ax: Axes, connection: sqlite3.Connection, machine: str, kind: str, runs: list[SeriesRun]
 ) -> None:
-    order = [LockLabel(lock) for lock in fact(connection, "plan")["locks"]]  # the first is the base
+    order = [LockLabel(lock) for lock in PLAN.read(connection).locks]  # the first is the base
     locks = {run.label.with_full_fences: run for run in runs}
     rounds = {lock: phases(connection, locks[lock].id) for lock in order if lock in locks}
     if not rounds.get(order[0]):
@@ -110,7 +110,7 @@ def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
     rows = -(-len(names) // columns)
     figure = Figure(figsize=(5.2 * columns, 3.7 * rows + 0.4), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, sharey=True).flatten()
-    labels = [LockLabel(label) for label in fact(connection, "plan")["locks"]]
+    labels = [LockLabel(label) for label in PLAN.read(connection).locks]
     cancelling: set[LockLabel] = set()
     for ax, (isa_name, flavour) in zip(axes, names, strict=False):
         place = f"run_length/{machine}/{isa_name}/{flavour}"

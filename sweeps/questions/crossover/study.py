@@ -4,7 +4,6 @@ where it was stopped, and a second run has nothing to do."""
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,8 @@ from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
 from sweeps.search.crossing import Crossing, Point, first_values
 from sweeps.search.facts import store_isas, store_machines
-from sweeps.search.found import MAP_CHECK
+from sweeps.search.found import MAP_CHECK, MapCheck, PlanFact
+from sweeps.search.found import PLAN as PLAN_FACT
 from sweeps.search.lines import FIRST_SEED, AxisLine, Evaluate, StudyCells, isa_of, table_machines
 from sweeps.search.searches import CrossoverTask, Searched, points, records, search_all
 from sweeps.search.winners import interpolate, neighbours
@@ -150,7 +150,7 @@ class MapCosts:
         found = interpolate(cas, fence, costs, xs, ys)
         return dict(zip(self._places, map(float, found), strict=True))
 
-    def fact(self) -> dict[str, Any]:
+    def check(self) -> MapCheck:
         """What is kept of the model: its nodes, and how far it was off where it was checked."""
         cas, fence = nodes_of(self.of.plan.map)
         errors = [
@@ -159,11 +159,15 @@ class MapCosts:
             if max(found, default=0.0) <= _MOST_OFF  # the others are run at every point
             for error in found
         ]
-        return {
-            "cas": cas, "fence_latency": fence, "points": len(self.check_places()),
-            "costs": len(errors), "mean": float(np.mean(errors)) if errors else 0.0,
-            "worst": max(errors, default=0.0), "wrong": self._wrong,
-        }  # fmt: skip
+        return MapCheck(
+            cas=cas,
+            fence_latency=fence,
+            points=len(self.check_places()),
+            costs=len(errors),
+            mean=float(np.mean(errors)) if errors else 0.0,
+            worst=max(errors, default=0.0),
+            wrong=self._wrong,
+        )
 
 
 def _cheapest(contest: Sequence[LockLabel], costs: Mapping[LockLabel, float]) -> LockLabel:
@@ -239,9 +243,9 @@ class Study:
         tasks = [task for one in maps for task in self._tasks(one)]
         seeds = range(FIRST_SEED + 1, FIRST_SEED + self._plan.seeds)
         searched = search_all(self._evaluate, tasks, seeds)
-        if not _is_plan(self._store.fact("plan"), self._plan):
+        if not _is_plan(PLAN_FACT.optional(self._store.connection), self._plan):
             self._store.forget_series()  # another plan's must not be drawn with this one's
-            self._store.set_fact(MAP_CHECK, {})
+            MAP_CHECK.write(self._store, {})
         self._store_crossovers(searched)
         self._store_series(maps)
         self._store_facts(maps)
@@ -351,17 +355,16 @@ class Study:
         if self._plan.rounds:
             machines.add(self._plan.rounds.machine)
         store_machines(self._store, machines)
-        checks = {series_name("map", one.of.machine, one.flavour): one.fact() for one in maps}
-        self._store.set_fact(MAP_CHECK, {**(self._store.fact(MAP_CHECK) or {}), **checks})
-        self._store.set_fact("plan", self._plan.model_dump())
+        checks = {series_name("map", one.of.machine, one.flavour): one.check() for one in maps}
+        earlier = MAP_CHECK.optional(self._store.connection) or {}
+        MAP_CHECK.write(self._store, {**earlier, **checks})
+        PLAN_FACT.write(self._store, PlanFact.model_validate(self._plan.model_dump()))
         store_isas(self._store)
 
 
-def _is_plan(stored: Mapping[str, Any] | None, plan: StudyPlan) -> bool:
+def _is_plan(stored: PlanFact | None, plan: StudyPlan) -> bool:
     """Whether a stored plan, if there is one, is this. Older ones name the locks that cancel."""
-    return stored is None or {**stored, "cancelling": None} == {
-        **plan.model_dump(), "cancelling": None,
-    }  # fmt: skip
+    return stored is None or stored.model_dump(exclude={"cancelling"}) == plan.model_dump()
 
 
 def series_name(kind: str, machine: str, flavour: str) -> str:

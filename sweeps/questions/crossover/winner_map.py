@@ -21,7 +21,7 @@ from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import flavour_name
 from sweeps.model.label import FULL, LockLabel
-from sweeps.search.found import MapCrossing, Mark, at_most, fact, series_names
+from sweeps.search.found import PLAN, MapCrossing, Mark, PlanFact, at_most, series_names
 from sweeps.search.winners import Grid, Surface, grid, polyline
 
 RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
@@ -63,7 +63,7 @@ def draw_map(connection: sqlite3.Connection, machine: str) -> Figure:
         draw_panel(ax, panel)
     for ax in axes[len(panels) :]:
         ax.axis("off")
-    _draw_key(axes[len(panels)], fact(connection, "plan"), machine, panels)
+    _draw_key(axes[len(panels)], PLAN.read(connection), machine, panels)
     return figure
 
 
@@ -344,19 +344,19 @@ def _beside_it(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return found
 
 
-def workload_words(plan: Mapping[str, Any]) -> str:
+def workload_words(plan: PlanFact) -> str:
     """The workload of a study's map: threads and the owner's share."""
-    given = plan["map"]
-    threads = "1 thread" if given["threads"] == 1 else f"{given['threads']} threads"
-    return f"{threads},\nowner's share {given['parameters']['owner_share'] / 10_000:g} %"
+    given = plan.map
+    threads = "1 thread" if given.threads == 1 else f"{given.threads} threads"
+    return f"{threads},\nowner's share {given.parameters.owner_share / 10_000:g} %"
 
 
-def _handles(plan: Mapping[str, Any], panels: Sequence[Panel]) -> list[Artist]:
+def _handles(plan: PlanFact, panels: Sequence[Panel]) -> list[Artist]:
     """The entries of the key."""
     shown = panels[0].grid
     handles: list[Artist] = [
         Line2D([], [], color="black", marker="o", markersize=3, label="equal cost (searched)"
-               + f";\nthick: the band of {plan['seeds']} seeds" * (plan["seeds"] > 1)),
+               + f";\nthick: the band of {plan.seeds} seeds" * (plan.seeds > 1)),
         Patch(facecolor="white", edgecolor="#bbbbbb",
               label=f"lighter: a tie, lead below {100 * shown.tie:g} %"),
     ]  # fmt: skip
@@ -371,23 +371,22 @@ def _handles(plan: Mapping[str, Any], panels: Sequence[Panel]) -> list[Artist]:
     return [*handles, Line2D([], [], **_MARK, label="real processor (* latency partly assumed)")]
 
 
-def _draw_key(ax: Axes, plan: Mapping[str, Any], machine: str, panels: Sequence[Panel]) -> None:
-    shown, given = panels[0].grid, plan["map"]
-    parameters = given["parameters"]
-    label = str(plan.get("engine", engines.DEFAULT))
+def _draw_key(ax: Axes, plan: PlanFact, machine: str, panels: Sequence[Panel]) -> None:
+    shown, given = panels[0].grid, plan.map
+    parameters, label = given.parameters, plan.engine
     where = machine + (f" on {engines.title(label)}" if label != engines.DEFAULT else "")
     stop = (
         f"a cancellation stops a thread for {shown.marks.cancel:,} cycles,\n"
-        if shown.marks.cancel is not None and given["threads"] > 1
+        if shown.marks.cancel is not None and given.threads > 1
         else ""
     )
     ax.legend(handles=_handles(plan, panels), loc="upper left", frameon=False)
     ax.text(
         0.04, 0.6,
         "Cheapest lock per acquire-release pair\n"
-        f"machine {where}, {workload_words(plan)}, runs of {parameters['run_length']},\n"
-        f"{parameters['runs']} runs in an object's life,\n{stop}"
-        f"crossovers to within {given['tolerance']} cycles"
+        f"machine {where}, {workload_words(plan)}, runs of {parameters.run_length},\n"
+        f"{parameters.runs} runs in an object's life,\n{stop}"
+        f"crossovers to within {given.tolerance} cycles"
         + (f";\nelsewhere interpolated, off by at most {at_most(shown.check.worst)}\nwhere checked"
            if shown.check else "")
         + _processor_words(machine, panels),

@@ -25,11 +25,6 @@ _POINTS = 5  # with which a search begins
 _SHARE = 250  # of the axis: the tolerance if none is given
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(crossovers)
-
-
 def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     locks: Annotated[
         str,

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Annotated, Self
 
@@ -18,8 +18,16 @@ from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import cancels, load_locks
 from sweeps.model.machine import known_machines, load_machine, machine_named, machine_names
 from sweeps.model.workloads import WORKLOADS, with_defaults
-from sweeps.questions.explore.explorer import AS_IS, CHECK, ExplorerMap, explorer
+from sweeps.questions.explore.explorer import (
+    AS_IS,
+    CHECK,
+    PLAN,
+    ExploreFact,
+    ExplorerMap,
+    explorer,
+)
 from sweeps.run.runner import Runner
+from sweeps.search import found
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
 from sweeps.search.facts import store_isas, store_machines
 from sweeps.support.paths import EXPLORATIONS
@@ -247,7 +255,7 @@ def maps(plan: ExplorePlan, machines: Sequence[str], isas: Sequence[str]) -> lis
 def _compare(
     one: ExplorerMap, points: Sequence[Point], kinds: Sequence[LockLabel],
     rows: Sequence[Sequence[float]],
-) -> Mapping[str, float]:  # fmt: skip
+) -> found.Check:  # fmt: skip
     """Interpolated costs against those measured: a row a point, a column a lock label."""
     axes = (one.cas, one.fence, one.cancel, one.share)
     locks = {lock.label: lock for lock in one.locks}
@@ -257,10 +265,13 @@ def _compare(
         guessed = [locks[label].at(axes, (*map(float, place), cancel, share)) for label in kinds]
         errors += [abs(a / b - 1) for a, b in zip(guessed, measured, strict=True)]
         wrong += int(np.argmin(guessed) != np.argmin(measured))
-    return {
-        "points": len(points), "costs": len(errors), "mean": float(np.mean(errors)),
-        "worst": max(errors), "wrong": wrong,
-    }  # fmt: skip
+    return found.Check(
+        points=len(points),
+        costs=len(errors),
+        mean=float(np.mean(errors)),
+        worst=float(max(errors)),
+        wrong=wrong,
+    )
 
 
 class Exploration:
@@ -297,7 +308,7 @@ class Exploration:
                 self._store.set_series(name, [run.id for run in runs])
         store_machines(self._store, {setting.machine for setting in self._settings()})
         store_isas(self._store)
-        self._store.set_fact(NAME, self._plan.model_dump())
+        PLAN.write(self._store, ExploreFact.model_validate(self._plan.model_dump()))
         self._store_check()
 
     def _check_cells(self, machine: str, flavour: str) -> list[Cell]:
@@ -310,7 +321,7 @@ class Exploration:
 
     def _store_check(self) -> None:
         """How far interpolated costs are off from those of the runs, by map."""
-        kept = dict(self._store.fact(CHECK) or {})
+        kept = dict(CHECK.optional(self._store.connection) or {})
         maps = {(one.machine, one.flavour): one for one in explorer(self._store.connection).maps}
         for key in self._asked:
             points, kinds = drawn_points(self._plan, *key), labels(self._plan, key[1])
@@ -319,7 +330,7 @@ class Exploration:
             rows = [costs[n : n + len(kinds)] for n in range(0, len(costs), len(kinds))]
             if points and key in maps:
                 kept["/".join(key)] = _compare(maps[key], points, kinds, rows)
-        self._store.set_fact(CHECK, kept)
+        CHECK.write(self._store, kept)
 
     def _settings(self) -> list[Setting]:
         """Calibrations along both axes of each map, and of each machine as it is."""

@@ -10,39 +10,54 @@ import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import contains
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from results.errors import NoDataError
+from results.store.facts import Fact
 from results.store.queries import show_run
 from sweeps.model import engines
 from sweeps.model.cell import LATENCIES, option
 from sweeps.model.label import FULL, LockLabel
+from sweeps.search.found import PLAN as STUDY
 from sweeps.search.found import (
     Accuracy,
+    Check,
+    FactModel,
     Isa,
     MapCrossing,
     Mark,
+    PlanFact,
     SeriesRun,
     accuracy,
     engine,
     isa,
-    machines,
     map_check,
     map_crossings,
     measured,
-    optional_fact,
     places,
     series,
 )
 
-KIND = "explore"  # of the series, and the name of the fact
-CHECK = "explore/check"  # a fact: how far interpolation is off, by map
+KIND = "explore"  # of the series
 AS_IS = "explore/as_is"  # of the series of machines as they are
 _SHARE = "owner_share"
+
+
+class ExploreFact(FactModel):
+    """The plan of the maps."""
+
+    machines: list[str]
+    flavours: list[str]
+    aside: list[str] = []
+    tie_percent: float
+    limits: dict[str, str] = {}
+
+
+PLAN: Fact[ExploreFact] = Fact(KIND, ExploreFact)
+CHECK: Fact[dict[str, Check]] = Fact("explore/check", dict[str, Check])  # by MACHINE/FLAVOUR
 
 
 @dataclass(frozen=True)
@@ -143,8 +158,8 @@ def explorer(connection: sqlite3.Connection) -> Explorer:
         except NoDataError as missing:
             notes.append(f"machine {machine}, {isa_name} {flavour}: {missing.message}")
     limits: dict[str, str] = {}
-    for name in ("plan", KIND):
-        limits |= (optional_fact(connection, name) or {}).get("limits", {})
+    for plan in (STUDY.optional(connection), PLAN.optional(connection)):
+        limits |= plan.limits if plan else {}
     return Explorer(tuple(found), processors(connection), tuple(notes), limits, accuracy(checks))
 
 
@@ -152,12 +167,11 @@ def processors(connection: sqlite3.Connection) -> tuple[Processor, ...]:
     """The machines as they are: those of the study's winner table, then what else an exploration
     has run."""
     found: dict[tuple[str, ...], Processor] = {}
-    for kind, fact in (("table", "plan"), (AS_IS, KIND)):
-        plan = optional_fact(connection, fact)
+    for kind, plan in (("table", STUDY.optional(connection)), (AS_IS, PLAN.optional(connection))):
         if plan is None:
             continue
         label = engine(connection) if kind == "table" else engines.DEFAULT
-        own = machines(connection) if kind == "table" else list(plan["machines"])
+        own = plan.machines
         names = connection.execute(
             "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
         ).fetchall()
@@ -166,7 +180,7 @@ def processors(connection: sqlite3.Connection) -> tuple[Processor, ...]:
             # As in the table: a core model with costs of its own is not a real processor's.
             if key in found or (engines.entry(label).own_costs and key[0] not in own):
                 continue
-            if one := _processor(connection, name, label, own, plan["tie_percent"]):
+            if one := _processor(connection, name, label, own, plan.tie_percent):
                 found[key] = one
     return tuple(found.values())
 
@@ -206,11 +220,11 @@ def _titled(connection: sqlite3.Connection, machine: str) -> tuple[str, bool]:
     return str(title), bool(ooo)
 
 
-def _checks(connection: sqlite3.Connection, kind: str, name: str) -> list[Mapping[str, Any]]:
+def _checks(connection: sqlite3.Connection, kind: str, name: str) -> list[Check]:
     """The check of a map that is shown, if it was checked."""
     if kind == KIND:
         machine, _, flavour = name.split("/")
-        found = (optional_fact(connection, CHECK) or {}).get(f"{machine}/{flavour}")
+        found = (CHECK.optional(connection) or {}).get(f"{machine}/{flavour}")
     else:
         found = map_check(connection, f"{kind}/{name}")
     return [found] if found else []
@@ -218,27 +232,27 @@ def _checks(connection: sqlite3.Connection, kind: str, name: str) -> list[Mappin
 
 def _names(connection: sqlite3.Connection) -> list[tuple[str, str, str, str]]:
     """(kind of series, machine, ISA, flavour) of each map, once, in the order of the page."""
-    plans = {
-        kind: optional_fact(connection, fact) for kind, fact in ((KIND, KIND), ("map", "plan"))
-    }
+    plans = {KIND: PLAN.optional(connection), "map": STUDY.optional(connection)}
     found: dict[tuple[str, str, str], str] = {}
     for kind, plan in plans.items():
         rows = connection.execute(
             "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
         ).fetchall()
         parts = [tuple(name.split("/")[1:]) for (name,) in rows if name.count("/") == 3]
-        for machine, isa_name, flavour in sorted(parts, key=lambda one: _order(plan or {}, one)):
+        for machine, isa_name, flavour in sorted(parts, key=lambda one: _order(plan, one)):
             found.setdefault((machine, isa_name, flavour), kind)
     return [(kind, *name) for name, kind in found.items()]
 
 
-def _order(plan: Mapping[str, Any], name: Sequence[str]) -> tuple[int, int, str]:
-    machines = plan.get("machines") or [plan.get("machine"), *plan.get("beside", [])]
-    return (
-        machines.index(name[0]) if name[0] in machines else len(machines),
-        plan["flavours"].index(name[2]) if name[2] in plan.get("flavours", []) else 99,
-        "/".join(name),
-    )
+def _order(plan: ExploreFact | PlanFact | None, name: Sequence[str]) -> tuple[int, int, str]:
+    """Where a map stands: by the plan's order of machines and flavours."""
+    places = [
+        values.index(part) if part in values else len(values)
+        for part, values in zip(
+            (name[0], name[2]), (plan.machines, plan.flavours) if plan else ((), ()), strict=True
+        )
+    ]
+    return places[0], places[1], "/".join(name)
 
 
 def _map(
@@ -246,7 +260,7 @@ def _map(
 ) -> ExplorerMap:
     """One map. Raises NoDataError when some of its runs or calibrations are missing."""
     known, explored = isa(connection, isa_name), kind == KIND
-    plan = optional_fact(connection, KIND if explored else "plan") or {}
+    plan = PLAN.optional(connection) if explored else STUDY.optional(connection)
     label = engines.DEFAULT if explored else engine(connection)
     name = f"{kind}/{machine}/{isa_name}/{flavour}"
     runs = series(connection, name)
@@ -256,8 +270,12 @@ def _map(
     cancelling = {run.label for run in runs if run.cell.cancel is not None}
     points = {run.id: _point(run, known, run.label in cancelling) for run in runs}
     if not explored and (check := map_check(connection, name)):
-        nodes = (check["cas"], [None, *check["fence_latency"]])
-        runs = [run for run in runs if all(map(contains, nodes, points[run.id]))]
+        cas_nodes, fence_nodes = check.cas, [None, *check.fence_latency]
+        runs = [
+            run
+            for run in runs
+            if points[run.id][0] in cas_nodes and points[run.id][1] in fence_nodes
+        ]
     axes = [sorted({x for run in runs if (x := points[run.id][n]) is not None}) for n in range(4)]
     if not axes[2]:  # no run sets it: they have the machine's own
         own_stop = runs[0].latency("cancel", "charge_stop")
@@ -276,8 +294,8 @@ def _map(
     return ExplorerMap(
         machine, title, ooo, known, flavour, explored, cas, tuple(axes[0]), fence,
         tuple(axes[1]), tuple(axes[2]), tuple(axes[3]), _locks(connection, runs, points, axes),
-        tuple(plan.get("aside") or plan.get("table_locks") or ()),
-        plan.get("tie_percent", 0.0) / 100, runs[0].cell.threads,
+        tuple(plan.aside if isinstance(plan, ExploreFact) else plan.table_locks if plan else ()),
+        (plan.tie_percent if plan else 0.0) / 100, runs[0].cell.threads,
         parameters, own, crossings, searched,
     )  # fmt: skip
 
@@ -333,7 +351,7 @@ def _crossings(
     """The study's searched crossovers on this map, if they are of the same workload, with the
     cancellation cost and the share that they were searched with."""
     name = f"map/{machine}/{isa_name}/{flavour}"
-    if optional_fact(connection, "plan") is None or engine(connection) != like.cell.engine:
+    if STUDY.optional(connection) is None or engine(connection) != like.cell.engine:
         return (), (None, 0)
     runs = series(connection, name)
     if not runs or _workload(runs[0]) != _workload(like):

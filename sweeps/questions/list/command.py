@@ -16,15 +16,6 @@ if TYPE_CHECKING:
     from sweeps.model.cell import Cell
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    app.command()(plans)
-    app.command()(machines)
-    app.command()(locks)
-    app.command()(workloads)
-    app.command()(doctor)
-
-
 def plans(form: Format = Form.TABLE) -> None:
     """List the plans with their number of cells, and how many of them are refused."""
     from rich.table import Table

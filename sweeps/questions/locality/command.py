@@ -29,8 +29,3 @@ def locality(
 
     with printer(form) as out:
         print_tables([read_events(file) for file in files], out, long_ms)
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(locality)

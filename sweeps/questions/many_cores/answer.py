@@ -3,22 +3,43 @@
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from results.errors import NoDataError
 from results.store import queries
+from results.store.facts import Fact
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.label import LockLabel
-from sweeps.search.found import FoundCrossover, crossovers, optional_fact
+from sweeps.search.found import FactModel, FoundCrossover, crossovers
 from sweeps.search.winners import Surface
 
-FACT = "many_cores"  # the plan, and rows and columns of its machines' meshes
-CORES, DISTANCE, CANCELLATION = (f"{FACT}/{kind}" for kind in ("cores", "distance", "cancellation"))
+NAME = "many_cores"
+CORES, DISTANCE, CANCELLATION = (f"{NAME}/{kind}" for kind in ("cores", "distance", "cancellation"))
 _CANCELLED, _KNOWN = 4, 5  # phases of workload transition: thread 1, for the first time and again
 
 Metrics = Mapping[str, float]
+
+
+class Distance(FactModel):
+    """The owner's shares whose distances were tried, in parts per million."""
+
+    shares: list[int] = []
+
+
+class ManyCoresFact(FactModel):
+    """The plan, and rows and columns of its machines' meshes."""
+
+    title: str
+    engine: str
+    locks: list[str]
+    seeds: int
+    tie_percent: float
+    distance: Distance | None
+    meshes: dict[str, list[int]]
+
+
+PLAN: Fact[ManyCoresFact] = Fact(NAME, ManyCoresFact, "this database holds no study of many cores")
 
 
 @dataclass(frozen=True)
@@ -87,14 +108,6 @@ QUANTITIES = {
 }
 
 
-def plan(connection: sqlite3.Connection) -> dict[str, Any]:
-    """The plan. Raises NoDataError where there is no such study."""
-    found = optional_fact(connection, FACT)
-    if found is None:
-        raise NoDataError("this database holds no study of many cores")
-    return found
-
-
 def samples(connection: sqlite3.Connection, series: str) -> list[Sample]:
     """The good runs of a series. Raises NoDataError when there are none, or of two compilers."""
     rows = connection.execute(
@@ -134,7 +147,8 @@ def by_distance(connection: sqlite3.Connection, quantity: str, share: int) -> Cu
 
 def shares(connection: sqlite3.Connection) -> list[int]:
     """The owner's shares whose distances were tried, from the least."""
-    return sorted(int(x) for x in (plan(connection)["distance"] or {}).get("shares", []))
+    distance = PLAN.read(connection).distance
+    return sorted(distance.shares) if distance else []
 
 
 def _curves(found: Sequence[Sample], quantity: str, place: Callable[[Sample], int]) -> Curves:
@@ -154,13 +168,13 @@ def _curves(found: Sequence[Sample], quantity: str, place: Callable[[Sample], in
 
 def _ordered(connection: sqlite3.Connection, curves: Curves) -> Curves:
     """The curves in the order of the plan's locks."""
-    labels = map(LockLabel, plan(connection)["locks"])
+    labels = map(LockLabel, PLAN.read(connection).locks)
     return {label: curves[label] for label in labels if label in curves}
 
 
 def mesh(connection: sqlite3.Connection, machine: str) -> tuple[int, int]:
     """Rows and columns of a machine's mesh. Raises NoDataError."""
-    rows, columns = plan(connection)["meshes"][machine]
+    rows, columns = PLAN.read(connection).meshes[machine]
     return rows, columns
 
 
@@ -202,7 +216,7 @@ def ties(curves: Curves, share: float) -> dict[int, list[LockLabel]]:
 def found_crossovers(connection: sqlite3.Connection) -> list[FoundCrossover]:
     """Every search's, of the kinds of axes in turn."""
     kinds = ("cores", "distance", "owner_share")
-    return [one for kind in kinds for one in crossovers(connection, f"{FACT}/{kind}")]
+    return [one for kind in kinds for one in crossovers(connection, f"{NAME}/{kind}")]
 
 
 _UNITS = {"threads": "cores", "distance": "links", "owner_share": "%"}
@@ -244,7 +258,7 @@ class CrossoverRow:
 
 def tables(connection: sqlite3.Connection) -> list[QuantityTable]:
     """Every quantity by cores, then cost and messages by distance at each share."""
-    tie = float(plan(connection)["tie_percent"]) / 100
+    tie = PLAN.read(connection).tie_percent / 100
     found = [_table(name, "cores", by_cores(connection, name), tie) for name in QUANTITIES]
     for share in shares(connection):
         held = f", owner's share {share / 10_000:g} %"

@@ -184,12 +184,10 @@ class Study:
             self._store.set_series(series, [run.id for run in self._runner.require(cells, PLAN)])
         store_machines(self._store, self._plan.machines)
         store_isas(self._store)
-        meshes = {"meshes": self._meshes()}
-        self._store.set_fact(answer.FACT, self._plan.model_dump() | meshes)
-
-    def _meshes(self) -> dict[str, tuple[int, int]]:
         placing = [one for one in (self._plan.distance, self._plan.cancellation) if one]
-        return {one.machine: shape(one.machine) for one in placing}
+        meshes = {one.machine: list(shape(one.machine)) for one in placing}
+        fact = self._plan.model_dump() | {"meshes": meshes}
+        answer.PLAN.write(self._store, answer.ManyCoresFact.model_validate(fact))
 
     def _tasks(self) -> list[CrossoverTask]:
         return [

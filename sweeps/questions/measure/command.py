@@ -120,8 +120,3 @@ def _draw(name: str, found: Any) -> Path:
         bars.get("share", []), matrix,
     )  # fmt: skip
     return write(f"measure_{name}", heading, draw, FIGURES)
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(measure)

@@ -33,12 +33,6 @@ OfPlan = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    for command in (query, export, show, figures, report):
-        app.command()(command)
-
-
 def query(
     sql: Annotated[
         str | None, typer.Argument(help="SQL, or a named query.", autocompletion=complete.queries)

@@ -5,21 +5,20 @@ report read it from there.
 """
 
 import itertools
-import json
 import math
 import sqlite3
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import correlation
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
+from pydantic import BeforeValidator, PlainSerializer
 
 from results.published import Published
+from results.store.facts import Fact
 
 ORDER_MARGIN = 0.1  # published values nearer than this are in no order
-_FACT = "reproduction/"
 
 # Stored as its two ends.
 StoredPublished = Annotated[
@@ -178,31 +177,12 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [(bisect_left(ordered, one) + 1 + bisect_right(ordered, one)) / 2 for one in values]
 
 
-_ADAPTER = TypeAdapter(Reproduction)
-
-
-def as_fact(one: Reproduction) -> dict[str, Any]:
-    """For the database."""
-    fact: dict[str, Any] = _ADAPTER.dump_python(one, mode="json")
-    return fact
-
-
-def from_fact(fact: Mapping[str, Any]) -> Reproduction:
-    """The inverse of `as_fact`. Raises ValidationError for what is none."""
-    return _ADAPTER.validate_python(fact)
+KEPT: Fact[Reproduction] = Fact("reproduction", Reproduction)  # one by name
 
 
 def load(connection: sqlite3.Connection) -> list[Reproduction]:
     """Every reproduction in the database, sorted by name."""
-    found = connection.execute(
-        "SELECT value FROM facts WHERE name GLOB ? ORDER BY name", (f"{_FACT}*",)
-    )
-    return [from_fact(json.loads(text)) for (text,) in found]
-
-
-def fact_name(name: str) -> str:
-    """The fact that a reproduction is kept as."""
-    return f"{_FACT}{name}"
+    return KEPT.every(connection)
 
 
 def digits(number: float | None) -> str:

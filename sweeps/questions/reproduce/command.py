@@ -183,11 +183,6 @@ def print_summary(found: Sequence[Reproduction]) -> None:
         )
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(reproduce)
-
-
 def _print_cases(cases: Sequence[Case]) -> None:
     """Prints the table."""
     from rich.table import Table

@@ -1,15 +1,13 @@
 """`lockcross reproduce overtake`: when the asymmetric lock overtakes the reservation lock."""
 
-import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter
-
+from results.store.facts import Fact
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
@@ -27,7 +25,6 @@ from sweeps.questions.reproduce.macro import (
 )
 from sweeps.search.crossing import Crossover, Point, Search, find_all, search
 
-FACT = "overtake"
 AXES = {"cas": "CAS", "fence_latency": "full fence", "cancel": "cancellation"}
 
 
@@ -78,24 +75,20 @@ class Case:
         return next((one for one in self.borders if one.axis == axis), None)
 
 
-_ADAPTER = TypeAdapter(dict[str, list[Case]])  # {"cases": [...]}
+@dataclass(frozen=True)
+class Overtaken:
+    """What is kept of it."""
+
+    cases: list[Case]
 
 
-def as_fact(cases: Sequence[Case]) -> dict[str, Any]:
-    """For the database."""
-    fact: dict[str, Any] = _ADAPTER.dump_python({"cases": list(cases)}, mode="json")
-    return fact
-
-
-def from_fact(fact: Mapping[str, Any]) -> list[Case]:
-    """The inverse of `as_fact`. Raises ValidationError for what is none, KeyError without cases."""
-    return _ADAPTER.validate_python(fact)["cases"]
+KEPT: Fact[Overtaken] = Fact("overtake", Overtaken)
 
 
 def load(connection: sqlite3.Connection) -> list[Case]:
     """What the database has of it; nothing, if it has none."""
-    row = connection.execute("SELECT value FROM facts WHERE name = ?", (FACT,)).fetchone()
-    return [] if row is None else from_fact(json.loads(row[0]))
+    kept = KEPT.optional(connection)
+    return kept.cases if kept else []
 
 
 if TYPE_CHECKING:
@@ -266,7 +259,7 @@ def run(runner: "Runner", store: "Store") -> list[Case]:
     """Runs what is missing, stores the result and returns it."""
     search_all = Overtake(runner)
     cases = search_all.find()
-    store.set_fact(FACT, as_fact(cases))
+    KEPT.write(store, Overtaken(cases))
     store.set_series(f"reproduce/{NAME}", search_all.ids)
     return cases
 

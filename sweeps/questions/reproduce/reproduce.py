@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sweeps.model.machine import load_machine
-from sweeps.questions.reproduce.answer import Reproduction, Row, as_fact, fact_name
+from sweeps.questions.reproduce.answer import KEPT, Reproduction, Row
 from sweeps.questions.reproduce.expression import evaluate, names
 from sweeps.questions.reproduce.planned import CLOCK, PlannedReproduction, PlannedRow
 
@@ -27,7 +27,7 @@ def run(
     runs = dict(zip(planned.cells, runner.run(wanted, PLAN), strict=True))
     found = result(planned, runs)
     if keep:
-        store.set_fact(fact_name(planned.outline.name), as_fact(found))
+        KEPT.of(planned.outline.name).write(store, found)
         store.set_series(f"{PLAN}/{planned.outline.name}", [one.id for one in runs.values()])
     return found
 

@@ -47,12 +47,7 @@ if TYPE_CHECKING:
 
 _NUMBER = r"[0-9]{1,30}"  # longer ones are out of bounds, and Python may not convert them
 
-
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    app.command(context_settings=RENAMED)(run)
-    app.command(context_settings=RENAMED)(calibrate)
-
+SETTINGS = {"run": RENAMED, "calibrate": RENAMED}
 
 # Options of `run` alone.
 _Parameters = Annotated[

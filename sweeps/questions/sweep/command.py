@@ -38,12 +38,6 @@ _SHOWN_FAILURES = 5  # causes
 _SHOWN_WINNERS = 24  # rows
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    app.command()(sweep)
-    app.command()(build)
-
-
 def sweep(
     plan: Annotated[
         str,

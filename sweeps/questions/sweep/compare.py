@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 _DRAWN = (".png", ".svg", ".pdf")
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(compare)
-
-
 def compare(
     plan: Annotated[
         str,

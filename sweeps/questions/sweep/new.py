@@ -29,20 +29,14 @@ Name = Annotated[str, typer.Argument(help="Its name: letters, digits, _ and -.")
 Output = Annotated[
     Path | None, typer.Option(help="The file to write; default: NAME.toml.", dir_okay=False)
 ]
+new = typer.Typer(
+    help="Write a file to start from: a machine, a plan or a study of your own.",
+    no_args_is_help=True,
+)
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the `new` commands."""
-    group = typer.Typer(
-        help="Write a file to start from: a machine, a plan or a study of your own.",
-        no_args_is_help=True,
-    )
-    for command in (machine, plan, study):
-        group.command()(command)
-    app.add_typer(group, name="new")
-
-
+@new.command()
 def machine(
     name: Name,
     origin: Annotated[
@@ -73,6 +67,7 @@ def machine(
     _say_next("calibrate", file)
 
 
+@new.command()
 def plan(name: Name, output: Output = None, force: Force = False) -> None:
     """Write a plan: the axes of a sweep."""
     from sweeps.plans.sweep import parse_plan
@@ -80,6 +75,7 @@ def plan(name: Name, output: Output = None, force: Force = False) -> None:
     _say_next("sweep", _write(name, _template("plan"), output, force, parse_plan))
 
 
+@new.command()
 def study(name: Name, output: Output = None, force: Force = False) -> None:
     """Write a study: winner maps and crossovers of a machine."""
     from sweeps.plans.study import StudyPlan

@@ -11,15 +11,15 @@ of them the cheapest alone.
 import itertools
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
+from results.store.facts import Fact
 from sweeps.model import engines
 from sweeps.model.cell import AXES, Cell, read_cell, selected
 from sweeps.model.isa import flavour_name
 from sweeps.model.label import LockLabel
-from sweeps.search.found import optional_fact
 
 FLOOR = "null"  # what a workload costs without a lock: in no contest
 ALL_ISAS = "all"  # stands for the ISA in the summary of a whole set
@@ -160,11 +160,36 @@ class Speed:
 
 
 @dataclass(frozen=True)
-class _Bars:
-    mean: float | None
-    worst: float | None
-    order: float | None
-    lead: float | None
+class Bars:
+    """What a set is judged by, as shares; None is no bar. `each_isa`: each ISA is judged, not the
+    whole set. `known`: by ISA, the bars that are known to be missed, and in `missed` why."""
+
+    title: str = ""
+    candidate: str = engines.DEFAULT
+    mean: float | None = None
+    worst: float | None = None
+    order: float | None = None
+    lead: float | None = None
+    each_isa: bool = False
+    known: dict[str, list[str]] = field(default_factory=dict)
+    missed: str = ""
+
+
+@dataclass(frozen=True)
+class JavaLocks:
+    """The locks that a Java runtime could choose from."""
+
+    names: list[str]
+
+
+BARS: Fact[dict[str, Bars]] = Fact("validation_bars", dict[str, Bars])  # by set
+JAVA_LOCKS: Fact[JavaLocks] = Fact("java_locks", JavaLocks)
+
+
+def java_locks(connection: sqlite3.Connection) -> list[str] | None:
+    """The locks that a Java runtime could choose from; None where the database does not say."""
+    kept = JAVA_LOCKS.optional(connection)
+    return kept.names if kept else None
 
 
 def load(connection: sqlite3.Connection) -> list[Run]:
@@ -182,9 +207,8 @@ def _run(
 
 
 def candidates(connection: sqlite3.Connection) -> dict[str, str]:
-    """Set -> the engine that is judged there. Databases of earlier versions do not say which."""
-    facts = optional_fact(connection, "validation_bars") or {}
-    return {name: fact.get("candidate", engines.DEFAULT) for name, fact in facts.items()}
+    """Set -> the engine that is judged there."""
+    return {name: bars.candidate for name, bars in (BARS.optional(connection) or {}).items()}
 
 
 def compare(connection: sqlite3.Connection) -> list[Compared]:
@@ -232,8 +256,8 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
     that, or to each ISA where the set says so. Empty for a database without validation."""
     runs = load(connection)
     judged = candidates(connection)
-    facts = optional_fact(connection, "validation_bars") or {}
-    java = (optional_fact(connection, "java_locks") or {}).get("names")
+    known = BARS.optional(connection) or {}
+    java = java_locks(connection)
     cells = _compare(runs, judged)
     threads = {
         name: max(run.cell.threads for run in runs if run.set == name)
@@ -248,17 +272,17 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
     ordered = sorted(groups, key=lambda g: (engines.order(g[1]), threads[g[0]], g))
     found = []
     for (title, engine), some in itertools.groupby(ordered, key=lambda g: g[:2]):
-        fact = facts.get(title, {})
-        unjudged = {"title": fact.get("title", title)}
+        bars = known.get(title, Bars())
+        unjudged = Bars(title=bars.title)
         pair = (judged.get(title, engines.DEFAULT), engine)
         here = [c for c in cells if (c.set, c.cell.engine) == (title, engine)]
         own = [r for r in runs if r.set == title and r.cell.engine in pair]
         isas = [isa for _, _, isa in some]
-        by_isa = len(isas) == 1 or fact.get("each_isa", False)
+        by_isa = len(isas) == 1 or bars.each_isa
         found += [
             _summary(
                 (title, *pair, isa),
-                fact if by_isa else unjudged,
+                bars if by_isa else unjudged,
                 [c for c in here if c.cell.isa == isa],
                 [r for r in own if r.cell.isa == isa],
                 java,
@@ -266,18 +290,17 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
             for isa in isas
         ]
         if len(isas) > 1:  # what is found in it stands with the ISAs
-            bars = unjudged if by_isa else fact
-            whole = _summary((title, *pair, ALL_ISAS), bars, here, own, java)
+            of_all = unjudged if by_isa else bars
+            whole = _summary((title, *pair, ALL_ISAS), of_all, here, own, java)
             found.append(replace(whole, worst_cell="", contests=0, winner_changes=(), left_out=()))
     return found
 
 
 def _summary(
-    group: tuple[str, str, str, str], facts: Mapping[str, Any], cells: Sequence[Compared],
+    group: tuple[str, str, str, str], bars: Bars, cells: Sequence[Compared],
     runs: Sequence[Run], java: Sequence[str] | None,
 ) -> SetSummary:  # fmt: skip
     name, candidate, reference, isa = group
-    bars = _Bars(*(facts.get(name) for name in ("mean", "worst", "order", "lead")))
     worst = max(cells, key=lambda cell: abs(cell.error), default=None)
     agreed = [same for contest in _contests(cells, None) for same in _orders(contest)]
     contests = _contests(cells, java)
@@ -291,7 +314,7 @@ def _summary(
     barred = any(bar is not None for bar in (bars.mean, bars.worst, bars.order, bars.lead))
     met = all(judged.values()) if barred and judged else None
     return SetSummary(
-        set=name, title=facts.get("title", name), candidate=candidate, reference=reference, isa=isa,
+        set=name, title=bars.title or name, candidate=candidate, reference=reference, isa=isa,
         cells=len(cells),
         mean_error=mean, worst_error=highest, worst_cell=worst.words() if worst else "",
         signed_error=fmean(errors) if errors else None,
@@ -301,7 +324,7 @@ def _summary(
         bar_mean=bars.mean, bar_worst=bars.worst, bar_order=bars.order,
         bar_lead=bars.lead,
         met=met, missed_bars=tuple(bar for bar, within in judged.items() if not within),
-        known=tuple(facts.get("known", {}).get(isa, ())), missed=facts.get("missed", ""),
+        known=tuple(bars.known.get(isa, ())), missed=bars.missed,
     )  # fmt: skip
 
 
@@ -370,7 +393,7 @@ def _why_not(engine: str, run: Run | None) -> str:
 
 
 def _judged(
-    bars: _Bars, mean: float | None, worst: float | None, order: float | None,
+    bars: Bars, mean: float | None, worst: float | None, order: float | None,
     changes: Sequence[WinnerChange],
 ) -> dict[str, bool]:  # fmt: skip
     """Of each bar that something is held against: whether the errors are within it, the share of

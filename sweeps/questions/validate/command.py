@@ -134,8 +134,3 @@ def _keep_errors(beside: "Sequence[Path]", form: Form) -> None:
     for reason, cells in left_out.items():
         print(f"left out, {cells} cells: {reason}", file=sys.stderr)
     print(f"kept in {STORED}", file=sys.stderr)
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(validate)

@@ -19,7 +19,7 @@ from results.store.store import Store
 from sweeps.model import engines
 from sweeps.model.cell import Cell
 from sweeps.model.label import LockLabel
-from sweeps.questions.validate.answer import FLOOR, Compared, candidates, compare
+from sweeps.questions.validate.answer import FLOOR, Compared, candidates, compare, java_locks
 from sweeps.search.errors import (
     ANY,
     ATOMIC,
@@ -35,7 +35,6 @@ from sweeps.search.errors import (
     Row,
     work_of,
 )
-from sweeps.search.found import optional_fact
 
 _NOT_ON_SILICON = "store_forward"
 _WORKS = (ONE_THREAD, IN_TURN, CONTENDED)
@@ -69,7 +68,7 @@ class Cells:
 def read_cells(connection: sqlite3.Connection) -> Cells:
     """Reads a database; nothing from one without validation. Raises LockcrossError for one that
     does not describe a machine that its cells are on."""
-    java = (optional_fact(connection, "java_locks") or {}).get("names")
+    java = java_locks(connection)
     machines = _machines(connection)
     replaced = {LockLabel.of(*row) for row in connection.execute(_STANDS_IN)}
     found: dict[Subject, list[Compared]] = {}

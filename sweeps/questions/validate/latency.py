@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from results.store.facts import Fact
 from sweeps.model import engines
 from sweeps.model.cell import read_cell, selected
-from sweeps.search.found import optional_fact
 
 OPS = {"cas": "CAS", "fence": "full fence", "stop": "cancellation"}
 _MECHANISM = {"cas": "mechanism_atomic", "fence": "mechanism_fence", "stop": "mechanism_charge"}
@@ -18,6 +18,17 @@ SLOPE = 0.05  # a mechanism is used when its slope is within this of 1,
 AGREE = 0.05  # two of them agree when their latencies differ by no more than this,
 SAME_REGION = 0.02  # and two methods of finding the region of interest by no more than this
 TWO_LENGTHS = "two lengths"
+
+
+@dataclass(frozen=True)
+class SlopeBar:
+    """The engine whose slopes are judged, and how far they may be off, as a share."""
+
+    candidate: str
+    bar: float
+
+
+SLOPES: Fact[SlopeBar] = Fact("validation_slopes", SlopeBar)
 
 
 @dataclass(frozen=True)
@@ -143,13 +154,13 @@ def _sweeps(
 def slope_checks(connection: sqlite3.Connection) -> list[SlopeCheck]:
     """The candidate of a validation beside each mechanism of its references; none where the
     validation has no bar for slopes."""
-    fact = optional_fact(connection, "validation_slopes")
+    fact = SLOPES.optional(connection)
     if fact is None:
         return []
-    own = _sweeps(connection, lambda engine, _: engine == fact["candidate"])
+    own = _sweeps(connection, lambda engine, _: engine == fact.candidate)
     of_place = {_place(sweep): sweep for sweep in own}
     return [
-        SlopeCheck(reference, of_place[_place(reference)], fact["bar"])
+        SlopeCheck(reference, of_place[_place(reference)], fact.bar)
         for reference in sweeps(connection)
         if _place(reference) in of_place
     ]

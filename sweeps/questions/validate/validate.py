@@ -18,7 +18,9 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import HOST, machine_names
 from sweeps.plans.sweep import load_plan
+from sweeps.questions.validate import answer
 from sweeps.questions.validate.answer import ALL_ISAS
+from sweeps.questions.validate.latency import SLOPES, SlopeBar
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import Setting, calibrate
 from sweeps.search.facts import store_isas, store_machines
@@ -238,20 +240,17 @@ class Validation:
     def _store_slopes(self) -> None:
         mechanisms = self._definition.mechanisms
         if mechanisms and mechanisms.slope is not None:
-            fact = {"candidate": self._definition.candidate, "bar": mechanisms.slope}
-            self._store.set_fact("validation_slopes", fact)
+            SLOPES.write(self._store, SlopeBar(self._definition.candidate, mechanisms.slope))
 
     def _store_facts(self, sets: Sequence[Set]) -> None:
-        bars = dict(self._store.fact("validation_bars") or {})
+        bars = dict(answer.BARS.optional(self._store.connection) or {})
         for one in sets:
-            bars[one.name] = {
-                "title": load_plan(one.plan).title.removeprefix("Validation: "),
-                "candidate": self._definition.candidate,
-                "mean": one.mean, "worst": one.worst, "order": one.order,
-                "lead": one.lead, "each_isa": one.each_isa, "known": one.known,
-                "missed": one.missed,
-            }  # fmt: skip
-        self._store.set_fact("validation_bars", bars)
+            title = load_plan(one.plan).title.removeprefix("Validation: ")
+            bars[one.name] = answer.Bars(
+                title, self._definition.candidate, one.mean, one.worst, one.order, one.lead,
+                one.each_isa, {isa: [*some] for isa, some in one.known.items()}, one.missed,
+            )  # fmt: skip
+        answer.BARS.write(self._store, bars)
         java = [lock.name for lock in load_locks().values() if lock.java and lock.name != "null"]
-        self._store.set_fact("java_locks", {"names": java})
+        answer.JAVA_LOCKS.write(self._store, answer.JavaLocks(java))
         store_isas(self._store)

@@ -1,26 +1,51 @@
-"""A large database that is made up, for measurements: it has the shape of a large study, and its
-numbers are those of a reference database's runs, varied."""
+"""How big and how fast a large database is: pages, winners, export, beside their goals."""
 
 import itertools
 import json
 import random
 import sqlite3
-from collections.abc import Iterator
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from results.paths import REFERENCE
-from results.store.records import (
-    CrossoverRecord,
-    CrossoverRun,
-    CrossoverSeed,
-    MachineRecord,
-    RunRecord,
-)
+from rich.table import Table
+
+from results.browser import server, site
+from results.errors import LockcrossError
+from results.paths import REFERENCE, ROOT
+from results.store.queries import ask, named_queries
+from results.store.records import CrossoverRecord, CrossoverRun, CrossoverSeed, MachineRecord
 from results.store.store import Store
 from sweeps.model import engines
+from sweeps.run.work import CellRecord
+from sweeps.search.found import PLAN, PlanFact
 
-_MODEL = REFERENCE / "native_granite_rapids.db"
+RUNS = 200_000
+REPEATS = 3  # the best counts, since the machine may be shared
+GOAL_MB, GOAL_PAGE_S, GOAL_WINNERS_S, GOAL_EXPORT_MB = 300, 1.0, 0.5, 500
+NOTE = (
+    f"A made-up database in a temporary folder; best of {REPEATS} for pages and winners. "
+    "MB of an export: peak memory of the process that writes it."
+)
+_PAGES = {
+    "runs with their facets": "runs",
+    "runs of one lock": "runs?lock=thin",
+    "runs by cancellation": "runs?cancel=5000",
+    "runs by cost": "runs?_sort_desc=cycles_per_pair",
+    "one run": "runs/5",
+    "metrics of a run": "metrics_of_run?run=5",
+    "crossovers of a run": "crossovers_of_run?run=5",
+    "options of a run": "options_of_run?run=5",
+    "crossovers": "crossovers",
+    "metrics": "metrics",
+}
+_LIKE = REFERENCE / "native_granite_rapids.db"
 _MACHINES = ("generic", "generic_inorder", "skylake", "zen4", "power9", "neoverse_n1")
 _FLAVOURS = (("x86_64", "lock"), ("ppc64le", "larx"), ("aarch64", "lse"), ("aarch64", "llsc"))
 _LOCKS = ("thin", "tasuki", "reservation", "asym_tasuki", "asym_spin1", "mcs", "cas_spin", "tnp")
@@ -32,8 +57,99 @@ _PLAN = {
     "title": "Made up", "machine": "generic", "flavours": [flavour for _, flavour in _FLAVOURS],
     "beside": list(_MACHINES[1:]), "seeds": 5, "tie_percent": 2.0, "limits": {},
     "locks": list(_LOCKS[1:4]), "table_locks": ["thin"],
-    "map": {"threads": 2, "tolerance": 2, "parameters": {}},
+    "map": {
+        "threads": 2, "tolerance": 2,
+        "parameters": {"objects": 1, "runs": 100, "run_length": 10, "owner_share": 900_000},
+    },
 }  # fmt: skip
+
+
+def measured(runs: int = RUNS) -> Table:
+    """All of it, on a database of so many runs."""
+    table = Table("what", "measured", "goal", box=None)
+    with TemporaryDirectory(prefix="lockcross-bench-") as folder:
+        path = Path(folder) / "made_up.db"
+        begin = time.perf_counter()
+        fill(path, runs)
+        table.add_row(f"{runs:,} runs stored", f"{time.perf_counter() - begin:.0f} s", "")
+        size = path.stat().st_size / 1e6
+        table.add_row("size", f"{size:.0f} MB", f"{GOAL_MB} MB")
+        with Store(path, read_only=True) as store:
+            seconds = _times(lambda: ask(store.connection, "winners", path))
+            copied = site.copy_to(store.connection, path, _made(folder, "served"))
+        table.add_row("winners", seconds, f"{GOAL_WINNERS_S} s")
+        _pages(table, copied)
+        for ending in ("csv", "json", "parquet"):
+            _export(table, path, Path(folder) / f"runs.{ending}")
+    return table
+
+
+def _made(folder: str, name: str) -> Path:
+    made = Path(folder) / name
+    made.mkdir()
+    return made
+
+
+def _times(work: Callable[[], object]) -> str:
+    """The first and the best."""
+    taken = []
+    for _ in range(REPEATS):
+        begin = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begin)
+    return f"{min(taken):.2f} s (first {taken[0]:.2f})"
+
+
+def _pages(table: Table, copied: Path) -> None:
+    """Every page of Datasette, from the request to the last byte."""
+    server.DATASETTE.install()
+    port = server.free_port(0)
+    queries = {f"query {name}": site.query_name(name) for name in named_queries()}
+    with server.Server(site.command(copied, port), port):
+        for words, page in (_PAGES | queries).items():
+            address = f"http://{site.HOST}:{port}/{copied.stem}/{page}"
+            try:
+                seconds = _times(lambda address=address: _get(address))  # type: ignore[misc]
+            except LockcrossError as error:
+                seconds = error.message
+            table.add_row(f"page: {words}", seconds, f"{GOAL_PAGE_S} s")
+
+
+def _get(address: str) -> bytes:
+    try:
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            return bytes(answer.read())
+    except urllib.error.HTTPError as error:
+        words = "more than its limit" if error.code == 400 else str(error)
+        raise LockcrossError(f"{address}: {words}", exit_code=1) from None
+
+
+def _export(table: Table, path: Path, file: Path) -> None:
+    words = [sys.executable, "-P", "-c", _EXPORT, str(path), str(file)]
+    begin = time.perf_counter()
+    child = subprocess.run(
+        words, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if child.returncode:
+        raise LockcrossError(f"the export to {file.suffix} failed: {child.stderr[-200:]}", 1)
+    seconds, size = time.perf_counter() - begin, file.stat().st_size / 1e6
+    table.add_row(
+        f"export {file.suffix} ({size:.0f} MB, {seconds:.0f} s)",
+        f"{int(child.stdout) / 1024:.0f} MB", f"{GOAL_EXPORT_MB} MB",
+    )  # fmt: skip
+    file.unlink()
+
+
+_EXPORT = """
+import sys
+from pathlib import Path
+from results.store.export import export
+from results.store.store import Store
+with Store(Path(sys.argv[1]), read_only=True) as store:
+    export(store.connection, "wide", Path(sys.argv[2]))
+# Not getrusage: its peak begins with that of the process that started this one.
+print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+"""
 
 
 @dataclass(frozen=True)
@@ -44,10 +160,11 @@ class _Model:
 
 
 def fill(path: Path, runs: int) -> None:
-    """Makes the database at `path`, the same for the same number of runs."""
+    """Makes a database at `path`, the same for the same number of runs. It is made up: it has the
+    shape of a large study, and its numbers are those of a reference database's runs, varied."""
     with Store(path) as store:
         store.connection.execute("PRAGMA synchronous = OFF")
-        store.set_fact("plan", _PLAN)
+        PLAN.write(store, PlanFact.model_validate(_PLAN))
         for machine in _MACHINES:
             store.set_machine(MachineRecord(machine, machine, {"latency": {}}))
         made = _runs(runs, _models())
@@ -58,7 +175,7 @@ def fill(path: Path, runs: int) -> None:
 
 
 def _models() -> list[_Model]:
-    with Store(_MODEL, read_only=True) as store:
+    with Store(_LIKE, read_only=True) as store:
         connection: sqlite3.Connection = store.connection
         found = connection.execute(
             "SELECT id, resolved, command FROM runs JOIN resolved ON run_id = id "
@@ -76,7 +193,7 @@ def _models() -> list[_Model]:
         ]
 
 
-def _runs(number: int, models: list[_Model]) -> Iterator[RunRecord]:
+def _runs(number: int, models: list[_Model]) -> Iterator[CellRecord]:
     chance = random.Random(1)
     axes = itertools.product(
         range(0, 10**6, 4), range(0, 20_000, 5_000), (1, 2, 3, 4, 5), _MACHINES, _FLAVOURS, _LOCKS
@@ -89,7 +206,7 @@ def _runs(number: int, models: list[_Model]) -> Iterator[RunRecord]:
             "lat_memory": 100 + len(machine), "l1_size": 1024 * len(flavour), "machine": machine,
         }  # fmt: skip
         failed = chance.random() < 0.005
-        yield RunRecord(
+        yield CellRecord(
             identity=f"{chance.getrandbits(256):064x}", engine=engines.DEFAULT,
             engine_version=f"0.1.0+{'e' * 37}", machine=machine, isa=isa, flavour=flavour,
             lock=lock, variant="", fence="full", workload="lock_sequence",
