@@ -1,21 +1,18 @@
 """`lockcross prove`: the locks under memory models."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from results.errors import LockcrossError
-from results.text.rows import Form, Format, printer
+from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import complete
 from sweeps.cli.options import Jobs
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from proofs.proving import Job, Outcome, Tool
     from proofs.stored import Proof
 
@@ -103,19 +100,16 @@ def _store(new: "list[Proof]") -> None:
 def _print(outcomes: "list[Outcome]", every: bool, form: Form) -> None:
     from proofs import tables
 
-    with printer(form, fold=False) as out:
-        out.print((tables.by_client if every or form != Form.TABLE else tables.by_lock)(outcomes))
+    by_proof = every or form != Form.TABLE
+    print_parts(form, (tables.by_client if by_proof else tables.by_lock)(outcomes), fold=False)
     if form != Form.TABLE:
         return
-    with printer(form) as out:
-        for line in tables.legend(outcomes):
-            out.print(line)
-    with printer(form, fold=False) as out:
-        _print_failures(outcomes, out)
+    print_parts(form, *tables.legend(outcomes))
+    print_parts(form, *_failures(outcomes), fold=False)
     print(tables.headline(outcomes), file=sys.stderr)
 
 
-def _print_failures(outcomes: "list[Outcome]", out: "Console") -> None:
+def _failures(outcomes: "list[Outcome]") -> Iterator[Rows | str]:
     """For each lock and model the shortest interleaving."""
     from proofs import tables
 
@@ -125,8 +119,8 @@ def _print_failures(outcomes: "list[Outcome]", out: "Console") -> None:
         if not one.ok and (place not in shown or _steps(one) < _steps(shown[place])):
             shown[place] = one
     for one in shown.values():
-        out.print(f"\n{one.job.words}: {one.proof.reason}")
-        out.print(tables.interleaving(one.found.steps) if one.found.steps else one.found.text)
+        yield f"\n{one.job.words}: {one.proof.reason}"
+        yield tables.interleaving(one.found.steps) if one.found.steps else one.found.text
 
 
 def _steps(one: "Outcome") -> int:
@@ -143,18 +137,17 @@ def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> b
     with Bar() as progress:
         task = progress.add_task("litmus tests", total=run.count(isas))
         found, locks = run.prove_assembly(isas, jobs or 2, store, lambda: progress.advance(task))
-    table = Table("primitive", "flavour", "fence", "instructions", "promised", "shown", box=None)
-    for one in found:
-        table.add_row(
-            one.primitive, one.flavour, one.fence, one.instructions, one.promise, said(one)
-        )
-    pairs = Table("lock", "flavour", "fence", "promised", "shown", box=None)
-    for pair in locks:
-        verdicts = ", ".join(f"{verdict} by {model}" for model, verdict in pair.verdicts)
-        pairs.add_row(pair.lock, pair.flavour, pair.fence, pair.says, verdicts)
-    with printer(form, fold=False) as out:
-        out.print(table)
-        out.print(pairs)
+    primitives = [
+        {"primitive": one.primitive, "flavour": one.flavour, "fence": one.fence,
+         "instructions": one.instructions, "promised": one.promise, "shown": said(one)}
+        for one in found
+    ]  # fmt: skip
+    pairs = [
+        {"lock": pair.lock, "flavour": pair.flavour, "fence": pair.fence, "promised": pair.says,
+         "shown": ", ".join(f"{verdict} by {model}" for model, verdict in pair.verdicts)}
+        for pair in locks
+    ]  # fmt: skip
+    print_parts(form, Rows(primitives), Rows(pairs), fold=False)
     wrong = sum(bool(one.missing and architectural(one.fence)) for one in found)
     wrong += sum(not pair.holds and architectural(pair.fence) for pair in locks)
     print(
@@ -184,10 +177,9 @@ def judge_mutants(locks: Sequence[str], deep: bool, store: bool, jobs: int, form
         campaign.store()
     rows = campaign.rows()
     every = locks or form != Form.TABLE
-    with printer(form, fold=False) as out:
-        out.print(stored.by_mutant(rows if every else [row for row in rows if row.reason]))
-        if form == Form.TABLE:
-            out.print(stored.summary(rows))
+    shown = stored.by_mutant(rows if every else [row for row in rows if row.reason])
+    summary = [stored.summary(rows)] if form == Form.TABLE else []
+    print_parts(form, shown, *summary, fold=False)
     survivors = [row.mutant for row in rows if row.verdict == Verdict.SURVIVES]
     if survivors:
         print(f"unexplained: {', '.join(survivors)}", file=sys.stderr)

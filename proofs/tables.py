@@ -1,57 +1,63 @@
 """The matrix in the documents: locks by models, and how far other tools agree."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-
-from rich.table import Table
+from typing import Any
 
 from proofs.models import MODELS
 from proofs.proving import Outcome, Step
 from proofs.stored import SHOWN_MODELS, Proof, Verdict, agreements, matrix
 from results.paths import ROOT
+from results.text.rows import Rows
 
 _ORDER = (Verdict.FAILED, Verdict.BOUND, Verdict.PROVED, Verdict.ASSUMED, Verdict.REFUSED)
 
 
-def by_client(outcomes: Sequence[Outcome]) -> Table:
+def by_client(outcomes: Sequence[Outcome]) -> Rows:
     """A row for each proof."""
-    table = Table("lock", "client", "model", "verdict", "bound", "states", "seconds", "reason",
-                  box=None)  # fmt: skip
-    for one in outcomes:
-        proof = one.proof
-        ran = proof.verdict != Verdict.REFUSED
-        table.add_row(
-            one.job.program.label, proof.client, proof.model, proof.verdict, proof.bound,
-            str(one.found.states or one.found.executions) if ran else "",
-            f"{proof.seconds:.1f}" if ran else "", proof.reason,
-        )  # fmt: skip
-    return table
+    return _rows([
+        {
+            "lock": one.job.program.label, "client": one.proof.client, "model": one.proof.model,
+            "verdict": one.proof.verdict, "bound": one.proof.bound,
+            "states": one.found.states or one.found.executions if ran else None,
+            "seconds": one.proof.seconds if ran else None, "reason": one.proof.reason,
+        }
+        for one in outcomes
+        for ran in [one.proof.verdict != Verdict.REFUSED]
+    ])  # fmt: skip
 
 
-def by_lock(outcomes: Sequence[Outcome]) -> Table:
+def _rows(records: Sequence[dict[str, Any]]) -> Rows:
+    shown: dict[str, Any] = {
+        name: lambda one, name=name: "" if one[name] is None else str(one[name])
+        for name in (records[0] if records else ())
+    }
+    if records:
+        shown["seconds"] = lambda one: "" if one["seconds"] is None else f"{one['seconds']:.1f}"
+    return Rows(records, shown)
+
+
+def by_lock(outcomes: Sequence[Outcome]) -> Rows:
     """A row for each lock and model: what came of all its clients together."""
-    table = Table("lock", "model", "verdict", "clients", "bound", "states", "seconds", "reason",
-                  box=None)  # fmt: skip
+    records = []
     for (label, model), group in groupby(sorted(outcomes, key=_place), key=_place):
         found = list(group)
         verdict = min((one.proof.verdict for one in found), key=_ORDER.index)
         same = [one for one in found if one.proof.verdict == verdict]
         reasons = dict.fromkeys(one.proof.reason for one in same if one.proof.reason)
-        table.add_row(
-            label, model, verdict, f"{len(same)} of {len(found)}", _bounds(found),
-            str(sum(one.found.states or one.found.executions for one in found)),
-            f"{sum(one.proof.seconds for one in found):.1f}", "; ".join(reasons),
-        )  # fmt: skip
-    return table
+        records.append({
+            "lock": label, "model": model, "verdict": verdict,
+            "clients": f"{len(same)} of {len(found)}",
+            "bound": "; ".join(sorted({one.proof.bound for one in found if one.proof.bound})),
+            "states": sum(one.found.states or one.found.executions for one in found),
+            "seconds": sum(one.proof.seconds for one in found), "reason": "; ".join(reasons),
+        })  # fmt: skip
+    return _rows(records)
 
 
 def _place(one: Outcome) -> tuple[str, str]:
     return one.job.program.label, one.proof.model
-
-
-def _bounds(outcomes: Iterable[Outcome]) -> str:
-    return "; ".join(sorted({one.proof.bound for one in outcomes if one.proof.bound}))
 
 
 def legend(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -61,16 +67,14 @@ def legend(outcomes: Sequence[Outcome]) -> Iterator[str]:
             yield f"{name}: {MODELS[name].says}"
 
 
-def interleaving(steps: Sequence[Step]) -> Table:
+def interleaving(steps: Sequence[Step]) -> Rows:
     """A counterexample, step by step. What is in a buffer has not become visible to others."""
-    table = Table("", "thread", "line", "function", "access", "object", "value", "buffered",
-                  box=None)  # fmt: skip
-    for number, step in enumerate(steps, 1):
-        table.add_row(
-            str(number), str(step.thread), step.place, step.function, step.access, step.object,
-            step.value, step.buffer,
-        )  # fmt: skip
-    return table
+    return Rows([
+        {"": number, "thread": step.thread, "line": step.place, "function": step.function,
+         "access": step.access, "object": step.object, "value": step.value,
+         "buffered": step.buffer}
+        for number, step in enumerate(steps, 1)
+    ])  # fmt: skip
 
 
 def headline(outcomes: Sequence[Outcome]) -> str:

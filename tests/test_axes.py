@@ -22,7 +22,7 @@ from sweeps.plans.sweep import Sweep
 from sweeps.questions.read.runs import list_runs
 from sweeps.questions.run.command import run
 from sweeps.questions.validate.answer import summarize
-from sweeps.questions.validate.table import print_validation
+from sweeps.questions.validate.table import validation_parts
 from tests.synthetic import record
 from tests.synthetic_gem5 import Gem5Data
 
@@ -69,7 +69,7 @@ def test_a_variant_takes_part_in_contests_of_its_lock(tmp_path: Path) -> None:
         (change,) = found.winner_changes
         assert (change.reference, change.candidate) == ("reservation:signal", "reservation")
         text = io.StringIO()
-        print_validation(store.connection, Console(file=text, width=300))
+        Console(file=text, width=300).print(*validation_parts(store.connection), sep="\n")
         assert "reservation (signal)" in text.getvalue()
 
 

@@ -11,7 +11,7 @@ from results.store.records import MachineRecord
 from results.store.store import Store
 from sweeps.model.label import LockLabel
 from sweeps.questions.validate.errors import count, count_stored, read_cells
-from sweeps.questions.validate.table import error_table
+from sweeps.questions.validate.table import error_rows
 from sweeps.search.errors import (
     ANY,
     ATOMIC,
@@ -139,7 +139,7 @@ def test_the_shipped_file_is_what_the_shipped_databases_say() -> None:
     assert STORED.read_bytes().decode() == text_of(rows)
     assert min(left_out.values()) > 0
     assert not any("signal" in lock or "/" in lock for row in rows for lock in row.locks)
-    assert error_table(rows).row_count == len(rows)
+    assert len(error_rows(rows).records) == len(rows)
 
 
 def test_rows_are_read_as_they_were_kept(data: Gem5Data, tmp_path: Path) -> None:

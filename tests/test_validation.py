@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 from results.paths import REFERENCE
-from results.store.queries import as_records, ask
+from results.store.queries import ask
 from results.store.store import Store
 from sweeps.questions.validate.answer import SetSummary, speeds, summarize
 from sweeps.questions.validate.command import newly_missed
-from sweeps.questions.validate.table import print_validation, verdict, why_missed
+from sweeps.questions.validate.table import validation_parts, verdict, why_missed
 from sweeps.questions.validate.validate import (
     Set,
     latency_settings,
@@ -155,10 +155,10 @@ def test_speed_counts_each_run_once(data: Gem5Data) -> None:
 def test_the_table_names_verdicts_and_findings(data: Gem5Data) -> None:
     text = io.StringIO()
     console = Console(file=text, width=400, markup=False, highlight=False)
-    print_validation(data.store.connection, console)
+    console.print(*validation_parts(data.store.connection), sep="\n")
     assert "no validation" in text.getvalue()
     data.validation()
-    print_validation(data.store.connection, console)
+    console.print(*validation_parts(data.store.connection), sep="\n")
     for expected in (
         "mean at most 3.0 %",
         "met",
@@ -192,7 +192,7 @@ def test_the_table_has_the_bar_of_the_slopes(data: Gem5Data) -> None:
     for bar, word in ((0.2, "met"), (0.1, "MISSED")):
         data.store.set_fact("validation_slopes", {"candidate": "qemu", "bar": bar})
         text = io.StringIO()
-        print_validation(data.store.connection, Console(file=text, width=200))
+        Console(file=text, width=200).print(*validation_parts(data.store.connection), sep="\n")
         (row,) = (line for line in text.getvalue().splitlines() if "chain" in line)
         assert "CAS" in row and f"11.1 % (bar {100 * bar:g} %)" in row and word in row
 
@@ -200,7 +200,7 @@ def test_the_table_has_the_bar_of_the_slopes(data: Gem5Data) -> None:
 def test_the_named_query_gives_the_same_errors(data: Gem5Data, tmp_path: Path) -> None:
     data.validation()
     answer = ask(data.store.connection, "validation", tmp_path)
-    rows = list(as_records(answer))
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     assert len(rows) == 7
     assert (rows[0]["validation_set"], rows[0]["label"], rows[0]["error_percent"]) == (
         "o3_contended", "thin", 100.0,

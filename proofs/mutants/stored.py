@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
-from rich.table import Table
 
 from proofs.mutants.mutants import Mutant
 from results.errors import LockcrossError
 from results.paths import REFERENCE, ROOT, WORK
+from results.text.rows import Rows
 
 _FILE = Path(__file__).parent / "explanations.toml"
 
@@ -166,16 +166,17 @@ def write_rows(rows: Iterable[Row], path: Path = STORED) -> None:
 KINDS = ("order", "logic")
 
 
-def summary(rows: Sequence[Row]) -> Table:
+def summary(rows: Sequence[Row]) -> Rows:
     """A row for each kind. `conformance`, `checker`: how many each of the two catches; the share is
     of those mutants that are wrong."""
-    table = Table("mutants", "all", *Verdict, "conformance", "checker", "caught of the wrong",
-                  box=None)  # fmt: skip
+    names = ("mutants", "all", *Verdict, "conformance", "checker", "caught of the wrong")
+    records = []
     for kind in (*KINDS, "together"):
         found = [row for row in rows if kind in (row.kind, "together")]
         if found:
-            table.add_row(kind, str(len(found)), *map(str, _counts(found)), share(found))
-    return table
+            values = (kind, len(found), *_counts(found), share(found))
+            records.append(dict(zip(names, values, strict=True)))
+    return Rows(records)
 
 
 def _counts(rows: Sequence[Row]) -> list[int]:
@@ -191,16 +192,17 @@ def share(rows: Sequence[Row]) -> str:
     return f"{100 * caught / len(wrong):.1f} %" if wrong else ""
 
 
-def by_mutant(rows: Sequence[Row]) -> Table:
+def by_mutant(rows: Sequence[Row]) -> Rows:
     """A row for each mutant: what caught it first, or why nothing does."""
-    table = Table("mutant", "line", "change", "verdict", "by", "model", "says", "seconds",
-                  box=None)  # fmt: skip
+    records = []
     for row in rows:
         by = " ".join(filter(None, (row.lock, row.client))) or (
             "conformance" * bool(row.conformance)
         )
-        table.add_row(
-            row.mutant, str(row.line), row.change, row.verdict, by, row.model,
-            row.checker or row.conformance or row.reason, f"{row.seconds:.1f}",
-        )  # fmt: skip
-    return table
+        records.append({
+            "mutant": row.mutant, "line": row.line, "change": row.change, "verdict": row.verdict,
+            "by": by, "model": row.model, "says": row.checker or row.conformance or row.reason,
+            "seconds": row.seconds,
+        })  # fmt: skip
+    names = ("mutant", "line", "change", "verdict", "by", "model", "says")
+    return Rows(records, {name: f"{{{name}}}" for name in names} | {"seconds": "{seconds:.1f}"})

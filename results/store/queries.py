@@ -1,6 +1,5 @@
 """Querying the database: SQL, named queries, single runs. Read-only throughout."""
 
-import itertools
 import json
 import re
 import sqlite3
@@ -205,17 +204,3 @@ def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
         "SELECT DISTINCT crossover_id FROM crossover_runs WHERE run_id = ?", (run_id,)
     )
     return RunDetails(columns, metrics, *([r[0] for r in rows] for rows in (series, crossovers)))
-
-
-def as_records(answer: Answer) -> Iterable[dict[str, Any]]:
-    """Each row by column. Of columns with one name, the later ones are `name:1`, `name:2`."""
-    names: dict[str, None] = {}  # in order
-    for column in answer.columns:
-        further = (f"{column}:{number}" for number in itertools.count(1))
-        names[next(one for one in itertools.chain([column], further) if one not in names)] = None
-    return (dict(zip(names, row, strict=True)) for row in answer.rows)
-
-
-def blob(value: bytes) -> str:
-    """Bytes as SQL writes them."""
-    return f"x'{value.hex()}'"

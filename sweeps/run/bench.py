@@ -11,7 +11,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
@@ -21,11 +21,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rich.table import Table
-
 from results.errors import LockcrossError
 from results.paths import REFERENCE
 from results.store.store import Store
+from results.text.rows import FRAMED, Rows
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits, Serving
 from sweeps.model import engines
@@ -393,16 +392,18 @@ def _accepted(cell: Cell) -> Cell | None:
     return None
 
 
-def table(found: Sequence[Row], last: dict[str, float]) -> Table:
+def beside(found: Sequence[Row], last: dict[str, float]) -> Rows:
     """The lines beside the last release's."""
-    shown = Table("what", "now", "unit", "compared", "last", "ratio")
-    for row in found:
-        before = last.get(row.name)
-        shown.add_row(
-            row.name, _number(row.value), row.unit, _number(row.compared), _number(before),
-            _number(row.compared / before) if row.compared is not None and before else "",
-        )  # fmt: skip
-    return shown
+    records = [
+        {
+            "what": row.name, "now": row.value, "unit": row.unit, "compared": row.compared,
+            "last": (before := last.get(row.name)),
+            "ratio": row.compared / before if row.compared is not None and before else None,
+        }
+        for row in found
+    ]  # fmt: skip
+    shown: dict[str, Any] = {name: partial(_number, name) for name in records[0]}
+    return Rows(records, shown | {name: f"{{{name}}}" for name in ("what", "unit")}, look=FRAMED)
 
 
 def last_release() -> dict[str, float]:
@@ -419,7 +420,8 @@ def keep(found: Sequence[Row]) -> None:
     LAST.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
-def _number(value: float | None) -> str:
+def _number(name: str, record: Mapping[str, Any]) -> str:
+    value: float | None = record[name]
     if value is None:
         return ""
     return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"

@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from rich.table import Table
+from typing import Any
 
 from results.errors import LockcrossError
+from results.text.rows import FRAMED, Rows
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.guest import Metrics
 from sweeps.engines.sst.engine import SstEngine
@@ -66,30 +66,42 @@ NOTE = (
 )
 
 
-def bench(isas: Sequence[str]) -> Table:
+def bench(isas: Sequence[str]) -> Rows:
     """Seconds and rates of a few cells, for some instruction sets. Raises LockcrossError when one
     fails."""
-    table = Table("ISA", "what", "machine", "cores", "seconds", "rate", "goal")
+    records: list[dict[str, Any]] = []
     for isa in isas:
-        start, _ = _best(table, _START, isa)
-        _best(table, _START_64, isa)
+        start, _ = _best(records, _START, isa)
+        _best(records, _START_64, isa)
         for one in (_PRIVATE, _CONTENDED):
-            _best(table, one, isa, start)
-        _best(table, _CELL_64, isa, repeats=1)
-    return table
+            _best(records, one, isa, start)
+        _best(records, _CELL_64, isa, repeats=1)
+    shown: dict[str, Any] = {
+        "ISA": "{ISA}", "what": "{what}", "machine": "{machine}", "cores": "{cores}",
+        "seconds": "{seconds:.2f}",
+        "rate": lambda one: "" if one["rate"] is None else f"{one['rate'] / 1e3:.0f} k/s",
+        "goal": lambda one: (
+            f"{one['goal']:g} s" if one["rate"] is None else f"{one['goal'] / 1e3:.0f} k/s"
+        ),
+    }  # fmt: skip
+    return Rows(records, shown, look=FRAMED)
 
 
 def _best(
-    table: Table, one: _Measured, isa: str, start: float = 0.0, repeats: int = REPEATS
+    records: list[dict[str, Any]],
+    one: _Measured,
+    isa: str,
+    start: float = 0.0,
+    repeats: int = REPEATS,
 ) -> tuple[float, Metrics]:
     """The seconds of the fastest run and its metrics; adds its row."""
     seconds, metrics = min((_run(one.cell(isa)) for _ in range(repeats)), key=lambda run: run[0])
-    rate, goal = "", f"{one.goal:g} s"
-    if one.counted:
-        done = sum(metrics[name][0] for name in one.counted)
-        rate = f"{done / max(seconds - start, 1e-9) / 1e3:.0f} k/s"
-        goal = f"{one.goal / 1e3:.0f} k/s"
-    table.add_row(isa, one.title, one.machine, str(one.threads), f"{seconds:.2f}", rate, goal)
+    done = sum(metrics[name][0] for name in one.counted)
+    records.append({
+        "ISA": isa, "what": one.title, "machine": one.machine, "cores": one.threads,
+        "seconds": seconds, "rate": done / max(seconds - start, 1e-9) if one.counted else None,
+        "goal": one.goal,
+    })  # fmt: skip
     return seconds, metrics
 
 

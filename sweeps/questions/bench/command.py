@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from results.errors import LockcrossError
-from results.text.rows import Form, Format, print_rows, printer
+from results.text.rows import Form, Format, print_parts
 from sweeps.cli import complete
 from sweeps.model import engines
 from sweeps.model.isa import ISAS
@@ -38,9 +38,7 @@ def bench_cell(
 
     with TemporaryDirectory() as folder:
         found = [row for one in [of_runs, *_of_questions()] for row in one.rows(Path(folder))]
-    with printer(form) as out:
-        out.print(of_runs.table(found, of_runs.last_release()))
-        out.print(of_runs.NOTE)
+    print_parts(form, of_runs.beside(found, of_runs.last_release()), of_runs.NOTE)
     if keep:
         of_runs.keep(found)
 
@@ -80,11 +78,8 @@ def bench_engine(
     if unknown:
         raise LockcrossError(f"ISA {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
     measured = _benchmark(engine)
-    with printer(form) as out:
-        out.print(measured.bench(isas or list(ISAS)))
-        out.print(measured.NOTE)
-        if beside:
-            out.print(_beside(beside))
+    rows = measured.bench(isas or list(ISAS))
+    print_parts(form, rows, measured.NOTE, *([_beside(beside)] if beside else []))
 
 
 def _benchmark(label: str) -> Any:
@@ -133,9 +128,7 @@ def bench_results(
     """Measure a large database: size, pages in the browser, winners, memory of an export."""
     from sweeps.questions.bench.large import NOTE, measured
 
-    with printer(form) as out:
-        out.print(measured(runs))
-        out.print(NOTE)
+    print_parts(form, measured(runs), NOTE)
 
 
 @bench.command("cluster")
@@ -147,14 +140,12 @@ def bench_cluster(
 
     Most of it with stand-ins that only wait, so that few cores can have many workers.
     """
-    from results.store.queries import Answer
-    from sweeps.run.cluster.bench import COLUMNS, NOTE, row
+    from sweeps.run.cluster.bench import NOTE, rows
     from sweeps.run.cluster.bench import bench as of_cluster
     from sweeps.run.cluster.description import load_cluster
 
     before = os.getloadavg()[0]
-    found = [row(one) for one in of_cluster(load_cluster(file))]
-    print_rows(Answer(COLUMNS, found), form)
+    print_parts(form, rows(of_cluster(load_cluster(file))), fold=False)
     print(NOTE, file=sys.stderr)
     print(
         f"this machine: {len(os.sched_getaffinity(0))} CPUs, load {before:.1f} before and "

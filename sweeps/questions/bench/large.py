@@ -9,12 +9,12 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-from rich.table import Table
+from typing import Any
 
 from results.browser import server, site
 from results.errors import LockcrossError
@@ -22,6 +22,7 @@ from results.paths import REFERENCE, ROOT
 from results.store.queries import ask, named_queries
 from results.store.records import CrossoverRecord, CrossoverRun, CrossoverSeed, MachineRecord
 from results.store.store import Store
+from results.text.rows import Rows
 from sweeps.model import engines
 from sweeps.run.work import CellRecord
 from sweeps.search.found import PLAN, PlanFact
@@ -64,43 +65,63 @@ _PLAN = {
 }  # fmt: skip
 
 
-def measured(runs: int = RUNS) -> Table:
+def measured(runs: int = RUNS) -> Rows:
     """All of it, on a database of so many runs."""
-    table = Table("what", "measured", "goal", box=None)
     with TemporaryDirectory(prefix="lockcross-bench-") as folder:
         path = Path(folder) / "made_up.db"
         begin = time.perf_counter()
         fill(path, runs)
-        table.add_row(f"{runs:,} runs stored", f"{time.perf_counter() - begin:.0f} s", "")
-        size = path.stat().st_size / 1e6
-        table.add_row("size", f"{size:.0f} MB", f"{GOAL_MB} MB")
+        stored = time.perf_counter() - begin
+        records = [
+            _line(f"{runs:,} runs stored", stored, "s"),
+            _line("size", path.stat().st_size / 1e6, "MB", GOAL_MB),
+        ]
         with Store(path, read_only=True) as store:
-            seconds = _times(lambda: ask(store.connection, "winners", path))
-            copied = site.copy_to(store.connection, path, _made(folder, "served"))
-        table.add_row("winners", seconds, f"{GOAL_WINNERS_S} s")
-        _pages(table, copied)
-        for ending in ("csv", "json", "parquet"):
-            _export(table, path, Path(folder) / f"runs.{ending}")
-    return table
+            best, first = _times(lambda: ask(store.connection, "winners", path))
+            served = Path(folder) / "served"
+            served.mkdir()
+            copied = site.copy_to(store.connection, path, served)
+        records.append(_line("winners", best, "s", GOAL_WINNERS_S, first))
+        records += _pages(copied)
+        records += [
+            _export(path, Path(folder) / f"runs.{ending}") for ending in ("csv", "json", "parquet")
+        ]
+    return Rows(records, {"what": "{what}", "measured": _shown, "goal": _shown_goal})
 
 
-def _made(folder: str, name: str) -> Path:
-    made = Path(folder) / name
-    made.mkdir()
-    return made
+def _line(
+    what: str, measured: float | None, unit: str, goal: float | None = None,
+    first: float | None = None, words: str = "",
+) -> dict[str, Any]:  # fmt: skip
+    """A row: what was measured; `first`: the first time of several; `words`: why it could not
+    be."""
+    return {"what": what, "measured": measured, "first": first, "unit": unit, "goal": goal,
+            "remark": words}  # fmt: skip
 
 
-def _times(work: Callable[[], object]) -> str:
-    """The first and the best."""
+def _shown(row: Mapping[str, Any]) -> str:
+    if row["measured"] is None:
+        return str(row["remark"])
+    if row["first"] is None:
+        return f"{row['measured']:.0f} {row['unit']}"
+    return f"{row['measured']:.2f} s (first {row['first']:.2f})"
+
+
+def _shown_goal(row: Mapping[str, Any]) -> str:
+    return "" if row["goal"] is None else f"{row['goal']} {row['unit']}"
+
+
+def _times(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds: the best and the first."""
     taken = []
     for _ in range(REPEATS):
         begin = time.perf_counter()
         work()
         taken.append(time.perf_counter() - begin)
-    return f"{min(taken):.2f} s (first {taken[0]:.2f})"
+    return min(taken), taken[0]
 
 
-def _pages(table: Table, copied: Path) -> None:
+def _pages(copied: Path) -> Iterator[dict[str, Any]]:
     """Every page of Datasette, from the request to the last byte."""
     server.DATASETTE.install()
     port = server.free_port(0)
@@ -109,10 +130,10 @@ def _pages(table: Table, copied: Path) -> None:
         for words, page in (_PAGES | queries).items():
             address = f"http://{site.HOST}:{port}/{copied.stem}/{page}"
             try:
-                seconds = _times(lambda address=address: _get(address))  # type: ignore[misc]
+                best, first = _times(partial(_get, address))
+                yield _line(f"page: {words}", best, "s", GOAL_PAGE_S, first)
             except LockcrossError as error:
-                seconds = error.message
-            table.add_row(f"page: {words}", seconds, f"{GOAL_PAGE_S} s")
+                yield _line(f"page: {words}", None, "s", GOAL_PAGE_S, words=error.message)
 
 
 def _get(address: str) -> bytes:
@@ -124,7 +145,8 @@ def _get(address: str) -> bytes:
         raise LockcrossError(f"{address}: {words}", exit_code=1) from None
 
 
-def _export(table: Table, path: Path, file: Path) -> None:
+def _export(path: Path, file: Path) -> dict[str, Any]:
+    """The peak memory of an export, in a process of its own."""
     words = [sys.executable, "-P", "-c", _EXPORT, str(path), str(file)]
     begin = time.perf_counter()
     child = subprocess.run(
@@ -133,11 +155,9 @@ def _export(table: Table, path: Path, file: Path) -> None:
     if child.returncode:
         raise LockcrossError(f"the export to {file.suffix} failed: {child.stderr[-200:]}", 1)
     seconds, size = time.perf_counter() - begin, file.stat().st_size / 1e6
-    table.add_row(
-        f"export {file.suffix} ({size:.0f} MB, {seconds:.0f} s)",
-        f"{int(child.stdout) / 1024:.0f} MB", f"{GOAL_EXPORT_MB} MB",
-    )  # fmt: skip
     file.unlink()
+    what = f"export {file.suffix} ({size:.0f} MB, {seconds:.0f} s)"
+    return _line(what, int(child.stdout) / 1024, "MB", GOAL_EXPORT_MB)
 
 
 _EXPORT = """

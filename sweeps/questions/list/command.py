@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.errors import LockcrossError
-from results.text.rows import Form, Format, print_rows, printer
+from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import complete
 
 if TYPE_CHECKING:
@@ -18,19 +18,18 @@ if TYPE_CHECKING:
 
 def plans(form: Format = Form.TABLE) -> None:
     """List the plans with their number of cells, and how many of them are refused."""
-    from rich.table import Table
-
     from sweeps.plans.sweep import load_plan, plan_names
 
-    table = Table("plan", "cells", "refused", "title", box=None)
-    for name in plan_names():
-        plan = load_plan(name)
-        table.add_row(name, str(len(plan.cells)), _refused(plan.cells), plan.title)
-    with printer(form) as out:
-        out.print(table)
+    plans = {name: load_plan(name) for name in plan_names()}
+    records = [
+        {"plan": name, "cells": len(plan.cells), "refused": _refused(plan.cells),
+         "title": plan.title}
+        for name, plan in plans.items()
+    ]  # fmt: skip
+    print_parts(form, Rows(records))
 
 
-def _refused(cells: "Sequence[Cell]") -> str:
+def _refused(cells: "Sequence[Cell]") -> int | str:
     """How many cells no engine would run, or the missing engine that would have to say."""
     from sweeps.engines import refusal
     from sweeps.model.cells import unsupported_reason
@@ -42,7 +41,7 @@ def _refused(cells: "Sequence[Cell]") -> str:
             count += bool(unsupported_reason(cell) or refusal(cell))
         except LockcrossError:
             return f"needs {entry(cell.engine).family}"
-    return str(count)
+    return count
 
 
 def machines(
@@ -61,8 +60,7 @@ def machines(
         if name is None
         else details(load_machine(machine_named(name)))
     )
-    with printer(form) as out:
-        out.print(*shown, sep="\n")
+    print_parts(form, *shown)
 
 
 def locks(
@@ -78,8 +76,7 @@ def locks(
     if name is not None and name not in load_locks():
         raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(load_locks())}")
     shown = overview(load_locks().values()) if name is None else details(load_locks()[name])
-    with printer(form) as out:
-        out.print(*shown, sep="\n")
+    print_parts(form, *shown)
 
 
 def workloads(
@@ -97,13 +94,11 @@ def workloads(
     if name is not None and form == Form.TABLE:
         print(f"{name}: {description(name)}\n")  # its lines are not to be folded
     shown = overview() if name is None else details(WORKLOADS[name])
-    with printer(form) as out:
-        out.print(*shown, sep="\n")
+    print_parts(form, *shown)
 
 
 def doctor(form: Format = Form.TABLE) -> None:
     """Show which engines and compilers are installed, their versions, and what is missing."""
-    from results.store.queries import Answer
     from sweeps.engines import load_engine
     from sweeps.engines.base import Check
     from sweeps.model.engines import ENGINES
@@ -126,8 +121,11 @@ def doctor(form: Format = Form.TABLE) -> None:
             part = check.part + (" (optional)" if check.absent else "")
             print(f"{_state(check):7} {part}: {check.detail}")
     else:
-        rows = [(_state(one), one.part, one.optional, one.detail) for one in checks]
-        print_rows(Answer(["state", "part", "optional", "detail"], rows), form)
+        records = [
+            {"state": _state(one), "part": one.part, "optional": one.optional, "detail": one.detail}
+            for one in checks
+        ]
+        print_parts(form, Rows(records))
     if not all(check.ok or check.optional for check in checks):
         raise typer.Exit(1)
 

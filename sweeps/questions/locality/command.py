@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from results.text.rows import Form, Format, printer
+from results.text.rows import Form, Format, print_parts
 
 
 def locality(
@@ -24,8 +24,8 @@ def locality(
     Prints the thesis's Tables 4.2 to 4.4, 5.2 and 5.3. A SyncOp is an acquisition, a release, a
     wait or a notification.
     """
-    from sweeps.questions.locality.table import print_tables
+    from sweeps.questions.locality.table import tables
     from sweeps.search.locality import read_events
 
-    with printer(form) as out:
-        print_tables([read_events(file) for file in files], out, long_ms)
+    every = tables([read_events(file) for file in files], long_ms)
+    print_parts(form, *(part for rows in every for part in (rows, "")))

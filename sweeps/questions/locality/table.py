@@ -1,131 +1,149 @@
-"""Prints what lock events show, in the tables of Kawachiya 2005: 4.2 to 4.4, 5.2 and 5.3."""
+"""What lock events show, in the tables of Kawachiya 2005: 4.2 to 4.4, 5.2 and 5.3."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
+from results.text.rows import Rows
 from sweeps.search.locality import EventLog, Sections, locality, sharing
 
 LONG_MS = 10.0  # Table 4.4's
 
+Record = Mapping[str, Any]
 
-def print_tables(logs: Sequence[EventLog], console: Console, long_ms: float = LONG_MS) -> None:
-    """Prints the tables, a row a log. Raises LockcrossError for a log of a lock that excludes
-    nobody."""
+
+def tables(logs: Sequence[EventLog], long_ms: float = LONG_MS) -> Iterator[Rows]:
+    """The tables, a row a log. Raises LockcrossError for a log of a lock that excludes nobody."""
     sections = [Sections(log) for log in logs]
-    for table in (
-        *_statistics(sections),
-        _contention(sections),
-        _durations(sections, long_ms),
-        _localities(logs),
-        _sharing(logs),
-    ):
-        console.print(table)
-        console.print()
+    yield from _statistics(sections)
+    yield _contention(sections)
+    yield _durations(sections, long_ms)
+    yield _localities(logs)
+    yield _sharing(logs)
 
 
-def _table(title: str, *columns: str, texts: int = 1) -> Table:
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < texts else "right")
-    return table
+def _table(
+    title: str, records: Sequence[Record], texts: int = 1,
+    shown: Mapping[str, Callable[[Record], str]] | None = None,
+) -> Rows:  # fmt: skip
+    """Rows whose first columns are texts; `shown`: what of the others is not a plain number. What
+    is after a comma in a name is not shown: the share of a number in another."""
+    names = [name for name in records[0] if not name.endswith(_SHARE)]
+    columns: dict[str, Any] = {
+        name: f"{{{name}}}" if number < texts else f"{{{name}:,}}"
+        for number, name in enumerate(names)
+    }
+    columns |= {
+        name: _with_share(name) for name in names if f"{name}{_SHARE}" in records[0]
+    } | dict(shown or {})
+    heads = {name: {"justify": "right"} for name in names[texts:]}
+    return Rows(records, columns, title, {"padding": (0, 2, 0, 0)}, heads)
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part:,} ({part / whole:.3%})" if whole else f"{part:,}"
+_SHARE = ", share"
 
 
-def _mean(total: int, count: int, digits: int = 2) -> str:
-    return f"{total / count:,.{digits}f}" if count else ""
+def _with_share(name: str) -> Callable[[Record], str]:
+    def show(record: Record) -> str:
+        share = record[f"{name}{_SHARE}"]
+        return f"{record[name]:,}" + (f" ({share:.3%})" if share is not None else "")
+
+    return show
 
 
-def _statistics(sections: Sequence[Sections]) -> list[Table]:
+def _share(name: str, part: int, whole: int) -> dict[str, float | None]:
+    return {name: part, f"{name}{_SHARE}": part / whole if whole else None}
+
+
+def _mean(total: int, count: int) -> float | None:
+    return total / count if count else None
+
+
+def _rounded(name: str, digits: int = 2) -> Callable[[Record], str]:
+    return lambda one: "" if one[name] is None else f"{one[name]:,.{digits}f}"
+
+
+def _statistics(sections: Sequence[Sections]) -> Iterator[Rows]:
     title = "Table 4.2: Overall synchronization statistics"
-    threads = _table(
-        title, "Program", "Threads created", "Threads existing simultaneously", "Objects created"
-    )
-    objects = _table(
-        f"{title} (2)", "Program", "Objects created", "Objects sync'd",
-        "SyncOps for sync'd objects", "SyncOps per sync'd object",
-    )  # fmt: skip
-    heavy = _table(
-        f"{title} (3)", "Program", "Objects sync'd", "Objects heavily sync'd",
-        "SyncOps for heavily sync'd objects", "SyncOps per heavily sync'd object",
-    )  # fmt: skip
-    for one in sections:
-        row = one.statistics()
-        made = f"{row.objects_made:,}"
+    rows = [(one.log.name, one.statistics()) for one in sections]
+    yield _table(title, [
         # Threads of a workload live from its beginning to its end.
-        threads.add_row(one.log.name, str(row.threads), str(row.threads), made)
-        objects.add_row(
-            one.log.name, made, _share(row.objects, row.objects_made), f"{row.operations:,}",
-            _mean(row.operations, row.objects, 1),
-        )  # fmt: skip
-        heavy.add_row(
-            one.log.name, f"{row.objects:,}", _share(row.heavy_objects, row.objects),
-            f"{row.heavy_operations:,}", _mean(row.heavy_operations, row.heavy_objects, 1),
-        )  # fmt: skip
-    return [threads, objects, heavy]
+        {"Program": name, "Threads created": row.threads,
+         "Threads existing simultaneously": row.threads, "Objects created": row.objects_made}
+        for name, row in rows
+    ])  # fmt: skip
+    yield _table(f"{title} (2)", [
+        {"Program": name, "Objects created": row.objects_made,
+         **_share("Objects sync'd", row.objects, row.objects_made),
+         "SyncOps for sync'd objects": row.operations,
+         "SyncOps per sync'd object": _mean(row.operations, row.objects)}
+        for name, row in rows
+    ], shown={"SyncOps per sync'd object": _rounded("SyncOps per sync'd object", 1)})  # fmt: skip
+    per_heavy = "SyncOps per heavily sync'd object"
+    yield _table(f"{title} (3)", [
+        {"Program": name, "Objects sync'd": row.objects,
+         **_share("Objects heavily sync'd", row.heavy_objects, row.objects),
+         "SyncOps for heavily sync'd objects": row.heavy_operations,
+         per_heavy: _mean(row.heavy_operations, row.heavy_objects)}
+        for name, row in rows
+    ], shown={per_heavy: _rounded(per_heavy, 1)})  # fmt: skip
 
 
-def _contention(sections: Sequence[Sections]) -> Table:
-    table = _table(
-        "Table 4.3: Locality of contention", "Program", "Group", "Objects heavily sync'd",
-        "SyncOps", "Fat sections per object", "SyncOps per fat section",
-        "SyncOps per flat section", "SyncOps while inflated", texts=2,
-    )  # fmt: skip
-    for one in sections:
-        for group, row in one.contention().items():
-            flat = row.operations - row.fat_operations
-            table.add_row(
-                one.log.name, group, f"{row.objects:,}", f"{row.operations:,}",
-                _mean(row.fat_sections, row.objects), _mean(row.fat_operations, row.fat_sections),
-                _mean(flat, row.flat_sections), f"{row.inflated_operations:,}",
-            )  # fmt: skip
-    return table
+def _contention(sections: Sequence[Sections]) -> Rows:
+    means = ("Fat sections per object", "SyncOps per fat section", "SyncOps per flat section")
+    return _table("Table 4.3: Locality of contention", [
+        {
+            "Program": one.log.name, "Group": group, "Objects heavily sync'd": row.objects,
+            "SyncOps": row.operations,
+            "Fat sections per object": _mean(row.fat_sections, row.objects),
+            "SyncOps per fat section": _mean(row.fat_operations, row.fat_sections),
+            "SyncOps per flat section": _mean(
+                row.operations - row.fat_operations, row.flat_sections
+            ),
+            "SyncOps while inflated": row.inflated_operations,
+        }
+        for one in sections
+        for group, row in one.contention().items()
+    ], texts=2, shown={name: _rounded(name) for name in means})  # fmt: skip
 
 
-def _durations(sections: Sequence[Sections], long_ms: float) -> Table:
-    table = _table(
-        "Table 4.4: Durations of locked sections", "Program", "Locked sections",
-        "Average duration", "Longest duration", f"Durations ≥{long_ms:g} ms (ratio)",
-    )  # fmt: skip
+def _durations(sections: Sequence[Sections], long_ms: float) -> Rows:
+    records = []
     for one in sections:
         cycles_per_ms = one.log.clock_mhz * 1000
         row = one.durations(long_ms * cycles_per_ms)
-        table.add_row(
-            one.log.name, f"{row.sections:,}", f"{row.average / cycles_per_ms:.3g} ms",
-            f"{row.longest / cycles_per_ms:.3g} ms", _share(row.long, row.sections),
-        )  # fmt: skip
-    return table
+        records.append({
+            "Program": one.log.name, "Locked sections": row.sections,
+            "Average duration": row.average / cycles_per_ms,
+            "Longest duration": row.longest / cycles_per_ms,
+            **_share(f"Durations ≥{long_ms:g} ms (ratio)", row.long, row.sections),
+        })  # fmt: skip
+    return _table("Table 4.4: Durations of locked sections", records, shown={
+        name: (lambda one, name=name: f"{one[name]:.3g} ms")  # type: ignore[misc]
+        for name in ("Average duration", "Longest duration")
+    })  # fmt: skip
 
 
-def _localities(logs: Sequence[EventLog]) -> Table:
-    table = _table(
-        "Table 5.2: Exploitable thread locality of Java locks", "Program",
-        "Number of lock acquisitions", "Ratio of acquisitions in the first repetitions",
-        "in the longest repetitions",
-    )  # fmt: skip
-    for log in logs:
-        row = locality(log)
-        whole = max(1, row.acquisitions)
-        table.add_row(
-            log.name, f"{row.acquisitions:,}", f"{row.first_repetitions / whole:.4%}",
-            f"{row.longest_repetitions / whole:.4%}",
-        )  # fmt: skip
-    return table
+def _localities(logs: Sequence[EventLog]) -> Rows:
+    first, longest = "Ratio of acquisitions in the first repetitions", "in the longest repetitions"
+    return _table("Table 5.2: Exploitable thread locality of Java locks", [
+        {
+            "Program": log.name, "Number of lock acquisitions": row.acquisitions,
+            first: row.first_repetitions / max(1, row.acquisitions),
+            longest: row.longest_repetitions / max(1, row.acquisitions),
+        }
+        for log, row in ((log, locality(log)) for log in logs)
+    ], shown={
+        name: (lambda one, name=name: f"{one[name]:.4%}")  # type: ignore[misc]
+        for name in (first, longest)
+    })  # fmt: skip
 
 
-def _sharing(logs: Sequence[EventLog]) -> Table:
-    table = _table(
-        "Table 5.3: Investigation of synchronized objects", "Program", "Objects created",
-        "Objects sync'd", "Objects sync'd by multiple threads",
-    )  # fmt: skip
-    for log in logs:
-        row = sharing(log)
-        table.add_row(
-            log.name, f"{row.objects_made:,}", f"{row.objects:,}",
-            _share(row.by_many, row.objects),
-        )  # fmt: skip
-    return table
+def _sharing(logs: Sequence[EventLog]) -> Rows:
+    return _table("Table 5.3: Investigation of synchronized objects", [
+        {
+            "Program": log.name, "Objects created": row.objects_made,
+            "Objects sync'd": row.objects,
+            **_share("Objects sync'd by multiple threads", row.by_many, row.objects),
+        }
+        for log, row in ((log, sharing(log)) for log in logs)
+    ])  # fmt: skip

@@ -9,7 +9,7 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.queries import Answer
-from results.text.rows import Form, Format, print_rows, printer
+from results.text.rows import Form, Format, Rows, print_parts, print_rows
 from sweeps.cli import complete
 from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, RetryFailed
 from sweeps.model.machine import load_machine, machine_named
@@ -113,30 +113,32 @@ def _chosen(chosen: Sequence[str], machine: str) -> list[PlannedReproduction]:
 
 
 def _print_list(plans: Sequence[PlannedReproduction], overtakes: bool, form: Form) -> None:
-    from rich.table import Table
-
-    table = Table("name", "source", "machine", "cells", "rows", "title", box=None)
-    for plan in plans:
-        one = plan.outline
-        table.add_row(
-            one.name, f"{one.document} {one.place}", one.machine, str(len(plan.cells)),
-            str(len(plan.rows)), one.title,
-        )  # fmt: skip
+    names = ("name", "source", "machine", "cells", "rows", "title")
+    records = [
+        dict(zip(names, (
+            plan.outline.name, f"{plan.outline.document} {plan.outline.place}",
+            plan.outline.machine, len(plan.cells), len(plan.rows), plan.outline.title,
+        ), strict=True))
+        for plan in plans
+    ]  # fmt: skip
     if overtakes:
-        machines, cells = ", ".join(overtake.MACHINES), len(overtake.known_cells())
-        table.add_row(overtake.NAME, "K 6.6.2", machines, f"{cells} or more", "", overtake.TITLE)
-    with printer(form, fold=False) as out:
-        out.print(table)
+        machines, cells = ", ".join(overtake.MACHINES), f"{len(overtake.known_cells())} or more"
+        row = (overtake.NAME, "K 6.6.2", machines, cells, "", overtake.TITLE)
+        records.append(dict(zip(names, row, strict=True)))
+    print_parts(form, Rows(records), fold=False)
 
 
 def _rows(found: Sequence[Reproduction], cases: Sequence[Case]) -> Answer:
     """Every row of every reproduction, then the cases of `overtake` with their lead."""
     rows = [
-        (one.name, one.unit, row.label, *cells(row)) for one in found for row in table_rows(one)
-    ]
+        (one.name, one.unit, row.label, cells(row)[0],
+         row.missing if row.ours is None else row.ours, row.ratio, cells(row)[3])
+        for one in found
+        for row in table_rows(one)
+    ]  # fmt: skip
     rows += [
-        (overtake.NAME, "lead", f"{one.program} {one.machine} {one.kind}", "", f"{one.lead:.2f}",
-         "", ", ".join(filter(None, _words(one))))
+        (overtake.NAME, "lead", f"{one.program} {one.machine} {one.kind}", "", one.lead,
+         None, ", ".join(filter(None, _words(one))))
         for one in cases
     ]  # fmt: skip
     return Answer(

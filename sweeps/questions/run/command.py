@@ -14,7 +14,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
-from results.text.rows import Form, Format, printer
+from results.text.rows import Form, Format, Rows, print_parts, whole
 from sweeps.cli import complete
 from sweeps.cli.options import (
     DEFAULT_INSTRUCTION_LIMIT,
@@ -279,8 +279,6 @@ def calibrate(
     db: Database = DATABASE,
 ) -> None:
     """Measure what atomics, fences and charges cost on a machine, and store it."""
-    from rich.table import Table
-
     from results.store.store import Store
     from sweeps.cli.progress import Bar
     from sweeps.model.isa import ISAS
@@ -305,11 +303,14 @@ def calibrate(
         )
     with Store(db) as store, Bar() as progress:
         found = measure(Runner(store, jobs, progress, served(no_server)), store, settings)
-    table = Table("operation", *(f"{s.isa} {s.flavour}" for s in settings), box=None)
-    for op in found[0]:
-        table.add_row(op, *(f"{records[op].cycles:.2f}" for records in found))
-    with printer(form) as out:
-        given = {"cas": cas, "fence_latency": fence_latency}
-        set_to = [f"{option(axis)[2:]} {n}" for axis, n in given.items() if n is not None]
-        where = f" set to {', '.join(set_to)}" if set_to else ""
-        out.print(f"measured cycles on {machine}{where}", table)
+    names = [f"{one.isa} {one.flavour}" for one in settings]
+    rows = [
+        {"operation": op}
+        | {name: whole(records[op].cycles) for name, records in zip(names, found, strict=True)}
+        for op in found[0]
+    ]
+    shown = {"operation": "{operation}"} | {name: f"{{{name}:.2f}}" for name in names}
+    given = {"cas": cas, "fence_latency": fence_latency}
+    set_to = [f"{option(axis)[2:]} {n}" for axis, n in given.items() if n is not None]
+    where = f" set to {', '.join(set_to)}" if set_to else ""
+    print_parts(form, f"measured cycles on {machine}{where}", Rows(rows, shown))

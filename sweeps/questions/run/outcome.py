@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from results.text.rows import Form, printer
+from results.text.rows import Form, Rows, print_parts, whole
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from results.store.records import StoredRun
     from results.store.store import Store
     from sweeps.model.cell import Cell
@@ -51,8 +50,7 @@ def print_runs(
         if name not in first and any(run.metrics.get(name) for run in done)
     ]
     if form != Form.TABLE:
-        with printer(form) as out:
-            out.print(_numbers(first + rest * all, units, done))
+        print_parts(form, _numbers(first + rest * all, units, done))
         return
     out = console(fold=False)
     out.print(_numbers(first, units, done))
@@ -67,21 +65,21 @@ def print_runs(
         print(f"--all shows {len(rest)} more numbers")
 
 
-def _numbers(
-    names: "Sequence[str]", units: "Mapping[str, str]", done: "Sequence[StoredRun]"
-) -> "Table":
-    from rich.table import Table
-
+def _numbers(names: Sequence[str], units: Mapping[str, str], done: "Sequence[StoredRun]") -> Rows:
     columns = ["value"] if len(done) == 1 else ["median", "least", "most"]
-    table = Table("metric", *columns, "unit", box=None)
+    records = []
     for name in names:
-        found = [run.metrics[name] for run in done if name in run.metrics]
-        shown = [median(found), min(found), max(found)][: len(columns)]
-        table.add_row(name, *map(_number, shown), units[name])
-    return table
+        values = [run.metrics[name] for run in done if name in run.metrics]
+        numbers = map(whole, (median(values), min(values), max(values)))
+        records.append(
+            {"metric": name, **dict(zip(columns, numbers, strict=False)), "unit": units[name]}
+        )
+    shown = {name: partial(_number, name) for name in columns}
+    return Rows(records, {"metric": "{metric}", **shown, "unit": "{unit}"})
 
 
-def _number(value: float) -> str:
+def _number(name: str, record: Mapping[str, Any]) -> str:
+    value = record[name]
     return f"{value:g}" if value % 1 else f"{value:.0f}"
 
 

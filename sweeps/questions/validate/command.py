@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.paths import DATABASE
-from results.text.rows import Form, Format, printer
+from results.text.rows import Form, Format, print_parts
 from sweeps.cli import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, Seeds, pool_of, served
 
@@ -66,7 +66,7 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     from results.store.store import Store
     from sweeps.cli.progress import Bar
     from sweeps.engines import load_engine
-    from sweeps.questions.validate.table import print_validation
+    from sweeps.questions.validate.table import validation_parts
     from sweeps.questions.validate.validate import (
         Validation,
         cells_of,
@@ -88,8 +88,7 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
         with pool_of(cluster) as pool, Bar() as progress:
             runner = Runner(store, jobs, progress, served(no_server), True, pool=pool)
             Validation(definition, store, runner, machine, seeds).run(chosen, latencies)
-        with printer(form) as out:
-            print_validation(store.connection, out)
+        print_parts(form, *validation_parts(store.connection))
         missed = newly_missed(store.connection, {one.name for one in chosen}, latencies)
     for what in missed:
         print(f"newly missed: {what}", file=sys.stderr)
@@ -124,13 +123,12 @@ def newly_missed(
 def _keep_errors(beside: "Sequence[Path]", form: Form) -> None:
     from results.paths import REFERENCE
     from sweeps.questions.validate.errors import count_stored
-    from sweeps.questions.validate.table import error_table
+    from sweeps.questions.validate.table import error_rows
     from sweeps.search.errors import STORED, keep
 
     rows, left_out = count_stored([*sorted(REFERENCE.glob("*.db")), *beside])
     keep(rows)
-    with printer(form) as out:
-        out.print(error_table(rows))
+    print_parts(form, error_rows(rows))
     for reason, cells in left_out.items():
         print(f"left out, {cells} cells: {reason}", file=sys.stderr)
     print(f"kept in {STORED}", file=sys.stderr)

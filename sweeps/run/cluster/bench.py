@@ -3,7 +3,7 @@
 import pickle
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from results.errors import LockcrossError
 from results.store.store import Store
+from results.text.rows import Rows
 from sweeps.run.cluster.description import Cluster
 from sweeps.run.cluster.message import Chunk, Reply
 from sweeps.run.cluster.node.stand_in import Waits, wait_chunk
@@ -43,22 +44,34 @@ class Measured:
     sent_bytes: float
 
 
-COLUMNS = ["cells", "how many", "workers", "seconds", "cells/s", "chunks", "gaps %",
-           "driver CPU ms", "interchange CPU ms", "bytes", "workers fed"]  # fmt: skip
+_SHOWN = {
+    "cells": "{cells}", "how many": "{how many}", "workers": "{workers}",
+    "seconds": "{seconds:.1f}", "cells/s": "{cells/s:.0f}", "chunks": "{chunks}",
+    "gaps %": "{gaps %:.2f}", "driver CPU ms": "{driver CPU ms:.3f}",
+    "interchange CPU ms": "{interchange CPU ms:.3f}", "bytes": "{bytes:.0f}",
+    "workers fed": "{workers fed}",
+}  # fmt: skip
 NOTE = (
     "gaps: time of the workers between two chunks, of that in chunks. workers fed: computed, not "
     "measured, from the driver's CPU time; cells as long as the stand-ins, a CPU of its own."
 )
 
 
-def row(one: Measured) -> tuple[object, ...]:
-    """A measurement as COLUMNS say."""
-    fed = [f"{seconds / (one.driver_ms / 1000):,.0f}" for seconds in _WAITS_S]
-    return (
-        one.name, one.cells, one.workers, f"{one.seconds:.1f}", f"{one.cells / one.seconds:.0f}",
-        one.chunks, f"{100 * one.gaps:.2f}", f"{one.driver_ms:.3f}", f"{one.parsl_ms:.3f}",
-        f"{one.sent_bytes:.0f}", " / ".join(fed),
-    )  # fmt: skip
+def rows(measured: Iterable[Measured]) -> Rows:
+    """A row a measurement."""
+    records = [
+        {
+            "cells": one.name, "how many": one.cells, "workers": one.workers,
+            "seconds": one.seconds, "cells/s": one.cells / one.seconds, "chunks": one.chunks,
+            "gaps %": 100 * one.gaps, "driver CPU ms": one.driver_ms,
+            "interchange CPU ms": one.parsl_ms, "bytes": one.sent_bytes,
+            "workers fed": " / ".join(
+                f"{seconds / (one.driver_ms / 1000):,.0f}" for seconds in _WAITS_S
+            ),
+        }
+        for one in measured
+    ]  # fmt: skip
+    return Rows(records, _SHOWN)
 
 
 class _MeasuredPool(ParslPool):
