@@ -117,3 +117,16 @@ def test_engines_are_named_in_their_folders_and_the_registry_alone() -> None:
             if other.removeprefix("sweeps.engines.").split(".")[0] in names
         ]
     assert not found
+
+
+# What is left of results that is not general yet.
+_OF_SWEEPS = {"results.draw.style", "results.published"}
+
+
+def test_results_import_nothing_of_sweeps() -> None:
+    found = {
+        module
+        for module, others in graph().items()
+        if module.startswith("results.") and any(one.startswith("sweeps.") for one in others)
+    }
+    assert found <= _OF_SWEEPS

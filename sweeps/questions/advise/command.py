@@ -25,6 +25,11 @@ _MOST = 10_000  # cycles of an atomic or a fence
 _PROCESSOR, _USE = "Processor", "How the program uses its locks"  # panels of the help
 
 
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(advise)
+
+
 def _share(words: str) -> Any:
     return typer.Option(min=0, max=1, help=words, rich_help_panel=_USE)
 
