@@ -4,7 +4,7 @@ owns: it is written from it and read into it."""
 import copy
 import json
 import sqlite3
-from functools import cached_property
+from functools import cache
 from typing import Any, Generic, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -13,6 +13,12 @@ from results.errors import NoDataError
 from results.store.store import MisfitError, Store
 
 T = TypeVar("T")
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """Built when a type is first used: most commands use few of them."""
+    return TypeAdapter(kind)
 
 
 class Fact(Generic[T]):
@@ -24,11 +30,6 @@ class Fact(Generic[T]):
         self._kind = kind
         self._missing = missing
 
-    @cached_property
-    def _type(self) -> TypeAdapter[T]:
-        """Built when it is first used: most commands use few of them."""
-        return TypeAdapter(self._kind)
-
     def of(self, name: str) -> Self:
         """The fact of the same type with a name behind this one's: isa/NAME."""
         inner = copy.copy(self)
@@ -37,7 +38,7 @@ class Fact(Generic[T]):
 
     def write(self, store: Store, value: T) -> None:
         """Keeps it, in place of an earlier one."""
-        store.set_fact(self.name, self._type.dump_python(value, mode="json"))
+        store.set_fact(self.name, _adapter(self._kind).dump_python(value, mode="json"))
 
     def optional(self, connection: sqlite3.Connection) -> T | None:
         """What is kept, or None."""
@@ -63,7 +64,8 @@ class Fact(Generic[T]):
 
     def _value(self, name: str, text: str) -> T:
         try:
-            return self._type.validate_python(json.loads(text))
+            value: T = _adapter(self._kind).validate_python(json.loads(text))
+            return value
         except ValidationError as error:
             first = error.errors()[0]
             what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

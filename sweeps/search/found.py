@@ -20,7 +20,7 @@ from sweeps.model.label import LockLabel
 class FactModel(BaseModel):
     """What is read of a fact that says more."""
 
-    model_config = ConfigDict(strict=True, extra="allow")
+    model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
 
 
 class MapParameters(FactModel):
@@ -66,7 +66,7 @@ class PlanFact(FactModel):
 class IsaFact(BaseModel):
     """An ISA's title and the mnemonic of its full fence."""
 
-    model_config = ConfigDict(strict=True, extra="forbid")
+    model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
     title: str
     full_fence: str
 
@@ -75,7 +75,7 @@ class Check(BaseModel):
     """How far interpolated costs are off, as shares, where they were checked: in so many points,
     of so many costs; and in how many points another lock is the cheapest."""
 
-    model_config = ConfigDict(strict=True)
+    model_config = ConfigDict(strict=True, defer_build=True)
     points: int
     costs: int
     mean: float
