@@ -54,7 +54,7 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     folders = {name for name in found if name.startswith("sweeps.questions.")}
     assert all(name.count(".") == 2 for name in folders)
     assert found - folders == {
-        "sweeps.cli", "sweeps.cli.main", "sweeps.cli.commands", "sweeps.questions",
+        "sweeps.cli", "sweeps.cli.main", "sweeps.cli.commands",
         "results.errors", "results.paths",
     }  # fmt: skip
 
