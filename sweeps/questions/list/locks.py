@@ -37,35 +37,31 @@ class Offer:
 
 def offers(lock: Lock) -> list[Offer]:
     """One for each variant of a lock, its default first."""
-    return [_offer(lock, variant) for variant in ("", *lock.variants[1:])]
-
-
-def _offer(lock: Lock, variant: str) -> Offer:
-    kinds: dict[str, tuple[str, ...]] = {}
-    missing: dict[str, str] = {}
-    for isa, flavour in _FLAVOURS:
-        found = []
-        for fence in (kind for kind in FENCE_KINDS if kind in lock.fence_kinds):
-            reasons = list(_reasons(lock, variant, isa, flavour, fence))
-            if not reasons[0]:
-                found.append(fence)
-            for reason in filter(None, reasons):
-                what, _, why = reason.rpartition(": ")
-                missing.setdefault(what, why)
-        kinds[flavour] = tuple(found)
-    return Offer(LockLabel.of(lock.name, variant), kinds, missing)
-
-
-def _reasons(lock: Lock, variant: str, isa: str, flavour: str, fence: str) -> Iterator[str]:
-    """Why it does not run with one thread, with two, with two on one core; "" where it does."""
     parameters = with_defaults(_WORKLOAD, {})
-    for threads, cores in ((1, None), (2, None), (2, 1)):
-        cell = Cell(
-            engine=engines.DEFAULT, machine="generic", isa=isa, flavour=flavour, lock=lock.name,
-            variant=variant, fence=fence, workload=_WORKLOAD, threads=threads, cores=cores,
-            parameters=parameters,
-        )  # fmt: skip
-        yield unsupported_reason(cell) or refusal(cell)
+    every = []
+    for variant in ("", *lock.variants[1:]):
+        offer = Offer(LockLabel.of(lock.name, variant), {}, {})
+        for isa, flavour in _FLAVOURS:
+            kinds = []
+            for fence in (kind for kind in FENCE_KINDS if kind in lock.fence_kinds):
+                # Why it does not run with one thread, with two, with two on one core.
+                cells = [
+                    Cell(
+                        engine=engines.DEFAULT, machine="generic", isa=isa, flavour=flavour,
+                        lock=lock.name, variant=variant, fence=fence, workload=_WORKLOAD,
+                        threads=threads, cores=cores, parameters=parameters,
+                    )
+                    for threads, cores in ((1, None), (2, None), (2, 1))
+                ]  # fmt: skip
+                reasons = [unsupported_reason(cell) or refusal(cell) for cell in cells]
+                if not reasons[0]:
+                    kinds.append(fence)
+                for reason in filter(None, reasons):
+                    what, _, why = reason.rpartition(": ")
+                    offer.missing.setdefault(what, why)
+            offer.kinds[flavour] = tuple(kinds)
+        every.append(offer)
+    return every
 
 
 def overview(locks: Iterable[Lock]) -> Iterator[Rows | str]:
