@@ -12,7 +12,7 @@ from results.store.store import Store
 from sweeps.model.cell import Cell
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import cancels
-from sweeps.plans.study import Map, StudyPlan
+from sweeps.plans.study import Map, StudyPlan, load_study
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
 from sweeps.search.crossing import Crossing, Point, first_values
@@ -23,6 +23,7 @@ from sweeps.search.lines import FIRST_SEED, AxisLine, Evaluate, StudyCells, isa_
 from sweeps.search.searches import CrossoverTask, Searched, points, records, search_all
 from sweeps.search.winners import interpolate, neighbours
 
+load = load_study  # as of every question that has studies
 Place = tuple[int, int]  # set CAS and fence latency
 Key = tuple[LockLabel, Place]
 _MOST_OFF = 0.01  # of a cost: a lock whose model is further off is run at every point
