@@ -1,20 +1,14 @@
 """The reference engine: the user's own gem5 in SE mode, with gem5-configs/."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from results.errors import LockcrossError
+from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
 from sweeps.engines.gem5 import output as gem5_output
-from sweeps.engines.gem5.find import (
-    NoGem5Error,
-    Probe,
-    configs_digest,
-    figures_of,
-    find_gem5,
-    probe,
-    script_command,
-)
+from sweeps.engines.gem5.find import configs_digest, figures_of, find_gem5, probe, script_command
 from sweeps.model import workloads
 from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments
@@ -128,7 +122,7 @@ _CHARGES = "charge_"
 _FEWEST_COUNTERS = 2  # of gem5's LocalBP
 
 
-class Gem5Engine:
+class Gem5Engine(base.Engine):
     """Runs cells under gem5 with one core model; `gem5/<model>[/<mechanism>][/<roi>]`.
 
     Raises LockcrossError (exit code 2) for a label that names none.
@@ -161,10 +155,6 @@ class Gem5Engine:
     def version(self, isa: str) -> str:
         """gem5's version and a digest of gem5-configs/."""
         return f"gem5 {find_gem5(isa).version}, gem5-configs {configs_digest()}"
-
-    def provenance(self, isa: str) -> str:
-        """The version."""
-        return self.version(isa)
 
     def capabilities(self) -> Capabilities:
         """Every ISA, a simulated core a thread; the probe says what holds of a given gem5."""
@@ -240,10 +230,6 @@ class Gem5Engine:
         marker = "marker=m5" if roi == "m5" else "marker=watch"
         return [*command, str(binary), *arguments(cell), *amounts, marker]
 
-    def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
-        """None: the command says everything."""
-        return {}
-
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from its exit, the program's line and the script's report."""
         mechanisms = self._latencies(cell).mechanisms
@@ -262,28 +248,20 @@ class Gem5Engine:
 
     def doctor(self) -> list[Check]:
         """gem5 for each ISA, and what the probe shows of each core model."""
-        checks = []
-        for isa in ISAS:
-            try:
-                gem5 = find_gem5(isa)
-                checks.append(Check(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})"))
-                for model in gem5.models[isa]:
-                    checks.append(_judge(isa, model, probe(gem5, isa, model)))
-            except LockcrossError as error:
-                absent = isinstance(error, NoGem5Error)
-                checks.append(Check(f"gem5 for {isa}", False, error.message, True, absent))
-        return checks
+
+        def checks(isa: str) -> Iterator[Check]:
+            gem5 = find_gem5(isa)
+            yield Check(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})")
+            for model in gem5.models[isa]:
+                shown = probe(gem5, isa, model)
+                well = "threads start, atomics work across cores"
+                yield base.judged(f"gem5/{model} for {isa}", shown, well)
+
+        return [
+            check for isa in ISAS for check in base.unless_missing(f"gem5 for {isa}", checks(isa))
+        ]
 
 
 def make(label: str) -> Gem5Engine:
     """The adapter of a label. Raises LockcrossError for an unknown one."""
     return Gem5Engine(label)
-
-
-def _judge(isa: str, model: str, found: Probe) -> Check:
-    part = f"gem5/{model} for {isa}"
-    if found.alone:
-        return Check(part, False, f"refused: {found.alone}", optional=True)
-    if found.together:
-        return Check(part, True, f"one core only: {found.together}")
-    return Check(part, True, "threads start, atomics work across cores")

@@ -1,16 +1,25 @@
-"""The command of a run, its cores at their nodes, and the file that sst-configs/run.py reads."""
+"""The command of a run, its cores at their nodes, the file that sst-configs/run.py reads, and what
+litmus runs show of an SST."""
 
 import json
 import re
+import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
-from sweeps.engines.base import Limits
-from sweeps.engines.qemu.engine import guest_command, plugin_options
-from sweeps.engines.sst.find import SCRIPT, Sst, element
-from sweeps.engines.sst.output import GUEST_ERR, GUEST_OUT, RECORD, STATISTICS
+from results.paths import WORK
+from sweeps.engines.base import Limits, ProcessResult
+from sweeps.engines.qemu.engine import guest_command, plugin_options, plugin_version
+from sweeps.engines.sst import output
+from sweeps.engines.sst.find import SCRIPT, Sst, configs_digest, element
 from sweeps.model.cell import Cell
+from sweeps.model.cells import digest
+from sweeps.model.isa import ISAS
 from sweeps.model.machine import MemorySystem, load_machine
+from sweeps.programs import Builder, Program
+from sweeps.support.tools import Probe, probed, run
 
 # As the options of an engine label name it; "" is the order of the nodes, row by row.
 NAMED = ("near", "far")
@@ -101,12 +110,63 @@ def document(cell: Cell, place: list[int], binary: Path, limits: Limits) -> str:
         "l1_ways": machine.memory.l1_ways.number,
         "sst": system.settings(),
         "guest": guest_command(cell, binary, options),
-        "guest_stdout": GUEST_OUT,
-        "guest_stderr": GUEST_ERR,
-        "statistics": STATISTICS,
-        "record": RECORD,
+        "guest_stdout": output.GUEST_OUT,
+        "guest_stderr": output.GUEST_ERR,
+        "statistics": output.STATISTICS,
+        "record": output.RECORD,
         "oldest_request": _OLDEST_REQUEST,
     }
     if system.topology != "bus":
         found["place"] = place
     return json.dumps(found, indent=1)
+
+
+# What litmus runs show ---------------------------------------------------------------------------
+
+PROBES = WORK / "build" / "sst"  # of each SST
+_TIME_S = 120.0
+# Threads that count under a CAS lock, and threads that pass on a message by plain stores and loads:
+# the programs verify themselves, and end only if every request is answered.
+_TESTS: tuple[tuple[str, str, dict[str, int | str]], ...] = (
+    ("threads", "cas_spin", {"iterations": 30, "critical": 0, "think": 0}),
+    ("transfer", "null", {"iterations": 30, "op": "store"}),
+)
+
+
+@cache
+def probe(sst: Sst, flavour: str) -> Probe:
+    """Runs the litmus tests on one core and on two, or returns what is stored of them: by SST, the
+    configuration, the plugin and the programs."""
+    programs = [Program(workload, lock, "full", flavour) for workload, lock, _ in _TESTS]
+    built = Builder().build(programs)
+    binaries = [built[program] for program in programs]
+    known = [element(sst).name, sst.version, configs_digest(), plugin_version()]
+    key = digest([*known, *(binary.digest for binary in binaries)])
+    isa = next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
+    limits = Limits(_TIME_S, 10_000_000)
+
+    def failure(cell: Cell, binary: Path) -> str:
+        """Why a run of a test fails, or nothing."""
+        what = f"a litmus run of workload {cell.workload} with {cell.threads} threads"
+        with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
+            text = document(cell, list(range(cell.threads)), binary, limits)
+            Path(folder, INPUT).write_text(text, encoding="utf-8")
+            try:
+                done = run(command(sst), _TIME_S, folder, {})
+            except subprocess.TimeoutExpired:
+                return f"{what} did not end in {_TIME_S:g} s"
+            end = ProcessResult(done.returncode, done.stdout, done.stderr, "", 0.0)
+            cause = output.read(cell, limits, end, Path(folder), {}).cause
+            return cause and f"{what} fails: {cause}"
+
+    def litmus(cores: int) -> str:
+        for (workload, lock, parameters), binary in zip(_TESTS, binaries, strict=True):
+            cell = Cell(
+                engine="sst", machine="sst_bus", isa=isa, flavour=flavour, lock=lock,
+                workload=workload, threads=cores, parameters=parameters,
+            )  # fmt: skip
+            if why := failure(cell, binary.path):
+                return why
+        return ""
+
+    return probed(PROBES / f"{flavour}-{key[:16]}.json", litmus)

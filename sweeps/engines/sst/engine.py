@@ -1,9 +1,11 @@
 """SST as the memory system behind the core models of the embedded engine: QEMU with the plugin, as
 an element of the user's own SST starts it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from results.errors import LockcrossError
+from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
 from sweeps.engines.qemu.engine import find_qemu, plugin_version
 from sweeps.engines.sst import output as sst_output
@@ -15,21 +17,20 @@ from sweeps.engines.sst.command import (
     misplaced,
     own_options,
     places,
+    probe,
     refused_figures,
     system_of,
 )
-from sweeps.engines.sst.find import NoSstError, configs_digest, element, find_sst
-from sweeps.engines.sst.probe import probe
+from sweeps.engines.sst.find import configs_digest, element, find_sst
 from sweeps.model.cell import MAX_THREADS, Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
-from sweeps.programs import Program
 
 _LABEL = "sst"
 _WHY = "the memory system is SST's, which [sst] describes"
 
 
-class SstEngine:
+class SstEngine(base.Engine):
     """Runs cells under SST; `sst[/<place>]`, where the place says which core is at which node.
 
     Raises LockcrossError (exit code 2) for a label that names none.
@@ -84,10 +85,6 @@ class SstEngine:
         """The plugin's options without its memory system, the table [sst], and where cores are."""
         return own_options(cell) | self._own(cell)
 
-    def program(self, cell: Cell) -> Program:
-        """The program as it is: the plugin adds every latency itself."""
-        return Program.of(cell)
-
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The SST command."""
         return command(find_sst())
@@ -100,7 +97,10 @@ class SstEngine:
         """What a run said, from SST's record, the guest's line, the plugin's report and SST's
         statistics."""
         refused = {f"refused.{name}": _WHY for name in refused_figures(cell)}
-        resolved = self._own(cell) | _mechanisms(cell) | refused
+        # By what the latencies that a cell sets are added.
+        given = {"atomic": cell.cas, "fence": cell.fence_latency, "charge": cell.cancel}
+        added = {f"mechanism_{kind}": "plugin" for kind, n in given.items() if n is not None}
+        resolved = self._own(cell) | added | refused
         return sst_output.read(cell, limits, end, folder, resolved)
 
     def _places(self, cell: Cell) -> list[int]:
@@ -108,33 +108,31 @@ class SstEngine:
 
     def _own(self, cell: Cell) -> dict[str, int | str]:
         """What a run is made of beside the plugin's options."""
-        return _table(cell) | {"place": " ".join(map(str, self._places(cell)))}
+        table = {f"sst_{name}": value for name, value in system_of(cell).settings().items()}
+        return table | {"place": " ".join(map(str, self._places(cell)))}
 
     def mechanisms(self, isa: str) -> list[str]:
         """One: the plugin adds latencies itself, and this shows that it does so here too."""
         return [_LABEL]
 
-    def regions(self, isa: str) -> list[str]:
-        """None: the program tells the plugin of its region."""
-        return []
-
     def doctor(self) -> list[Check]:
         """SST and its elements, our own element, and what the probe shows of each flavour."""
-        try:
-            sst = find_sst()
-        except LockcrossError as error:
-            absent = isinstance(error, NoSstError)
-            return [Check("SST", False, error.message, True, absent)]
-        checks = [
-            Check("SST", True, f"{sst.version} ({sst.path}: {sst.why}; memHierarchy, merlin)")
-        ]
-        try:
-            checks.append(Check("element", True, f"compiled ({element(sst).name})"))
+
+        def element_checks() -> Iterator[Check]:
+            yield Check("element", True, f"compiled ({element(find_sst()).name})")
             for isa in ISAS.values():
-                checks += [_judge(isa.name, flavour) for flavour in isa.flavours]
-        except LockcrossError as error:
-            checks.append(Check("element", False, error.message, True))
-        return checks
+                for flavour in isa.flavours:
+                    shown = probe(find_sst(), flavour)
+                    well = "atomics work across cores, messages arrive"
+                    yield base.judged(f"{isa.name} {flavour}", shown, well)
+
+        def checks() -> Iterator[Check]:
+            sst = find_sst()
+            libraries = "memHierarchy, merlin"
+            yield Check("SST", True, f"{sst.version} ({sst.path}: {sst.why}; {libraries})")
+            yield from base.unless_missing("element", element_checks())
+
+        return list(base.unless_missing("SST", checks()))
 
 
 def make(label: str) -> SstEngine:
@@ -142,26 +140,5 @@ def make(label: str) -> SstEngine:
     return SstEngine(label)
 
 
-def _table(cell: Cell) -> dict[str, int | str]:
-    """The table [sst] as options of a run."""
-    return {f"sst_{name}": value for name, value in system_of(cell).settings().items()}
-
-
-def _mechanisms(cell: Cell) -> dict[str, int | str]:
-    """By what the latencies that a cell sets are added."""
-    given = {"atomic": cell.cas, "fence": cell.fence_latency, "charge": cell.cancel}
-    return {f"mechanism_{kind}": "plugin" for kind, set_to in given.items() if set_to is not None}
-
-
 def _cores(cell: Cell) -> int:
     return cell.cores or cell.threads
-
-
-def _judge(isa: str, flavour: str) -> Check:
-    part = f"{isa} {flavour}"
-    found = probe(find_sst(), flavour)
-    if found.alone:
-        return Check(part, False, f"refused: {found.alone}", optional=True)
-    if found.together:
-        return Check(part, True, f"one core only: {found.together}")
-    return Check(part, True, "atomics work across cores, messages arrive")

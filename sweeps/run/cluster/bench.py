@@ -11,12 +11,11 @@ from tempfile import TemporaryDirectory
 
 from results.errors import LockcrossError
 from results.store.store import Store
+from sweeps.run.cluster.check import SMALL_CELL, run_here
 from sweeps.run.cluster.description import Cluster
-from sweeps.run.cluster.message import Chunk, Reply
-from sweeps.run.cluster.node.stand_in import Waits, wait_chunk
+from sweeps.run.cluster.node.worker import Chunk, Reply, Waits, wait_chunk
 from sweeps.run.cluster.parsl_pool import ParslPool
 from sweeps.run.cluster.session import Session
-from sweeps.run.cluster.small_cell import SMALL_CELL, run_here
 from sweeps.run.runner import Runner
 from sweeps.run.work import Work
 

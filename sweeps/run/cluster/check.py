@@ -1,4 +1,4 @@
-"""Asks every node of a block what it has, and compares it with this machine."""
+"""Asks every node of a block what it has, and compares it with this machine by a small cell."""
 
 import hashlib
 import pickle
@@ -7,15 +7,39 @@ from dataclasses import dataclass
 
 from results.errors import LockcrossError
 from sweeps.engines import load_engine
+from sweeps.engines.base import Limits
 from sweeps.model import engines
+from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
+from sweeps.programs import Builder
 from sweeps.run.cluster.description import Cluster
-from sweeps.run.cluster.message import Chunk, Node, Question
-from sweeps.run.cluster.node.answer import describe_node
+from sweeps.run.cluster.node.worker import Chunk, Node, Question, describe_node
 from sweeps.run.cluster.session import Session
 from sweeps.run.cluster.ship import Programs
-from sweeps.run.cluster.small_cell import run_here
+from sweeps.run.pool import LocalPool
+from sweeps.run.work import Done, Work
 from sweeps.support.paths import ENGINE_PLUGIN
+
+SMALL_CELL = Cell(
+    engine=engines.DEFAULT, machine="generic", isa="x86_64", flavour="lock", lock="tasuki",
+    variant="", fence="full", workload="sync", parameters={"iterations": 200}, threads=1,
+    cores=None, cas=None, fence_latency=None, cancel=None, seed=1,
+)  # fmt: skip
+
+
+def run_here(identity: str) -> tuple[Work, Done]:
+    """The cell as work of that identity, and what came of it. Raises LockcrossError where it
+    fails."""
+    engine = load_engine(SMALL_CELL.engine)
+    program = engine.program(SMALL_CELL)
+    binary = Builder().build([program])[program]
+    version = engine.provenance(SMALL_CELL.isa)
+    work = Work(SMALL_CELL, identity, version, binary, Limits(60.0), None, keep=False)
+    (done,) = [one for chunk in LocalPool(1).run([work]) for one in chunk]
+    if done.outcome.cause:
+        raise LockcrossError(f"a small cell fails on this machine: {done.outcome.cause}", 1)
+    return work, done
+
 
 _CLOCK_S = 5.0  # that a clock may be off: only times of start depend on it
 

@@ -1,31 +1,181 @@
-"""Parsl while a command uses it: its processes on this machine, the jobs that it asks for, and
-their end, however the command ends."""
+"""Parsl while a command uses it: its processes on this machine, the jobs that it asks for, when
+there is no use in waiting for them, and their end, however the command ends."""
 
 import itertools
 import os
 import platform
 import queue
+import re
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import mkdtemp
 from types import FrameType
 from typing import Any, Self
 
+from results.errors import LockcrossError
 from results.extras import Extra
 from results.paths import ROOT, WORK
 from sweeps.run.cluster import ship, watch
-from sweeps.run.cluster.blocks import Blocks
 from sweeps.run.cluster.description import Cluster
 from sweeps.run.cluster.executor import make_executor
+from sweeps.run.kept import FULL
+from sweeps.support.text import shortened
+
+_FAILURES = 3  # blocks in a row that the batch system refuses, or that end before a worker starts
+_QUEUED_S = 60.0  # until people are told why
+_PATIENCE_S = 600.0  # with a batch system that does not answer
+_LOOK_S = 2.0  # between two questions to the interchange
+_NOT_STARTED = ("FAILED", "MISSING")
+_REFUSED = "Failed to start block"  # begins what Parsl says of a job that was not taken
+_SHOWN = 400  # characters of what a job or the batch system said
+# A batch system that is away for a while, in its commands' words.
+_AWAY = re.compile(
+    r"unable to contact|connection (refused|timed out|reset)|communication|socket|not respond"
+    r"|time(d )?[ -]?out|try again|temporarily|zero bytes",
+    re.IGNORECASE,
+)
+
+
+class Blocks:
+    """What is known of the blocks of an executor. `look` raises LockcrossError (1) when it is of no
+    use to wait any longer."""
+
+    def __init__(self, executor: Any, cluster: Cluster, failures: int = _FAILURES) -> None:
+        self._failures = failures
+        self._executor = executor
+        self._cluster = cluster
+        self._since = time.monotonic()  # there was a worker, or the first wait began
+        self._next_look = 0.0
+        self._managers: list[dict[str, Any]] = []
+        self._held: set[str] = set()
+        self._left_out: dict[str, str] = {}  # host -> why
+        self._lost_blocks = 0  # in a row, of nodes that are left out
+        self._options = getattr(executor.provider, "scheduler_options", "")
+        self._told = False
+        self.queued = self.running = 0
+
+    @property
+    def workers(self) -> int:
+        """Workers that are there and not left out."""
+        return sum(
+            int(one["worker_count"])
+            for one in self._managers
+            if one["active"] and one["manager"] not in self._held
+        )
+
+    def look(self) -> None:
+        """Asks how blocks and workers are, now and then."""
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + _LOOK_S
+        if self._executor.interchange_proc.poll() is not None:
+            raise self._error("Parsl's interchange on this machine has ended, or was killed")
+        self._managers = self._executor.connected_managers()
+        status = dict(self._executor.status_facade)
+        states = [one.status_name for one in status.values()]
+        self.queued, self.running = states.count("PENDING"), states.count("RUNNING")
+        if self.workers:
+            self._since, self._told = now, False
+        else:
+            self._judge(list(status.values()), now - self._since)
+
+    def _judge(self, status: list[Any], waited_s: float) -> None:
+        """Without any worker: whether one may still come."""
+        ended = [one for one in status if one.status_name not in ("PENDING", "RUNNING")]
+        last = ended[-self._failures :]
+        # Parsl calls a block that could not be asked for FAILED at first, later MISSING.
+        refused = [one for one in last if _REFUSED in (one.message or "")]
+        # What its command said, without Parsl's words before it.
+        said = refused[-1].message.rpartition("stderr=")[2] if refused else ""
+        words = shortened(" ".join(said.split()), _SHOWN)
+        if refused and _AWAY.search(refused[-1].message):
+            self._tell(f"the batch system does not answer; waiting ({words})")
+            if waited_s > _PATIENCE_S:
+                minutes = f"{waited_s / 60:.0f} minutes"
+                raise self._error(f"the batch system has not answered for {minutes}: {words}")
+        elif len(refused) == self._failures:
+            if any(os.strerror(number) in refused[-1].message for number in FULL):
+                raise self._error(f"no job can be asked for, the disk is full: {words}")
+            why = f"the batch system refuses the job: {words}"
+            raise self._error(f"{why}; correct the cluster file")
+        elif sum(one.status_name in _NOT_STARTED for one in last) == self._failures:
+            # What the last one said, of itself or on standard error.
+            lines = (last[-1].stderr_summary or "").strip().splitlines()
+            own = f": {shortened(lines[-1], _SHOWN)}" if lines else ""
+            raise self._error(
+                f"{self._failures} jobs in a row have ended before a worker of theirs answered"
+                f"{own}; check python and commands in the cluster file, and that nodes reach this "
+                f"machine at {self._executor.address} (address)"
+            )
+        if not self.queued or self.running:
+            return
+        if waited_s > self._cluster.queue_minutes * 60:
+            raise self._error(
+                f"no job has started in {self._cluster.queue_minutes:g} minutes, as many as the "
+                f"cluster file allows (queue_minutes); {self.queued} are queued{self._why_queued()}"
+            )
+        if waited_s > _QUEUED_S and not self._told:
+            self._tell(f"{self.queued} jobs are queued, and none has started{self._why_queued()}")
+
+    def leave_out(self, host: str, manager: str, why: str) -> None:
+        """A node cannot run the cells: it gets no more of them, and its block makes room for
+        another one when no node of it is left."""
+        if host not in self._left_out:
+            self._left_out[host] = why
+            print(f"lockcross: node {host} is left out: {why}", file=sys.stderr)
+        if manager in self._held:
+            return
+        self._held.add(manager)
+        self._executor._hold_manager(manager)
+        if self._cluster.provider == "slurm":  # the next block goes elsewhere
+            self._executor.provider.scheduler_options = (
+                f"{self._options}#SBATCH --exclude={','.join(self._left_out)}\n"
+            )
+        self._managers = self._executor.connected_managers()
+        block = next((one["block_id"] for one in self._managers if one["manager"] == manager), None)
+        if all(one["manager"] in self._held for one in self._managers if one["block_id"] == block):
+            self._lost_blocks += 1
+            if job := self._executor.blocks_to_job_id.get(block):
+                self._executor.provider.cancel([job])
+        if self._lost_blocks >= max(_FAILURES, self._cluster.blocks) and not self.workers:
+            raise self._error("no node can run the cells")
+
+    def _why_queued(self) -> str:
+        """The batch system's reason, where it is known how to ask."""
+        if self._cluster.provider != "slurm":
+            return ""
+        jobs = ",".join(self._executor.job_ids_to_block)
+        _, said, _ = self._executor.provider.execute_wait(f"squeue -h -o %r -j {jobs}")
+        return f" (Slurm's reason: {', '.join(sorted(set(said.split())))})" if said.strip() else ""
+
+    def answered(self) -> None:
+        """A node has run cells."""
+        self._lost_blocks = 0
+
+    def _error(self, message: str) -> LockcrossError:
+        nodes = "".join(f"\n  {host}: {why}" for host, why in self._left_out.items())
+        return LockcrossError(
+            f"{message}. What was run is stored; once this is settled, the same command runs the "
+            f"rest{'. Nodes that were left out:' + nodes if nodes else ''}",
+            exit_code=1,
+        )
+
+    def _tell(self, message: str) -> None:
+        if not self._told:
+            print(f"lockcross: {message}", file=sys.stderr)
+        self._told = True
+
 
 PARSL = Extra("Parsl", ROOT / "requirements-cluster.txt", megabytes=3)
 _FOLDER = WORK / "build" / "cluster"  # Parsl's logs, one folder a driver
@@ -76,7 +226,8 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self._busy = True
         try:
-            self._end()
+            if self._kernel is not None:
+                self._end()
         finally:
             for number, handler in self._handlers.items():
                 signal.signal(number, handler)
@@ -106,7 +257,12 @@ class Session:
         from parsl.config import Config
         from parsl.dataflow.dflow import DataFlowKernel
 
-        self._folder = _new_folder()
+        # For Parsl's logs. Folders of drivers on this host that were killed are removed.
+        _FOLDER.mkdir(parents=True, exist_ok=True)
+        for folder in _FOLDER.glob(f"{platform.node()}-*-*"):
+            if not Path("/proc", folder.name.split("-")[-2]).exists():
+                shutil.rmtree(folder, ignore_errors=True)
+        self._folder = Path(mkdtemp(dir=_FOLDER, prefix=f"{platform.node()}-{os.getpid()}-"))
         self._executor = make_executor(
             self.cluster, f"lockcross-{self._folder.name}", self._folder, self._at_once
         )
@@ -185,8 +341,6 @@ class Session:
             self._watch.stdin.flush()
 
     def _end(self) -> None:
-        if self._kernel is None:
-            return
         self._tell_watch()
         assert self._watch is not None
         # In a thread: a batch system that is away must not keep the user waiting.
@@ -202,12 +356,3 @@ class Session:
                 file=sys.stderr,
             )
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _new_folder() -> Path:
-    """A folder for Parsl's logs. Those of drivers on this host that were killed are removed."""
-    _FOLDER.mkdir(parents=True, exist_ok=True)
-    for folder in _FOLDER.glob(f"{platform.node()}-*-*"):
-        if not Path("/proc", folder.name.split("-")[-2]).exists():
-            shutil.rmtree(folder, ignore_errors=True)
-    return Path(tempfile.mkdtemp(dir=_FOLDER, prefix=f"{platform.node()}-{os.getpid()}-"))

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from results.errors import LockcrossError
 from sweeps.engines.native import host
-from sweeps.engines.native.measure import alone, together
-from sweeps.engines.native.measure.finding import Finding, Findings
-from sweeps.engines.native.measure.programs import Programs
-from sweeps.engines.native.sample import ROUNDS, Estimate
+from sweeps.engines.native.measure import parts
+from sweeps.engines.native.measure.programs import Finding, Findings, Programs
+from sweeps.engines.native.sample import ROUNDS
 
 _MEMINFO = Path("/proc/meminfo")
 # What a container may use, and what it uses: in bytes, by the two versions of control groups.
@@ -25,7 +24,8 @@ _LIMITS = (
 _SHARE = 4  # of the free memory, at most one in so many bytes is chased through
 CLOCK = "clock_mhz"
 Matrix = dict[tuple[int, int], list[float]]
-Part = Callable[[], Iterator[tuple[str, Finding]]]
+Findable = Iterator[tuple[str, Finding]]
+Part = Callable[[], Findable]
 
 
 @dataclass
@@ -50,60 +50,68 @@ def measure(say: Callable[[str], None]) -> Measurement:
         raise LockcrossError(f"this host cannot be measured: {why}", exit_code=1)
     cpus = [cpu.number for cpu in host.cpus()]
     found = Measurement(host.processor(), host.caches(), cpus)
-    found.notes += _cpu_notes(cpus, os.cpu_count() or len(cpus))
+    # What the CPUs that this process may use do not allow.
+    if len(cpus) < (all_cpus := os.cpu_count() or len(cpus)):
+        found.notes.append(
+            f"this process may use {len(cpus)} of {all_cpus} CPUs (a CPU set, as containers have); "
+            "the others were not measured"
+        )
+    if len(cpus) < 2:
+        found.notes.append("with one CPU nothing between two threads can be measured")
     programs = Programs()
-    levels = alone.levels(found.caches, free_kib(_MEMINFO, _LIMITS) // _SHARE)
-    if not any(level.name == alone.MEMORY for level in levels):
-        found.findings.left_out[alone.MEMORY] = (
+    levels = parts.levels(found.caches, free_kib(_MEMINFO, _LIMITS) // _SHARE)
+    if not any(level.name == parts.MEMORY for level in levels):
+        found.findings.left_out[parts.MEMORY] = (
             "a chase through twice the last cache takes more memory than the quarter of what is "
-            f"free, or than {alone.MOST_KIB} KiB, or the system does not say how large the cache is"
+            f"free, or than {parts.MOST_KIB} KiB, or the system does not say how large the cache is"
         )
     for title, part in _parts(programs, levels, found).items():
         say(title)
         _steadily(part, found.findings)
-    found.findings.add(CLOCK, _of_clock(programs.clock_mhz()))
+    clock = programs.clock_mhz()
+    text = (
+        "core cycles in a microsecond, by chains of dependent additions before and after each run"
+    )
+    found.findings.add(CLOCK, Finding(clock.value, clock.iqr, text, "MHz"))
     return found
 
 
 def _parts(
-    programs: Programs, levels: Sequence[alone.Level], found: Measurement
+    programs: Programs, levels: Sequence[parts.Level], found: Measurement
 ) -> dict[str, Part]:
     """Every part by its title, in the order in which they run."""
-    binary = programs.build("micro")
-    times = partial(alone.run_loop, programs, binary, found.cpus[0])
-    # A loop that others are compared with runs once in a part; a part that is repeated runs it
-    # anew.
-    parts: dict[str, Part] = {
-        title: partial(_with_memory, times, part) for title, part in alone.all_alone(levels).items()
+    times = partial(parts.run_loop, programs, programs.build("micro"), found.cpus[0])
+
+    def alone(part: Callable[[parts.Times], Findable]) -> Findable:
+        # A loop that others are compared with runs once in a part; a part that is repeated runs it
+        # anew.
+        return part(cache(times))
+
+    def transfers() -> Findable:
+        found.matrix = parts.transfers(programs, found.cpus)
+        every = len(found.cpus) * (len(found.cpus) - 1) // 2
+        if len(found.matrix) < every:
+            found.notes.append(
+                f"transfers were measured between {len(found.matrix)} of {every} pairs of CPUs, "
+                "evenly chosen"
+            )
+        yield parts.TRANSFER, parts.of_transfers(found.matrix)
+
+    named: dict[str, Part] = {
+        title: partial(alone, part) for title, part in parts.all_alone(levels).items()
     }
-    parts["switches of a thread library"] = partial(together.switching, programs, found.cpus[0])
+    named["switches of a thread library"] = partial(parts.switching, programs, found.cpus[0])
     if len(found.cpus) < 2:
-        for name in together.NAMES:
-            found.findings.left_out[name] = "it takes two CPUs, and this process may use one"
-        return parts
+        why = "it takes two CPUs, and this process may use one"
+        found.findings.left_out |= dict.fromkeys(parts.NAMES, why)
+        return named
     pair = found.cpus[:2]
-    parts["transfers between CPUs"] = partial(_matrix, programs, found)
-    parts["lines of another CPU"] = partial(together.lines, programs, pair)
-    parts["parking"] = partial(together.parking, programs, pair)
-    parts["stopping"] = partial(together.stopping, programs, pair)
-    return parts
-
-
-def _with_memory(
-    times: alone.Times, part: Callable[[alone.Times], Iterator[tuple[str, Finding]]]
-) -> Iterator[tuple[str, Finding]]:
-    return part(cache(times))
-
-
-def _matrix(programs: Programs, found: Measurement) -> Iterator[tuple[str, Finding]]:
-    found.matrix = together.transfers(programs, found.cpus)
-    every = len(found.cpus) * (len(found.cpus) - 1) // 2
-    if len(found.matrix) < every:
-        found.notes.append(
-            f"transfers were measured between {len(found.matrix)} of {every} pairs of CPUs, evenly "
-            "chosen"
-        )
-    yield together.TRANSFER, together.of_transfers(found.matrix)
+    return named | {
+        "transfers between CPUs": transfers,
+        "lines of another CPU": partial(parts.lines, programs, pair),
+        "parking": partial(parts.parking, programs, pair),
+        "stopping": partial(parts.stopping, programs, pair),
+    }
 
 
 def _steadily(part: Part, findings: Findings) -> None:
@@ -114,26 +122,6 @@ def _steadily(part: Part, findings: Findings) -> None:
         kept = [findings.add(name, one) for name, one in again]
         if all(kept):
             return
-
-
-def _of_clock(clock: Estimate) -> Finding:
-    text = (
-        "core cycles in a microsecond, by chains of dependent additions before and after each run"
-    )
-    return Finding(clock.value, clock.iqr, text, "MHz")
-
-
-def _cpu_notes(cpus: Sequence[int], all_cpus: int) -> list[str]:
-    """What the CPUs that this process may use do not allow."""
-    found = []
-    if len(cpus) < all_cpus:
-        found.append(
-            f"this process may use {len(cpus)} of {all_cpus} CPUs (a CPU set, as containers have); "
-            "the others were not measured"
-        )
-    if len(cpus) < 2:
-        found.append("with one CPU nothing between two threads can be measured")
-    return found
 
 
 def free_kib(meminfo: Path, limits: Sequence[tuple[Path, Path]] = ()) -> int:
