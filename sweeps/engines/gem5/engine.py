@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from results.errors import LockcrossError
 from sweeps.engines import base
@@ -59,14 +60,9 @@ class Latencies:
 
     def built_in(self) -> Mechanisms:
         """What the program is built with. Functional-unit timing needs nothing there."""
-        found = {k: v for k, v in self.mechanisms.items() if v != "fu_timing"}
-        return Mechanisms(
-            found.get("atomic", "engine"),
-            found.get("fence", "engine"),
-            found.get("charge", "engine"),
-            self.chains.get("atomic", 0),
-            self.chains.get("fence", 0),
-        )
+        built: dict[str, Any] = {k: v for k, v in self.mechanisms.items() if v != "fu_timing"}
+        built |= {f"{kind}_chain": length for kind, length in self.chains.items()}
+        return Mechanisms(**built)
 
 
 def mechanism(kind: str, isa: str, model: str, forced: str) -> str:
@@ -166,11 +162,11 @@ class Gem5Engine(base.Engine):
         gem5 = find_gem5(cell.isa)
         if self.model not in gem5.models[cell.isa]:
             return f"isa: {cell.isa}: this gem5 has no {self.model} core for it"
-        found = probe(gem5, cell.isa, self.model)
-        if found.alone:
-            return f"isa: {cell.isa}: {where} is unusable: {found.alone}"
-        if cell.threads > 1 and found.together:
-            return f"threads: {cell.threads}: atomics are not atomic across cores: {found.together}"
+        shown = probe(gem5, cell.isa, self.model)
+        if shown.alone:
+            return f"isa: {cell.isa}: {where} is unusable: {shown.alone}"
+        if cell.threads > 1 and shown.together:
+            return f"threads: {cell.threads}: atomics are not atomic across cores: {shown.together}"
         return self._misfit(cell, where)
 
     def _misfit(self, cell: Cell, where: str) -> str:
@@ -205,10 +201,10 @@ class Gem5Engine(base.Engine):
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The machine's figures, the mechanisms of set latencies, the method for the region."""
-        found = self._latencies(cell)
+        added = self._latencies(cell)
         options: dict[str, int | str] = dict(figures_of(cell.machine, cell.isa))
-        options |= {f"mechanism_{kind}": name for kind, name in found.mechanisms.items()}
-        options |= {**found.program, **found.config}
+        options |= {f"mechanism_{kind}": name for kind, name in added.mechanisms.items()}
+        options |= {**added.program, **added.config}
         return options | {"model": self.model, "roi": self._roi_of(cell)}
 
     def program(self, cell: Cell) -> Program:
@@ -217,16 +213,16 @@ class Gem5Engine(base.Engine):
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The gem5 command. The instruction limit is used as a cycle limit."""
-        found, roi = self._latencies(cell), self._roi_of(cell)
+        added, roi = self._latencies(cell), self._roi_of(cell)
         figures = figures_of(cell.machine, cell.isa)
         figures = {name: n for name, n in figures.items() if not name.startswith(_CHARGES)}
         phases = workloads.phases(cell.workload, cell.parameters)
         more = [f"--roi={roi}", f"--limit={limits.instructions}", f"--phases={phases}"]
-        more += [f"--latency={name}={cycles}" for name, cycles in sorted(found.config.items())]
+        more += [f"--latency={name}={cycles}" for name, cycles in sorted(added.config.items())]
         command = script_command(
             find_gem5(cell.isa), cell.isa, self.model, cell.threads, figures, more
         )
-        amounts = [f"{name}={amount}" for name, amount in sorted(found.program.items())]
+        amounts = [f"{name}={amount}" for name, amount in sorted(added.program.items())]
         marker = "marker=m5" if roi == "m5" else "marker=watch"
         return [*command, str(binary), *arguments(cell), *amounts, marker]
 

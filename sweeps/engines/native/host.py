@@ -108,8 +108,13 @@ def cpus(folder: Path = _SYSTEM, allowed: frozenset[int] | None = None) -> list[
     found = []
     for number in sorted(allowed):
         here = folder / f"cpu{number}"
-        core = [cpu for cpu in _list(_siblings(here)) if cpu in allowed] or [number]
-        found.append(Cpu(number, sorted(core).index(number), _last_cache(here, number)))
+        names = ("core_cpus_list", "thread_siblings_list")  # the latter of older kernels
+        siblings = next(filter(None, (_read(here / "topology" / name) for name in names)), "")
+        core = [cpu for cpu in _list(siblings) if cpu in allowed] or [number]
+        levels = {_read(one / "level"): one for one in (here / "cache").glob("index*")}
+        shared = _read(levels[max(levels)] / "shared_cpu_list") if levels else ""
+        cache = min(_list(shared), default=number)
+        found.append(Cpu(number, sorted(core).index(number), cache))
     return sorted(found, key=lambda cpu: (cpu.sibling, cpu.cache, cpu.number))
 
 
@@ -118,28 +123,14 @@ def caches(folder: Path = _SYSTEM / "cpu0" / "cache") -> list[Cache]:
     found = []
     for index in sorted(folder.glob("index*")):
         kind, size = _read(index / "type"), _read(index / "size")
-        numbers = [_read(index / name) for name in (
-            "level", "ways_of_associativity", "coherency_line_size")]  # fmt: skip
+        names = ("level", "ways_of_associativity", "coherency_line_size")
+        numbers = [_read(index / name) for name in names]
         match = re.fullmatch(r"(\d+)([KM]?)", size)
         if kind in ("Data", "Unified") and match and all(one.isdecimal() for one in numbers):
             level, ways, line = map(int, numbers)
             bytes_ = int(match[1]) * {"": 1, "K": 2**10, "M": 2**20}[match[2]]
             found.append(Cache(level, bytes_, ways, line))
     return sorted(found, key=lambda cache: cache.level)
-
-
-def _siblings(cpu: Path) -> str:
-    return _read(cpu / "topology" / "core_cpus_list") or _read(
-        cpu / "topology" / "thread_siblings_list"
-    )
-
-
-def _last_cache(cpu: Path, number: int) -> int:
-    levels = {_read(one / "level"): one for one in (cpu / "cache").glob("index*")}
-    if not levels:
-        return number
-    shared = _list(_read(levels[max(levels)] / "shared_cpu_list"))
-    return min(shared, default=number)
 
 
 def _list(text: str) -> list[int]:

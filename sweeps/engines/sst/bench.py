@@ -1,7 +1,6 @@
 """How fast the engine is on this machine, with the user's own SST."""
 
 import os
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from sweeps.engines.sst.engine import SstEngine
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.programs import Builder
+from sweeps.support.tools import run
 
 REPEATS = 3  # of short cells; the best counts, since the machine may be shared
 _ACCESSES = ("loads", "stores", "cas_won", "cas_lost", "rmw")
@@ -100,16 +100,12 @@ def _run(cell: Cell) -> tuple[float, Metrics]:
         raise LockcrossError(why)
     program = engine.program(cell)
     binary = Builder().build([program])[program].path
-    cpu = min(os.sched_getaffinity(0))
+    on_one = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
         for name, content in engine.inputs(cell, binary, limits).items():
             Path(folder, name).write_text(content, encoding="utf-8")
-        command = ["taskset", "-c", str(cpu), *engine.command(cell, binary, limits)]
         begin = time.perf_counter()
-        done = subprocess.run(
-            command, cwd=folder, env={}, capture_output=True, text=True, errors="replace",
-            stdin=subprocess.DEVNULL, check=False,
-        )  # fmt: skip
+        done = run([*on_one, *engine.command(cell, binary, limits)], cwd=folder, env={})
         seconds = time.perf_counter() - begin
         end = ProcessResult(done.returncode, done.stdout, done.stderr, "", seconds)
         outcome = engine.read(cell, limits, end, Path(folder))

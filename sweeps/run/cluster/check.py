@@ -58,20 +58,20 @@ def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
     job. Raises LockcrossError as a sweep does."""
     work, done = run_here("check")
     cycles = done.outcome.metrics["cycles"][0]
-    question = pickle.dumps(
-        Question(
-            _engines(),
-            Chunk(
-                [work],
-                cluster.scratch,
-                hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest(),
-                Programs().for_chunk([work]) if cluster.tree == "shipped" else None,
-            ),
-        )
-    )
+    plugin = hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
+    programs = Programs().for_chunk([work]) if cluster.tree == "shipped" else None
+    chunk = Chunk([work], cluster.scratch, plugin, programs)
+    question = pickle.dumps(Question(_engines(), chunk))
     asked = cluster.model_copy(update={"workers": 1, "nodes": nodes, "blocks": 1})
     with Session(asked, at_once=True) as session:
-        _wait_for(nodes, session)
+        with session.undisturbed():
+            session.start()
+        there = 0
+        while there < nodes:  # until all are there: each is then given one question
+            with session.undisturbed():
+                there = session.look().workers
+            if there < nodes:
+                session.next()  # waits a little
         with session.undisturbed():
             sent = {session.submit(describe_node, question): time.time() for _ in range(nodes)}
         found: list[Answer] = []
@@ -85,17 +85,6 @@ def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
                 raise LockcrossError(f"a node did not answer: {error}", exit_code=1)
             found.append(_judged(pickle.loads(answer.result()), sent.pop(number), cycles))
     return sorted(found, key=lambda one: one.node.place.host), cycles
-
-
-def _wait_for(nodes: int, session: Session) -> None:
-    """Until all nodes are there: each is then given one question."""
-    with session.undisturbed():
-        session.start()
-    while True:
-        with session.undisturbed():
-            if session.look().workers >= nodes:
-                return
-        session.next()  # waits a little
 
 
 def _engines() -> list[tuple[str, str, str]]:

@@ -152,18 +152,17 @@ class ParslPool:
             self._session.look().leave_out(reply.place.host, reply.manager, reply.refused)
             finished = {done.identity for done in reply.done}
             chunks.again([work for work in sent if work.identity not in finished])
-        return [self._kept(done, reply) for done in reply.done]
+        found = []
+        for done in reply.done:
+            if (entries := reply.folders.get(done.identity)) is not None:
+                place = kept_place(done.identity)
+                unpack(entries, place)
+                done = replace(done, kept=kept_words(place))  # noqa: PLW2901
+            found.append(done)
+        return found
 
     def received(self, reply: Reply, size: int) -> None:
         """A reply is there; for whoever measures."""
-
-    def _kept(self, done: Done, reply: Reply) -> Done:
-        entries = reply.folders.get(done.identity)
-        if entries is None:
-            return done
-        place = kept_place(done.identity)
-        unpack(entries, place)
-        return replace(done, kept=kept_words(place))
 
     def _lost(self, error: BaseException, sent: list[Work], chunks: Chunks) -> Sequence[Done]:
         """A worker or its node is gone. The cells are sent again, after a second loss one by one,
@@ -177,7 +176,12 @@ class ParslPool:
         self._losses.update(work.identity for work in sent)
         losses = max(self._losses[work.identity] for work in sent)
         if len(sent) == 1 and losses >= _MOST_LOSSES:
-            return [_lost_for_good(sent[0], losses, error)]
+            cause = (
+                f"lost {losses} times, the last time by itself: its worker or node ended while it "
+                f"ran ({error}); a job past its wall time and too little memory do that"
+            )
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            return [Done(sent[0].identity, RunOutcome(cause), "", now, 0.0, None)]
         for part in [sent] if losses < _SPLIT else [[work] for work in sent]:
             chunks.again(part)
         return []
@@ -191,15 +195,6 @@ class ParslPool:
             f"{blocks.running} blocks running, {blocks.queued} queued, {blocks.workers} workers, "
             f"{self._speed.per_second():.3g} cells/s"
         )
-
-
-def _lost_for_good(work: Work, losses: int, error: BaseException) -> Done:
-    cause = (
-        f"lost {losses} times, the last time by itself: its worker or node ended while it ran "
-        f"({error}); a job past its wall time and too little memory do that"
-    )
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return Done(work.identity, RunOutcome(cause), "", now, 0.0, None)
 
 
 class _Speed:

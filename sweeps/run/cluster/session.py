@@ -12,14 +12,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from types import FrameType
 from typing import Any, Self
 
 from results.errors import LockcrossError
@@ -29,6 +27,7 @@ from sweeps.run.cluster import ship, watch
 from sweeps.run.cluster.description import Cluster
 from sweeps.run.cluster.executor import make_executor
 from sweeps.run.kept import FULL
+from sweeps.run.processes import Signals
 from sweeps.support.text import shortened
 
 _FAILURES = 3  # blocks in a row that the batch system refuses, or that end before a worker starts
@@ -188,15 +187,6 @@ Answer = Future[bytes]
 Function = Callable[[bytes], bytes]
 
 
-@dataclass(frozen=True)
-class _Sent:
-    """What a worker was asked to call."""
-
-    number: int
-    function: Function
-    message: bytes
-
-
 class Session:
     """A context manager: leaving it ends all jobs. Nothing is started until the first `start`, and
     no job is asked for until there is work for one, or `at_once`."""
@@ -210,44 +200,25 @@ class Session:
         self._watch: subprocess.Popen[str] | None = None
         self._folder = Path()
         self._ended: queue.SimpleQueue[Answer] = queue.SimpleQueue()
-        self._sent: dict[Answer, _Sent] = {}
+        self._sent: dict[Answer, tuple[int, Function, bytes]] = {}  # with their numbers
         self._numbers = itertools.count()
         self._told: set[str] = set()  # numbers of jobs that the watch knows
-        self._handlers: dict[int, Any] = {}
-        self._busy = self._interrupted = False
+        # Not in the middle of a question to Parsl's interchange, which would never be asked again.
+        ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN  # nohup
+        self._signals = Signals(*_SIGNALS[: 2 if ignored else 3])
+        self.undisturbed = self._signals.waiting  # Parsl is called nowhere else
 
     def __enter__(self) -> Self:
-        for number in _SIGNALS:
-            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
-                continue  # nohup
-            self._handlers[number] = signal.signal(number, self._interrupt)
+        self._signals.begin()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._busy = True
+        self._signals.held = True
         try:
             if self._kernel is not None:
                 self._end()
         finally:
-            for number, handler in self._handlers.items():
-                signal.signal(number, handler)
-
-    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        # Not in the middle of a question to Parsl's interchange, which would never be asked again.
-        self._interrupted = True
-        if not self._busy:
-            raise KeyboardInterrupt
-
-    @contextmanager
-    def undisturbed(self) -> Iterator[None]:
-        """Inside, signals wait. Parsl is called nowhere else."""
-        self._busy = True
-        try:
-            yield
-        finally:
-            self._busy = False
-        if self._interrupted:
-            raise KeyboardInterrupt
+            self._signals.end()
 
     def start(self) -> None:
         """Installs and starts Parsl, once. Raises LockcrossError."""
@@ -289,20 +260,22 @@ class Session:
         """Has a worker call a function of this tree. Returns a number under which `next` hands the
         answer out when it is there."""
         number = next(self._numbers)
-        self._send(_Sent(number, function, message))
+        self._send(number, function, message)
         return number
 
-    def _send(self, sent: "_Sent", with_tree: bool = False) -> None:
-        function: Callable[..., object] = sent.function
-        words: tuple[object, ...] = (sent.message,)
+    def _send(
+        self, number: int, function: Function, message: bytes, with_tree: bool = False
+    ) -> None:
+        called: Callable[..., object] = function
+        words: tuple[object, ...] = (message,)
         if self.cluster.tree == "shipped":
             tree, name = ship.tree(), f"{function.__module__}:{function.__name__}"
-            words = (tree.digest, tree.data if with_tree else None, name, sent.message)
-            function = ship.boot().run
+            words = (tree.digest, tree.data if with_tree else None, name, message)
+            called = ship.boot().run
         future: Answer = self._kernel.submit(
-            function, words, executors="all", cache=False, ignore_for_cache=None, app_kwargs={}
+            called, words, executors="all", cache=False, ignore_for_cache=None, app_kwargs={}
         )
-        self._sent[future] = sent
+        self._sent[future] = number, function, message
         future.add_done_callback(self._ended.put)
 
     def next(self) -> tuple[int, Answer] | None:
@@ -314,9 +287,9 @@ class Session:
         sent = self._sent.pop(future)
         if future.exception() is None and future.result() is None:  # a node without the tree
             with self.undisturbed():
-                self._send(sent, with_tree=True)
+                self._send(*sent, with_tree=True)
             return None
-        return sent.number, future
+        return sent[0], future
 
     def look(self) -> Blocks:
         """How blocks and workers are. Raises LockcrossError when there is no use in waiting."""

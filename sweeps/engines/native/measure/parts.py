@@ -52,6 +52,7 @@ class Loop:
 
 
 Times = Callable[[Loop], Estimate]  # cycles of a turn
+Found = Iterator[tuple[str, Finding]]  # figures by name
 
 
 def run_loop(programs: Programs, binary: str, cpu: int, loop: Loop) -> Estimate:
@@ -61,10 +62,11 @@ def run_loop(programs: Programs, binary: str, cpu: int, loop: Loop) -> Estimate:
     if loop.op == "chase":
         turns = [_LONG_TURNS if loop.kib > _LONG_KIB else _CHASE_TURNS]
     repeats = LONG_REPEATS if loop.kib > _LONG_KIB else REPEATS
-    return per_turn([
+    rounds = [
         [programs.run(binary, {**loop.arguments(), "iterations": n}, [cpu]) for n in turns]
         for _ in range(repeats)
-    ])  # fmt: skip
+    ]
+    return per_turn(rounds)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def levels(caches: Sequence[host.Cache], free_kib: int) -> list[Level]:
     return found
 
 
-def memory(times: Times, level: Level) -> Iterator[tuple[str, Finding]]:
+def memory(times: Times, level: Level) -> Found:
     """The load-use latency of a level, by pointer chase."""
     each = times(Loop("chase", kib=level.kib)).over(_CHAIN)
     text = f"load to use from {level.title}: {_LATENCY} of loads over {level.kib} KiB"
@@ -105,32 +107,31 @@ def memory(times: Times, level: Level) -> Iterator[tuple[str, Finding]]:
     yield level.name, Finding(value, each.iqr, text)
 
 
-_CHAINS = {
-    "forward": ("store_forward", "a load of the 8 bytes just stored, with the store"),
-    "forward_contained": ("store_forward_contained", "a load of 4 of 8 bytes just stored, with the "
-                          "store"),
-    "forward_fails": ("store_forward_fails", "a load of 8 bytes around 4 just stored, with the "
-                      "store"),
-    "mul": ("mul", "a multiplication, 64 bits"),
-    "div": ("div", "a division, 64 bits"),
-    "cas": ("cas", "a CAS that wins, the whole operation, on a line the core owns"),
-    "cas_lost": ("cas_lost", "a CAS that loses, the whole operation, on a line the core owns"),
-    "exchange": ("exchange", "an atomic exchange, the whole operation, on a line the core owns"),
-    "fetch_add": ("fetch_add", "an atomic fetch-and-add, the whole operation, on a line the core "
-                  "owns"),
-}  # fmt: skip
+_OWNED = "the whole operation, on a line the core owns"
+_CHAINS = {  # operations of the kernel
+    "forward": "a load of the 8 bytes just stored, with the store",
+    "forward_contained": "a load of 4 of 8 bytes just stored, with the store",
+    "forward_fails": "a load of 8 bytes around 4 just stored, with the store",
+    "mul": "a multiplication, 64 bits",
+    "div": "a division, 64 bits",
+    "cas": f"a CAS that wins, {_OWNED}",
+    "cas_lost": f"a CAS that loses, {_OWNED}",
+    "exchange": f"an atomic exchange, {_OWNED}",
+    "fetch_add": f"an atomic fetch-and-add, {_OWNED}",
+}
 
 
-def chains(times: Times) -> Iterator[tuple[str, Finding]]:
+def chains(times: Times) -> Found:
     """Everything that is measured as a dependent chain."""
-    for op, (name, words) in _CHAINS.items():
+    for op, words in _CHAINS.items():
+        name = f"store_{op}" if op.startswith("forward") else op
         yield name, of_alone(times(Loop(op)).over(_CHAIN), f"{words}: {_LATENCY}")
     apart = times(Loop("cas_apart")).over(_CHAIN)
     words = "a CAS that wins, on eight lines in turn, none needs another's result: throughput"
     yield "cas_throughput", of_alone(apart, words)
 
 
-def front_end(times: Times) -> Iterator[tuple[str, Finding]]:
+def front_end(times: Times) -> Found:
     """Width, branches, pause."""
     empty = times(Loop("empty"))
     turn = times(Loop("width")).minus(empty)
@@ -149,7 +150,7 @@ def front_end(times: Times) -> Iterator[tuple[str, Finding]]:
     yield "pause", of_alone(times(Loop("pause")), text)
 
 
-def fences(times: Times) -> Iterator[tuple[str, Finding]]:
+def fences(times: Times) -> Found:
     """Each fence of the ISA alone, and what it adds behind one store and behind four."""
     for number, name in enumerate(ISAS[host_isa()].fences):
         for stores, suffix, words in (
@@ -171,7 +172,7 @@ def hidden_share(alone: Estimate, work: Estimate, both: Estimate) -> tuple[float
     return min(1.0, max(0.0, share)), (alone.iqr + work.iqr + both.iqr) / shorter
 
 
-def behind_atomics(times: Times) -> Iterator[tuple[str, Finding]]:
+def behind_atomics(times: Times) -> Found:
     """What a store, or a load of its word, behind a CAS adds to the next CAS."""
     once = times(Loop("cas_once"))
     for op, name, what in (
@@ -182,7 +183,7 @@ def behind_atomics(times: Times) -> Iterator[tuple[str, Finding]]:
         yield name, of_alone(times(Loop(op)).minus(once), text)
 
 
-def passing(times: Times) -> Iterator[tuple[str, Finding]]:
+def passing(times: Times) -> Found:
     """How much independent work hides behind a CAS and behind the full fence."""
     fence = ISAS[host_isa()].full_fence.removeprefix("fence_")
     for kind, title, loop in (("cas", "a CAS", "cas_once"), ("fence", fence, "fence_0")):
@@ -197,9 +198,7 @@ def passing(times: Times) -> Iterator[tuple[str, Finding]]:
             yield f"{kind}_hides_{work}", Finding(share, spread, text, SHARE)
 
 
-def all_alone(
-    found: Sequence[Level],
-) -> dict[str, Callable[[Times], Iterator[tuple[str, Finding]]]]:
+def all_alone(found: Sequence[Level]) -> dict[str, Callable[[Times], Found]]:
     """The parts of it, by title."""
     return {
         **{level.title: partial(memory, level=level) for level in found},
@@ -277,7 +276,7 @@ def _sharing(
     return first, second
 
 
-def lines(programs: Programs, pair: Sequence[int]) -> Iterator[tuple[str, Finding]]:
+def lines(programs: Programs, pair: Sequence[int]) -> Found:
     """Single accesses to lines that another CPU has."""
     loads, after = _sharing(programs, pair, "dirty", _LINES)
     own, shared = _sharing(programs, pair, "upgrade", _LINES)
@@ -285,23 +284,18 @@ def lines(programs: Programs, pair: Sequence[int]) -> Iterator[tuple[str, Findin
     yield "load_dirty", of_both(loads, f"a load of a line that another CPU has written, {chain}")
     base = of_both(own, "").value
     text = "what an atomic add to a line costs more than to one that the core owns,"
-    yield (
-        "upgrade",
-        of_both(
-            [cycles - base for cycles in shared],
-            f"{text} when another CPU has read it since: {chain}",
+    for name, values, when in (
+        ("upgrade", shared, "when another CPU has read it since"),
+        (
+            "upgrade_after_dirty",
+            after,
+            "when this one has just read it as another CPU had written it",
         ),
-    )
-    yield (
-        "upgrade_after_dirty",
-        of_both(
-            [cycles - base for cycles in after],
-            f"{text} when this one has just read it as another CPU had written it: {chain}",
-        ),
-    )
+    ):
+        yield name, of_both([cycles - base for cycles in values], f"{text} {when}: {chain}")
 
 
-def parking(programs: Programs, pair: Sequence[int]) -> Iterator[tuple[str, Finding]]:
+def parking(programs: Programs, pair: Sequence[int]) -> Found:
     """By futex, between two CPUs that have nothing else to do."""
     sleep, _ = _sharing(programs, pair, "sleep", _LINES)
     text = "what a thread does in order to park, entering and leaving the kernel (futex), without"
@@ -319,7 +313,7 @@ def parking(programs: Programs, pair: Sequence[int]) -> Iterator[tuple[str, Find
     yield "wake", replace(total, value=max(0.0, total.value - call.value), meaning=text)
 
 
-def stopping(programs: Programs, pair: Sequence[int]) -> Iterator[tuple[str, Finding]]:
+def stopping(programs: Programs, pair: Sequence[int]) -> Found:
     """One thread stops another that runs on another CPU."""
     stops, _ = _sharing(programs, pair, "stop", _LINES)
     text = "stopping a running thread at its next safepoint and letting it go on, a handshake"
@@ -332,13 +326,11 @@ def stopping(programs: Programs, pair: Sequence[int]) -> Iterator[tuple[str, Fin
         cancels, after = (phases[f"phase_{n}_cycles"][0] for n in (_CANCELS, _AFTER))
         found.append((cancels - after) / _OBJECTS)
     text = "interrupting a running thread by a signal until its handler has cancelled a lock"
-    yield (
-        "stop_by_signal",
-        of_both(found, f"{text}: round 4 of workload rounds less round 5, of each object"),
-    )
+    text = f"{text}: round 4 of workload rounds less round 5, of each object"
+    yield "stop_by_signal", of_both(found, text)
 
 
-def switching(programs: Programs, cpu: int) -> Iterator[tuple[str, Finding]]:
+def switching(programs: Programs, cpu: int) -> Found:
     """Two threads of the M:N runtime share one core."""
     binary = programs.build("sharing", scheduled=True)
     keys: Arguments = {"op": "turn", "times": _LINES, "rounds": _RECORDED, "threads": 2, "cores": 1}

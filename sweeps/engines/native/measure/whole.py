@@ -1,7 +1,7 @@
 """The whole measurement of a host, part by part."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -24,8 +24,7 @@ _LIMITS = (
 _SHARE = 4  # of the free memory, at most one in so many bytes is chased through
 CLOCK = "clock_mhz"
 Matrix = dict[tuple[int, int], list[float]]
-Findable = Iterator[tuple[str, Finding]]
-Part = Callable[[], Findable]
+Part = Callable[[], parts.Found]
 
 
 @dataclass
@@ -82,12 +81,12 @@ def _parts(
     """Every part by its title, in the order in which they run."""
     times = partial(parts.run_loop, programs, programs.build("micro"), found.cpus[0])
 
-    def alone(part: Callable[[parts.Times], Findable]) -> Findable:
+    def alone(part: Callable[[parts.Times], parts.Found]) -> parts.Found:
         # A loop that others are compared with runs once in a part; a part that is repeated runs it
         # anew.
         return part(cache(times))
 
-    def transfers() -> Findable:
+    def transfers() -> parts.Found:
         found.matrix = parts.transfers(programs, found.cpus)
         every = len(found.cpus) * (len(found.cpus) - 1) // 2
         if len(found.matrix) < every:

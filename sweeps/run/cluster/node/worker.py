@@ -156,7 +156,7 @@ def _checked(chunk: Chunk) -> Iterable[Work]:
         if chunk.programs is not None:
             path = _sent_program(chunk, work.binary.digest)
             work = replace(work, binary=replace(work.binary, path=path))  # noqa: PLW2901
-        elif why := _other_program(work.binary.path, work.binary.digest):
+        elif why := _other_file(work.binary.path, work.binary.digest):
             raise UnfitError(why)
         yield work
 
@@ -173,7 +173,7 @@ def _sent_program(chunk: Chunk, digest: str) -> Path:
         new.write_bytes(zlib.decompress(chunk.programs[digest]))
         new.chmod(0o700)
         new.rename(path)
-    if path.exists() and _other_program(path, digest):
+    if path.exists() and _other_file(path, digest):
         raise UnfitError(f"{path} is damaged; remove it")
     return path
 
@@ -193,27 +193,17 @@ def other_engine(label: str, isa: str, expected: str) -> str:
     )
 
 
-@cache
 def other_plugin(expected: str) -> str:
     """Why the plugin here is not the driver's, or nothing."""
-    return _differs(ENGINE_PLUGIN, hashlib.sha256(_read(ENGINE_PLUGIN)).hexdigest(), expected)
+    return _other_file(ENGINE_PLUGIN, expected, program=False)
 
 
 @cache
-def _other_program(path: Path, expected: str) -> str:
-    data = _read(path)
-    return _differs(path, loaded_digest(data) if data else "", expected)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
-def _differs(path: Path, found: str, expected: str) -> str:
-    if found == expected:
+def _other_file(path: Path, expected: str, program: bool = True) -> str:
+    data = b""
+    with suppress(OSError):
+        data = path.read_bytes()
+    if expected == (loaded_digest(data) if program and data else hashlib.sha256(data).hexdigest()):
         return ""
     return (
         f"{path} is not there, or not as the driver has it; is the tree shared with this node? "
