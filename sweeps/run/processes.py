@@ -249,10 +249,7 @@ class Processes(Generic[Key]):
         try:
             for name, content in task.files.items():
                 (folder / name).write_text(content, encoding="utf-8")
-            child = None
-            if self._servers and task.request:
-                child = self._servers.start(task.request, cpus, folder)
-            process = child or _Alone(task.argv, cpus, folder)
+            process = self._process(task, cpus, folder)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -262,6 +259,12 @@ class Processes(Generic[Key]):
         )
         self._free.pop()
         self._selector.register(process.pidfd, selectors.EVENT_READ)
+
+    def _process(self, task: Task[Key], cpus: set[int], folder: Path) -> _Alone | Child:
+        child = None
+        if self._servers and task.request:
+            child = self._servers.start(task.request, cpus, folder)
+        return child or _Alone(task.argv, cpus, folder)
 
     def _wait(self) -> list[_Running[Key]]:
         """Those that have ended, after killing those past their limits."""

@@ -43,10 +43,10 @@ class Tool:
     the program may lie in a folder that a variable names."""
 
     title: str
-    programs: Sequence[str]
+    programs: tuple[str, ...]
     wanted: str = ""
     advice: str = ""
-    below: Sequence[str] = ()
+    below: tuple[str, ...] = ()
 
     def locate(self, *variables: str) -> tuple[str, str]:
         """Its program, and what names that: the first of the variables that is set, or PATH. Raises

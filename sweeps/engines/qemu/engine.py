@@ -41,7 +41,7 @@ def find_qemu(isa: str) -> Qemu:
     if path is None:
         where = f"not in LOCKCROSS_QEMU={folder}" if folder else "missing"
         raise LockcrossError(f"{program} is {where}; ./lockcross finds or builds one", 1)
-    tool = Tool(program, [program])
+    tool = Tool(program, (program,))
     if "-plugin" not in tool.ask(path, "--help").stdout:
         raise LockcrossError(
             f"{program} ({path}) was built without plugins, which the engine needs; "

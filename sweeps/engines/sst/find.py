@@ -26,11 +26,11 @@ NEEDED = ("memHierarchy", "merlin")  # libraries of elements
 DOCUMENTATION = "https://sst-simulator.org/SSTPages/SSTMainDownloads"
 _TOOL = tools.Tool(
     "SST",
-    ["sst"],
+    ("sst",),
     "neither the program sst nor a folder with it",
     f"name its program sst, or its folder, in {VARIABLE}, or put it on PATH. It is in no package "
     f"registry; to build its core and elements: {DOCUMENTATION}",
-    ["sst", "bin/sst"],
+    ("sst", "bin/sst"),
 )
 
 
