@@ -161,15 +161,15 @@ class Binary:
 def find_compiler(flavour: str) -> str:
     """The path of a flavour's compiler. Raises LockcrossError when it is missing."""
     target = TARGETS[flavour]
-    found = shutil.which(target.compiler)
-    if found is None:
+    path = shutil.which(target.compiler)
+    if path is None:
         raise LockcrossError(
             f"compiler {target.compiler} (for {target.isa}) is missing; on Debian: "
             f"apt-get install {target.package} (on a host that is {target.isa} itself: {FAMILY}). "
             "LOCKCROSS_CC names another family: gcc, clang, or one of a version, as in gcc-13",
             exit_code=1,
         )
-    return found
+    return path
 
 
 @cache

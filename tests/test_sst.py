@@ -14,7 +14,7 @@ from sweeps.engines import load_engine, refusal
 from sweeps.engines.base import Limits
 from sweeps.engines.sst import find as sst_element
 from sweeps.engines.sst import find as sst_find
-from sweeps.engines.sst.command import places
+from sweeps.engines.sst.engine import places
 from sweeps.engines.sst.find import LIBRARY, Sst, element, find_sst
 from sweeps.model.cell import Cell
 from sweeps.model.machine import MemorySystem, load_machine

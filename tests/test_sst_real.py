@@ -10,7 +10,7 @@ from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits
-from sweeps.engines.sst.command import INPUT, command, probe
+from sweeps.engines.sst.engine import INPUT, command, probe
 from sweeps.engines.sst.find import find_sst
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS

@@ -98,10 +98,10 @@ def valid(
     """The outcome of a run without fault, with what the workload itself reports and what stands in
     for parts of the cell's lock in simulated time. Raises BadRunError for metrics that no run can
     have."""
-    found = metrics | own_metrics(guest)
-    check_metrics(found)
+    every = metrics | own_metrics(guest)
+    check_metrics(every)
     stand_ins = load_locks()[cell.lock].stand_ins(cell.variant)
-    return RunOutcome("", found, {**resolved, **stand_ins}, phases)
+    return RunOutcome("", every, {**resolved, **stand_ins}, phases)
 
 
 def check_alive(end: ProcessResult, what: str = "", why: str = "") -> None:

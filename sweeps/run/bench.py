@@ -274,32 +274,32 @@ def rows(folder: Path) -> Iterator[Row]:
 
 def _least(named: dict[str, list[str]], folder: Path, bare: str) -> dict[str, Sample]:
     """The cheapest run of each command; `bare`: the one without the engine."""
-    found: dict[str, Sample] = {}
+    cheapest: dict[str, Sample] = {}
     for _ in range(_REPEATS):
         for name, command in named.items():
             sample = measure(command, folder, counts=name != bare)
-            if name not in found or sample.cpu_ms < found[name].cpu_ms:
-                found[name] = sample
-    return found
+            if name not in cheapest or sample.cpu_ms < cheapest[name].cpu_ms:
+                cheapest[name] = sample
+    return cheapest
 
 
 def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
     """A cell by part, and its counts."""
-    found = _least(
+    samples = _least(
         {
             "bare": bare, "small": command(SMALL), "contended": command(CONTENDED),
             "own threads": command(CONTENDED, own_threads=1),
         },
         folder, "bare",
     )  # fmt: skip
-    start, small, contended = found["bare"].cpu_ms, found["small"], found["contended"]
+    start, small, contended = samples["bare"].cpu_ms, samples["small"], samples["contended"]
     by_server = served(_SWEPT, folder)
     for name, value in {
         "small cell, alone": small.cpu_ms,
         "small cell, served": by_server.cpu_ms,
         "contended cell, alone": contended.cpu_ms,
         "of that: simulated": contended.cpu_ms - small.cpu_ms,
-        "own_threads=1 adds": found["own threads"].cpu_ms - contended.cpu_ms,
+        "own_threads=1 adds": samples["own threads"].cpu_ms - contended.cpu_ms,
     }.items():
         yield Row(name, value, "ms", value / start)
     handovers = contended.handovers - small.handovers

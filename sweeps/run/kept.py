@@ -32,13 +32,13 @@ def keep(folder: Path, place: Path) -> None:
 
 def pack(folder: Path) -> list[Entry]:
     """What `keep` would copy of a folder, to be sent elsewhere."""
-    found, room = [], _MAX_PACKED
+    entries, room = [], _MAX_PACKED
     for entry in _entries(folder):
         room -= len(entry[1]) if isinstance(entry[1], bytes) else 0
         if room < 0:
             break
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
 def unpack(entries: Iterable[Entry], place: Path) -> None:

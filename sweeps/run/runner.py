@@ -181,12 +181,12 @@ class Runner:
         """What a run of these cells would find and what it would have to do."""
         prepared = self.prepare(cells)
         distinct = _distinct(prepared)
-        found = self._store.find(distinct)
+        stored = self._store.find(distinct)
         return Known(
             cells=len(cells),
             distinct=len(distinct),
-            stored=len(found),
-            failed=sum(run.status == "failed" for run in found.values()),
+            stored=len(stored),
+            failed=sum(run.status == "failed" for run in stored.values()),
             refused=sum(bool(item.refusal) for item in distinct.values()),
             missing=self._missing(prepared),
         )
@@ -268,10 +268,10 @@ def record_of(machine: str) -> MachineRecord:
 def _distinct(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
     """Each identity once. Two variants of a lock may be one program; the run is the first's, as the
     default variant comes before the others."""
-    found: dict[str, Prepared] = {}
+    distinct: dict[str, Prepared] = {}
     for item in prepared:
-        found.setdefault(item.identity, item)
-    return found
+        distinct.setdefault(item.identity, item)
+    return distinct
 
 
 def describe(store: Store, known: Known, jobs: int) -> str:

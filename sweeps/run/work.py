@@ -49,7 +49,7 @@ def path_metrics(phases: Sequence[PhaseCounts], threads: int) -> Metrics:
     if not totals or len(totals) % turn or any(one.keys() != totals[0].keys() for one in totals):
         raise BadRunError(f"engine output: {len(totals)} phases, not a multiple of {turn}")
     steps = [{name: now[name] - before[name] for name in now} for before, now in pairwise(totals)]
-    found: Metrics = {}
+    metrics: Metrics = {}
     for first in range(0, len(totals), turn):
         base = steps[first]
         for place, (item, path) in enumerate(
@@ -59,9 +59,9 @@ def path_metrics(phases: Sequence[PhaseCounts], threads: int) -> Metrics:
             for name in counts if path else ():
                 key, value = f"path_{item}_{path}_{name}", counts[name] - base[name]
                 unit = "instructions" if name == "instructions" else "count"
-                if found.setdefault(key, (value, unit))[0] != value:
-                    raise BadRunError(f"{key}: {found[key][0]:g} the first time, then {value}")
-    return {key: value for key, value in found.items() if "_fences_" not in key or value[0]}
+                if metrics.setdefault(key, (value, unit))[0] != value:
+                    raise BadRunError(f"{key}: {metrics[key][0]:g} the first time, then {value}")
+    return {key: value for key, value in metrics.items() if "_fences_" not in key or value[0]}
 
 
 _DERIVED: dict[str, Callable[[Sequence[PhaseCounts], int], Metrics]] = {"footprint": path_metrics}

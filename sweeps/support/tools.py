@@ -74,8 +74,8 @@ class Tool:
         """What the pattern's group finds in what a command says; nothing where it does not match.
         Raises as `ask`."""
         done = self.ask(*words)
-        found = re.search(pattern, done.stdout + done.stderr)
-        return found[1].strip() if found else ""
+        match = re.search(pattern, done.stdout + done.stderr)
+        return match[1].strip() if match else ""
 
 
 def complaint(said: str, pattern: str) -> str:
@@ -99,7 +99,7 @@ def probed(path: Path, litmus: Callable[[int], str]) -> Probe:
     if path.exists():
         return Probe(**json.loads(path.read_text(encoding="utf-8")))
     alone = litmus(1)
-    found = Probe(alone, alone or litmus(2))
+    shown = Probe(alone, alone or litmus(2))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(asdict(found)), encoding="utf-8")
-    return found
+    path.write_text(json.dumps(asdict(shown)), encoding="utf-8")
+    return shown

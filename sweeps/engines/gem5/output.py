@@ -112,11 +112,11 @@ def metrics(pairs: int, report: Report) -> Metrics:
     cores = range(report.cores)
     if any(core not in begins or core not in ends for core in cores):
         raise BadRunError("engine output is incomplete: not every core was in the region")
-    found = guest.cost(pairs, [ends[core] - begins[core] for core in cores])
-    found["total_cycles"] = (report.total_cycles, "cycles")
+    known = guest.cost(pairs, [ends[core] - begins[core] for core in cores])
+    known["total_cycles"] = (report.total_cycles, "cycles")
     for name, one in report.statistics.items():
         for suffix, ours in _STATISTICS.items():
             if name.endswith(suffix):
-                found[ours] = (found.get(ours, (0.0, ""))[0] + one.value, one.unit)
+                known[ours] = (known.get(ours, (0.0, ""))[0] + one.value, one.unit)
     marks = ((event.phase, event.cycle) for event in report.events if event.event == "phase")
-    return found | guest.phase_times(marks, max(ends[core] for core in cores))
+    return known | guest.phase_times(marks, max(ends[core] for core in cores))

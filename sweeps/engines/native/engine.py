@@ -80,10 +80,10 @@ class NativeEngine(base.Engine):
     def options(self, cell: Cell) -> dict[str, int | str]:
         """What is resolved of a cell: its machine is the host, its seed the number of the repeat.
         Two lengths where the workload has a length."""
-        found: dict[str, int | str] = {"machine": cell.machine, "repeat": cell.seed}
-        found["cpus"] = _cpus(cell)
-        found |= {f"length_{i}": n for i, n in enumerate(_lengths(cell))}
-        return found
+        resolved: dict[str, int | str] = {"machine": cell.machine, "repeat": cell.seed}
+        resolved["cpus"] = _cpus(cell)
+        resolved |= {f"length_{i}": n for i, n in enumerate(_lengths(cell))}
+        return resolved
 
     def program(self, cell: Cell) -> Program:
         """The program for the host."""

@@ -138,12 +138,12 @@ def metrics_of(found: Round, tick_mhz: float) -> Metrics:
 
 def phase_metrics(lines: Sequence[Line]) -> Metrics:
     """`phase_<n>_cycles`: from a phase to the next one, on whichever thread, or to the end."""
-    found: dict[int, list[float]] = {}
+    cycles: dict[int, list[float]] = {}
     for line in lines:
         threads = line["host"]["threads"]
         marks = sorted((tick, number) for one in threads for number, tick in one["phases"])
         marks.append((max(one["end"] for one in threads), 0))
         scale = cycles_per_tick(line, threads[0])
         for (tick, number), (until, _) in pairwise(marks):
-            found.setdefault(number, []).append((until - tick) * scale)
-    return {f"phase_{n}_cycles": (estimate(each).value, "cycles") for n, each in found.items()}
+            cycles.setdefault(number, []).append((until - tick) * scale)
+    return {f"phase_{n}_cycles": (estimate(each).value, "cycles") for n, each in cycles.items()}

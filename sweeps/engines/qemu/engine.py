@@ -193,5 +193,5 @@ def plugin_version() -> str:
         raise LockcrossError("the engine plugin is not built; ./lockcross builds it", 1)
     sources = base.sources_digest(ENGINE_SOURCES, ".cc", ".h")
     report = (ENGINE_SOURCES / "output" / "report.h").read_text("utf-8")
-    found = re.search(r'kVersion = "([^"]+)"', report)
-    return f"qemu-timing {found[1] if found else 'unknown'}+{sources}"
+    version = re.search(r'kVersion = "([^"]+)"', report)
+    return f"qemu-timing {version[1] if version else 'unknown'}+{sources}"

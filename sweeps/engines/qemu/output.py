@@ -128,14 +128,14 @@ def check_engine(cell: Cell, path: Path) -> EngineReport:
 def metrics(pairs: int, engine: EngineReport) -> Metrics:
     """The metrics of a run (interfaces, 7): name -> (value, unit)."""
     cores = engine.cores
-    found = guest.cost(pairs, [core.cycles for core in cores]) | {
+    known = guest.cost(pairs, [core.cycles for core in cores]) | {
         "instructions": (sum(core.instructions for core in cores), "instructions"),
         "cas_won": (sum(core.cas.won for core in cores), "count"),
         "cas_lost": (sum(core.cas.lost for core in cores), "count"),
         "handovers": (engine.handovers, "count"),
     }
     for name in ("loads", "stores", "rmw", "reservations_lost", "holds"):
-        found[name] = (sum(getattr(core, name) for core in cores), "count")
+        known[name] = (sum(getattr(core, name) for core in cores), "count")
     for table, prefix, unit in (
         ("fences", "fences", "count"),
         ("charges", "charges", "count"),
@@ -143,21 +143,21 @@ def metrics(pairs: int, engine: EngineReport) -> Metrics:
     ):
         for name in getattr(cores[0], table):
             total = sum(getattr(core, table).get(name, 0) for core in cores)
-            found[f"{prefix}_{name}"] = (total, unit)
+            known[f"{prefix}_{name}"] = (total, unit)
     for event, states in cores[0].coherence.items():
         for state in states:
             total = sum(core.coherence.get(event, {}).get(state, 0) for core in cores)
-            found[f"coherence_{event}_{state}"] = (total, "count")
+            known[f"coherence_{event}_{state}"] = (total, "count")
     last = max(core.start + core.cycles for core in cores)
-    return found | guest.phase_times(((mark.phase, mark.cycle) for mark in engine.phases), last)
+    return known | guest.phase_times(((mark.phase, mark.cycle) for mark in engine.phases), last)
 
 
 def phase_counts(engine: EngineReport) -> list[PhaseCounts]:
     """What each core had done at each phase."""
-    found = []
+    phases = []
     for mark in engine.phases:
         counts = {name: getattr(mark, name) for name in ("instructions", "loads", "stores", "rmw")}
         counts |= {"cas_won": mark.cas.won, "cas_lost": mark.cas.lost}
         counts |= {f"fences_{kind}": count for kind, count in mark.fences.items()}
-        found.append(PhaseCounts(mark.phase, counts))
-    return found
+        phases.append(PhaseCounts(mark.phase, counts))
+    return phases

@@ -64,8 +64,8 @@ def statistics(path: Path, cycles: float) -> Metrics:
             coherence[f"coherence_{one.kind}_{one.name.removesuffix(_RECEIVED)}"] += one.total
     waiting = [one.total for one in named("slice", "MSHR_occupancy")]
     events = [one.total for one in named("slice", "TotalEventsReceived")]
-    found: Metrics = {name: (count, "count") for name, count in sorted(coherence.items())}
-    found |= {
+    metrics: Metrics = {name: (count, "count") for name, count in sorted(coherence.items())}
+    metrics |= {
         "home_occupancy": (sum(waiting) / cycles, "requests"),
         "home_occupancy_most": (max(waiting, default=0) / cycles, "requests"),
         "home_events": (sum(events), "count"),
@@ -74,9 +74,9 @@ def statistics(path: Path, cycles: float) -> Metrics:
         "memory_writes": (total("memory", *_WRITES), "count"),
     }
     if not any(one.kind == "router" for one in every):
-        return found
+        return metrics
     sent = [one for kind in _CACHES for one in named(kind, "send_bit_count")]
-    return found | {
+    return metrics | {
         "network_messages": (sum(one.count for one in sent), "count"),
         "network_bytes": (sum(one.total for one in sent) / 8, "bytes"),
         "network_link_bytes": (total("router", "send_bit_count") / 8, "bytes"),
@@ -88,17 +88,17 @@ def _read(path: Path) -> list[Statistic]:
     if not path.is_file():
         raise BadRunError("SST's statistics are missing")
     rows = csv.DictReader(text_of(path).splitlines(), skipinitialspace=True)
-    found = []
+    rows_read = []
     try:
         for row in rows:
             if place := _COMPONENT.fullmatch(row["ComponentName"]):
                 numbers = int(row["Sum.u64"]), int(row["Count.u64"])
-                found.append(Statistic(place[1], row["StatisticName"], *numbers))
+                rows_read.append(Statistic(place[1], row["StatisticName"], *numbers))
     except (KeyError, TypeError, ValueError, csv.Error):
         raise BadRunError(f"SST's statistics: line {rows.line_num} is not as expected") from None
-    if not found:
+    if not rows_read:
         raise BadRunError("SST's statistics are empty")
-    return found
+    return rows_read
 
 
 GUEST_OUT, GUEST_ERR = "guest.out", "guest.err"

@@ -74,7 +74,7 @@ def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
                 session.next()  # waits a little
         with session.undisturbed():
             sent = {session.submit(describe_node, question): time.time() for _ in range(nodes)}
-        found: list[Answer] = []
+        answers: list[Answer] = []
         while sent:
             with session.undisturbed():
                 session.look()
@@ -83,23 +83,23 @@ def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
             number, answer = answered
             if (error := answer.exception()) is not None:
                 raise LockcrossError(f"a node did not answer: {error}", exit_code=1)
-            found.append(_judged(pickle.loads(answer.result()), sent.pop(number), cycles))
-    return sorted(found, key=lambda one: one.node.place.host), cycles
+            answers.append(_judged(pickle.loads(answer.result()), sent.pop(number), cycles))
+    return sorted(answers, key=lambda one: one.node.place.host), cycles
 
 
 def _engines() -> list[tuple[str, str, str]]:
     """Every simulator that works on this machine, for each ISA, with its version."""
-    found = []
+    usable = []
     for entry in engines.ENGINES:
         engine = load_engine(entry.label)
         if engine.capabilities().host_machines is not None:
             continue
         for isa in ISAS:
             try:
-                found.append((entry.label, isa, engine.provenance(isa)))
+                usable.append((entry.label, isa, engine.provenance(isa)))
             except LockcrossError:  # not on this machine, so no cell of it will be sent
                 continue
-    return found
+    return usable
 
 
 def _judged(node: Node, sent: float, cycles: float) -> Answer:

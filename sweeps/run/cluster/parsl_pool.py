@@ -152,14 +152,14 @@ class ParslPool:
             self._session.look().leave_out(reply.place.host, reply.manager, reply.refused)
             finished = {done.identity for done in reply.done}
             chunks.again([work for work in sent if work.identity not in finished])
-        found = []
+        ended = []
         for done in reply.done:
             if (entries := reply.folders.get(done.identity)) is not None:
                 place = kept_place(done.identity)
                 unpack(entries, place)
                 done = replace(done, kept=kept_words(place))  # noqa: PLW2901
-            found.append(done)
-        return found
+            ended.append(done)
+        return ended
 
     def received(self, reply: Reply, size: int) -> None:
         """A reply is there; for whoever measures."""

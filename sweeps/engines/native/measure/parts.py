@@ -83,17 +83,17 @@ def levels(caches: Sequence[host.Cache], free_kib: int) -> list[Level]:
     before, but at most half of its own; for memory twice the last, unless there is not that much.
     """
     most = min(free_kib, MOST_KIB)
-    found = []
+    chased = []
     before = 0
     for cache in caches:
         own = cache.size // 1024
         kib = min(own // 2, _FAR * before) if before else own // 2
         if before < kib <= most:
-            found.append(Level(f"load_l{cache.level}", f"the level {cache.level} cache", kib))
+            chased.append(Level(f"load_l{cache.level}", f"the level {cache.level} cache", kib))
         before = own
     if 0 < 2 * before <= most:
-        found.append(Level(MEMORY, "memory", 2 * before))
-    return found
+        chased.append(Level(MEMORY, "memory", 2 * before))
+    return chased
 
 
 def memory(times: Times, level: Level) -> Found:
@@ -302,11 +302,11 @@ def parking(programs: Programs, pair: Sequence[int]) -> Found:
     yield "park", of_both(sleep, f"{text} the sleep itself: {_ALONE}")
     binary = programs.build("sharing")
     keys: Arguments = {"op": "unpark", "times": 1, "rounds": _RECORDED, "delay": _DELAY}
-    found = [each for _ in range(_RUNS) for each in wakes(programs.run(binary, keys, pair))]
+    woken = [each for _ in range(_RUNS) for each in wakes(programs.run(binary, keys, pair))]
     text = "waking a thread that sleeps on another CPU (futex)"
-    call = of_both([call for call, _ in found], f"{text}: {_ALONE}")
+    call = of_both([call for call, _ in woken], f"{text}: {_ALONE}")
     yield "unpark", call
-    total = of_both([until for _, until in found], f"{text}, until it runs: latency")
+    total = of_both([until for _, until in woken], f"{text}, until it runs: latency")
     yield "unpark_until_awake", total
     # Where the woken thread runs before the call returns, nothing is left.
     text = "what waking takes longer than the call that wakes: unpark_until_awake less unpark"
@@ -320,23 +320,23 @@ def stopping(programs: Programs, pair: Sequence[int]) -> Found:
     yield "stop_by_handshake", of_both(stops, f"{text}: {_ALONE}")
     binary = programs.build("rounds", "reservation", "signal")
     keys = {"objects": _OBJECTS, "rounds": 2 * _HALF_PERIOD}
-    found = []
+    stops_by_signal = []
     for _ in range(_RUNS):
         phases = phase_metrics([programs.run(binary, keys, pair)])
         cancels, after = (phases[f"phase_{n}_cycles"][0] for n in (_CANCELS, _AFTER))
-        found.append((cancels - after) / _OBJECTS)
+        stops_by_signal.append((cancels - after) / _OBJECTS)
     text = "interrupting a running thread by a signal until its handler has cancelled a lock"
     text = f"{text}: round 4 of workload rounds less round 5, of each object"
-    yield "stop_by_signal", of_both(found, text)
+    yield "stop_by_signal", of_both(stops_by_signal, text)
 
 
 def switching(programs: Programs, cpu: int) -> Found:
     """Two threads of the M:N runtime share one core."""
     binary = programs.build("sharing", scheduled=True)
     keys: Arguments = {"op": "turn", "times": _LINES, "rounds": _RECORDED, "threads": 2, "cores": 1}
-    found = []
+    switches = []
     for _ in range(_RUNS):
         rounds, _ = measured_phases(programs.run(binary, keys, [cpu]))
-        found += [cycles / (2 * _LINES) for cycles in rounds]
+        switches += [cycles / (2 * _LINES) for cycles in rounds]
     text = "a thread library's switch from one thread that waits to the next on the same core"
-    yield "switch", of_both(found, text)
+    yield "switch", of_both(switches, text)

@@ -134,12 +134,12 @@ def wakes(line: Line) -> list[tuple[float, float]]:
     its beginning until the woken thread ran. The host's counter is the same on all CPUs."""
     waker, woken = line["host"]["threads"]
     scale = cycles_per_tick(line, waker)
-    found = []
+    times = []
     for (_, began), (_, ended), (_, ran) in zip(
         waker["phases"][::2], waker["phases"][1::2], woken["phases"], strict=False
     ):
-        found.append(((ended - began) * scale, (ran - began) * scale))
-    return found
+        times.append(((ended - began) * scale, (ran - began) * scale))
+    return times
 
 
 def handover(line: Line) -> float:
@@ -206,5 +206,5 @@ def of_alone(value: Estimate, meaning: str) -> Finding:
 def of_both(values: Sequence[float], meaning: str) -> Finding:
     """A figure of two threads: the way between two processors differs from line to line, so the
     median stands for all."""
-    found = estimate(values)
-    return Finding(median(values), found.iqr, meaning, alone=False)
+    estimated = estimate(values)
+    return Finding(median(values), estimated.iqr, meaning, alone=False)

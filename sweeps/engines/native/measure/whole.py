@@ -48,31 +48,31 @@ def measure(say: Callable[[str], None]) -> Measurement:
     if why := host.no_clock():
         raise LockcrossError(f"this host cannot be measured: {why}", exit_code=1)
     cpus = [cpu.number for cpu in host.cpus()]
-    found = Measurement(host.processor(), host.caches(), cpus)
+    measured = Measurement(host.processor(), host.caches(), cpus)
     # What the CPUs that this process may use do not allow.
     if len(cpus) < (all_cpus := os.cpu_count() or len(cpus)):
-        found.notes.append(
+        measured.notes.append(
             f"this process may use {len(cpus)} of {all_cpus} CPUs (a CPU set, as containers have); "
             "the others were not measured"
         )
     if len(cpus) < 2:
-        found.notes.append("with one CPU nothing between two threads can be measured")
+        measured.notes.append("with one CPU nothing between two threads can be measured")
     programs = Programs()
-    levels = parts.levels(found.caches, free_kib(_MEMINFO, _LIMITS) // _SHARE)
+    levels = parts.levels(measured.caches, free_kib(_MEMINFO, _LIMITS) // _SHARE)
     if not any(level.name == parts.MEMORY for level in levels):
-        found.findings.left_out[parts.MEMORY] = (
+        measured.findings.left_out[parts.MEMORY] = (
             "a chase through twice the last cache takes more memory than the quarter of what is "
             f"free, or than {parts.MOST_KIB} KiB, or the system does not say how large the cache is"
         )
-    for title, part in _parts(programs, levels, found).items():
+    for title, part in _parts(programs, levels, measured).items():
         say(title)
-        _steadily(part, found.findings)
+        _steadily(part, measured.findings)
     clock = programs.clock_mhz()
     text = (
         "core cycles in a microsecond, by chains of dependent additions before and after each run"
     )
-    found.findings.add(CLOCK, Finding(clock.value, clock.iqr, text, "MHz"))
-    return found
+    measured.findings.add(CLOCK, Finding(clock.value, clock.iqr, text, "MHz"))
+    return measured
 
 
 def _parts(

@@ -182,13 +182,13 @@ def _sent_program(chunk: Chunk, digest: str) -> Path:
 def other_engine(label: str, isa: str, expected: str) -> str:
     """Why the engine here is not the driver's, or nothing."""
     try:
-        found = load_engine(label).provenance(isa)
+        here = load_engine(label).provenance(isa)
     except LockcrossError as error:
         return error.message
-    if found == expected:
+    if here == expected:
         return ""
     return (
-        f"engine {label} is {found} there, and {expected} here; install the same version, or name "
+        f"engine {label} is {here} there, and {expected} here; install the same version, or name "
         "a folder that has it in the commands of the cluster file (export LOCKCROSS_QEMU=FOLDER)"
     )
 
