@@ -143,11 +143,11 @@ def bench_cluster(
     Most of it with stand-ins that only wait, so that few cores can have many workers.
     """
     from results.store.queries import Answer
-    from sweeps.run.cluster.bench import COLUMNS, NOTE, bench, row
+    from sweeps.run.cluster.bench import COLUMNS, NOTE, bench
     from sweeps.run.cluster.description import load_cluster
 
     before = os.getloadavg()[0]
-    found = [row(one) for one in bench(load_cluster(file))]
+    found = list(bench(load_cluster(file)))
     print_rows(Answer(COLUMNS, found), form)
     print(NOTE, file=sys.stderr)
     print(

@@ -4,7 +4,7 @@ import pickle
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,41 +23,17 @@ _WAITS_S = (0.01, 0.03, 0.1)  # of the stand-ins
 _BUSY_S = 15.0  # that every worker is kept busy with them
 _REAL = 1000  # cells
 _FILLED_S = 300.0  # until every worker must be there
+Row = tuple[object, ...]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One measurement. `gaps`: time of the workers between two chunks, over that in chunks.
-    `driver_ms` and `parsl_ms`: CPU time for a cell, of the driver and of Parsl's interchange beside
-    it. `sent_bytes`: of a cell's answer."""
-
-    name: str
-    cells: int
-    workers: int
-    seconds: float
-    chunks: int
-    gaps: float
-    driver_ms: float
-    parsl_ms: float
-    sent_bytes: float
-
-
-COLUMNS = ["cells", "how many", "workers", "seconds", "cells/s", "chunks", "gaps %",
-           "driver CPU ms", "interchange CPU ms", "bytes", "workers fed"]  # fmt: skip
+COLUMNS = (
+    "cells,how many,workers,seconds,cells/s,chunks,gaps %,driver CPU ms,interchange CPU ms,bytes,"
+    "workers fed"
+).split(",")
 NOTE = (
     "gaps: time of the workers between two chunks, of that in chunks. workers fed: computed, not "
     "measured, from the driver's CPU time; cells as long as the stand-ins, a CPU of its own."
 )
-
-
-def row(one: Measured) -> tuple[object, ...]:
-    """A measurement as COLUMNS say."""
-    fed = [f"{seconds / (one.driver_ms / 1000):,.0f}" for seconds in _WAITS_S]
-    return (
-        one.name, one.cells, one.workers, f"{one.seconds:.1f}", f"{one.cells / one.seconds:.0f}",
-        one.chunks, f"{100 * one.gaps:.2f}", f"{one.driver_ms:.3f}", f"{one.parsl_ms:.3f}",
-        f"{one.sent_bytes:.0f}", " / ".join(fed),
-    )  # fmt: skip
 
 
 class _MeasuredPool(ParslPool):
@@ -72,24 +48,20 @@ class _MeasuredPool(ParslPool):
         self._spans[reply.manager, reply.place.worker].append(reply.span)
         self._bytes += size
 
-    def measured(self, name: str, cells: int, seconds: float, cpu: list[float]) -> Measured:
-        """All of it."""
+    def row(self, name: str, cells: int, seconds: float, cpu: list[float]) -> Row:
+        """What was measured, as COLUMNS say. `cpu`: seconds of the driver, and of Parsl's
+        interchange beside it."""
         idle = busy = 0.0
         for spans in self._spans.values():
             spans.sort()
             idle += sum(after[0] - before[1] for before, after in pairwise(spans))
             busy += sum(end - begin for begin, end in spans)
-        return Measured(
-            name=name,
-            cells=cells,
-            workers=len(self._spans),
-            seconds=seconds,
-            chunks=sum(map(len, self._spans.values())),
-            gaps=idle / busy,
-            driver_ms=cpu[0] / cells * 1000,
-            parsl_ms=cpu[1] / cells * 1000,
-            sent_bytes=self._bytes / cells,
-        )
+        driver_ms, parsl_ms = (1000 * each / cells for each in cpu)
+        fed = [f"{wait / (driver_ms / 1000):,.0f}" for wait in _WAITS_S]
+        chunks = sum(map(len, self._spans.values()))
+        what = name, cells, len(self._spans), f"{seconds:.1f}", f"{cells / seconds:.0f}", chunks
+        cost = f"{100 * idle / busy:.2f}", f"{driver_ms:.3f}", f"{parsl_ms:.3f}"
+        return *what, *cost, f"{self._bytes / cells:.0f}", " / ".join(fed)
 
 
 class _StandIns(_MeasuredPool):
@@ -105,7 +77,7 @@ class _StandIns(_MeasuredPool):
         return Waits(chunk, self._seconds, self._answer)
 
 
-def bench(cluster: Cluster) -> Iterator[Measured]:
+def bench(cluster: Cluster) -> Iterator[Row]:
     """Measures stand-ins of several lengths, then real cells. Raises LockcrossError."""
     work, done = run_here("bench")
     answer = pickle.dumps(done)
@@ -133,7 +105,7 @@ def _fill(session: Session, pool: ParslPool, work: Work) -> None:
             pass
 
 
-def _measure(name: str, pool: _MeasuredPool, count: int, session: Session, db: Path) -> Measured:
+def _measure(name: str, pool: _MeasuredPool, count: int, session: Session, db: Path) -> Row:
     cells = [replace(SMALL_CELL, seed=number) for number in range(1, count + 1)]
     with Store(db) as store:
         runner = Runner(store, pool=pool)
@@ -143,4 +115,4 @@ def _measure(name: str, pool: _MeasuredPool, count: int, session: Session, db: P
         seconds = time.monotonic() - began
     if failed := next((run for run in runs if run.status != "ok"), None):
         raise LockcrossError(f"benchmark run failed: {failed.cause}", exit_code=1)
-    return pool.measured(name, count, seconds, cpu)
+    return pool.row(name, count, seconds, cpu)
