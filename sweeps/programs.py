@@ -111,10 +111,8 @@ class Program:
     @classmethod
     def of(cls, cell: Cell, mechanisms: Mechanisms = Mechanisms()) -> "Program":
         """The program that runs a cell."""
-        return cls(
-            cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms, cell.variant,
-            cell.cores is not None, many=cell.threads > USUAL_THREADS,
-        )  # fmt: skip
+        fixed = cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms, cell.variant
+        return cls(*fixed, cell.cores is not None, many=cell.threads > USUAL_THREADS)
 
     def command(self, compiler: str, output: str) -> list[str]:
         """The compile command, to be run in the root of the tree: its paths are relative, so

@@ -258,10 +258,8 @@ def rows(folder: Path) -> Iterator[Row]:
     yield from _sweeps(folder)
     for isa in ISAS.values():
         for model, machine in _OWN.MODELS.items():
-            cell = replace(
-                one_turn, isa=isa.name, flavour=isa.flavours[0], machine=machine,
-                parameters={"iterations": _TURNS},
-            )  # fmt: skip
+            cell = replace(one_turn, isa=isa.name, flavour=isa.flavours[0], machine=machine)
+            cell = replace(cell, parameters={"iterations": _TURNS})
             # Instructions a second of a core, its start included.
             bare = _OWN.without_engine(cell, _binary(cell))
             least = _least({"bare": bare, "engine": command(cell)}, folder, "bare")
@@ -285,13 +283,9 @@ def _least(named: dict[str, list[str]], folder: Path, bare: str) -> dict[str, Sa
 
 def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
     """A cell by part, and its counts."""
-    samples = _least(
-        {
-            "bare": bare, "small": command(SMALL), "contended": command(CONTENDED),
-            "own threads": command(CONTENDED, own_threads=1),
-        },
-        folder, "bare",
-    )  # fmt: skip
+    commands = {"bare": bare, "small": command(SMALL), "contended": command(CONTENDED)}
+    commands["own threads"] = command(CONTENDED, own_threads=1)
+    samples = _least(commands, folder, "bare")
     start, small, contended = samples["bare"].cpu_ms, samples["small"], samples["contended"]
     by_server = served(_SWEPT, folder)
     for name, value in {
@@ -374,11 +368,10 @@ def table(found: Sequence[Row], last: dict[str, float]) -> Table:
     """The lines beside the last release's."""
     shown = Table("what", "now", "unit", "compared", "last", "ratio")
     for row in found:
-        before = last.get(row.name)
-        shown.add_row(
-            row.name, _number(row.value), row.unit, _number(row.compared), _number(before),
-            _number(row.compared / before) if row.compared is not None and before else "",
-        )  # fmt: skip
+        before, compared = last.get(row.name), row.compared
+        ratio = compared / before if compared is not None and before else None
+        now, *others = map(_number, (row.value, compared, before, ratio))
+        shown.add_row(row.name, now, row.unit, *others)
     return shown
 
 

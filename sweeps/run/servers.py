@@ -86,10 +86,8 @@ class Server:
     def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Child | None:
         """Starts a cell in a folder, where its output goes to files `stdout` and `stderr`. None
         when it says that it cannot. Raises ServerLostError."""
-        words = [
-            str(folder), ",".join(map(str, cpus)), str(len(request.options)),
-            *request.options, *request.arguments,
-        ]  # fmt: skip
+        words = [str(folder), ",".join(map(str, cpus)), str(len(request.options))]
+        words += [*request.options, *request.arguments]
         with self._or_lost():
             self._socket.sendall(b"".join(os.fsencode(word) + b"\0" for word in words))
             while (heard := self._hear())[0] == "ended":

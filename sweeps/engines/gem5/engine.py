@@ -30,16 +30,13 @@ ATOMIC = {
 # POWER has one class for all floating point, so one sentinel.
 FENCE = ATOMIC | {("ppc64le", "minor"): ("padding",)}
 
-# Cycles of one turn of the padding loop, as measured; the calibration of charges checks it.
-CYCLES_PER_TURN = {
-    ("x86_64", "timing"): 2.0,
-    ("x86_64", "minor"): 10.5,
-    ("x86_64", "o3"): 1.0,
-    ("aarch64", "timing"): 2.0,
-    ("aarch64", "minor"): 4.0,
-    ("aarch64", "o3"): 1.0,
-    ("ppc64le", "timing"): 1.0,
-    ("ppc64le", "minor"): 4.0,
+MODELS = ("timing", "minor", "o3")
+# Cycles of one turn of the padding loop by core model, as measured; the calibration of charges
+# checks it.
+_CYCLES_PER_TURN = {
+    "x86_64": (2.0, 10.5, 1.0),
+    "aarch64": (2.0, 4.0, 1.0),
+    "ppc64le": (1.0, 4.0),
 }
 _SINGLE_ISSUE_X86 = 12.0  # Minor, which decodes an operation a cycle then
 
@@ -75,7 +72,7 @@ def cycles_per_turn(isa: str, model: str, width: int) -> float:
     """Cycles of one turn of the padding loop on a core of that width."""
     if (isa, model, width) == ("x86_64", "minor", 1):
         return _SINGLE_ISSUE_X86
-    return CYCLES_PER_TURN[isa, model]
+    return _CYCLES_PER_TURN[isa][MODELS.index(model)]
 
 
 def latencies(
@@ -110,7 +107,6 @@ def latencies(
     return Latencies(mechanisms, program, config, chains)
 
 
-MODELS = ("timing", "minor", "o3")
 MECHANISMS = ("quiesce", "sentinel", "padding", "chain", "fu_timing")
 ROIS = ("m5", "pc_count")
 MAX_CORES = 64

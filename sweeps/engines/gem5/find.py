@@ -119,15 +119,12 @@ def probe(gem5: Gem5, isa: str, model: str) -> Probe:
 
     def litmus(cores: int) -> str:
         """Why a run of so many threads fails, or nothing."""
-        more = [f"--limit={_CYCLES}"]
-        command = [
-            *script_command(gem5, isa, model, cores, figures, more), str(binary.path),
-            *f"threads={cores} iterations={_ITERATIONS} critical=0 think=0 marker=watch".split(),
-        ]  # fmt: skip
+        command = script_command(gem5, isa, model, cores, figures, [f"--limit={_CYCLES}"])
+        keys = f"threads={cores} iterations={_ITERATIONS} critical=0 think=0 marker=watch".split()
         threads = "a thread" if cores == 1 else f"{cores} threads"
         with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
             try:
-                done = tools.run(command, _TIME_S, folder)
+                done = tools.run([*command, str(binary.path), *keys], _TIME_S, folder)
             except subprocess.TimeoutExpired:
                 return f"a litmus run of {threads} did not end in {_TIME_S:g} s"
             if done.returncode == 3:
@@ -159,8 +156,6 @@ def script_command(
     gem5: Gem5, isa: str, model: str, cores: int, figures: dict[str, int], more: list[str]
 ) -> list[str]:
     """The command that runs gem5-configs/run.py in the working directory, up to the program."""
-    return [
-        gem5.path, "-q", "-d", ".", str(SCRIPT), "--isa", isa, "--model", model,
-        "--cores", str(cores),
-        *[f"--set={name}={value}" for name, value in sorted(figures.items())], *more, "--",
-    ]  # fmt: skip
+    script = [gem5.path, "-q", "-d", ".", str(SCRIPT), "--isa", isa, "--model", model]
+    settings = [f"--set={name}={value}" for name, value in sorted(figures.items())]
+    return [*script, "--cores", str(cores), *settings, *more, "--"]

@@ -237,10 +237,14 @@ class Session:
         self._executor = make_executor(
             self.cluster, f"lockcross-{self._folder.name}", self._folder, self._at_once
         )
+        words = [sys.executable, "-P", watch.__file__, self._executor.label, self.cluster.provider]
         self._watch = subprocess.Popen(
-            [sys.executable, "-P", watch.__file__, self._executor.label, self.cluster.provider],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True,
-        )  # fmt: skip
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
         self._kernel = DataFlowKernel(
             Config(
                 executors=[self._executor],
