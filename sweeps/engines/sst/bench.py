@@ -3,9 +3,10 @@
 import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 
@@ -22,42 +23,30 @@ REPEATS = 3  # of short cells; the best counts, since the machine may be shared
 _ACCESSES = ("loads", "stores", "cas_won", "cas_lost", "rmw")
 
 
+def _cell(machine: str, workload: str, lock: str, threads: int, **parameters: int | str) -> Cell:
+    where: dict[str, Any] = {"machine": machine, "workload": workload, "lock": lock}
+    fixed: dict[str, Any] = {"engine": "sst", "isa": "x86_64", "flavour": "lock"}
+    return Cell(**fixed, **where, threads=threads, parameters=parameters)
+
+
 @dataclass(frozen=True)
 class _Measured:
     """A cell that is run. `counted`: metrics whose sum a second is its rate, where it has one."""
 
     title: str
-    machine: str
-    workload: str
-    lock: str
-    threads: int
-    parameters: Mapping[str, int | str]
+    cell: Cell
     goal: float
     counted: Sequence[str] = ()
 
-    def cell(self, isa: str) -> Cell:
-        """The cell for an ISA."""
-        return Cell(
-            engine="sst", machine=self.machine, isa=isa, flavour=ISAS[isa].flavours[0],
-            lock=self.lock, workload=self.workload, threads=self.threads,
-            parameters=self.parameters,
-        )  # fmt: skip
 
-
-_NOTHING = {"iterations": 1}
-_START = _Measured("start", "sst_bus", "sync", "null", 1, _NOTHING, 2)
-_START_64 = _Measured("start", "sst_mesh64", "sync", "null", 1, _NOTHING, 2)
-_PRIVATE = _Measured(
-    "private hits", "sst_bus", "sync", "thin", 1, {"iterations": 200_000}, 300e3, _ACCESSES
-)
-_CONTENDED = _Measured(
-    "contended accesses", "sst_bus", "transfer", "null", 8, {"iterations": 2000, "op": "cas"},
-    60e3, ("link_requests",),
-)  # fmt: skip
-_CELL_64 = _Measured(
-    "256 pairs on one lock", "sst_mesh64", "threads", "tasuki", 64,
-    {"iterations": 4, "critical": 20, "think": 100}, 300,
-)  # fmt: skip
+_START = _Measured("start", _cell("sst_bus", "sync", "null", 1, iterations=1), 2)
+_START_64 = _Measured("start", _cell("sst_mesh64", "sync", "null", 1, iterations=1), 2)
+_HITS = _cell("sst_bus", "sync", "thin", 1, iterations=200_000)
+_PRIVATE = _Measured("private hits", _HITS, 300e3, _ACCESSES)
+_CAS = _cell("sst_bus", "transfer", "null", 8, iterations=2000, op="cas")
+_CONTENDED = _Measured("contended accesses", _CAS, 60e3, ("link_requests",))
+_PAIRS = _cell("sst_mesh64", "threads", "tasuki", 64, iterations=4, critical=20, think=100)
+_CELL_64 = _Measured("256 pairs on one lock", _PAIRS, 300)
 NOTE = (
     f"Best of {REPEATS} runs on one CPU (the last one: once). Private hits: accesses of workload "
     "sync, lock thin, which hit the L1; contended accesses: requests to SST in workload transfer; "
@@ -83,13 +72,14 @@ def _best(
     table: Table, one: _Measured, isa: str, start: float = 0.0, repeats: int = REPEATS
 ) -> tuple[float, Metrics]:
     """The seconds of the fastest run and its metrics; adds its row."""
-    seconds, metrics = min((_run(one.cell(isa)) for _ in range(repeats)), key=lambda run: run[0])
+    cell = replace(one.cell, isa=isa, flavour=ISAS[isa].flavours[0])
+    seconds, metrics = min((_run(cell) for _ in range(repeats)), key=lambda run: run[0])
     rate, goal = "", f"{one.goal:g} s"
     if one.counted:
         done = sum(metrics[name][0] for name in one.counted)
         rate = f"{done / max(seconds - start, 1e-9) / 1e3:.0f} k/s"
         goal = f"{one.goal / 1e3:.0f} k/s"
-    table.add_row(isa, one.title, one.machine, str(one.threads), f"{seconds:.2f}", rate, goal)
+    table.add_row(isa, one.title, cell.machine, str(cell.threads), f"{seconds:.2f}", rate, goal)
     return seconds, metrics
 
 
