@@ -178,7 +178,6 @@ class Blocks:
 
 PARSL = Extra("Parsl", ROOT / "requirements-cluster.txt", megabytes=3)
 _FOLDER = WORK / "build" / "cluster"  # Parsl's logs, one folder a driver
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # a closed terminal too ends the jobs
 _TICK_S = 1.0
 _END_S = 20.0  # that the end of all jobs may take
 _ANSWER_S = 30.0  # that the interchange may take to answer
@@ -203,9 +202,11 @@ class Session:
         self._sent: dict[Answer, tuple[int, Function, bytes]] = {}  # with their numbers
         self._numbers = itertools.count()
         self._told: set[str] = set()  # numbers of jobs that the watch knows
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as it is under nohup
+            numbers.append(signal.SIGHUP)  # a closed terminal too ends the jobs
+        self._signals = Signals(*numbers)
         # Not in the middle of a question to Parsl's interchange, which would never be asked again.
-        ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN  # nohup
-        self._signals = Signals(*_SIGNALS[: 2 if ignored else 3])
         self.undisturbed = self._signals.waiting  # Parsl is called nowhere else
 
     def __enter__(self) -> Self:
