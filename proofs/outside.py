@@ -6,8 +6,6 @@ assumption there, so they do not see that a thread waits for ever.
 
 import os
 import re
-import shutil
-import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
@@ -16,37 +14,22 @@ from proofs.models import WEAK, Flavour
 from proofs.programs import INCLUDES, Program
 from proofs.proving import Found, Job, Run
 from proofs.stored import Verdict
-from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
+from sweeps.support.tools import Tool
 
 _MAIN = ROOT / "proofs" / "pthreads" / "main.c"
-_ASK_S = 60.0
 _MIXED = "mixed-size accesses"
 
 
-def _find(variable: str, name: str, documentation: str) -> str:
-    given = os.environ.get(variable)
-    if path := shutil.which(given or name):
-        return path
-    why = f"{variable}={given}: not an executable program" if given else f"{name} is not found"
-    raise LockcrossError(
-        f"{why}; name it in {variable} or put it on PATH. It is in no package registry: "
-        f"{documentation}",
-        exit_code=1,
-    )
-
-
-def _ask(argv: Sequence[str], pattern: str) -> str:
-    try:
-        done = subprocess.run(
-            argv, capture_output=True, text=True, check=False, timeout=_ASK_S,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise LockcrossError(f"{argv[0]} does not run: {error}", exit_code=1) from None
-    found = re.search(pattern, done.stdout + done.stderr)
-    return found[1] if found else "of an unknown version"
+@cache
+def _tool(variable: str, name: str, documentation: str, pattern: str) -> tuple[str, str]:
+    """Its path and its version. Raises LockcrossError (1) where it is missing or does not run."""
+    named = f"name it in {variable} or put it on PATH. It is in no package registry: "
+    wanted = f"not an executable program; {named}{documentation}"
+    tool = Tool(name, (name,), wanted, f"{named}{documentation}")
+    path, _ = tool.locate(variable)
+    return path, tool.version(pattern, path, "--version") or "of an unknown version"
 
 
 def _arguments(program: Program) -> list[str]:
@@ -202,13 +185,10 @@ class Dartagnan(_Outside):
         return Found(Verdict.BOUND, reason="a loop goes on behind the bound")
 
 
-@cache
 def _dartagnan() -> tuple[str, str]:
-    path = _find("DARTAGNAN", "dartagnan", "https://github.com/hernanponcedeleon/Dat3M")
-    return path, _ask([path, "--version"], r"(\d+\.\d[\d.]*)")
+    documentation = "https://github.com/hernanponcedeleon/Dat3M"
+    return _tool("DARTAGNAN", "dartagnan", documentation, r"(\d+\.\d[\d.]*)")
 
 
-@cache
 def _genmc() -> tuple[str, str]:
-    path = _find("GENMC", "genmc", "https://github.com/MPI-SWS/genmc")
-    return path, _ask([path, "--version"], r"GenMC v([\d.]+)")
+    return _tool("GENMC", "genmc", "https://github.com/MPI-SWS/genmc", r"GenMC v([\d.]+)")

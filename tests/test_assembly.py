@@ -14,7 +14,6 @@ from proofs.assembly.source import Instruction, Thread, compile_probes
 from proofs.assembly.stored import merged, read_rows, write_rows
 from proofs.assembly.translate import TranslationError, column
 from proofs.assembly.verdicts import (
-    NoHerdError,
     Row,
     ask,
     codes,
@@ -28,6 +27,7 @@ from proofs.assembly.weaken import weakenings
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.programs import FAMILY
+from sweeps.support.tools import NoToolError
 from tests.model_orders import compile_model, machine_steps, orders
 from tests.native_build import FLAVOURS
 
@@ -241,7 +241,7 @@ def test_an_instruction_without_translation_is_told() -> None:
 def test_a_missing_herd_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("HERD7", raising=False)
-    with pytest.raises(NoHerdError, match="herd7 is not found; name its binary in HERD7"):
+    with pytest.raises(NoToolError, match="herd7 is not found; name its binary in HERD7"):
         find_herd()
     monkeypatch.setenv("HERD7", "nowhere")
     with pytest.raises(LockcrossError, match="HERD7=nowhere: not an executable"):
@@ -257,7 +257,7 @@ def test_herd_says_so_still(flavour: str) -> None:
     """A few of the stored verdicts, asked again; skipped where there is no herd7."""
     try:
         herd = find_herd()
-    except NoHerdError as error:
+    except NoToolError as error:
         pytest.skip(str(error))
     kept = {
         (row.fence, row.primitive, row.litmus, row.change, row.model): row.verdict

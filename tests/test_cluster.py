@@ -22,11 +22,11 @@ from sweeps.engines.base import Limits, RunOutcome
 from sweeps.model.cell import Cell
 from sweeps.programs import Binary
 from sweeps.run import kept
-from sweeps.run.cluster import blocks, ship, tied, watch
-from sweeps.run.cluster.chunks import CHUNK_S, Chunks
+from sweeps.run.cluster import session, ship, tied, watch
 from sweeps.run.cluster.description import Cluster, load_cluster
-from sweeps.run.cluster.message import Chunk
 from sweeps.run.cluster.node import boot, worker
+from sweeps.run.cluster.node.worker import Chunk
+from sweeps.run.cluster.parsl_pool import CHUNK_S, Chunks
 from sweeps.run.cluster.session import PARSL
 from sweeps.run.runner import Runner
 from sweeps.run.work import Done, Work
@@ -173,9 +173,9 @@ class Executor:
 def look(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Looks at blocks after some time."""
     now = [1000.0]
-    monkeypatch.setattr(blocks.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(session.time, "monotonic", lambda: now[0])
 
-    def looked(known: blocks.Blocks, after_s: float) -> None:
+    def looked(known: session.Blocks, after_s: float) -> None:
         now[0] += after_s
         known.look()
 
@@ -184,7 +184,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_blocks_are_counted(look: Any) -> None:
     executor = Executor()
-    known = blocks.Blocks(executor, CLUSTER)
+    known = session.Blocks(executor, CLUSTER)
     executor.state(("RUNNING", ""), ("PENDING", ""))
     executor.node("a")
     look(known, 5)
@@ -208,7 +208,7 @@ def test_when_there_is_no_use_in_waiting(
     look: Any, state: tuple[str, str], after_s: float, message: str
 ) -> None:
     executor = Executor()
-    known = blocks.Blocks(executor, CLUSTER)
+    known = session.Blocks(executor, CLUSTER)
     executor.state(*[state] * 3)
     with pytest.raises(LockcrossError, match=message) as error:
         look(known, after_s)
@@ -219,7 +219,7 @@ def test_a_batch_system_that_is_away_for_a_while_is_waited_for(
     look: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     executor = Executor()
-    known = blocks.Blocks(executor, CLUSTER)
+    known = session.Blocks(executor, CLUSTER)
     executor.state(*[("FAILED", "Unable to contact slurm controller")] * 3)
     look(known, 5)
     look(known, 60)
@@ -230,7 +230,7 @@ def test_an_interchange_that_has_died_is_told(look: Any) -> None:
     executor = Executor()
     executor.interchange_proc = SimpleNamespace(poll=lambda: -9)
     with pytest.raises(LockcrossError, match="interchange on this machine has ended"):
-        look(blocks.Blocks(executor, CLUSTER), 5)
+        look(session.Blocks(executor, CLUSTER), 5)
 
 
 def test_a_node_that_cannot_run_cells_is_left_out(
@@ -239,7 +239,7 @@ def test_a_node_that_cannot_run_cells_is_left_out(
     executor = Executor()
     executor.node("a", "0")
     executor.node("b", "1")
-    known = blocks.Blocks(executor, CLUSTER)
+    known = session.Blocks(executor, CLUSTER)
     for _ in range(2):  # as many answers as it had chunks
         known.leave_out("n3", "a", "no QEMU")
     look(known, 5)
@@ -250,7 +250,7 @@ def test_a_node_that_cannot_run_cells_is_left_out(
 
 def test_without_any_fit_node_the_message_names_all() -> None:
     executor = Executor()
-    known = blocks.Blocks(executor, CLUSTER)
+    known = session.Blocks(executor, CLUSTER)
     with pytest.raises(LockcrossError, match="no node can run the cells") as error:
         for number in range(3):
             executor.node(f"m{number}", str(number))
@@ -336,7 +336,7 @@ def test_the_tree_is_unpacked_once_and_called(
     assert boot.run(tree.digest, None, *call) == b"61"
     (folder,) = tmp_path.glob("tree-????????????????")
     assert (folder / ENGINE_PLUGIN.relative_to(ROOT)).stat().st_size > 100_000
-    cells = "from sweeps.run.cluster.node import worker, answer; print(worker.__file__)"
+    cells = "from sweeps.run.cluster.node import worker; print(worker.__file__)"
     said = subprocess.run(
         [sys.executable, "-P", "-c", cells], capture_output=True, text=True, check=True,
         env={"PYTHONPATH": str(folder), "LOCKCROSS_WORK": str(folder)}, cwd=tmp_path,

@@ -10,10 +10,10 @@ import pytest
 from results.draw.painter import write
 from results.errors import LockcrossError
 from sweeps.engines.native import host
-from sweeps.engines.native.measure import alone, machine_file, measure, programs, together
-from sweeps.engines.native.measure.finding import SHARE, Finding, Findings, of_alone, of_both
+from sweeps.engines.native.measure import machine_file, parts, programs, whole
 from sweeps.engines.native.measure.machine_file import Origin, document, power_of_two_sets
-from sweeps.engines.native.measure.measure import CLOCK, Measurement
+from sweeps.engines.native.measure.programs import SHARE, Finding, Findings, of_alone, of_both
+from sweeps.engines.native.measure.whole import CLOCK, Measurement
 from sweeps.engines.native.sample import Estimate, estimate
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import Machine, load_machine
@@ -88,7 +88,7 @@ def test_a_wake_is_measured_on_both_threads() -> None:
     [(20, 24, 24, 1), (20, 24, 44, 0), (20, 24, 34, 0.5), (20, 24, 20, 1), (20, 24, 60, 0)],
 )
 def test_how_much_hides(one: float, other: float, both: float, share: float) -> None:
-    assert alone.hidden_share(exactly(one), exactly(other), exactly(both))[0] == share
+    assert parts.hidden_share(exactly(one), exactly(other), exactly(both))[0] == share
 
 
 def test_the_parts_of_one_thread_are_differences() -> None:
@@ -98,12 +98,12 @@ def test_the_parts_of_one_thread_are_differences() -> None:
         "cas_adds": 24.0, "cas_loads": 35.0, "fence_adds": 59.0, "fence_loads": 60.0,
     }  # fmt: skip
 
-    def times(loop: alone.Loop) -> Estimate:
+    def times(loop: parts.Loop) -> Estimate:
         stores = {"none": 0, "one": 1, "four": 4}[loop.stores]
         return exactly(cycles.get(loop.op, 80.0) + stores)
 
     found: dict[str, Finding] = {}
-    for part in alone.all_alone([]).values():
+    for part in parts.all_alone([]).values():
         found |= dict(part(times))
     values = {name: finding.value for name, finding in found.items()}
     assert (values["mispredict"], values["width"], values["pause"]) == (20, 4, 40)
@@ -117,14 +117,14 @@ def test_the_parts_of_one_thread_are_differences() -> None:
 def test_every_loop_is_one_of_the_kernel_s() -> None:
     asked = set()
 
-    def times(loop: alone.Loop) -> Estimate:
+    def times(loop: parts.Loop) -> Estimate:
         keys = WORKLOADS["micro"].keys
         asked.add(loop.op)
         for key, value in loop.arguments().items():
             assert not keys[key].invalid_reason(value), (key, value)
         return exactly(9.0)
 
-    for part in alone.all_alone(alone.levels(CACHES, 2**30)).values():
+    for part in parts.all_alone(parts.levels(CACHES, 2**30)).values():
         list(part(times))
     fences = {f"fence_{n}" for n in range(5)}
     assert asked | fences == {*WORKLOADS["micro"].keys["op"].choices}  # type: ignore[union-attr]
@@ -140,7 +140,7 @@ def test_every_loop_is_one_of_the_kernel_s() -> None:
     ],
 )
 def test_what_is_chased_through(caches: list[host.Cache], free: int, names: list[str]) -> None:
-    found = alone.levels(caches, free)
+    found = parts.levels(caches, free)
     assert [level.name for level in found] == names
     sizes = [0, *(cache.size // K for cache in caches), 2**40]
     for number, level in enumerate(found):
@@ -148,15 +148,15 @@ def test_what_is_chased_through(caches: list[host.Cache], free: int, names: list
 
 
 def test_pairs_are_chosen_evenly() -> None:
-    assert together.pairs_of([4, 2, 7]) == [(4, 2), (4, 7), (2, 7)]
-    assert len(together.pairs_of(range(12))) == together.MOST_PAIRS
-    some = together.pairs_of(range(100))
-    assert len(set(some)) == together.MOST_PAIRS
+    assert parts.pairs_of([4, 2, 7]) == [(4, 2), (4, 7), (2, 7)]
+    assert len(parts.pairs_of(range(12))) == parts.MOST_PAIRS
+    some = parts.pairs_of(range(100))
+    assert len(set(some)) == parts.MOST_PAIRS
     assert {one // 25 for one, _ in some} == {0, 1, 2, 3}
 
 
 def test_the_median_of_the_matrix_is_the_transfer() -> None:
-    found = together.of_transfers({(0, 1): [100.0] * 4, (0, 2): [200.0] * 4, (1, 2): [900.0] * 4})
+    found = parts.of_transfers({(0, 1): [100.0] * 4, (0, 2): [200.0] * 4, (1, 2): [900.0] * 4})
     assert (found.value, found.spread) == (200, 0)
 
 
@@ -190,12 +190,12 @@ def no_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     def part(*_: object, **__: object) -> Iterator[tuple[str, Finding]]:
         return iter(())
 
-    monkeypatch.setattr(measure, "Programs", NoPrograms)
+    monkeypatch.setattr(whole, "Programs", NoPrograms)
     monkeypatch.setattr(host, "no_clock", lambda: "")
-    monkeypatch.setattr(alone, "all_alone", lambda _: {"one thread": part})
+    monkeypatch.setattr(parts, "all_alone", lambda _: {"one thread": part})
     for name in ("switching", "lines", "parking", "stopping"):
-        monkeypatch.setattr(together, name, part)
-    monkeypatch.setattr(together, "transfers", lambda *_: {(0, 1): [200.0, 210.0]})
+        monkeypatch.setattr(parts, name, part)
+    monkeypatch.setattr(parts, "transfers", lambda *_: {(0, 1): [200.0, 210.0]})
 
 
 @pytest.mark.usefixtures("no_parts")
@@ -203,9 +203,9 @@ def test_a_host_with_one_cpu_says_what_it_cannot(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(host, "cpus", lambda: [host.Cpu(3, 0, 3)])
     monkeypatch.setattr("os.cpu_count", lambda: 8)
     said: list[str] = []
-    found = measure.measure(said.append)
+    found = whole.measure(said.append)
     assert "transfers between CPUs" not in said and found.matrix == {}
-    assert set(together.NAMES) <= set(found.findings.left_out)
+    assert set(parts.NAMES) <= set(found.findings.left_out)
     assert "1 of 8 CPUs" in found.notes[0] and "with one CPU" in found.notes[1]
 
 
@@ -213,7 +213,7 @@ def test_a_host_with_one_cpu_says_what_it_cannot(monkeypatch: pytest.MonkeyPatch
 def test_a_host_with_many_cpus_says_which_pairs_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "cpus", lambda: [host.Cpu(n, 0, 0) for n in range(4)])
     monkeypatch.setattr("os.cpu_count", lambda: 4)
-    found = measure.measure(lambda _: None)
+    found = whole.measure(lambda _: None)
     assert found.notes == ["transfers were measured between 1 of 6 pairs of CPUs, evenly chosen"]
     assert found.findings.found["transfer"].value == 205
     assert found.findings.found[CLOCK].value == 3000
@@ -222,20 +222,20 @@ def test_a_host_with_many_cpus_says_which_pairs_it_took(monkeypatch: pytest.Monk
 def test_a_host_without_a_steady_counter_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "no_clock", lambda: "its counter has no constant rate")
     with pytest.raises(LockcrossError, match="no constant rate") as error:
-        measure.measure(lambda _: None)
+        whole.measure(lambda _: None)
     assert error.value.exit_code == 1
 
 
 def test_memory_that_is_free(tmp_path: Path) -> None:
     file = tmp_path / "meminfo"
     file.write_text("MemTotal:  900 kB\nMemAvailable:   700 kB\n")
-    assert measure.free_kib(file) == 700
-    assert measure.free_kib(tmp_path / "none") == 0
+    assert whole.free_kib(file) == 700
+    assert whole.free_kib(tmp_path / "none") == 0
     limit, used = tmp_path / "limit", tmp_path / "used"
     used.write_text("102400\n")
     for text, free in (("max\n", 700), ("512000\n", 400), ("100\n", 0), ("999999999\n", 700)):
         limit.write_text(text)
-        assert measure.free_kib(file, [(limit, used)]) == free
+        assert whole.free_kib(file, [(limit, used)]) == free
 
 
 # The machine
@@ -386,7 +386,7 @@ def test_a_part_is_repeated_until_it_is_steady() -> None:
         return iter([(name, of_alone(one, "so")) for name, one in next(rounds).items()])
 
     findings = Findings()
-    measure._steadily(part, findings)
+    whole._steadily(part, findings)
     assert set(findings.found) == {"a", "b"} and not findings.left_out
 
 
@@ -401,7 +401,7 @@ def test_a_measured_machine_runs_on_the_embedded_engine() -> None:
 
 @pytest.mark.parametrize("cpus", [0, 2, 40])
 def test_the_figure_is_drawn(cpus: int, tmp_path: Path) -> None:
-    matrix = {pair: 200.0 + sum(pair) for pair in together.pairs_of(range(cpus))}
+    matrix = {pair: 200.0 + sum(pair) for pair in parts.pairs_of(range(cpus))}
     bars = [Bar("cas", 19.0, 0.5), Bar("unpark", 40_000.0, 90_000.0)]
     shares = [Bar("cas hides adds", 0.9, 0.1)]
     path = write("figure", "A", lambda: draw_measured("A", bars, shares, matrix), tmp_path)

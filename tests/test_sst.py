@@ -14,7 +14,7 @@ from sweeps.engines import load_engine, refusal
 from sweeps.engines.base import Limits
 from sweeps.engines.sst import find as sst_element
 from sweeps.engines.sst import find as sst_find
-from sweeps.engines.sst.command import places
+from sweeps.engines.sst.engine import places
 from sweeps.engines.sst.find import LIBRARY, Sst, element, find_sst
 from sweeps.model.cell import Cell
 from sweeps.model.machine import MemorySystem, load_machine
@@ -152,7 +152,7 @@ def test_two_processes_compile_it_once(no_sst: Path) -> None:
     folder = fake_sst(no_sst / "sst")
     code = f"""
 from pathlib import Path
-from sweeps.engines.sst import element
+from sweeps.engines.sst import find as element
 from sweeps.engines.sst.find import Sst
 element.ELEMENTS = Path({str(no_sst / "elements")!r})
 element.element(Sst({str(folder / "sst")!r}, {str(folder / "sst-config")!r}, "14.1.0", ""))

@@ -10,15 +10,15 @@ from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits
-from sweeps.engines.sst.command import INPUT, command
+from sweeps.engines.sst.engine import INPUT, command, probe
 from sweeps.engines.sst.find import find_sst
-from sweeps.engines.sst.probe import Probe, probe
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
 from sweeps.programs import TARGETS
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import Setting, calibrate
+from sweeps.support.tools import Probe
 from tests.sst_link import answers, peer
 
 try:

@@ -1,8 +1,6 @@
 """Proves the primitives from their instructions, for `lockcross prove --assembly`."""
 
-import os
 import re
-import shutil
 import subprocess
 import tempfile
 import time
@@ -26,16 +24,12 @@ from results.errors import LockcrossError
 from results.store.queries import compiler_name
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.programs import TARGETS, compiler_version, find_compiler
+from sweeps.support.tools import Tool
 
 VARIABLE = "HERD7"
 DOCUMENTATION = "https://diy.inria.fr/doc/herd.html"
 LIMIT_S = 600.0
-_ASK_S = 20.0
 _OBSERVATION = re.compile(r"^Observation \S+ (Never|Sometimes|Always) (\d+) (\d+)", re.MULTILINE)
-
-
-class NoHerdError(LockcrossError):
-    """No herd7 was found, and none was named."""
 
 
 @dataclass(frozen=True)
@@ -59,31 +53,22 @@ class Verdict:
 
 def find_herd() -> Herd:
     """The herd7 in HERD7 or on PATH. Raises LockcrossError (1) when there is none that runs."""
-    given = os.environ.get(VARIABLE)
-    path = shutil.which(given or "herd7")
-    if path is None and given:
-        raise LockcrossError(
-            f"{VARIABLE}={given}: not an executable program; name a herd7 binary there", exit_code=1
-        )
-    if path is None:
-        raise NoHerdError(
-            f"herd7 is not found; name its binary in {VARIABLE} or put it on PATH. It is part of "
-            f"herdtools7: {DOCUMENTATION}",
-            exit_code=1,
-        )
-    return Herd(path, _version(path))
+    tool = Tool(
+        "herd7",
+        ("herd7",),
+        "not an executable program; name a herd7 binary there",
+        f"name its binary in {VARIABLE} or put it on PATH. It is part of herdtools7: "
+        f"{DOCUMENTATION}",
+    )
+    path, _ = tool.locate(VARIABLE)
+    return Herd(path, _version(tool, path))
 
 
 @cache
-def _version(path: str) -> str:
-    try:
-        done = subprocess.run(
-            [path, "-version"], capture_output=True, text=True, check=True, timeout=_ASK_S,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        return re.split(r"[,\s]", done.stdout.strip())[0]
-    except (OSError, subprocess.SubprocessError) as error:
-        raise LockcrossError(f"herd7 ({path}) does not run: {error}", exit_code=1) from None
+def _version(tool: Tool, path: str) -> str:
+    if version := tool.version(r"^(\d[^,\s]*)", path, "-version"):
+        return version
+    raise LockcrossError(f"herd7 ({path}) prints no version; is it a herd7?", 1)
 
 
 def ask(herd: Herd, text: str, options: Sequence[str]) -> Verdict:

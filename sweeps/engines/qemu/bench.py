@@ -64,8 +64,7 @@ def bench(isas: Sequence[str]) -> Rows:
     with tempfile.TemporaryDirectory() as folder:
         for isa in isas:
             for threads, iterations in ((1, 2_000_000), (2, 20_000), (8, 500)):
-                report = Path(folder) / "report.json"
-                records += _bench_one(report, isa, threads, iterations)
+                records += _bench_one(Path(folder), isa, threads, iterations)
     shown: dict[str, Any] = {
         "ISA": "{ISA}", "cores": "{cores}", "run": "{run}", "seconds": "{seconds:.2f}",
         "rate": lambda one: _per_second(one["rate"], one["unit"], one["unit"]),
@@ -82,7 +81,7 @@ def _per_second(rate: float | None, unit: str, words: str = "") -> str:
     return f"{number} {words}".rstrip()
 
 
-@dataclass
+@dataclass(frozen=True)
 class Sample:
     """One run: seconds of wall time, peak memory in MB, and what the engine counted."""
 
@@ -92,12 +91,13 @@ class Sample:
     handovers: int = 0
 
 
-def _run(command: Sequence[str], report: Path | None) -> Sample:
+def _run(command: Sequence[str], folder: Path, counts: bool) -> Sample:
     """Runs a command on one CPU, as the pool does. Raises LockcrossError when it fails."""
     cpu = min(os.sched_getaffinity(0))
     begin = time.perf_counter()
     child = subprocess.Popen(
         ["taskset", "-c", str(cpu), *command],
+        cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env={},
@@ -109,48 +109,30 @@ def _run(command: Sequence[str], report: Path | None) -> Sample:
     seconds = time.perf_counter() - begin
     if child.returncode != 0:
         raise LockcrossError(f"benchmark run failed: {complaint or command[-1]}", exit_code=1)
-    sample = Sample(seconds, usage.ru_maxrss / 1024)
-    if report is not None:
-        document = json.loads(report.read_text(encoding="utf-8"))
-        sample.instructions = sum(core["instructions"] for core in document["cores"])
-        sample.handovers = document["handovers"]
-    return sample
+    return Sample(seconds, usage.ru_maxrss / 1024, *(counted(folder) if counts else ()))
 
 
-def _commands(
-    isa: str, binary: Path, threads: int, iterations: int, report: Path
-) -> dict[str, list[str]]:
+def _bench_one(folder: Path, isa: str, threads: int, iterations: int) -> Iterator[dict[str, Any]]:
     """The same program under QEMU alone, with empty callbacks, and with the engine on each
     machine."""
-    qemu = [find_qemu(isa).path]
+    program = Program("threads", "thin", "full", ISAS[isa].flavours[0])
+    binary = Builder().build([program])[program].path
+    qemu = find_qemu(isa).path
     arguments = [str(binary), f"threads={threads}", f"iterations={iterations}"]
-    commands = {
-        "QEMU alone": [*qemu, *arguments],
-        "empty callbacks": [*qemu, "-plugin", f"file={NULL_PLUGIN}", *arguments],
-    }
+    commands = {}
+    if threads == 1:  # spinning threads on one CPU: without the engine's turns only time slices
+        commands["QEMU alone"] = [qemu, *arguments]
+        commands["empty callbacks"] = [qemu, "-plugin", f"file={NULL_PLUGIN}", *arguments]
     for machine in GOALS:
         settings = ",".join(f"{k}={v}" for k, v in own_options(machine, isa).items())
-        plugin = f"file={ENGINE_PLUGIN},out={report},{settings}"
-        commands[machine] = [*qemu, "-plugin", plugin, *arguments, "marker=syscall"]
-    if threads > 1:  # spinning threads on one CPU: without the engine's turns only time slices
-        del commands["QEMU alone"], commands["empty callbacks"]
-    return commands
-
-
-def _measure(commands: dict[str, list[str]], report: Path) -> dict[str, Sample]:
+        plugin = f"file={ENGINE_PLUGIN},out={REPORT},{settings}"
+        commands[machine] = [qemu, "-plugin", plugin, *arguments, "marker=syscall"]
     best: dict[str, Sample] = {}
     for _ in range(REPEATS):
         for name, command in commands.items():
-            sample = _run(command, report if name in GOALS else None)
+            sample = _run(command, folder, name in GOALS)
             if name not in best or sample.seconds < best[name].seconds:
                 best[name] = sample
-    return best
-
-
-def _bench_one(report: Path, isa: str, threads: int, iterations: int) -> Iterator[dict[str, Any]]:
-    program = Program("threads", "thin", "full", ISAS[isa].flavours[0])
-    binary = Builder().build([program])[program].path
-    best = _measure(_commands(isa, binary, threads, iterations, report), report)
     # One thread executes the same instructions under each of them.
     instructions = max(sample.instructions for sample in best.values())
     for name, sample in best.items():

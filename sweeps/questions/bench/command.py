@@ -141,11 +141,10 @@ def bench_cluster(
     Most of it with stand-ins that only wait, so that few cores can have many workers.
     """
     from sweeps.run.cluster.bench import NOTE, rows
-    from sweeps.run.cluster.bench import bench as of_cluster
     from sweeps.run.cluster.description import load_cluster
 
     before = os.getloadavg()[0]
-    print_parts(form, rows(of_cluster(load_cluster(file))), fold=False)
+    print_parts(form, rows(load_cluster(file)), fold=False)
     print(NOTE, file=sys.stderr)
     print(
         f"this machine: {len(os.sched_getaffinity(0))} CPUs, load {before:.1f} before and "

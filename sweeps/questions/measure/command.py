@@ -82,7 +82,7 @@ def _measurer() -> Any:
 
     for one in ENGINES:
         if load_engine(one.label).capabilities().host_machines is not None:
-            return import_module(f"sweeps.engines.{one.family}.measure.command")
+            return import_module(f"sweeps.engines.{one.family}.measure")
     raise LockcrossError("no engine runs on the host itself", exit_code=1)
 
 
