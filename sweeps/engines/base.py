@@ -84,6 +84,7 @@ class Capabilities:
     `host_machines`: it runs on the host itself, which these machines describe, the best first; it
     needs the host's CPUs for itself, one cell at a time. None: it simulates any machine.
     `like_host`: the descriptions that are nearest to the host's processor, the best first.
+    `tables`: those of a machine file that it reads, and `unread`: the figures there that it leaves.
     """
 
     isas: tuple[str, ...]
@@ -94,6 +95,8 @@ class Capabilities:
     event_log: str = ""
     host_machines: tuple[str, ...] | None = None
     like_host: tuple["Likeness", ...] = ()
+    tables: tuple[str, ...] = ("core", "out_of_order", "ordering", "memory", "latency", "charges")
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

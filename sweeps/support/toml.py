@@ -1,10 +1,12 @@
 """Reading TOML files into pydantic's models, and messages for what is wrong in them."""
 
 import errno
+import json
 import os
+import re
 import stat
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -85,6 +87,27 @@ def load(model: type[Model], folder: Path, name: str, kind: str) -> Model:
         raise LockcrossError(f"{kind} {_short(path)}: no text in UTF-8") from None
     except ValueError as error:
         raise LockcrossError(f"{_short(path)}: {error}") from None
+
+
+def pairs(table: Mapping[str, Any]) -> list[str]:
+    """Keys and values as TOML writes them."""
+    keys = (key if re.fullmatch(r"[\w-]+", key, re.ASCII) else written(key) for key in table)
+    return [f"{key} = {written(value)}" for key, value in zip(keys, table.values(), strict=True)]
+
+
+def written(value: Any) -> str:
+    """A value as TOML writes it in one line."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():  # JSON's escapes are TOML's, but for one character
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case dict():
+            return f"{{ {', '.join(pairs(value))} }}"
+        case list():
+            return f"[{', '.join(map(written, value))}]"
+        case _:
+            return str(value)
 
 
 def _short(path: Path) -> str:

@@ -53,7 +53,7 @@ class NativeEngine:
         machines = (*machines_of(host.processor()), HOST)
         return Capabilities(
             isas, len(host.cpus()), shared_cores=True, latencies=(), host_machines=machines,
-            like_host=_like_host(),
+            like_host=_like_host(), tables=(),
         )  # fmt: skip
 
     def refuses(self, cell: Cell) -> str:

@@ -60,7 +60,7 @@ _DESCRIPTOR = "@FD@"  # the element puts the number of the shared region's descr
 _OLDEST_REQUEST = 10_000_000  # cycles that a request may take until the run counts as hung
 
 # What only the plugin's own memory system needs.
-_REPLACED = (
+REPLACED = (
     "l2_size", "l2_ways", "lat_l2", "lat_memory", "lat_dirty", "lat_upgrade", "lat_invalidate",
     "warm",
 )  # fmt: skip
@@ -73,12 +73,12 @@ def command(sst: Sst) -> list[str]:
 
 def own_options(cell: Cell) -> dict[str, int | str]:
     """The plugin's options for a cell, without those of its own memory system."""
-    return {name: n for name, n in plugin_options(cell).items() if name not in _REPLACED}
+    return {name: n for name, n in plugin_options(cell).items() if name not in REPLACED}
 
 
 def refused_figures(cell: Cell) -> list[str]:
     """The machine's figures that SST takes the place of."""
-    return [name for name in plugin_options(cell) if name in _REPLACED]
+    return [name for name in plugin_options(cell) if name in REPLACED]
 
 
 def system_of(cell: Cell) -> MemorySystem:

@@ -9,6 +9,7 @@ from sweeps.engines.qemu.engine import find_qemu, plugin_version
 from sweeps.engines.sst import output as sst_output
 from sweeps.engines.sst.command import (
     INPUT,
+    REPLACED,
     check,
     command,
     document,
@@ -57,7 +58,10 @@ class SstEngine:
 
     def capabilities(self) -> Capabilities:
         """Every ISA, a simulated core a thread; machines say how many there is room for."""
-        return Capabilities(tuple(ISAS), MAX_THREADS, shared_cores=True)
+        tables = (*Capabilities.tables, "sst")
+        return Capabilities(
+            tuple(ISAS), MAX_THREADS, shared_cores=True, tables=tables, unread=REPLACED
+        )
 
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without SST."""

@@ -1,12 +1,31 @@
-"""What `lockcross machines` prints: the machines by group, and every figure of one."""
+"""What `lockcross machines` prints: the machines by group, every figure of one, and what a machine
+file may say."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from rich.table import Table
 from rich.text import Text
 
+from sweeps.engines import load_engine
+from sweeps.model.engines import ENGINES
 from sweeps.model.isa import ISAS
-from sweeps.model.machine import GROUPS, Machine
+from sweeps.model.machine import (
+    ATOMICS,
+    GROUPS,
+    LATENCY,
+    Behaviour,
+    Charges,
+    Core,
+    Figure,
+    Figures,
+    Machine,
+    Memory,
+    MemorySystem,
+    Ordering,
+    OutOfOrder,
+    about,
+)
 
 
 def overview(machines: Iterable[Machine]) -> Iterator[Table | str]:
@@ -62,3 +81,77 @@ def details(machine: Machine) -> Iterator[Table | str]:
         for key, found in machine.measured.items():
             more.add_row(key, f"{found.value:g}", f"{found.spread:g}", found.unit, found.meaning)
         yield more
+
+
+_FENCE = "of this fence, behind what it waits for"
+_TABLES: tuple[tuple[str, type[Figures]], ...] = (
+    ("core", Core), ("out_of_order", OutOfOrder), ("memory", Memory), ("charges", Charges),
+    ("sst", MemorySystem),
+)  # fmt: skip
+
+
+def options(generic: Machine) -> Iterator[Table | str]:
+    """What a machine file may say, in a table each of its tables: what it means, its unit and
+    bounds, what machine generic has, and the engines that are given it."""
+
+    def described(model: type[Figures], known: Iterable[tuple[str, Any]]) -> Iterator[_Option]:
+        values = dict(known)
+        for name, field in model.model_fields.items():
+            if field.description:
+                yield _Option(name, field.description, about(model, name), values.get(name))
+
+    parts = {"": described(Machine, generic)}
+    parts |= {name: described(model, getattr(generic, name) or ()) for name, model in _TABLES}
+    for isa in generic.isas:
+        latencies = generic.latency[isa].items()
+        parts[f"ordering.{isa}"] = described(Ordering, generic.ordering[isa])
+        parts[f"latency.{isa}"] = (
+            _Option(name, ATOMICS.get(name, _FENCE), LATENCY, known) for name, known in latencies
+        )
+    engines = {one.family: load_engine(one.label).capabilities() for one in ENGINES}
+    yield "Each value is { value = N, source = '...' } or { assumption = N, why = '...' }"
+    for place, rows in parts.items():
+        title = Text(f"[{place}]" if place else "at the head of the file")
+        table = Table(
+            "option", "unit", "allowed", generic.name, "engines", "meaning", box=None, title=title,
+            title_justify="left",
+        )  # fmt: skip
+        kind = place.partition(".")[0]
+        readers = {family: can.unread for family, can in engines.items() if kind in can.tables}
+        for row in rows:
+            given = ", ".join(
+                family for family, unread in readers.items() if row.name not in unread
+            )
+            unit = row.about.get("unit", "")
+            table.add_row(
+                row.name, unit, _allowed(row.about), _known(row.known), given, row.meaning
+            )
+        yield table
+
+
+class _Option(NamedTuple):
+    """One of a machine file, what the model says about it, and its value."""
+
+    name: str
+    meaning: str
+    about: Mapping[str, Any]
+    known: object
+
+
+def _allowed(said: Mapping[str, Any]) -> str:
+    if "names" in said:
+        return "; ".join(f"{name} ({how})" if how else name for name, how in said["names"].items())
+    power = ", a power of two" if said.get("power_of_two") else ""
+    return f"{said['low']} to {said['high']}{power}" if said else ""
+
+
+def _known(known: object) -> str:
+    """A value of a machine file, without its source."""
+    match known:
+        case Figure():
+            return str(known.number)
+        case Behaviour():
+            return str(known.value or known.assumption)
+        case list():
+            return ", ".join(map(str, known))
+    return "" if known is None or known == {} else str(known)
