@@ -570,30 +570,29 @@ def _complete(name: str) -> dict[str, Any]:
     raise ValueError(f"like: {shown(name)} {why}; allowed are {', '.join(whole)}")
 
 
-def _filled(own: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """A machine's tables with the figures of another where it states none. What only some machines
     have (a window, a memory system) is filled where it has the table, ISAs where it has the ISA."""
+    isas = own["isas"] if isinstance(own.get("isas"), list) else []
+    of_topologies = {name for names in _OF_TOPOLOGY.values() for name in names}
 
     def both(mine: Any, others: Mapping[str, Any]) -> Any:
-        figures = {key: value for key, value in others.items() if isinstance(value, dict)}
-        return figures | mine if isinstance(mine, dict) else mine  # what is no table is refused
+        if not isinstance(mine, dict):
+            return mine  # what is no table is refused
+        unused = of_topologies.difference(_OF_TOPOLOGY.get(str(mine.get("topology")), ()))
+        return {k: v for k, v in others.items() if isinstance(v, dict) and k not in unused} | mine
 
-    found = {"clock_mhz": other["clock_mhz"]} | own
-    for table in ("core", "memory", "charges"):
-        found[table] = both(own.get(table, {}), other[table])
-    if "out_of_order" in own:
-        found["out_of_order"] = both(own["out_of_order"], other.get("out_of_order", {}))
-    if isinstance(system := own.get("sst"), dict):
-        uses = _OF_TOPOLOGY.get(str(system.get("topology")), ())
-        unused = {name for names in _OF_TOPOLOGY.values() for name in names} - set(uses)
-        figures = {k: v for k, v in other.get("sst", {}).items() if k not in unused}
-        found["sst"] = both(system, figures)
-    for table in ("ordering", "latency") if "out_of_order" in own else ("latency",):
-        mine, isas = own.get(table, {}), own.get("isas")
-        if isinstance(mine, dict) and isinstance(isas, list):
-            shared = {isa: figures for isa, figures in other.get(table, {}).items() if isa in isas}
-            filled = {isa: both(mine.get(isa, {}), figures) for isa, figures in shared.items()}
-            found[table] = mine | filled
+    found = {"clock_mhz": other["clock_mhz"], **own}
+    for table, field in Machine.model_fields.items():
+        has = field.is_required() or table in own or (table == "ordering" and "out_of_order" in own)
+        others, mine = other.get(table), own.get(table, {})
+        if not has or not isinstance(others, dict) or field.annotation is Figure:
+            continue
+        if table not in ("ordering", "latency"):
+            found[table] = mine if table == "measured" else both(mine, others)
+        elif isinstance(mine, dict):
+            shared = [isa for isa in others if isa in isas]
+            found[table] = mine | {isa: both(mine.get(isa, {}), others[isa]) for isa in shared}
     return found
 
 

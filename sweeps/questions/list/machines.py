@@ -2,7 +2,7 @@
 file may say."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from rich.table import Table
 from rich.text import Text
@@ -15,15 +15,10 @@ from sweeps.model.machine import (
     GROUPS,
     LATENCY,
     Behaviour,
-    Charges,
-    Core,
     Figure,
     Figures,
     Machine,
-    Memory,
-    MemorySystem,
     Ordering,
-    OutOfOrder,
     about,
 )
 
@@ -84,10 +79,6 @@ def details(machine: Machine) -> Iterator[Table | str]:
 
 
 _FENCE = "of this fence, behind what it waits for"
-_TABLES: tuple[tuple[str, type[Figures]], ...] = (
-    ("core", Core), ("out_of_order", OutOfOrder), ("memory", Memory), ("charges", Charges),
-    ("sst", MemorySystem),
-)  # fmt: skip
 
 
 def options(generic: Machine) -> Iterator[Table | str]:
@@ -101,7 +92,10 @@ def options(generic: Machine) -> Iterator[Table | str]:
                 yield _Option(name, field.description, about(model, name), values.get(name))
 
     parts = {"": described(Machine, generic)}
-    parts |= {name: described(model, getattr(generic, name) or ()) for name, model in _TABLES}
+    for name, field in Machine.model_fields.items():
+        for kind in (field.annotation, *get_args(field.annotation)):
+            if isinstance(kind, type) and issubclass(kind, Figures) and kind is not Ordering:
+                parts[name] = described(kind, getattr(generic, name) or ())
     for isa in generic.isas:
         latencies = generic.latency[isa].items()
         parts[f"ordering.{isa}"] = described(Ordering, generic.ordering[isa])
