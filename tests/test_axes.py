@@ -16,7 +16,8 @@ from results.store.export import table
 from results.store.queries import list_runs
 from results.store.store import Store
 from sweeps.cli.main import make_app
-from sweeps.model.cell import AXES, COLUMNS, LATENCIES, Cell, option, read_cell, selected
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import AXES, COLUMNS, Cell, option, read_cell, selected
 from sweeps.model.cells import command
 from sweeps.model.label import LockLabel
 from sweeps.plans.sweep import Sweep

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 from results.errors import LockcrossError
 from sweeps.engines import load_engine
 from sweeps.model import machine as machine_module
-from sweeps.model.cell import MAX_LATENCY, Cell
+from sweeps.model.axes import MAX_LATENCY
+from sweeps.model.cell import Cell
 from sweeps.model.engines import ENGINES
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import (

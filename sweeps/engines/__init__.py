@@ -7,7 +7,8 @@ from importlib import import_module
 from results.errors import LockcrossError
 from sweeps.engines.base import Engine
 from sweeps.model import engines
-from sweeps.model.cell import LATENCIES, Cell
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import Cell
 from sweeps.model.machine import HOST
 
 

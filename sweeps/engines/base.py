@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from sweeps.model.cell import LATENCIES, Cell
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import Cell
 from sweeps.programs import Program
 
 MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: no run fills the disk

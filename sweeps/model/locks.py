@@ -97,7 +97,7 @@ def parse_locks(text: str) -> dict[str, Lock]:
         owner = ast.unparse(row.arguments[0]) if row.arguments else ""
         try:
             match row.name, row.arguments:
-                case "LOCK", [_, title, source, traits, fences, threads, words, summary]:
+                case "LOCK", [_, title, source, traits, fences, threads, words, sentence]:
                     locks[owner] = Lock(
                         owner,
                         registry.string(title),
@@ -106,11 +106,11 @@ def parse_locks(text: str) -> dict[str, Lock]:
                         tuple(_known("FENCE_", fences, FENCE_KINDS)),
                         ast.literal_eval(threads),
                         ast.literal_eval(words),
-                        registry.string(summary),
+                        registry.string(sentence),
                     )
-                case "VARIANT", [_, name, traits, summary]:
+                case "VARIANT", [_, variant, traits, sentence]:
                     added = frozenset(_known("TRAIT_", traits, Trait))
-                    one = Variant(registry.word(name), added, registry.string(summary))
+                    one = Variant(registry.word(variant), added, registry.string(sentence))
                     variants.setdefault(owner, []).append(one)
                 case _:
                     raise LockcrossError(f"{_FILE}: not an entry: {row}")

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from results.errors import LockcrossError
-from sweeps.model.cell import MAX_LATENCY
+from sweeps.model.axes import MAX_LATENCY
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.support import toml
 from sweeps.support.paths import MACHINES, OWN_MACHINES

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 from results.errors import LockcrossError
 from sweeps.model import registry
-from sweeps.model.cell import MAX_THREADS
+from sweeps.model.axes import MAX_THREADS
 from sweeps.model.locks import load_locks
 from sweeps.support.paths import WORKLOADS_DEF
 

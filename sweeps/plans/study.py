@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from results.errors import LockcrossError
 from sweeps.engines import load_engine
 from sweeps.model import engines
-from sweeps.model.cell import MAX_LATENCY, MAX_THREADS
+from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, known_machines

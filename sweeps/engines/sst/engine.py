@@ -21,7 +21,8 @@ from sweeps.engines.sst.command import (
 )
 from sweeps.engines.sst.find import NoSstError, configs_digest, element, find_sst
 from sweeps.engines.sst.probe import probe
-from sweeps.model.cell import MAX_THREADS, Cell
+from sweeps.model.axes import MAX_THREADS
+from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
 from sweeps.programs import Program

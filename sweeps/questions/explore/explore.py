@@ -12,7 +12,8 @@ from pydantic import Field, field_validator, model_validator
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import engines
-from sweeps.model.cell import MAX_LATENCY, MAX_THREADS, Cell
+from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
+from sweeps.model.cell import Cell
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import cancels, load_locks

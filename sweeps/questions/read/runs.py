@@ -10,7 +10,7 @@ from results.text.opened import reading
 from results.text.rows import Form, Format, print_compact, print_rows
 from sweeps.cli import complete
 from sweeps.cli.options import Database
-from sweeps.model.cell import MAX_THREADS
+from sweeps.model.axes import MAX_THREADS
 
 _VALUE = "Only runs with this value."
 _ALWAYS = ("id", "lock", "cycles_per_pair", "cause")

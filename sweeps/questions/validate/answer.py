@@ -44,9 +44,9 @@ def setting_words(setting: Cell) -> str:
         f"{setting.machine} {flavour_name(setting.flavour)}",
     ]
     parts += [
-        f"{axis.words} {value}"
+        f"{axis.set_to} {value}"
         for axis in AXES
-        if axis.words and (value := getattr(setting, axis.name)) is not None
+        if axis.set_to and (value := getattr(setting, axis.name)) is not None
     ]
     return ", ".join(parts)
 

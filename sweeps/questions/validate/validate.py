@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines import load_engine
-from sweeps.model.cell import MAX_LATENCY, Cell
+from sweeps.model.axes import MAX_LATENCY
+from sweeps.model.cell import Cell
 from sweeps.model.cells import unsupported_reason
 from sweeps.model.engines import DEFAULT
 from sweeps.model.isa import ISAS
