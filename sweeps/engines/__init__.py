@@ -17,7 +17,7 @@ def load_engine(label: str) -> Engine:
     """The adapter of an engine label. Raises LockcrossError for an unknown one."""
     known = engines.entry(label)
     if known not in engines.ENGINES:
-        labels = ", ".join(one.label for one in engines.ENGINES)
+        labels = ", ".join(engines.labels())
         raise LockcrossError(f"engine {label!r} is unknown; known are {labels}")
     adapter: Engine = import_module(f"sweeps.engines.{known.family}.engine").make(label)
     return adapter

@@ -1,7 +1,6 @@
 """The plan of the main job: sweeps/plans/studies/*.toml."""
 
 import tomllib
-from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -10,12 +9,12 @@ from results.errors import LockcrossError
 from sweeps.engines import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
-from sweeps.model.isa import FENCE_KINDS, ISAS
+from sweeps.model.isa import FENCE_KINDS, FLAVOURS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, known_machines
 from sweeps.model.workloads import WORKLOADS
-from sweeps.support.paths import STUDIES
-from sweeps.support.toml import Document, is_path, load
+from sweeps.plans import STUDIES
+from sweeps.support.toml import Document
 
 CROSSOVER, MANY_CORES = "crossover", "many_cores"  # the questions that have studies
 SHARED_AXES = ("cancel", "owner_share", "run_length", "threads")
@@ -172,10 +171,9 @@ class StudyPlan(Document):
                     "since the map's axes are shown as measured"
                 )
         for flavour in [*self.flavours, *(r.flavour for r in rounds)]:
-            known = [name for isa in ISAS.values() for name in isa.flavours]
-            if flavour not in known:
+            if flavour not in FLAVOURS:
                 raise ValueError(
-                    f"flavours: {flavour!r} is unknown; allowed are {', '.join(known)}"
+                    f"flavours: {flavour!r} is unknown; allowed are {', '.join(FLAVOURS)}"
                 )
         return self
 
@@ -185,15 +183,14 @@ def load_study(name: str) -> StudyPlan:
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    return load(StudyPlan, STUDIES, name, "study")
+    return STUDIES.load(StudyPlan, name)
 
 
 def question_of(name: str) -> str:
     """The question that a study of a name or a path is a plan of: many_cores where it has a table
     [cores], else crossover; so what cannot be read."""
     try:
-        path = Path(name) if is_path(name) else STUDIES / f"{name}.toml"
-        plan = tomllib.loads(path.read_text(encoding="utf-8"))
+        plan = tomllib.loads(STUDIES.path(name).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return CROSSOVER
     return MANY_CORES if "cores" in plan else CROSSOVER

@@ -29,10 +29,11 @@ def plans(form: Format = Form.TABLE) -> None:
     """List the plans with their number of cells, and how many of them are refused."""
     from rich.table import Table
 
-    from sweeps.plans.sweep import load_plan, plan_names
+    from sweeps.plans import SWEEPS
+    from sweeps.plans.sweep import load_plan
 
     table = Table("plan", "cells", "refused", "title", box=None)
-    for name in plan_names():
+    for name in SWEEPS.names():
         plan = load_plan(name)
         table.add_row(name, str(len(plan.cells)), _refused(plan.cells), plan.title)
     with printer(form) as out:
