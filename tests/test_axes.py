@@ -93,7 +93,7 @@ def test_the_export_keeps_whole_numbers_whole(tmp_path: Path) -> None:
         store.add_run(record("one", cores=2, cas=20), "test")
         store.add_run(record("two"), "test")
         frame = table(store.connection, "wide")
-    for axis in (axis for axis in AXES if axis.number):
+    for axis in (axis for axis in AXES if axis.quantity):
         assert str(frame[axis.name].dtype) == "Int64", axis.name
     assert frame["cores"].tolist()[0] == 2
     assert np.array([frame["cores"].isna().tolist()]).tolist() == [[False, True]]

@@ -68,13 +68,9 @@ class _Once(TyperCommand):
         """Raises BadParameter."""
         if not ctx.resilient_parsing:  # of a line that a shell completes
             _, _, given = self.make_parser(ctx).parse_args(list(args))
-            values = [
-                one
-                for one in given
-                if isinstance(one, TyperOption) and not (one.multiple or one.is_flag)
-            ]
-            for one in values:
-                if values.count(one) > 1:
+            singles = [one for one in given if isinstance(one, TyperOption) and not one.multiple]
+            for one in singles:
+                if singles.count(one) > 1 and not one.is_flag:
                     raise typer.BadParameter("is given more than once", ctx, one)
         return super().parse_args(ctx, args)
 
@@ -96,7 +92,7 @@ class _Loaded(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            app = typer.Typer(callback=_nothing)  # with a callback it stays a group
+            app = typer.Typer(callback=lambda: None)  # with a callback it stays a group
             import_module(commands()[name].module).register(app)
             _take_options_once(app)
             group = typer.main.get_command(app)
@@ -115,7 +111,3 @@ class _Loaded(MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         return len(commands())
-
-
-def _nothing() -> None:
-    """What stands before a command does nothing of its own."""

@@ -3,17 +3,16 @@ made from its axes."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, get_type_hints
 
 from sweeps.model import engines
-from sweeps.model.axes import LATENCIES, QUANTITIES
+from sweeps.model.axes import LATENCIES, QUANTITIES, Quantity
 from sweeps.model.label import FULL, LockLabel
 
 
-def _number(axis: str) -> Any:
-    """A field for an axis of whole numbers."""
-    return field(default=QUANTITIES[axis].default, metadata=vars(QUANTITIES[axis]))
+def _default(axis: str) -> Any:
+    return QUANTITIES[axis].default
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,12 +32,12 @@ class Cell:
     variant: str = ""
     fence: str = FULL
     workload: str
-    threads: int = _number("threads")
-    cores: int | None = _number("cores")
-    cas: int | None = _number("cas")
-    fence_latency: int | None = _number("fence_latency")
-    cancel: int | None = _number("cancel")
-    seed: int = _number("seed")
+    threads: int = _default("threads")
+    cores: int | None = _default("cores")
+    cas: int | None = _default("cas")
+    fence_latency: int | None = _default("fence_latency")
+    cancel: int | None = _default("cancel")
+    seed: int = _default("seed")
     parameters: Mapping[str, int | str] = field(hash=False)
 
     @property
@@ -53,33 +52,23 @@ class Cell:
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a cell: a name, or whole numbers from `low` to `high` (`optional`: or none).
-    `set_to`: of a latency that can be set, what stands before its cycles; else empty."""
+    """One axis of a cell: a name, or whole numbers, of which the table of axes says more.
+    `optional`: it may be none."""
 
     name: str
-    number: bool
+    quantity: Quantity | None
     optional: bool
-    low: int
-    high: int
-    set_to: str
     default: int | str | None  # None where one must be given, too
 
 
-def _axes() -> tuple[Axis, ...]:
-    types = get_type_hints(Cell)
-    return tuple(
-        Axis(
-            one.name, "low" in one.metadata, types[one.name] == int | None,
-            one.metadata.get("low", 0), one.metadata.get("high", 0), one.metadata.get("set_to", ""),
-            one.default if isinstance(one.default, int | str) else None,
-        )
-        for one in fields(Cell)
-        if one.name != "parameters"
-    )  # fmt: skip
-
-
-AXES = _axes()  # all but the workload's parameters
-COLUMNS = tuple(one.name for one in fields(Cell))  # of a cell in the table runs
+_TYPES = get_type_hints(Cell)
+_DEFAULTS = {one.name: None if one.default is MISSING else one.default for one in fields(Cell)}
+AXES = tuple(  # all but the workload's parameters
+    Axis(name, QUANTITIES.get(name), _TYPES[name] == int | None, default)
+    for name, default in _DEFAULTS.items()
+    if name != "parameters"
+)
+COLUMNS = tuple(_DEFAULTS)  # of a cell in the table runs
 
 
 def option(axis: str) -> str:

@@ -78,6 +78,20 @@ def _figure(
     return Field(default, description=meaning, json_schema_extra=about)
 
 
+def _cycles(high: int, meaning: str, low: int = 0, default: Any = ...) -> Any:
+    return _figure(low, high, "cycles", meaning, default=default)
+
+
+def _switch(meaning: str, default: Any = ...) -> Any:
+    return _figure(0, 1, "switch", meaning, default=default)
+
+
+def _network(low: int, high: int, unit: str, meaning: str, power_of_two: bool = False) -> Any:
+    """A field for a figure of a ring or a mesh alone."""
+    meaning += ", of a ring or mesh"
+    return _figure(low, high, unit, meaning, power_of_two=power_of_two, default=None)
+
+
 def _behaviour(meaning: str, **names: str) -> Any:
     """A field for a behaviour. `names`: what may be said, as the plugin numbers it, from 0
     (qemu-timing/src/base/options.cc), and what each means."""
@@ -136,36 +150,22 @@ class MemorySystem(Figures):
         description="what connects cores, slices and memory; a bus has room for 32 cores and no "
         "queues"
     )
-    columns: Figure | None = _figure(1, 64, "nodes", "a row, of a ring or mesh", default=None)
-    rows: Figure | None = _figure(
-        1, 64, "rows", "of nodes, of a ring or mesh; a ring has one", default=None
-    )
+    columns: Figure | None = _network(1, 64, "nodes", "a row")
+    rows: Figure | None = _network(1, 64, "rows", "of nodes; a ring has one")
     slices: Figure = _figure(
-        1, 1024, "slices", "of the shared cache, spread evenly over the nodes; a bus has one"
+        1, 1024, "slices", "of the shared cache, as many at each node; a bus has one"
     )
     slice_size: Figure = _figure(64, 2**30, "bytes", "of each slice")
     slice_ways: Figure = _figure(1, 64, "ways", "of each slice")
-    lat_slice: Figure = _figure(1, 1000, "cycles", "of an access to a slice")
-    memory_controllers: Figure | None = _figure(
-        1, 1024, "controllers", "at nodes of the edge of a ring or mesh", default=None
-    )
-    lat_directory: Figure | None = _figure(
-        1, 1000, "cycles", "of the directory of each controller, of a ring or mesh", default=None
-    )
-    lat_memory_access: Figure = _figure(1, MAX_LATENCY, "cycles", "of memory itself")
-    bus_latency: Figure | None = _figure(1, 1000, "cycles", "of a transfer on a bus", default=None)
-    link_bytes: Figure | None = _figure(
-        1, 256, "bytes", "a cycle of a link, of a ring or mesh", power_of_two=True, default=None
-    )
-    lat_link: Figure | None = _figure(
-        1, 1000, "cycles", "from router to router, of a ring or mesh", default=None
-    )
-    lat_router: Figure | None = _figure(
-        1, 1000, "cycles", "through each router on the way, of a ring or mesh", default=None
-    )
-    l1_mshrs: Figure = _figure(
-        2, 1024, "misses", "at a time of each L1, whose size, ways and latency are [memory]'s"
-    )
+    lat_slice: Figure = _cycles(1000, "of an access to a slice", low=1)
+    memory_controllers: Figure | None = _network(1, 1024, "controllers", "at nodes of the edge")
+    lat_directory: Figure | None = _network(1, 1000, "cycles", "of each controller's directory")
+    lat_memory_access: Figure = _cycles(MAX_LATENCY, "of memory itself", low=1)
+    bus_latency: Figure | None = _cycles(1000, "of a transfer on a bus", low=1, default=None)
+    link_bytes: Figure | None = _network(1, 256, "bytes", "a cycle of a link", power_of_two=True)
+    lat_link: Figure | None = _network(1, 1000, "cycles", "from router to router")
+    lat_router: Figure | None = _network(1, 1000, "cycles", "through each router on the way")
+    l1_mshrs: Figure = _figure(2, 1024, "misses", "at a time of each L1, which is [memory]'s")
     slice_mshrs: Figure = _figure(2, 1024, "misses", "at a time of each slice")
 
     @model_validator(mode="after")
@@ -239,100 +239,77 @@ class Core(Figures):
         1, 16, "instructions", "issued a cycle; of an out-of-order core, that enter its window; "
         "in order 2 at most",
     )  # fmt: skip
-    lat_alu: Figure = _figure(1, 100, "cycles", "to the result of a simple operation")
-    lat_mul: Figure = _figure(1, 1000, "cycles", "to the result of a multiplication")
-    lat_div: Figure = _figure(1, 1000, "cycles", "to the result of a division")
-    taken_branch: Figure = _figure(
-        0, 1000, "cycles", "added by a taken branch; with pipeline, of fetching a line of code"
+    lat_alu: Figure = _cycles(100, "to the result of a simple operation", low=1)
+    lat_mul: Figure = _cycles(1000, "to the result of a multiplication", low=1)
+    lat_div: Figure = _cycles(1000, "to the result of a division", low=1)
+    taken_branch: Figure = _cycles(
+        1000, "added by a taken branch; with pipeline, of fetching a line"
     )
-    mispredict: Figure = _figure(
-        0, 1000, "cycles", "added by a mispredicted branch; out of order, from its execution to "
-        "the fetch of the right path: a published penalty is front_end + 1 + mispredict + lat_alu",
+    mispredict: Figure = _cycles(
+        1000, "added by a mispredicted branch; out of order, from its execution to the fetch of "
+        "the right path: a published penalty is front_end + 1 + mispredict + lat_alu",
     )  # fmt: skip
     predictor_entries: Figure = _figure(
-        1, 2**20, "counters", "of two bits, of the branch predictor", power_of_two=True
+        1, 2**20, "counters", "of two bits, of the predictor", power_of_two=True
     )
-    blocking: Figure = _figure(0, 1, "switch", "1: every access holds the core until it is done")
+    blocking: Figure = _switch("1: every access holds the core until it is done")
     fetch_bytes: Figure = _figure(
-        0, 64, "bytes", "of the aligned chunk fetched in a cycle; 0: fetch takes no time",
-        power_of_two=True,
-    )  # fmt: skip
-    pipeline: Figure = _figure(
-        0, 1, "switch", "1: stages, queues and units of gem5's MinorCPU; 0: a static schedule"
+        0, 64, "bytes", "of the chunk fetched in a cycle; 0: it takes no time", power_of_two=True
     )
-    micro_operations: Figure = _figure(
-        0, 1, "switch", "1: instructions are cracked as gem5 does; not with a static schedule"
+    pipeline: Figure = _switch(
+        "1: stages, queues and units of gem5's MinorCPU; 0: a static schedule"
     )
-    offset_max: Figure = _figure(
-        0, MAX_LATENCY, "cycles", "that a core starts late at most; the seed says how many"
-    )
+    micro_operations: Figure = _switch("1: cracked as gem5 does; not with a static schedule")
+    offset_max: Figure = _cycles(MAX_LATENCY, "that a core starts late at most, by the seed")
 
 
 class OutOfOrder(Figures):
     """The instruction window of a core that has one; without this table the core is in order."""
 
     fetch_width: Figure = _figure(1, 64, "micro-operations", "fetched a cycle")
-    fetch_line: Figure = _figure(
-        0, 1000, "cycles", "from fetching in one line of code until fetching in the next; 0: it "
-        "goes on at once",
-    )  # fmt: skip
-    front_end: Figure = _figure(0, 100, "cycles", "from fetch to the window")
+    fetch_line: Figure = _cycles(
+        1000, "from fetching in one line until fetching in the next; 0: at once"
+    )
+    front_end: Figure = _cycles(100, "from fetch to the window")
     predictor_history: Figure = _figure(
-        0, 32, "branches", "of history that a second table of counters uses; 0: there is none"
+        0, 32, "branches", "of history that a second table uses; 0: there is none"
     )
-    fuse_branches: Figure = _figure(
-        0, 1, "switch", "1: a branch behind a comparison is one micro-operation with it"
-    )
+    fuse_branches: Figure = _switch("1: a comparison and the branch behind it are one operation")
     rob: Figure = _figure(1, 4096, "entries", "of the reorder buffer")
     scheduler: Figure = _figure(1, 4096, "entries", "for what waits for operands")
     load_queue: Figure = _figure(1, 4096, "entries", "for loads until they retire")
     miss_buffers: Figure = _figure(1, 4096, "misses", "of the L1 at a time")
-    retire_delay: Figure = _figure(0, 100, "cycles", "from a result to retirement")
+    retire_delay: Figure = _cycles(100, "from a result to retirement")
     retire_width: Figure = _figure(1, 64, "micro-operations", "retired a cycle")
     squash_width: Figure = _figure(
-        0, 64, "micro-operations", "a cycle that leave the window after a misprediction, before "
-        "others enter; 0: all at once",
-    )  # fmt: skip
+        0, 64, "micro-operations", "that leave the window in a cycle when squashed; 0: all"
+    )
     alu_ports: Figure = _figure(1, 16, "operations", "that are simple, a cycle")
     load_ports: Figure = _figure(1, 16, "loads", "a cycle")
     store_ports: Figure = _figure(1, 16, "stores", "executed a cycle")
-    lat_issue: Figure = _figure(
-        0, 100, "cycles", "from issue of an access until it reaches the L1, beside lat_l1"
+    lat_issue: Figure = _cycles(100, "from issue of an access to the L1, beside lat_l1")
+    lat_forward: Figure = _cycles(
+        1000, "of a load of just what a store wrote; 0: memory is renamed"
     )
-    lat_forward: Figure = _figure(
-        0, 1000, "cycles", "of a load of just what an older store wrote; 0: memory is renamed"
+    lat_forward_part: Figure = _cycles(1000, "of a load of a part of what a store wrote")
+    forward_fail: Figure = _cycles(
+        1000, "added to a load that a store covers in part, once drained"
     )
-    lat_forward_part: Figure = _figure(
-        0, 1000, "cycles", "of a load of a part of what an older store wrote"
-    )
-    forward_fail: Figure = _figure(
-        0, 1000, "cycles", "added to a load that an older store covers in part, once that drained"
-    )
-    lat_drain: Figure = _figure(
-        0, 1000, "cycles", "of a store from its access to a line of the core's until all see it"
-    )
-    lat_pause: Figure = _figure(
-        0, 1000, "cycles", "that x86's pause holds up all that follows; 0: it does nothing"
-    )
+    lat_drain: Figure = _cycles(1000, "of a store from its access to an own line until all see it")
+    lat_pause: Figure = _cycles(1000, "that x86's pause holds up what follows; 0: it does nothing")
     alias_bytes: Figure = _figure(
         1, 4096, "bytes", "of an aligned block: a load waits for an older store to the same one; "
-        "1: for one that overlaps",
-        power_of_two=True,
+        "1: for one that overlaps", power_of_two=True,
     )  # fmt: skip
-    unpredicted_stores: Figure = _figure(
-        0, 1, "switch", "1: a load behind an unfinished fence or atomic does not wait for older "
-        "stores to execute; if one aliases, it is fetched again",
+    unpredicted_stores: Figure = _switch(
+        "1: a load behind an unfinished fence or atomic does not wait for older stores to "
+        "execute; if one aliases, it is fetched again",
     )  # fmt: skip
-    atomic_micro_ops: Figure = _figure(
-        1, 64, "micro-operations", "of an atomic in fetch, window and retirement"
+    atomic_micro_ops: Figure = _figure(1, 64, "micro-operations", "of an atomic in the window")
+    atomic_tail: Figure = _cycles(
+        1000, "from an atomic's end until the cache is free for what follows"
     )
-    atomic_tail: Figure = _figure(
-        0, 1000, "cycles", "from an atomic's end until a store behind it, or a load of what it "
-        "wrote, can have the cache",
-    )  # fmt: skip
-    lat_oldest: Figure = _figure(
-        0, 100, "cycles", "until that starts which waits until it is the oldest"
-    )
+    lat_oldest: Figure = _cycles(100, "until that starts which waits until it is the oldest")
 
 
 class Ordering(Figures):
@@ -367,36 +344,30 @@ class Memory(Figures):
     line: Figure = _figure(16, 1024, "bytes", "of a cache line", power_of_two=True)
     l1_size: Figure = _figure(64, 2**26, "bytes", "of a core's own L1 data cache")
     l1_ways: Figure = _figure(1, 64, "ways", "of the L1")
-    lat_l1: Figure = _figure(0, 1000, "cycles", "from load to use of an L1 hit")
+    lat_l1: Figure = _cycles(1000, "from load to use of an L1 hit")
     l2_size: Figure = _figure(64, 2**30, "bytes", "of the shared L2")
     l2_ways: Figure = _figure(1, 64, "ways", "of the L2")
-    lat_l2: Figure = _figure(0, MAX_LATENCY, "cycles", "of a clean fill from the L2")
-    lat_memory: Figure = _figure(0, MAX_LATENCY, "cycles", "of a fill from memory")
-    lat_dirty: Figure = _figure(
-        0, MAX_LATENCY, "cycles", "to take a line from another core's exclusive or modified copy"
-    )
-    lat_upgrade: Figure = _figure(0, MAX_LATENCY, "cycles", "of an upgrade from shared to modified")
-    lat_invalidate: Figure = _figure(
-        0, MAX_LATENCY, "cycles", "added when other copies must be invalidated"
-    )
+    lat_l2: Figure = _cycles(MAX_LATENCY, "of a clean fill from the L2")
+    lat_memory: Figure = _cycles(MAX_LATENCY, "of a fill from memory")
+    lat_dirty: Figure = _cycles(MAX_LATENCY, "to take a line from another core's E or M copy")
+    lat_upgrade: Figure = _cycles(MAX_LATENCY, "of an upgrade from S to M")
+    lat_invalidate: Figure = _cycles(MAX_LATENCY, "added when other copies must be invalidated")
     store_buffer: Figure = _figure(
-        0, 1024, "entries", "of the store buffer; 0: a store holds the core until it is done"
+        0, 1024, "entries", "of the store buffer; 0: a store holds the core until done"
     )
-    warm: Figure | None = _figure(
-        0, 1, "switch", "1: lines are in the caches when the region of interest begins; left out, "
-        "they are not",
-        default=None,
-    )  # fmt: skip
+    warm: Figure | None = _switch(
+        "1: lines are in the caches when the region begins; left out: they are not", default=None
+    )
 
 
 class Charges(Figures):
     """Costs that need an operating system or a thread library."""
 
-    stop: Figure = _figure(0, MAX_LATENCY, "cycles", "to stop another thread")
-    park: Figure = _figure(0, MAX_LATENCY, "cycles", "to suspend oneself")
-    unpark: Figure = _figure(0, MAX_LATENCY, "cycles", "to wake another thread")
-    wake: Figure = _figure(0, MAX_LATENCY, "cycles", "of being woken")
-    switch: Figure = _figure(0, MAX_LATENCY, "cycles", "of a core to take up a thread")
+    stop: Figure = _cycles(MAX_LATENCY, "to stop another thread")
+    park: Figure = _cycles(MAX_LATENCY, "to suspend oneself")
+    unpark: Figure = _cycles(MAX_LATENCY, "to wake another thread")
+    wake: Figure = _cycles(MAX_LATENCY, "of being woken")
+    switch: Figure = _cycles(MAX_LATENCY, "of a core to take up a thread")
 
 
 ATOMICS = {  # of a table [latency.ISA], beside the ISA's fences
@@ -432,7 +403,7 @@ class Machine(Figures):
         "contemporary", description="contemporary (if left out) or older: groups it in listings"
     )
     simulator: bool = Field(False, description="true: the core is a simulator's own")
-    clock_mhz: Figure = _figure(1, 100_000, "MHz", "the clock")
+    clock_mhz: Figure = _figure(1, 100000, "MHz", "the clock")
     core: Core
     out_of_order: OutOfOrder | None = None
     ordering: dict[str, Ordering] = {}

@@ -382,11 +382,7 @@ def choices(workload: str, key: str) -> tuple[str, ...]:
 
 
 def unsupported_reason(
-    workload: str,
-    lock: str,
-    threads: int,
-    cores: int | None,
-    parameters: Mapping[str, Value],
+    workload: str, lock: str, threads: int, cores: int | None, parameters: Mapping[str, Value]
 ) -> str:
     """Why a workload cannot be run like this ("key: reason"), or nothing.
 
@@ -397,11 +393,7 @@ def unsupported_reason(
 
 @lru_cache(maxsize=10_000)  # of a study's cells many differ in latencies and seeds alone
 def _unsupported_reason(
-    workload: str,
-    lock: str,
-    threads: int,
-    cores: int | None,
-    given: tuple[tuple[str, Value], ...],
+    workload: str, lock: str, threads: int, cores: int | None, given: tuple[tuple[str, Value], ...]
 ) -> str:
     kind, parameters = WORKLOADS[workload], dict(given)
     if kind.locks and lock not in kind.locks:

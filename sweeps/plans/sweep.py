@@ -70,8 +70,8 @@ _FOLLOWING = ("isa", "flavour")  # left out, they are the machine's and the ISA'
 def _field(axis: CellAxis) -> Any:
     """The field of a cell's axis in a sweep, as pydantic takes it: type and default."""
     kind: Any = Names
-    if axis.number:
-        kind = Axis[Annotated[int, Field(ge=axis.low, le=axis.high)]]
+    if axis.quantity:
+        kind = Axis[Annotated[int, Field(ge=axis.quantity.low, le=axis.quantity.high)]]
     if axis.name == "machine":
         kind = Annotated[list[MachineName], BeforeValidator(_as_names)]
     if axis.optional or axis.name in _FOLLOWING:

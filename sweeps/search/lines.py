@@ -303,7 +303,7 @@ def axis_named(name: str, workload: str) -> str:
     """The axis of a name as people give it: `cas_latency`, `cancel-latency`, `threads`, or a key of
     the workload. Raises LockcrossError for what has no number."""
     plain = name.replace("-", "_")
-    numbers = [axis.name for axis in AXES if axis.number and axis.name not in ("seed",)]
+    numbers = [axis.name for axis in AXES if axis.quantity and axis.name != "seed"]
     keys = [key for key, kind in WORKLOADS[workload].keys.items() if isinstance(kind, Number)]
     names = {option(axis).removeprefix("--").replace("-", "_"): axis for axis in numbers}
     names |= {axis: axis for axis in (*LATENCIES, *numbers, *keys)}

@@ -16,7 +16,8 @@ from statistics import fmean
 from typing import Any
 
 from sweeps.model import engines
-from sweeps.model.cell import AXES, Cell, read_cell, selected
+from sweeps.model.axes import LATENCIES, QUANTITIES
+from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.isa import flavour_name
 from sweeps.model.label import LockLabel
 from sweeps.search.found import optional_fact
@@ -44,9 +45,9 @@ def setting_words(setting: Cell) -> str:
         f"{setting.machine} {flavour_name(setting.flavour)}",
     ]
     parts += [
-        f"{axis.set_to} {value}"
-        for axis in AXES
-        if axis.set_to and (value := getattr(setting, axis.name)) is not None
+        f"{QUANTITIES[axis].set_to} {value}"
+        for axis in LATENCIES
+        if (value := getattr(setting, axis)) is not None
     ]
     return ", ".join(parts)
 
