@@ -6,13 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import (
-    AliasChoices,
-    BeforeValidator,
-    Field,
-    create_model,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from results.errors import LockcrossError
 from sweeps.engines import load_engine
@@ -92,10 +86,7 @@ class Sweep(_Axes):
     """
 
     parameters: dict[str, Axis[int | str]] = Field({})
-    # Plans of earlier versions say skip_impossible.
-    skip_unsupported: bool = Field(
-        False, validation_alias=AliasChoices("skip_unsupported", "skip_impossible")
-    )
+    skip_unsupported: bool = False
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
