@@ -164,7 +164,6 @@ like = "generic"
 isas = ["x86_64"]
 [core]
 lat_mul = { value = 5, source = "a test" }
-[out_of_order]
 """
 
 
@@ -177,14 +176,20 @@ def test_a_machine_takes_what_it_does_not_state_from_another() -> None:
     assert (mine.latency, mine.ordering) == (
         {"x86_64": generic.latency["x86_64"]}, {"x86_64": generic.ordering["x86_64"]},
     )  # fmt: skip
-    narrow = LIKE.replace("[out_of_order]", 'width = { value = 1, source = "a test" }')
-    in_order = parse(Machine, narrow)
+    narrow = LIKE.replace("[core]", "out_of_order = false\n[core]")
+    with pytest.raises(ValueError, match="a core without a table out_of_order has 2 at most"):
+        parse(Machine, narrow)
+    in_order = parse(Machine, narrow + 'width = { value = 1, source = "a test" }')
     assert in_order.out_of_order is None and not in_order.ordering
-    bus = parse(Machine, LIKE.replace("generic", "sst_mesh64").replace("[out_of_order]", "[sst]")
-                + "topology = 'bus'\nslices = { value = 1, source = 'a test' }\n"
-                + "bus_latency = { value = 1, source = 'a test' }")  # fmt: skip
-    assert bus.sst is not None and bus.sst.columns is None
-    assert bus.sst.lat_slice == load_machine("sst_mesh64").sst.lat_slice  # type: ignore[union-attr]
+    known = load_machine("sst_mesh64").sst
+    on_mesh = LIKE.replace("generic", "sst_mesh64")
+    assert known is not None and parse(Machine, on_mesh).sst == known
+    bus = parse(
+        Machine,
+        f"{on_mesh}[sst]\ntopology = 'bus'\nslices = {{ value = 1, source = 'a test' }}\n"
+        "bus_latency = { value = 1, source = 'a test' }",
+    ).sst
+    assert bus is not None and bus.columns is None and bus.lat_slice == known.lat_slice
     assert parse(Machine, mine.as_toml()) == mine
 
 

@@ -324,11 +324,9 @@ def test_a_lock_that_cancels_must_be_marked(
         study(store, load_study("crossover"), ["larx"])
 
 
-def test_a_study_may_still_list_the_locks_that_cancel(tmp_path: Path) -> None:
-    """As earlier files and databases do: it is the same study, whose series are kept."""
+def test_a_database_may_still_list_the_locks_that_cancel(tmp_path: Path) -> None:
+    """It is the same study, whose series are kept."""
     plan = parse(StudyPlan, PLAN)
-    old = PLAN.replace("fence_kinds =", 'cancelling = ["reservation"]\nfence_kinds =')
-    assert parse(StudyPlan, old) == plan
     with Store(tmp_path / "a.db") as store:
         study(store, plan, ["larx"])
         names = series_names(store.connection, "map")

@@ -405,7 +405,10 @@ class Machine(Figures):
     simulator: bool = Field(False, description="true: the core is a simulator's own")
     clock_mhz: Figure = _figure(1, 100000, "MHz", "the clock")
     core: Core
-    out_of_order: OutOfOrder | None = None
+    out_of_order: OutOfOrder | None = Field(
+        None,
+        description="the table of this name; false: the core is in order, though like's is not",
+    )
     ordering: dict[str, Ordering] = {}
     memory: Memory
     sst: MemorySystem | None = None
@@ -428,10 +431,12 @@ class Machine(Figures):
     @model_validator(mode="before")
     @classmethod
     def _with_figures_of_another(cls, given: Any) -> Any:
-        if not isinstance(given, dict) or not isinstance(given.get("like"), str):
+        if not isinstance(given, dict):
             return given
-        own = {key: value for key, value in given.items() if key != "like"}
-        return _filled(own, _complete(given["like"]))
+        if isinstance(given.get("like"), str):
+            own = {key: value for key, value in given.items() if key != "like"}
+            given = _filled(own, _complete(given["like"]))
+        return given | ({"out_of_order": None} if given.get("out_of_order") is False else {})
 
     @model_validator(mode="after")
     def _latencies_of_each_isa(self) -> Self:
@@ -542,26 +547,27 @@ def _complete(name: str) -> dict[str, Any]:
 
 
 def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """A machine's tables with the figures of another where it states none. What only some machines
-    have (a window, a memory system) is filled where it has the table, ISAs where it has the ISA."""
+    """A machine's tables with the figures of another where it states none: those of its ISAs and,
+    of a memory system, of its topology."""
     isas = own["isas"] if isinstance(own.get("isas"), list) else []
     of_topologies = {name for names in _OF_TOPOLOGY.values() for name in names}
 
     def both(mine: Any, others: Mapping[str, Any]) -> Any:
         if not isinstance(mine, dict):
             return mine  # what is no table is refused
-        unused = of_topologies.difference(_OF_TOPOLOGY.get(str(mine.get("topology")), ()))
-        return {k: v for k, v in others.items() if isinstance(v, dict) and k not in unused} | mine
+        topology = str(mine.get("topology", others.get("topology")))
+        unused = of_topologies.difference(_OF_TOPOLOGY.get(topology, ()))
+        return {name: one for name, one in others.items() if name not in unused} | mine
 
     found = {"clock_mhz": other["clock_mhz"], **own}
+    in_order = own.get("out_of_order") is False
     for table, field in Machine.model_fields.items():
-        has = field.is_required() or table in own or (table == "ordering" and "out_of_order" in own)
         others, mine = other.get(table), own.get(table, {})
-        if not has or not isinstance(others, dict) or field.annotation is Figure:
+        if not isinstance(others, dict) or field.annotation is Figure or table == "measured":
             continue
         if table not in ("ordering", "latency"):
-            found[table] = mine if table == "measured" else both(mine, others)
-        elif isinstance(mine, dict):
+            found[table] = both(mine, others)
+        elif isinstance(mine, dict) and not (in_order and table == "ordering"):
             shared = [isa for isa in others if isa in isas]
             found[table] = mine | {isa: both(mine.get(isa, {}), others[isa]) for isa in shared}
     return found
