@@ -16,7 +16,8 @@ from pathlib import Path
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.model.cell import MAX_THREADS, Cell
+from sweeps.model.axes import MAX_THREADS
+from sweeps.model.cell import Cell
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support import tools
 from sweeps.support.paths import BINARIES

@@ -15,7 +15,8 @@ from results.draw.style import LOOKS, look
 from results.store.export import table
 from results.store.store import Store
 from sweeps.cli.main import make_app
-from sweeps.model.cell import AXES, COLUMNS, LATENCIES, Cell, option, read_cell, selected
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import AXES, COLUMNS, Cell, option, read_cell, selected
 from sweeps.model.cells import command
 from sweeps.model.label import LockLabel
 from sweeps.plans.sweep import Sweep
@@ -92,7 +93,7 @@ def test_the_export_keeps_whole_numbers_whole(tmp_path: Path) -> None:
         store.add_run(record("one", cores=2, cas=20), "test")
         store.add_run(record("two"), "test")
         frame = table(store.connection, "wide")
-    for axis in (axis for axis in AXES if axis.number):
+    for axis in (axis for axis in AXES if axis.quantity):
         assert str(frame[axis.name].dtype) == "Int64", axis.name
     assert frame["cores"].tolist()[0] == 2
     assert np.array([frame["cores"].isna().tolist()]).tolist() == [[False, True]]

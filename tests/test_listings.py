@@ -12,7 +12,7 @@ from sweeps.cli.main import make_app
 from sweeps.model import machine
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import WORKLOADS
-from sweeps.plans import sweep
+from sweeps.plans import SWEEPS
 from sweeps.questions.list.locks import offers
 from sweeps.questions.list.workloads import first_sentence
 from sweeps.questions.reproduce.answer import Reproduction, Row
@@ -83,7 +83,7 @@ SHOWN = r"[/b] [red]one :key: \x1b[2J"
 @pytest.mark.parametrize(
     ("words", "module", "folder", "title"),
     [
-        (["plans"], sweep, "PLANS", "smoke"),
+        (["plans"], SWEEPS, "folder", "smoke"),
         (["machines"], machine, "MACHINES", "generic"),
         (["machines", "odd"], machine, "MACHINES", "generic"),
     ],

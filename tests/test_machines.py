@@ -1,23 +1,37 @@
 """Machines: every figure has its source, and a faulty description says where."""
 
+import json
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from results.errors import LockcrossError
 from sweeps.engines import load_engine
-from sweeps.model.cell import MAX_LATENCY, Cell
+from sweeps.model import machine as machine_module
+from sweeps.model.axes import MAX_LATENCY
+from sweeps.model.cell import Cell
+from sweeps.model.engines import ENGINES
 from sweeps.model.isa import ISAS
-from sweeps.model.machine import GROUPS, Machine, load_machine, machine_names
-from sweeps.support.paths import ENGINE_SOURCES, MACHINES
+from sweeps.model.machine import (
+    GROUPS,
+    Machine,
+    MemorySystem,
+    load_machine,
+    machine_named,
+    machine_names,
+)
+from sweeps.run.runner import record_of
+from sweeps.support.paths import ENGINE_SOURCES
 from sweeps.support.toml import parse
 from tests.commands import lockcross
 
 
 def description(name: str = "p3") -> str:
-    return (MACHINES / f"{name}.toml").read_text(encoding="utf-8")
+    """The whole of a machine, also what its file takes from another."""
+    return load_machine(name).as_toml()
 
 
 def complaint(old: str, new: str, name: str = "p3") -> str:
@@ -141,6 +155,114 @@ def test_a_machine_has_the_bounds_of_the_engine(name: str) -> None:
                 Machine.model_validate(tables)
         table[key] = before
     assert Machine.model_validate(tables) == load_machine(name)
+
+
+LIKE = """
+name = "mine"
+title = "Mine"
+like = "generic"
+isas = ["x86_64"]
+[core]
+lat_mul = { value = 5, source = "a test" }
+"""
+
+
+def test_a_machine_takes_what_it_does_not_state_from_another() -> None:
+    generic, mine = load_machine("generic"), parse(Machine, LIKE)
+    assert mine.core.lat_mul.number == 5 and mine.clock_mhz == generic.clock_mhz
+    assert mine.core.model_copy(update={"lat_mul": generic.core.lat_mul}) == generic.core
+    assert (mine.memory, mine.charges) == (generic.memory, generic.charges)
+    assert mine.out_of_order == generic.out_of_order
+    assert (mine.latency, mine.ordering) == (
+        {"x86_64": generic.latency["x86_64"]}, {"x86_64": generic.ordering["x86_64"]},
+    )  # fmt: skip
+    narrow = LIKE.replace("[core]", "out_of_order = false\n[core]")
+    with pytest.raises(ValueError, match="a core without a table out_of_order has 2 at most"):
+        parse(Machine, narrow)
+    in_order = parse(Machine, narrow + 'width = { value = 1, source = "a test" }')
+    assert in_order.out_of_order is None and not in_order.ordering
+    known = load_machine("sst_mesh64").sst
+    on_mesh = LIKE.replace("generic", "sst_mesh64")
+    assert known is not None and parse(Machine, on_mesh).sst == known
+    bus = parse(
+        Machine,
+        f"{on_mesh}[sst]\ntopology = 'bus'\nslices = {{ value = 1, source = 'a test' }}\n"
+        "bus_latency = { value = 1, source = 'a test' }",
+    ).sst
+    assert bus is not None and bus.columns is None and bus.lat_slice == known.lat_slice
+    assert parse(Machine, mine.as_toml()) == mine
+
+
+@pytest.mark.parametrize(
+    ("like", "said"),
+    [
+        ('"vax"', "like: 'vax' is unknown; allowed are gem5_timing, generic"),
+        ('"mine"', "like: 'mine' is unknown"),
+        ('"skylake"', "like: 'skylake' takes figures from 'generic' itself; allowed are"),
+        ("3", "like: 3"),
+    ],
+)
+def test_a_machine_is_like_one_that_is_complete(like: str, said: str) -> None:
+    with pytest.raises(ValueError) as error:
+        parse(Machine, LIKE.replace('"generic"', like))
+    assert said in str(error.value)
+
+
+def test_a_users_own_machine_is_kept_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(machine_module, "OWN_MACHINES", tmp_path / "kept")
+    file = tmp_path / "mine.toml"
+    file.write_text(LIKE)
+    name = machine_named(str(file))
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert "like" not in kept.read_text() and kept.stem == name
+    assert load_machine(name) == parse(Machine, LIKE).model_copy(update={"name": name})
+    assert set(record_of(name).description) == set(record_of("generic").description)
+    file.write_text(parse(Machine, LIKE).as_toml())
+    assert machine_named(str(file)) == name  # it stands for what the machine is
+
+
+def test_every_option_is_listed_with_its_meaning() -> None:
+    rows = json.loads(lockcross("machines", "--options", "--format", "json").stdout)
+    assert all(row["meaning"] for row in rows)
+    listed = {(row["table"].strip("[]"), row["option"]): row for row in rows}
+    generic = tomllib.loads(description("generic"))
+    for table in ("core", "out_of_order", "memory", "charges"):
+        for name, one in generic[table].items():
+            row = listed[table, name]
+            assert row["generic"] == one["assumption"] and row["unit"] and "to" in row["allowed"]
+    for isa in ISAS:
+        assert {name for table, name in listed if table == f"latency.{isa}"} == set(
+            generic["latency"][isa]
+        )
+        row = listed[f"ordering.{isa}", "atomic_start"]
+        assert row["generic"] in row["allowed"] and "when_drained (as the" in row["allowed"]
+    assert {name for table, name in listed if table == "sst"} == set(MemorySystem.model_fields)
+    assert lockcross("machines", "p3", "--options").returncode == 2
+
+
+@pytest.mark.parametrize("name", ["generic", "sst_mesh64", "sst_bus"])
+def test_engines_are_given_what_they_say_that_they_read(name: str) -> None:
+    machine, isa = load_machine(name), "x86_64"
+    tables = {
+        "core": machine.core, "out_of_order": machine.out_of_order or (),
+        "ordering": machine.ordering.get(isa, ()), "memory": machine.memory,
+        "latency": machine.latency[isa].items(), "charges": machine.charges,
+        "sst": machine.sst or (),
+    }  # fmt: skip
+    for one in ENGINES:
+        can = load_engine(one.label).capabilities()
+        if "sst" in can.tables and machine.sst is None:
+            continue
+        cell = Cell(
+            engine=one.label, machine=name, isa=isa, flavour="lock", lock="null", workload="sync",
+            parameters={"iterations": 1},
+        )  # fmt: skip
+        given = set(load_engine(one.label).options(cell))
+        for table, figures in tables.items():
+            prefix = {"charges": "charge_", "sst": "sst_"}.get(table, "")
+            for key, figure in figures:
+                reads = table in can.tables and key not in can.unread and figure is not None
+                assert (prefix + key in given) == reads, (one.label, table, key)
 
 
 def test_an_unknown_machine_lists_the_known_ones() -> None:

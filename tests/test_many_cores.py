@@ -13,6 +13,7 @@ from results.store.store import Store
 from sweeps.engines import load_engine
 from sweeps.model.cell import Cell
 from sweeps.model.cells import command, digest, invalid_reason, unsupported_reason
+from sweeps.plans import STUDIES
 from sweeps.plans.study import question_of
 from sweeps.questions.many_cores import answer
 from sweeps.questions.many_cores.answer import changing, crossover_rows, tables
@@ -28,13 +29,12 @@ from sweeps.report.present import present
 from sweeps.report.report import render
 from sweeps.run.runner import Runner
 from sweeps.search.found import crossovers
-from sweeps.support.paths import STUDIES
 from sweeps.support.toml import parse
 from tests.commands import lockcross
 from tests.synthetic import record
 
 NAME = "sst_many_cores"
-TEXT = (STUDIES / f"{NAME}.toml").read_text(encoding="utf-8")
+TEXT = STUDIES.path(NAME).read_text(encoding="utf-8")
 FIGURES = {"many_cores", "many_cores_distance", "many_cores_map"}
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from results.errors import LockcrossError
 from sweeps.model.cells import command
 from sweeps.model.locks import load_locks
-from sweeps.plans.sweep import expand, load_plan, parse_plan, plan_names
+from sweeps.plans import SWEEPS
+from sweeps.plans.sweep import expand, load_plan, parse_plan
 
 GOOD = {
     "machine": '"generic"',
@@ -35,7 +36,7 @@ def complaint(**changes: str) -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize("name", plan_names())
+@pytest.mark.parametrize("name", SWEEPS.names())
 def test_every_plan_of_the_tree_loads(name: str) -> None:
     assert load_plan(name).cells
 
@@ -43,6 +44,24 @@ def test_every_plan_of_the_tree_loads(name: str) -> None:
 def test_kilo_is_a_thousand_cells() -> None:
     cells = load_plan("kilo").cells
     assert len(cells) == len({command(cell) for cell in cells}) == 1000
+
+
+def test_a_word_may_stand_for_several_locks() -> None:
+    def chosen(locks: str, **changes: str) -> list[str]:
+        cells = expand(parse_plan(plan_text(lock=locks, **changes)))
+        return list(dict.fromkeys(cell.lock for cell in cells))
+
+    every = list(load_locks())
+    assert chosen('"all"') == every
+    assert chosen('["all", "not null"]') == [name for name in every if name != "null"]
+    assert chosen('["mcs", "cancels"]') == ["mcs", "reservation"]
+    assert set(chosen('"java"')) == {name for name, lock in load_locks().items() if lock.java}
+    assert chosen('"all"', workload='"micro"', parameters="{}") == ["null"]
+    assert "lock: what is given stands for no lock" in complaint(lock='"by_signal"')
+    assert "'not thim' is unknown" in complaint(lock='["all", "not thim"]')
+    with pytest.raises(ValueError, match="1080000 cells; a plan has"):
+        wide = "{ from = 1, to = 40000, step = 1 }"
+        expand(parse_plan(plan_text(lock='"all"', seed=wide)))
 
 
 def test_plans_name_every_lock() -> None:

@@ -18,6 +18,7 @@ from sweeps.cli.main import make_app
 from sweeps.model.cell import Cell
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.machine import load_machine
+from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce import macro, overtake
 from sweeps.questions.reproduce import overtake as overtake_results
 from sweeps.questions.reproduce.answer import (
@@ -30,7 +31,7 @@ from sweeps.questions.reproduce.answer import (
     rank_correlation,
 )
 from sweeps.questions.reproduce.command import print_summary
-from sweeps.questions.reproduce.definition import in_words, load, parse, reproduction_names
+from sweeps.questions.reproduce.definition import in_words, load, parse
 from sweeps.questions.reproduce.expression import evaluate, names
 from sweeps.questions.reproduce.figure import draw_reproduction
 from sweeps.questions.reproduce.overtake import Border, Case
@@ -146,8 +147,8 @@ def test_a_fact_gives_back_what_went_in(tmp_path: Path) -> None:
 
 
 def test_every_definition_loads_and_its_cells_can_be_run() -> None:
-    assert len(reproduction_names()) >= 8
-    for name in reproduction_names():
+    assert len(REPRODUCTIONS.names()) >= 8
+    for name in REPRODUCTIONS.names():
         planned = load(name)
         assert len({row.label for row in planned.rows}) == len(planned.rows), name
         assert any(row.published for row in planned.rows), name

@@ -18,6 +18,7 @@ from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import load_machine
+from sweeps.plans import STUDIES
 from sweeps.plans.study import StudyPlan, load_study, question_of
 from sweeps.questions.crossover.answer import lines
 from sweeps.questions.crossover.study import Study
@@ -27,11 +28,10 @@ from sweeps.run.runner import Runner
 from sweeps.search.found import Band, crossovers, seeds_model, series, series_names
 from sweeps.search.lines import StudyCells, labels
 from sweeps.search.winners import grid
-from sweeps.support.paths import STUDIES
 from sweeps.support.toml import parse
 from tests.synthetic import record
 
-PLAN = (STUDIES / "crossover.toml").read_text(encoding="utf-8")
+PLAN = STUDIES.path("crossover").read_text(encoding="utf-8")
 
 
 class ModelRunner(Runner):
@@ -324,11 +324,9 @@ def test_a_lock_that_cancels_must_be_marked(
         study(store, load_study("crossover"), ["larx"])
 
 
-def test_a_study_may_still_list_the_locks_that_cancel(tmp_path: Path) -> None:
-    """As earlier files and databases do: it is the same study, whose series are kept."""
+def test_a_database_may_still_list_the_locks_that_cancel(tmp_path: Path) -> None:
+    """It is the same study, whose series are kept."""
     plan = parse(StudyPlan, PLAN)
-    old = PLAN.replace("fence_kinds =", 'cancelling = ["reservation"]\nfence_kinds =')
-    assert parse(StudyPlan, old) == plan
     with Store(tmp_path / "a.db") as store:
         study(store, plan, ["larx"])
         names = series_names(store.connection, "map")
@@ -356,7 +354,7 @@ def test_a_latency_that_is_never_paid_is_left_unset() -> None:
     assert cells.at_run_length("lock", "reservation", 5, 1000).cancel == 1000
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in STUDIES.glob("*.toml")))
+@pytest.mark.parametrize("name", STUDIES.names())
 def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
     assert import_module(f"sweeps.questions.{question_of(name)}.study").load(name).locks
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from results.paths import REFERENCE
 from results.store.queries import ask
 from results.store.store import Store
+from sweeps.plans import VALIDATIONS
 from sweeps.questions.validate.answer import SetSummary, speeds, summarize
 from sweeps.questions.validate.command import newly_missed
 from sweeps.questions.validate.table import validation_parts, verdict, why_missed
@@ -17,7 +18,6 @@ from sweeps.questions.validate.validate import (
     Set,
     latency_settings,
     load_validation,
-    validation_names,
 )
 from tests.synthetic_gem5 import Gem5Data
 
@@ -265,7 +265,7 @@ def test_only_a_bar_that_is_newly_missed_counts(
 @pytest.mark.parametrize("name", ["validation", "native_granite_rapids", "sst_validation"])
 def test_the_references_miss_what_their_definitions_know(name: str) -> None:
     """No more, so that `validate` fails on nothing else, and no less."""
-    definitions = map(load_validation, validation_names())
+    definitions = map(load_validation, VALIDATIONS.names())
     known = {one.name: one.known for definition in definitions for one in definition.set}
     with Store(REFERENCE / f"{name}.db", read_only=True) as store:
         found = [one for one in summarize(store.connection) if one.met is not None]

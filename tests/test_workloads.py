@@ -1,5 +1,6 @@
 """The registry of workloads: its rows, and that the programs and the driver read the same."""
 
+import ast
 import re
 import subprocess
 from collections.abc import Iterator
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.model import workloads
-from sweeps.model.cell import MAX_THREADS, Cell
+from sweeps.model import registry, workloads
+from sweeps.model.axes import MAX_THREADS
+from sweeps.model.cell import Cell
 from sweeps.model.cells import unsupported_reason as cell_unsupported_reason
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import (
@@ -55,7 +57,7 @@ def test_a_block_is_read() -> None:
     text = "#define TEN 10 /* a comment */\n" + block(
         HEAD, NUMBER, "CHOICE(b, OPTIONAL, x,\n       WORD(x) WORD(y))",
         'SEQUENCES(c, REQUIRED, "0x1,1x2", 5, 6)', "LET(d, KEY(a) / 2 + 1)",
-        'RULE(d < THREADS || KEY(b) == WORD_y, "d, (so)")', 'METRIC(e, "cycles", UINT64_MAX)',
+        'RULE(d < THREADS || KEY(b) == WORD_y, "d, (so) && b")', 'METRIC(e, "cycles", UINT64_MAX)',
     )  # fmt: skip
     one = parse_workloads(text)["one"]
     assert (one.min_threads, one.max_threads, one.locks) == (2, 4, ("null", "thin"))
@@ -64,7 +66,7 @@ def test_a_block_is_read() -> None:
     }  # fmt: skip
     assert one.metrics == {"e": "cycles"}
     assert isinstance(one.rules[1], workloads.Rule)
-    assert (one.rules[1].message, one.rules[1].keys) == ("d, (so)", ("a", "b"))
+    assert (one.rules[1].message, one.rules[1].keys) == ("d, (so) && b", ("a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_a_block_is_read() -> None:
         ([NUMBER.replace("TEN", "9"), NUMBER.replace("TEN", "9")], "stands twice"),
         (["CHOICE(b, REQUIRED, z, WORD(x) WORD(y))"], "default: allowed are x, y"),
         (["RULE(KEY(a) > 1, \"no\")"], "KEY(a) is unknown here"),
-        (["RULE(1 +, \"no\")"], "no expression"),
+        (["RULE(1 +, \"no\")"], "not a row: RULE(1 +"),
         (["RULE(1, no)"], "in quotes"),
         (["LIMIT(a, 1)"], "no row of a workload"),
         (["LIMIT(a"], "not a row: LIMIT"),
@@ -94,6 +96,11 @@ def test_a_row_outside_blocks_is_refused() -> None:
         parse_workloads(block(HEAD) + "METRIC(a, 1, 2)\n")
 
 
+def expression(text: str) -> ast.expr:
+    (row,) = registry.parse(f"LENGTH({text})")
+    return row.arguments[0]
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -104,13 +111,13 @@ def test_a_row_outside_blocks_is_refused() -> None:
     ],
 )
 def test_rules_are_read_as_c_reads_them(text: str, value: int) -> None:
-    assert workloads.evaluate(workloads.parse(text), {"KEY(a)": 2, "THREADS": 3}) == value
+    assert workloads.evaluate(expression(text), {"KEY(a)": 2, "THREADS": 3}) == value
 
 
 @pytest.mark.parametrize("text", ["1 - 2", "KEY(a)", "1 < 2 < 3", "not 1", "f(1)", "'x'", "2 ** 3"])
 def test_rules_are_nothing_else(text: str) -> None:
     with pytest.raises(ValueError, match=r"below 0|unknown"):
-        workloads.evaluate(workloads.parse(text), {})
+        workloads.evaluate(expression(text), {})
 
 
 def test_every_workload_has_a_kernel_and_names_locks() -> None:

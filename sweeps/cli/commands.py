@@ -69,13 +69,9 @@ class _Once(TyperCommand):
         """Raises BadParameter."""
         if not ctx.resilient_parsing:  # of a line that a shell completes
             _, _, given = self.make_parser(ctx).parse_args(list(args))
-            values = [
-                one
-                for one in given
-                if isinstance(one, TyperOption) and not (one.multiple or one.is_flag)
-            ]
-            for one in values:
-                if values.count(one) > 1:
+            singles = [one for one in given if isinstance(one, TyperOption) and not one.multiple]
+            for one in singles:
+                if singles.count(one) > 1 and not one.is_flag:
                     raise typer.BadParameter("is given more than once", ctx, one)
         return super().parse_args(ctx, args)
 
@@ -97,7 +93,7 @@ class _Loaded(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            app = typer.Typer(callback=_nothing)  # with a callback it stays a group
+            app = typer.Typer(callback=lambda: None)  # with a callback it stays a group
             module = import_module(commands()[name].module)
             command = getattr(module, name)
             if isinstance(command, typer.Typer):
@@ -122,7 +118,3 @@ class _Loaded(MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         return len(commands())
-
-
-def _nothing() -> None:
-    """What stands before a command does nothing of its own."""

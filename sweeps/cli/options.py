@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sweeps.model.cell import LATENCIES, MAX_LATENCY, MAX_SEED, option
+from sweeps.model.axes import LATENCIES, MAX_LATENCY, MAX_SEED
+from sweeps.model.cell import option
 
 if TYPE_CHECKING:
     from sweeps.engines.base import Limits

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from results.errors import LockcrossError
-from sweeps.model.cell import LATENCIES, Cell
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import Cell
 from sweeps.programs import Program
 from sweeps.support.tools import NoToolError, Probe
 
@@ -87,6 +88,7 @@ class Capabilities:
     `host_machines`: it runs on the host itself, which these machines describe, the best first; it
     needs the host's CPUs for itself, one cell at a time. None: it simulates any machine.
     `like_host`: the descriptions that are nearest to the host's processor, the best first.
+    `tables`: those of a machine file that it reads, and `unread`: the figures there that it leaves.
     """
 
     isas: tuple[str, ...]
@@ -97,6 +99,8 @@ class Capabilities:
     event_log: str = ""
     host_machines: tuple[str, ...] | None = None
     like_host: tuple[Likeness, ...] = ()
+    tables: tuple[str, ...] = ("core", "out_of_order", "ordering", "memory", "latency", "charges")
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,20 @@
 """The plan of the main job: sweeps/plans/studies/*.toml."""
 
 import tomllib
-from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from results.errors import LockcrossError
 from sweeps.engines import load_engine
 from sweeps.model import engines
-from sweeps.model.cell import MAX_LATENCY, MAX_THREADS
-from sweeps.model.isa import FENCE_KINDS, ISAS
+from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
+from sweeps.model.isa import FENCE_KINDS, FLAVOURS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, known_machines
 from sweeps.model.workloads import WORKLOADS
-from sweeps.support.paths import STUDIES
-from sweeps.support.toml import Document, is_path, load
+from sweeps.plans import STUDIES
+from sweeps.support.toml import Document
 
 CROSSOVER, MANY_CORES = "crossover", "many_cores"  # the questions that have studies
 SHARED_AXES = ("cancel", "owner_share", "run_length", "threads")
@@ -30,45 +29,44 @@ def _rising(values: list[int]) -> list[int]:
     return values
 
 
+def _keys_of(workload: str) -> AfterValidator:
+    """Of parameters: only keys that a workload has, with values that they may have."""
+
+    def check(parameters: dict[str, int]) -> dict[str, int]:
+        keys = WORKLOADS[workload].keys
+        for name, value in parameters.items():
+            if name not in keys:
+                raise ValueError(f"{name}: unknown; workload {workload} has {', '.join(keys)}")
+            if why := keys[name].invalid_reason(value):
+                raise ValueError(f"{name}: {value}: {why}")
+        return parameters
+
+    return AfterValidator(check)
+
+
+Latencies = Annotated[list[Latency], Field(min_length=2), AfterValidator(_rising)]
+
+
 class _Sequence(Document):
     """A use of the workload lock_sequence."""
 
     threads: Annotated[int, Field(ge=1, le=MAX_THREADS)]
-    parameters: dict[str, int]
+    parameters: Annotated[dict[str, int], _keys_of("lock_sequence")]
     tolerance: Count
-
-    @field_validator("parameters")
-    @classmethod
-    def _known_keys(cls, parameters: dict[str, int]) -> dict[str, int]:
-        _check_parameters("lock_sequence", parameters)
-        return parameters
-
-
-def _check_parameters(workload: str, parameters: dict[str, int]) -> None:
-    keys = WORKLOADS[workload].keys
-    for name, value in parameters.items():
-        if name not in keys:
-            raise ValueError(f"{name}: unknown; workload {workload} has {', '.join(keys)}")
-        if why := keys[name].invalid_reason(value):
-            raise ValueError(f"{name}: {value}: {why}")
 
 
 class Map(_Sequence):
     """The winner map: a grid of set latencies in cycles, and the tolerance of crossovers."""
 
-    cas: Annotated[list[Latency], Field(min_length=2)]
-    fence_latency: Annotated[list[Latency], Field(min_length=2)]
-
-    _rise = field_validator("cas", "fence_latency")(_rising)
+    cas: Latencies
+    fence_latency: Latencies
 
 
 class RunLength(_Sequence):
     """Cost against run length, for some cancellation costs in cycles."""
 
-    values: Annotated[list[Count], Field(min_length=2)]
-    cancel: Annotated[list[Latency], Field(min_length=1)]
-
-    _rise = field_validator("values", "cancel")(_rising)
+    values: Annotated[list[Count], Field(min_length=2), AfterValidator(_rising)]
+    cancel: Annotated[list[Latency], Field(min_length=1), AfterValidator(_rising)]
 
 
 class Rounds(Document):
@@ -77,23 +75,15 @@ class Rounds(Document):
     machine: MachineName
     flavour: str
     fences: Annotated[list[str], Field(min_length=1)]  # fence kinds, a panel of the figure each
-    parameters: dict[str, int]
-
-    @field_validator("parameters")
-    @classmethod
-    def _known_keys(cls, parameters: dict[str, int]) -> dict[str, int]:
-        _check_parameters("rounds", parameters)
-        return parameters
+    parameters: Annotated[dict[str, int], _keys_of("rounds")]
 
 
 class Axis(Document):
     """A further axis. Only multiples of `step` are tried."""
 
-    values: Annotated[list[Latency], Field(min_length=2)]
+    values: Latencies
     tolerance: Count
     step: Count = 1
-
-    _rise = field_validator("values")(_rising)
 
     @model_validator(mode="after")
     def _multiples(self) -> Self:
@@ -105,10 +95,8 @@ class Axis(Document):
 class Calibration(Document):
     """Set latencies at which CAS and fence are measured, and the real processors."""
 
-    latencies: Annotated[list[Latency], Field(min_length=2)]
+    latencies: Latencies
     machines: list[MachineName]
-
-    _rise = field_validator("latencies")(_rising)
 
 
 class StudyPlan(Document):
@@ -135,14 +123,6 @@ class StudyPlan(Document):
     def machines(self) -> list[str]:
         """Those with maps and crossovers."""
         return [self.machine, *self.beside]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_cancelling(cls, given: object) -> object:
-        """Older studies list the locks that cancel; which ones do, lockimpl/locks.def says."""
-        if isinstance(given, dict):
-            return {key: value for key, value in given.items() if key != "cancelling"}
-        return given
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
@@ -172,10 +152,9 @@ class StudyPlan(Document):
                     "since the map's axes are shown as measured"
                 )
         for flavour in [*self.flavours, *(r.flavour for r in rounds)]:
-            known = [name for isa in ISAS.values() for name in isa.flavours]
-            if flavour not in known:
+            if flavour not in FLAVOURS:
                 raise ValueError(
-                    f"flavours: {flavour!r} is unknown; allowed are {', '.join(known)}"
+                    f"flavours: {flavour!r} is unknown; allowed are {', '.join(FLAVOURS)}"
                 )
         return self
 
@@ -185,15 +164,14 @@ def load_study(name: str) -> StudyPlan:
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    return load(StudyPlan, STUDIES, name, "study")
+    return STUDIES.load(StudyPlan, name)
 
 
 def question_of(name: str) -> str:
     """The question that a study of a name or a path is a plan of: many_cores where it has a table
     [cores], else crossover; so what cannot be read."""
     try:
-        path = Path(name) if is_path(name) else STUDIES / f"{name}.toml"
-        plan = tomllib.loads(path.read_text(encoding="utf-8"))
+        plan = tomllib.loads(STUDIES.path(name).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return CROSSOVER
     return MANY_CORES if "cores" in plan else CROSSOVER

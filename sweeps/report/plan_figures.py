@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from results.draw.painter import write
 from results.draw.style import Look, look
-from sweeps.model.cell import LATENCIES
+from sweeps.model.axes import LATENCIES
 from sweeps.model.label import LockLabel
 from sweeps.search.plan_costs import LOCK, Comparison, Panel, PlanRun, Value, compare, varied
 

@@ -15,7 +15,7 @@ from proofs.stored import read_proofs
 from results.draw.style import look
 from results.errors import LockcrossError
 from sweeps.model import engines
-from sweeps.model.axis_words import AXIS_WORDS
+from sweeps.model.axes import AXIS_WORDS
 from sweeps.model.isa import isa_words
 from sweeps.model.label import FENCE_KINDS, LockLabel
 from sweeps.questions.crossover import answer as summary

@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 from results.errors import LockcrossError
-from sweeps.model.cell import AXES, LATENCIES, Cell, option
+from sweeps.model.axes import LATENCIES, QUANTITIES
+from sweeps.model.cell import AXES, Cell, option
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.label import FULL, LockLabel
@@ -242,14 +243,8 @@ class StudyCells:
         grid = self.plan.map
         setting: dict[str, int | str] = {**grid.parameters, "threads": grid.threads}
         setting.pop(name, None)
-        units = {
-            "cancel": "cycles",
-            "owner_share": "ppm",
-            "run_length": "acquisitions",
-            "threads": "threads",
-        }
         return AxisLine(
-            f"axis/{name}", self.machine, name, units[name], flavour, tuple(axis.values),
+            f"axis/{name}", self.machine, name, QUANTITIES[name].unit, flavour, tuple(axis.values),
             axis.tolerance, axis.step, (axis.values[0], axis.values[-1]), setting,
             partial(self._on_axis, flavour, name),
         )  # fmt: skip
@@ -261,9 +256,6 @@ class StudyCells:
         if name == "threads":
             return self.cell(flavour, grid.parameters, x, label, seed=seed)
         return self.cell(flavour, {**grid.parameters, name: x}, grid.threads, label, seed=seed)
-
-
-UNITS = {"owner_share": "ppm", "run_length": "acquisitions", "threads": "threads"}
 
 
 def moved(cell: Cell, axis: str, x: int) -> Cell:
@@ -296,8 +288,7 @@ def own_latency(cell: Cell, axis: str) -> int:
     figures = machine.figures(cell.isa)
     if axis == "cas":  # a machine's figure is the whole operation, its access too
         return figures["cas_success"].number - figures["lat_l1"].number
-    name = {"fence_latency": ISAS[cell.isa].full_fence, "cancel": "charge_stop"}[axis]
-    return figures[name].number
+    return figures[QUANTITIES[axis].figure or ISAS[cell.isa].full_fence].number
 
 
 def value_of(cell: Cell, axis: str) -> int:
@@ -312,7 +303,7 @@ def axis_named(name: str, workload: str) -> str:
     """The axis of a name as people give it: `cas_latency`, `cancel-latency`, `threads`, or a key of
     the workload. Raises LockcrossError for what has no number."""
     plain = name.replace("-", "_")
-    numbers = [axis.name for axis in AXES if axis.number and axis.name not in ("seed",)]
+    numbers = [axis.name for axis in AXES if axis.quantity and axis.name != "seed"]
     keys = [key for key, kind in WORKLOADS[workload].keys.items() if isinstance(kind, Number)]
     names = {option(axis).removeprefix("--").replace("-", "_"): axis for axis in numbers}
     names |= {axis: axis for axis in (*LATENCIES, *numbers, *keys)}
@@ -358,15 +349,12 @@ def line_through(
     def cell(label: str, x: int, seed: int) -> Cell:
         return with_lock(base if x == here else moved(base, axis, x), label, seed)
 
+    unit = QUANTITIES[axis].unit if axis in QUANTITIES else axis
     return AxisLine(
-        series, base.machine, axis, UNITS.get(axis, _unit(base, axis)), base.flavour,
+        series, base.machine, axis, unit, base.flavour,
         tuple(values), tolerance, step, (values[0], values[-1]), _held(base, axis), cell,
         base.workload,
     )  # fmt: skip
-
-
-def _unit(base: Cell, axis: str) -> str:
-    return "cycles" if axis in LATENCIES else axis
 
 
 def _held(base: Cell, axis: str) -> Mapping[str, int | str]:

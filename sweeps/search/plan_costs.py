@@ -7,7 +7,8 @@ from statistics import median
 
 from results.errors import LockcrossError
 from results.store.queries import condition, values_of_plan
-from sweeps.model.cell import LATENCIES, Cell, cell_of, option, read_cell, selected, values
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import Cell, cell_of, option, read_cell, selected, values
 from sweeps.model.label import FULL, LockLabel
 from sweeps.search.winners import Win, winner
 

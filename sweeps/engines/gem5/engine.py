@@ -150,7 +150,10 @@ class Gem5Engine(base.Engine):
 
     def capabilities(self) -> Capabilities:
         """Every ISA, a simulated core a thread; the probe says what holds of a given gem5."""
-        return Capabilities(tuple(ISAS), MAX_CORES)
+        return Capabilities(
+            tuple(ISAS), MAX_CORES, tables=("core", "memory", "latency", "charges"),
+            unread=("switch",),
+        )  # fmt: skip
 
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without gem5."""

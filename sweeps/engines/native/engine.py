@@ -61,6 +61,7 @@ class NativeEngine(base.Engine):
             latencies=(),
             host_machines=(*measured, HOST),
             like_host=tuple(Likeness(name, f"host: {text}; {own}") for name, text in words.items()),
+            tables=(),
         )
 
     def refuses(self, cell: Cell) -> str:

@@ -17,7 +17,8 @@ from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunO
 from sweeps.engines.qemu.engine import find_qemu, guest_command, plugin_options, plugin_version
 from sweeps.engines.sst import output
 from sweeps.engines.sst.find import SCRIPT, Sst, configs_digest, element, find_sst
-from sweeps.model.cell import MAX_THREADS, Cell
+from sweeps.model.axes import MAX_THREADS
+from sweeps.model.cell import Cell
 from sweeps.model.cells import digest
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import MemorySystem, load_machine
@@ -64,7 +65,7 @@ _DESCRIPTOR = "@FD@"  # the element puts the number of the shared region's descr
 _OLDEST_REQUEST = 10_000_000  # cycles that a request may take until the run counts as hung
 
 # What only the plugin's own memory system needs.
-_REPLACED = (
+REPLACED = (
     "l2_size", "l2_ways", "lat_l2", "lat_memory", "lat_dirty", "lat_upgrade", "lat_invalidate",
     "warm",
 )  # fmt: skip
@@ -85,7 +86,7 @@ def system_of(cell: Cell) -> MemorySystem:
 def document(cell: Cell, place: list[int], binary: Path, limits: Limits) -> str:
     """The content of INPUT. `place`: the node of each core."""
     machine, system = load_machine(cell.machine), system_of(cell)
-    options = {name: n for name, n in plugin_options(cell).items() if name not in _REPLACED}
+    options = {name: n for name, n in plugin_options(cell).items() if name not in REPLACED}
     options |= {"max_instructions": limits.instructions, "link": _DESCRIPTOR}
     job = {
         "clock_mhz": machine.clock_mhz.number,
@@ -194,7 +195,10 @@ class SstEngine(base.Engine):
 
     def capabilities(self) -> Capabilities:
         """Every ISA, a simulated core a thread; machines say how many there is room for."""
-        return Capabilities(tuple(ISAS), MAX_THREADS, shared_cores=True)
+        tables = (*Capabilities.tables, "sst")
+        return Capabilities(
+            tuple(ISAS), MAX_THREADS, shared_cores=True, tables=tables, unread=REPLACED
+        )
 
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without SST."""
@@ -219,7 +223,7 @@ class SstEngine(base.Engine):
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The plugin's options without its memory system, the table [sst], and where cores are."""
-        own = {name: n for name, n in plugin_options(cell).items() if name not in _REPLACED}
+        own = {name: n for name, n in plugin_options(cell).items() if name not in REPLACED}
         return own | self._own(cell)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
@@ -232,7 +236,7 @@ class SstEngine(base.Engine):
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from SST's record, the guest's line, the plugin's report and SST's
         statistics."""
-        replaced = [name for name in plugin_options(cell) if name in _REPLACED]
+        replaced = [name for name in plugin_options(cell) if name in REPLACED]
         refused = {f"refused.{name}": _WHY for name in replaced}
         # By what the latencies that a cell sets are added.
         given = {"atomic": cell.cas, "fence": cell.fence_latency, "charge": cell.cancel}

@@ -13,7 +13,8 @@ from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.engines import load_engine
 from sweeps.model import engines
-from sweeps.model.cell import LATENCIES, Cell
+from sweeps.model.axes import LATENCIES, QUANTITIES, USE_QUANTITIES
+from sweeps.model.cell import Cell
 from sweeps.model.cells import digest
 from sweeps.model.label import LockLabel
 from sweeps.model.locks import load_locks
@@ -72,10 +73,6 @@ _NULL = "null"  # the lock that is none
 _PARTS = {
     "run_length": LIVES,
     "owner_share": SHARES, "first_share": SHARES, "shared_objects": SHARES, "acquisitions": LIVES,
-}  # fmt: skip
-_UNITS = {
-    "owner_share": "share", "first_share": "share", "shared_objects": "share", "think": "cycles",
-    "acquisitions": "acquisitions", "run_length": "acquisitions",
 }  # fmt: skip
 
 
@@ -233,7 +230,7 @@ class Advisor:
     def _to_set(self, axis: str, wanted: int) -> int:
         value = self._scales[axis].inverse(wanted)
         if value is None:
-            name = {"cas": "a CAS", "fence_latency": "a full fence"}[axis]
+            name = f"a {QUANTITIES[axis].cost_of}"
             raise LockcrossError(
                 f"{wanted} cycles: {name} measures {self._scales[axis](0):.1f} or more on machine "
                 f"{self._base.machine}, whatever is set"
@@ -359,7 +356,7 @@ class Advisor:
         line = line_through(
             base, axis.name, axis.values, f"{PLAN}/{name}/{axis.name}", axis.tolerance
         )
-        return replace(line, unit=_UNITS.get(axis.name, line.unit))
+        return replace(line, unit=USE_QUANTITIES.get(axis.name, line).unit)
 
     def _axis_answer(
         self, axis: Axis, line: AxisLine, best: LockLabel, found: Sequence[Searched]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from results.store.facts import Fact
 from sweeps.model import engines
-from sweeps.model.axis_words import AXIS_WORDS, UNIT_WORDS
+from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.isa import isa_words
 from sweeps.model.label import FENCE_KINDS, FULL, LockLabel
 from sweeps.search.found import (

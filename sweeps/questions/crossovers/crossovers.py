@@ -7,7 +7,8 @@ from typing import Any
 from results.errors import LockcrossError
 from results.store.records import CrossoverRecord
 from results.store.store import Store
-from sweeps.model.cell import AXES, Cell
+from sweeps.model.axes import QUANTITIES
+from sweeps.model.cell import Cell
 from sweeps.model.cells import digest
 from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
@@ -62,7 +63,7 @@ def settings_of(plan: LoadedPlan, axis: str) -> list[Cell]:
             default = WORKLOADS[cell.workload].keys[name].default
             plain = replace(plain, parameters={**plain.parameters, name: default})
         else:
-            changes: dict[str, Any] = {name: next(a.default for a in AXES if a.name == name)}
+            changes: dict[str, Any] = {name: QUANTITIES[name].default}
             plain = replace(plain, **changes)
         found.setdefault(digest(vars(plain)), plain)
     if len(found) > _MOST_SETTINGS:

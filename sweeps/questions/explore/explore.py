@@ -12,12 +12,14 @@ from pydantic import Field, field_validator, model_validator
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import engines
-from sweeps.model.cell import MAX_LATENCY, MAX_THREADS, Cell
-from sweeps.model.isa import FENCE_KINDS, ISAS
+from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
+from sweeps.model.cell import Cell
+from sweeps.model.isa import FENCE_KINDS, FLAVOURS, ISAS
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import cancels, load_locks
 from sweeps.model.machine import known_machines, load_machine, machine_named, machine_names
 from sweeps.model.workloads import WORKLOADS, with_defaults
+from sweeps.plans import EXPLORATIONS
 from sweeps.questions.explore.explorer import (
     AS_IS,
     CHECK,
@@ -30,8 +32,7 @@ from sweeps.run.runner import Runner
 from sweeps.search import found
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
 from sweeps.search.facts import store_isas, store_machines
-from sweeps.support.paths import EXPLORATIONS
-from sweeps.support.toml import Document, load
+from sweeps.support.toml import Document
 
 NAME = "explore"
 WORKLOAD = "lock_sequence"
@@ -110,10 +111,9 @@ class ExplorePlan(Document):
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
-        flavours = [flavour for isa in ISAS.values() for flavour in isa.flavours]
         for key, values, known in (
             ("machines", self.machines, machine_names()),
-            ("flavours", self.flavours, flavours),
+            ("flavours", self.flavours, FLAVOURS),
             ("locks", [*self.locks, *self.aside], list(load_locks())),
             ("fence_kinds", self.fence_kinds, [kind for kind in FENCE_KINDS if kind != FULL]),
             ("limits", list(self.limits), self.aside),
@@ -150,7 +150,7 @@ def load_exploration(name: str = NAME) -> ExplorePlan:
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    return load(ExplorePlan, EXPLORATIONS, name, "exploration")
+    return EXPLORATIONS.load(ExplorePlan, name)
 
 
 def isa_of(flavour: str) -> str:

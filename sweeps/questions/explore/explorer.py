@@ -19,7 +19,8 @@ from results.errors import NoDataError
 from results.store.facts import Fact
 from results.store.queries import show_run
 from sweeps.model import engines
-from sweeps.model.cell import LATENCIES, option
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import option
 from sweeps.model.label import FULL, LockLabel
 from sweeps.search.found import PLAN as STUDY
 from sweeps.search.found import (

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 def plans(form: Format = Form.TABLE) -> None:
     """List the plans with their number of cells, and how many of them are refused."""
-    from sweeps.plans.sweep import load_plan, plan_names
+    from sweeps.plans import SWEEPS
+    from sweeps.plans.sweep import load_plan
 
-    plans = {name: load_plan(name) for name in plan_names()}
+    plans = {name: load_plan(name) for name in SWEEPS.names()}
     records = [
         {"plan": name, "cells": len(plan.cells), "refused": _refused(plan.cells),
          "title": plan.title}
@@ -49,17 +50,23 @@ def machines(
         str | None,
         typer.Argument(help="Show every figure of this machine.", autocompletion=complete.machines),
     ] = None,
+    every_option: Annotated[
+        bool, typer.Option("--options", help="Show what a machine file may say, and what it means.")
+    ] = False,
     form: Format = Form.TABLE,
 ) -> None:
     """List the machines, or every figure of one with its source or the reason for assuming it."""
     from sweeps.model.machine import load_machine, machine_named, machine_names
-    from sweeps.questions.list.machines import details, overview
+    from sweeps.questions.list.machines import details, options, overview
 
-    shown = (
-        overview(map(load_machine, machine_names()))
-        if name is None
-        else details(load_machine(machine_named(name)))
-    )
+    if every_option and name is not None:
+        raise LockcrossError("--options is of every machine file: give no name with it")
+    if every_option:
+        shown = options(load_machine("generic"))
+    elif name is None:
+        shown = overview(map(load_machine, machine_names()))
+    else:
+        shown = details(load_machine(machine_named(name)))
     print_parts(form, *shown)
 
 

@@ -1,13 +1,26 @@
-"""What `lockcross machines` prints: the machines by group, and every figure of one."""
+"""What `lockcross machines` prints: the machines by group, every figure of one, and what a machine
+file may say."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 from rich.text import Text
 
 from results.text.rows import Rows
+from sweeps.engines import load_engine
+from sweeps.model.engines import ENGINES
 from sweeps.model.isa import ISAS
-from sweeps.model.machine import GROUPS, Machine
+from sweeps.model.machine import (
+    ATOMICS,
+    GROUPS,
+    LATENCY,
+    Behaviour,
+    Figure,
+    Figures,
+    Machine,
+    Ordering,
+    about,
+)
 
 _ASSUMED = "assumed:"
 
@@ -76,3 +89,72 @@ def _source(record: Mapping[str, Any]) -> str | Text:
     if not source.startswith(_ASSUMED):
         return source
     return Text.assemble((_ASSUMED, "italic"), source.removeprefix(_ASSUMED))
+
+
+_FENCE = "of this fence, behind what it waits for"
+
+
+def options(generic: Machine) -> Iterator[Rows | str]:
+    """What a machine file may say, in a table each of its tables: what it means, its unit and
+    bounds, what machine generic has, and the engines that are given it."""
+
+    def described(model: type[Figures], known: Iterable[tuple[str, Any]]) -> Iterator[_Option]:
+        values = dict(known)
+        for name, field in model.model_fields.items():
+            if field.description:
+                yield _Option(name, field.description, about(model, name), values.get(name))
+
+    parts = {"": described(Machine, generic)}
+    for name, field in Machine.model_fields.items():
+        for kind in (field.annotation, *get_args(field.annotation)):
+            if isinstance(kind, type) and issubclass(kind, Figures) and kind is not Ordering:
+                parts[name] = described(kind, getattr(generic, name) or ())
+    for isa in generic.isas:
+        latencies = generic.latency[isa].items()
+        parts[f"ordering.{isa}"] = described(Ordering, generic.ordering[isa])
+        parts[f"latency.{isa}"] = (
+            _Option(name, ATOMICS.get(name, _FENCE), LATENCY, known) for name, known in latencies
+        )
+    engines = {one.family: load_engine(one.label).capabilities() for one in ENGINES}
+    yield "Each value is { value = N, source = '...' } or { assumption = N, why = '...' }"
+    for place, rows in parts.items():
+        kind = place.partition(".")[0]
+        readers = {family: can.unread for family, can in engines.items() if kind in can.tables}
+        records = [
+            {
+                "option": row.name, "unit": row.about.get("unit", ""),
+                "allowed": _allowed(row.about), generic.name: _known(row.known),
+                "engines": ", ".join(one for one, no in readers.items() if row.name not in no),
+                "meaning": row.meaning,
+            }
+            for row in rows
+        ]  # fmt: skip
+        yield Rows(records, title=f"[{place}]" if place else "at the head of the file")
+
+
+class _Option(NamedTuple):
+    """One of a machine file, what the model says about it, and its value."""
+
+    name: str
+    meaning: str
+    about: Mapping[str, Any]
+    known: object
+
+
+def _allowed(said: Mapping[str, Any]) -> str:
+    if "names" in said:
+        return "; ".join(f"{name} ({how})" if how else name for name, how in said["names"].items())
+    power = ", a power of two" if said.get("power_of_two") else ""
+    return f"{said['low']} to {said['high']}{power}" if said else ""
+
+
+def _known(known: object) -> str:
+    """A value of a machine file, without its source."""
+    match known:
+        case Figure():
+            return str(known.number)
+        case Behaviour():
+            return str(known.value or known.assumption)
+        case list():
+            return ", ".join(map(str, known))
+    return "" if known is None or known == {} else str(known)

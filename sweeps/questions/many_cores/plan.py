@@ -8,13 +8,13 @@ from pydantic import Field, field_validator, model_validator
 from results.errors import LockcrossError
 from sweeps.engines import load_engine
 from sweeps.model import engines
-from sweeps.model.cell import MAX_LATENCY, MAX_THREADS
-from sweeps.model.isa import ISAS
+from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
+from sweeps.model.isa import FLAVOURS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, MemorySystem, known_machines, load_machine
 from sweeps.model.workloads import WORKLOADS
-from sweeps.support.paths import STUDIES
-from sweeps.support.toml import Document, load
+from sweeps.plans import STUDIES
+from sweeps.support.toml import Document
 
 CONTENDED = "random_threads"  # the workload in which all cores contend
 Count = Annotated[int, Field(ge=1)]
@@ -131,7 +131,7 @@ class ManyCoresPlan(Document):
         given = self.cancellation
         for key, values, known in (
             ("machine", self.machines, known_machines(self.machines)),
-            ("flavour", [self.flavour], [name for isa in ISAS.values() for name in isa.flavours]),
+            ("flavour", [self.flavour], list(FLAVOURS)),
             ("locks", [*self.locks, *([given.lock] if given else [])], list(load_locks())),
         ):
             if unknown := [value for value in values if value not in known]:
@@ -195,4 +195,4 @@ def load_many_cores(name: str) -> ManyCoresPlan:
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    return load(ManyCoresPlan, STUDIES, name, "study")
+    return STUDIES.load(ManyCoresPlan, name)

@@ -18,7 +18,8 @@ from results.text.opened import reading
 from results.text.rows import Form, Format, print_compact, print_rows
 from sweeps.cli import complete
 from sweeps.cli.options import Database
-from sweeps.model.cell import AXES, MAX_THREADS, read_cell, selected, values
+from sweeps.model.axes import MAX_THREADS
+from sweeps.model.cell import AXES, read_cell, selected, values
 
 _VALUE = "Only runs with this value."
 _STATUSES = ("ok", "failed", "refused")

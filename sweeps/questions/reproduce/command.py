@@ -13,9 +13,10 @@ from results.text.rows import Form, Format, Rows, print_parts, print_rows
 from sweeps.cli import complete
 from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, RetryFailed
 from sweeps.model.machine import load_machine, machine_named
+from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce import overtake
 from sweeps.questions.reproduce.answer import Reproduction, cells, table_rows
-from sweeps.questions.reproduce.definition import load, reproduction_names
+from sweeps.questions.reproduce.definition import load
 from sweeps.questions.reproduce.overtake import AXES, Case
 from sweeps.questions.reproduce.planned import PlannedReproduction
 from sweeps.questions.reproduce.reproduce import run
@@ -25,7 +26,7 @@ _INSTRUCTIONS = 2_000_000_000  # a run may execute, over all cores
 
 
 def _names(incomplete: str) -> list[str]:
-    return complete.beginning([*reproduction_names(), overtake.NAME], incomplete)
+    return complete.beginning([*REPRODUCTIONS.names(), overtake.NAME], incomplete)
 
 
 def reproduce(
@@ -96,7 +97,7 @@ def reproduce(
 
 
 def _chosen(chosen: Sequence[str], machine: str) -> list[PlannedReproduction]:
-    known = [*reproduction_names(), overtake.NAME]
+    known = [*REPRODUCTIONS.names(), overtake.NAME]
     if unknown := [name for name in chosen if name not in known]:
         raise LockcrossError(
             f"reproduction {unknown[0]!r} is unknown; known are {', '.join(known)}"

@@ -19,6 +19,7 @@ from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
 from sweeps.model.machine import load_machine, machine_names
 from sweeps.model.workloads import with_defaults
+from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce.answer import Plot, Reproduction
 from sweeps.questions.reproduce.macro import MacroPlan, macro_cells, macro_rows
 from sweeps.questions.reproduce.planned import (
@@ -31,7 +32,6 @@ from sweeps.questions.reproduce.planned import (
     in_words,
 )
 from sweeps.support import toml
-from sweeps.support.paths import REPRODUCTIONS
 from sweeps.support.toml import Document
 
 Value = int | str
@@ -137,18 +137,13 @@ class Definition(Document):
         return self
 
 
-def reproduction_names() -> list[str]:
-    """The names of all definitions, sorted."""
-    return toml.names(REPRODUCTIONS)
-
-
 def load(name: str, machine: str = "") -> PlannedReproduction:
     """Reads sweeps/plans/reproductions/<name>.toml; with `machine`, for that one instead of its
     own.
 
     Raises LockcrossError (exit code 2) that names file, key and what is wrong.
     """
-    path = REPRODUCTIONS / f"{name}.toml"
+    path = REPRODUCTIONS.path(name)
     try:
         return parse(name, path.read_text(encoding="utf-8"), machine)
     except (OSError, ValueError) as error:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from results.store.facts import Fact
+from sweeps.model.axes import LATENCIES, QUANTITIES
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
@@ -25,7 +26,7 @@ from sweeps.questions.reproduce.macro import (
 )
 from sweeps.search.crossing import Crossover, Point, Search, find_all, search
 
-AXES = {"cas": "CAS", "fence_latency": "full fence", "cancel": "cancellation"}
+AXES = {axis: QUANTITIES[axis].cost_of for axis in LATENCIES}
 
 
 @dataclass(frozen=True)
@@ -128,11 +129,7 @@ class Place:
     def own(self, axis: str) -> int:
         """The machine's own latency, as a source would give it."""
         figures = load_machine(self.machine).figures(self.isa)
-        names = {
-            "cas": "cas_success", "fence_latency": ISAS[self.isa].full_fence,
-            "cancel": "charge_stop",
-        }  # fmt: skip
-        return figures[names[axis]].number
+        return figures[QUANTITIES[axis].figure or ISAS[self.isa].full_fence].number
 
     def as_source(self, axis: str, value: Fraction) -> float:
         """A set latency as a source would give it: an atomic is the whole operation."""

@@ -1,5 +1,6 @@
 """`lockcross new`: files to start from."""
 
+import itertools
 import re
 import shlex
 import sys
@@ -18,6 +19,7 @@ _NAME = r"\w[\w-]*"
 _MACHINE_HEAD = """\
 # Machine NAME, begun as a copy of machine FROM. Change what you know of your processor.
 #   ./lockcross machines FILE        every figure with its source
+#   ./lockcross machines --options   what each means and may be
 #   ./lockcross calibrate FILE       what a CAS, a fence, a load and a store measure on it
 # What a CAS and a full fence cost stands in [latency.ISA], what stopping a thread costs in
 # [charges]. A figure is either known or assumed, and says why:
@@ -49,7 +51,7 @@ def machine(
     force: Force = False,
 ) -> None:
     """Write a machine file: a copy of a machine, to be changed."""
-    from sweeps.model.machine import Machine, machine_names
+    from sweeps.model.machine import Machine, load_machine, machine_names
     from sweeps.support.paths import MACHINES
     from sweeps.support.toml import parse
 
@@ -57,13 +59,13 @@ def machine(
         raise LockcrossError(
             f"machine {origin!r} is unknown; known are {', '.join(machine_names())}"
         )
-    text = (MACHINES / f"{origin}.toml").read_text(encoding="utf-8")
-    text = re.sub(r'^name = ".*"$', f'name = "{name}"', text, count=1, flags=re.MULTILINE)
-    text = re.sub(
-        r'^title = "(.*)"$', rf'title = "{name}, from: \1"', text, count=1, flags=re.MULTILINE
-    )
+    lines = (MACHINES / f"{origin}.toml").read_text(encoding="utf-8").splitlines()
+    about = itertools.takewhile(lambda line: line.startswith("#"), lines)
+    known = load_machine(origin)
+    made = known.model_copy(update={"name": name, "title": f"{name}, from: {known.title}"})
     head = _MACHINE_HEAD.replace("FROM", origin)
-    file = _write(name, f"{head}\n{text}", output, force, lambda words: parse(Machine, words))
+    text = "\n".join([head, *about, made.as_toml()])
+    file = _write(name, text, output, force, lambda words: parse(Machine, words))
     _say_next("calibrate", file)
 
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from results.store.facts import Fact
 from sweeps.model import engines
-from sweeps.model.cell import AXES, Cell, read_cell, selected
+from sweeps.model.axes import LATENCIES, QUANTITIES
+from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.isa import flavour_name
 from sweeps.model.label import LockLabel
 
@@ -44,9 +45,9 @@ def setting_words(setting: Cell) -> str:
         f"{setting.machine} {flavour_name(setting.flavour)}",
     ]
     parts += [
-        f"{axis.words} {value}"
-        for axis in AXES
-        if axis.words and (value := getattr(setting, axis.name)) is not None
+        f"{QUANTITIES[axis].set_to} {value}"
+        for axis in LATENCIES
+        if (value := getattr(setting, axis)) is not None
     ]
     return ", ".join(parts)
 

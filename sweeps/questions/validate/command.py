@@ -66,6 +66,7 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     from results.store.store import Store
     from sweeps.cli.progress import Bar
     from sweeps.engines import load_engine
+    from sweeps.plans import VALIDATIONS
     from sweeps.questions.validate.table import validation_parts
     from sweeps.questions.validate.validate import (
         Validation,
@@ -73,11 +74,10 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
         chosen_sets,
         host_machine,
         load_validation,
-        validation_names,
     )
     from sweeps.run.runner import Runner
 
-    definition = load_validation(against or validation_names()[0])
+    definition = load_validation(against or VALIDATIONS.names()[0])
     chosen = chosen_sets(definition, sets or [])
     for one in chosen:  # reports a missing engine before it creates a database
         for cell in cells_of(one, machine, seeds):

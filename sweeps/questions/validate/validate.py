@@ -11,12 +11,14 @@ from pydantic import Field, model_validator
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines import load_engine
-from sweeps.model.cell import MAX_LATENCY, Cell
+from sweeps.model.axes import MAX_LATENCY
+from sweeps.model.cell import Cell
 from sweeps.model.cells import unsupported_reason
 from sweeps.model.engines import DEFAULT
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import HOST, machine_names
+from sweeps.plans import VALIDATIONS
 from sweeps.plans.sweep import load_plan
 from sweeps.questions.validate import answer
 from sweeps.questions.validate.answer import ALL_ISAS
@@ -24,8 +26,7 @@ from sweeps.questions.validate.latency import SLOPES, SlopeBar
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import Setting, calibrate
 from sweeps.search.facts import store_isas, store_machines
-from sweeps.support.paths import VALIDATIONS
-from sweeps.support.toml import Document, load, names
+from sweeps.support.toml import Document
 
 _SWEEP_OPS = ("empty", "store", "cas", "fence", "stop")
 _CANDIDATE_OPS = _SWEEP_OPS[:-1]  # its charges are what is set
@@ -98,17 +99,12 @@ class Definition(Document):
         return self
 
 
-def validation_names() -> list[str]:
-    """The names of all definitions, sorted."""
-    return names(VALIDATIONS)
-
-
 def load_validation(name: str) -> Definition:
     """Reads sweeps/plans/validations/<name>.toml.
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    return load(Definition, VALIDATIONS, name, "validation")
+    return VALIDATIONS.load(Definition, name)
 
 
 def chosen_sets(definition: Definition, wanted: Sequence[str]) -> list[Set]:
