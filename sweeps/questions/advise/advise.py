@@ -45,15 +45,7 @@ from sweeps.search.crossing import Point
 from sweeps.search.errors import ONE_THREAD, EngineError, error_of, kind_of, work_of
 from sweeps.search.facts import store_isas, store_machines
 from sweeps.search.found import Scale
-from sweeps.search.lines import (
-    AxisLine,
-    changed,
-    line_through,
-    moved,
-    own_latency,
-    value_of,
-    with_lock,
-)
+from sweeps.search.lines import AxisLine, own_latency, set_to, value_of, with_lock
 from sweeps.search.searches import CrossoverTask, Searched, points, records, search_all
 
 PLAN = "advise"
@@ -182,7 +174,7 @@ class Advisor:
         base = replace(self._base, workload="random_threads", parameters=parameters)
         labels = [label for label in self._question.labels if label.fence != STORE_FORWARD]
         cells = [with_lock(base, label, seed) for label in labels for seed in (1, *_SEEDS)]
-        costs = iter(points(self._runner, cells, PLAN))
+        costs = iter(points(self._runner, PLAN, cells))
         each = {
             label: fmean(float(one.cost) for one in itertools.islice(costs, 1 + len(_SEEDS)))
             for label in labels
@@ -228,7 +220,7 @@ class Advisor:
         asked = self._question.measured
         for axis, wanted in (("cas", asked.cas), ("fence_latency", asked.fence)):
             if wanted is not None:
-                self._base = changed(self._base, axis, self._to_set(axis, wanted))
+                self._base = set_to(self._base, axis, self._to_set(axis, wanted))
 
     def _to_set(self, axis: str, wanted: int) -> int:
         value = self._scales[axis].inverse(wanted)
@@ -245,7 +237,7 @@ class Advisor:
         add to it (barriers, new objects). Nothing on the main job's map, whose costs are whole."""
         if self._base.parameters["on_map"]:
             return
-        (floor,) = points(self._runner, [self._floor()], PLAN)
+        (floor,) = points(self._runner, PLAN, [self._floor()])
         (null,) = self._evaluate([with_lock(self._base, _NULL)])
         self._frame = float(null.cost - floor.cost)
 
@@ -262,7 +254,7 @@ class Advisor:
         None where nothing like it was compared."""
         best, other = locks[0].label, locks[1].label
         parts = strata(with_lock(self._base, best))
-        costs = points(self._runner, [one.cell for one in parts], PLAN)
+        costs = points(self._runner, PLAN, [one.cell for one in parts])
         shares = [abs(one.weight * cost.cost) for one, cost in zip(parts, costs, strict=True)]
         cell = parts[shares.index(max(shares))].cell
         # One thread at a time works with objects that others never take, however many there are.
@@ -354,12 +346,12 @@ class Advisor:
         if axis.name not in LATENCIES:  # along what the program does all runs are of one workload
             base = replace(base, parameters={**base.parameters, "on_map": 0})
         if axis.name == "first_share":
-            base = moved(base, axis.name, self._now(axis.name))
+            base = set_to(base, axis.name, self._now(axis.name))
         name = digest([vars(base) | {"lock": ""}, sorted(self._question.labels)])[:12]
-        line = line_through(
-            base, axis.name, axis.values, f"{PLAN}/{name}/{axis.name}", axis.tolerance
-        )
-        return replace(line, unit=_UNITS.get(axis.name, line.unit))
+        return AxisLine(
+            f"{PLAN}/{name}/{axis.name}", base, axis.name, axis.values, axis.tolerance,
+            unit=_UNITS.get(axis.name, ""),
+        )  # fmt: skip
 
     def _axis_answer(
         self, axis: Axis, line: AxisLine, best: LockLabel, found: Sequence[Searched]
@@ -398,7 +390,7 @@ class Advisor:
     def _evaluate(self, cells: Sequence[Cell]) -> list[Point]:
         """What uses cost: their strata, each by its weight. The run is that of the largest part."""
         parts = [strata(cell) for cell in cells]
-        flat = points(self._runner, [one.cell for some in parts for one in some], PLAN)
+        flat = points(self._runner, PLAN, [one.cell for some in parts for one in some])
         left = iter(flat)
         found = []
         for some in parts:
@@ -416,7 +408,7 @@ class Advisor:
         for one in found:
             by_series.setdefault(one.task.line.series, []).append(one)
         for name, several in by_series.items():
-            kept = [record for one in several for record in records(one, self._base.engine)]
+            kept = [record for one in several for record in records(one)]
             self._store.set_crossovers(kept, name)
 
     def _setting(self) -> dict[str, object]:

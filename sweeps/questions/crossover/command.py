@@ -20,10 +20,9 @@ from sweeps.cli.progress import one_bar
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits
 from sweeps.model.isa import ISAS
-from sweeps.plans.study import question_of
+from sweeps.plans.study import isa_of, question_of
 from sweeps.run.pool import Pool
 from sweeps.run.runner import Runner
-from sweeps.search.lines import isa_of
 
 
 def _flavours(plan: Any, isas: list[str] | None) -> list[str]:

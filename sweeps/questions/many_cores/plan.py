@@ -3,108 +3,108 @@
 from collections.abc import Sequence
 from typing import Annotated, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import model_validator
 
-from results.errors import LockcrossError
-from sweeps.engines import load_engine
 from sweeps.model import engines
-from sweeps.model.cell import MAX_LATENCY, MAX_THREADS
-from sweeps.model.isa import ISAS
+from sweeps.model.cell import MAX_THREADS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, MemorySystem, known_machines, load_machine
-from sweeps.model.workloads import WORKLOADS
+from sweeps.plans.study import (
+    FLAVOURS,
+    RISING,
+    Count,
+    Latency,
+    Locks,
+    Percent,
+    Seeds,
+    Several,
+    Share,
+    Some,
+    Text,
+    Threads,
+    check_engine,
+    check_keys,
+    check_known,
+)
 from sweeps.support.paths import STUDIES
 from sweeps.support.toml import Document, load
 
 CONTENDED = "random_threads"  # the workload in which all cores contend
-Count = Annotated[int, Field(ge=1)]
-Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
-Share = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
-def _rising(values: list[int]) -> list[int]:
-    if sorted(set(values)) != values:
-        raise ValueError("values must rise, each given once")
-    return values
+class _Part(Document):
+    """A part of the study, of one workload."""
+
+    parameters: dict[str, int | str] = {}
+
+    def _check(self, workload: str, *own: str) -> None:
+        """Raises ValueError for keys that the workload has not, or that the study itself gives."""
+        check_keys(workload, self.parameters, own,
+            "{}: unknown; workload {} takes {}", "parameters: "
+        )  # fmt: skip
 
 
-def _check_keys(workload: str, parameters: dict[str, int | str], given: Sequence[str]) -> None:
-    """Raises ValueError for keys that a workload has not, or that the study itself gives."""
-    keys = WORKLOADS[workload].keys
-    for name, value in parameters.items():
-        if name not in keys or name in given:
-            allowed = ", ".join(key for key in keys if key not in given)
-            raise ValueError(f"parameters: {name}: unknown; workload {workload} takes {allowed}")
-        if why := keys[name].invalid_reason(value):
-            raise ValueError(f"parameters: {name}: {value}: {why}")
-
-
-class Cores(Document):
+class Cores(_Part):
     """All cores contend for one lock (workload threads), `pairs` times in all. A number of cores
     runs on the first of the `machines` that has room for it."""
 
-    machines: Annotated[list[MachineName], Field(min_length=1)]
-    values: Annotated[list[Threads], Field(min_length=2)]
+    machines: Annotated[list[MachineName], Some]
+    values: Annotated[list[Threads], Several, RISING]
     pairs: Count
     tolerance: Count
-    parameters: dict[str, int | str] = {}
-
-    _rise = field_validator("values")(_rising)
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
-        _check_keys(CONTENDED, self.parameters, ("iterations",))
+        self._check(CONTENDED, "iterations")
         return self
 
 
-class Distance(Document):
+class Distance(_Part):
     """An owner at node 0, a corner, and one contender, so many links away, that takes what `shares`
     (parts per million) leave of the object's runs (workload lock_sequence). Costs cross along the
     links, and along `owner_share` at the least and the most of them."""
 
     machine: MachineName
-    links: Annotated[list[Count], Field(min_length=2)]
-    shares: Annotated[list[Share], Field(min_length=1)]
+    links: Annotated[list[Count], Several, RISING]
+    shares: Annotated[list[Share], Some, RISING]
     tolerance: Count
-    owner_share: Annotated[list[Share], Field(min_length=2)]
+    owner_share: Annotated[list[Share], Several, RISING]
     step: Count
     parameters: dict[str, int | str]
 
-    _rise = field_validator("links", "shares", "owner_share")(_rising)
-
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
-        _check_keys("lock_sequence", self.parameters, ("owner_share",))
+        self._check("lock_sequence", "owner_share")
         if wrong := [one for one in self.owner_share if one % self.step]:
             raise ValueError(f"owner_share: {wrong[0]} is no multiple of step {self.step}")
         return self
 
 
-class Cancellation(Document):
+class Cancellation(_Part):
     """What it takes to cancel a reservation from each node, the owner at node 0 (workload
     transition). `cancel`: the machine's charge for stopping a thread, which is the same from
     everywhere."""
 
     machine: MachineName
     lock: str
-    cancel: Annotated[int, Field(ge=0, le=MAX_LATENCY)]
+    cancel: Latency
     parameters: dict[str, int | str]
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
-        _check_keys("transition", self.parameters, ())
+        self._check("transition")
         return self
 
 
 class ManyCoresPlan(Document):
     """All parameters of the study. `seeds`: of each point of a curve and of each crossover."""
 
-    title: Annotated[str, Field(min_length=1)]
+    title: Text
     engine: str = engines.DEFAULT
     flavour: str
-    locks: Annotated[list[str], Field(min_length=2)]
-    seeds: Annotated[int, Field(ge=1, le=100)] = 1
-    tie_percent: Annotated[float, Field(ge=0, le=100)] = 2.0
+    locks: Locks
+    seeds: Seeds = 1
+    tie_percent: Percent = 2.0
     cores: Cores
     distance: Distance | None = None
     cancellation: Cancellation | None = None
@@ -122,21 +122,17 @@ class ManyCoresPlan(Document):
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
-        try:
-            load_engine(self.engine)
-            if self.distance or self.cancellation:
-                load_engine(placed(self.engine, 1))
-        except LockcrossError as error:
-            raise ValueError(f"engine: {error.message}") from None
-        given = self.cancellation
-        for key, values, known in (
-            ("machine", self.machines, known_machines(self.machines)),
-            ("flavour", [self.flavour], [name for isa in ISAS.values() for name in isa.flavours]),
-            ("locks", [*self.locks, *([given.lock] if given else [])], list(load_locks())),
-        ):
-            if unknown := [value for value in values if value not in known]:
-                allowed = ", ".join(known)
-                raise ValueError(f"{key}: {unknown[0]!r} is unknown; allowed are {allowed}")
+        check_engine(self.engine)
+        if self.distance or self.cancellation:
+            check_engine(placed(self.engine, 1))
+        cancelled = [self.cancellation.lock] if self.cancellation else []
+        check_known(
+            (
+                ("machine", self.machines, known_machines(self.machines)),
+                ("flavour", [self.flavour], FLAVOURS),
+                ("locks", [*self.locks, *cancelled], load_locks()),
+            )
+        )
         return self
 
     @model_validator(mode="after")
