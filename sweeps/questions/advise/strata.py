@@ -22,8 +22,9 @@ _LONG = 10_000  # acquisitions by one thread, behind which each costs what the l
 _MOST_PAIRS = 40_000  # of a run: a fraction of a second
 _FEWEST_PAIRS = 3_200  # as on the winner map
 _MOST_OBJECTS = 512
+_LONGER = 1.05  # times what can be run: what is run where it cannot be taken apart
 _MOST_TURNS = 100  # of an object, behind which each costs what the last did
-_ROUNDED = 1e-3  # of all acquisitions: what whole numbers of turns and returns may leave
+_ROUNDED = 1e-2  # of all acquisitions: what whole numbers of turns and returns may leave
 _MOST_DELAY = 20_000_000  # cycles of work in a run
 _FEWEST_LONG = 200  # acquisitions by one thread that are run, however much work lies between them
 _PPM = 1_000_000
@@ -64,7 +65,10 @@ def strata(use: Cell) -> list[Stratum]:
         found[key] = replace(one, weight=weight + one.weight)
     whole = sum((one.weight for one in found.values()), Fraction(0))
     if abs(whole - 1) > _ROUNDED:
-        raise AssertionError(f"the strata of {use} stand for {float(whole)} of it")
+        raise LockcrossError(
+            f"whole acquisitions would make {float(whole):.4g} times as many as are asked for: an "
+            "object's owner and the others take it once at least"
+        )
     return [one for one in found.values() if one.weight]
 
 
@@ -150,11 +154,12 @@ class _Lives:
         if life.pairs > 2 * most and life.first > most:
             yield from self._steady(each * (life.first - most), words)
             life = replace(life, first=most)
-        if life.pairs <= 2 * most:
+        turn = Fraction(life.run_length * life.turns + life.after, max(life.turns, 1))
+        few = min(life.turns // 2, _MOST_TURNS, int(most / max(turn, Fraction(1))))
+        # With whole numbers a life may be a little longer than the one that was asked for.
+        if life.pairs <= 2 * most or (few < 1 and life.pairs <= 2 * most * _LONGER):
             yield Stratum(self._run(life), each * life.pairs, words)
             return
-        turn = Fraction(life.run_length * life.turns + life.after, life.turns)
-        few = min(life.turns // 2, _MOST_TURNS, int(most / turn))
         if few < 1:
             raise LockcrossError(
                 f"between two changes of hands lie {float(turn):,.0f} acquisitions: too many to "
