@@ -7,16 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import (
-    AliasChoices,
-    BeforeValidator,
-    Field,
-    create_model,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from results.errors import LockcrossError
-from sweeps.engines import load_engine
 from sweeps.model.cell import AXES, Cell
 from sweeps.model.cell import Axis as CellAxis
 from sweeps.model.cells import invalid_reason, unsupported_reason
@@ -24,6 +17,7 @@ from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import HOST, MachineName, isas_of, known_machines
 from sweeps.model.workloads import WORKLOADS, with_defaults
+from sweeps.plans.study import FLAVOURS, check_engine
 from sweeps.support.paths import PLANS
 from sweeps.support.text import shortened, shown
 from sweeps.support.toml import Document, head, names, parse
@@ -89,22 +83,16 @@ class Sweep(_Axes):
     machine's own latencies; the workload's own parameters. Latencies are in cycles."""
 
     parameters: dict[str, Axis[int | str]] = Field({})
-    # Plans of earlier versions say skip_impossible.
-    skip_unsupported: bool = Field(
-        False, validation_alias=AliasChoices("skip_unsupported", "skip_impossible")
-    )
+    skip_unsupported: bool = False
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
         for engine in self.given("engine"):
-            try:
-                load_engine(engine)
-            except LockcrossError as error:
-                raise ValueError(f"engine: {error.message}") from None
+            check_engine(engine)
         for key, known in (
             ("machine", [*known_machines(self.given("machine")), HOST]),
             ("isa", list(ISAS)),
-            ("flavour", ["all", *itertools.chain(*(isa.flavours for isa in ISAS.values()))]),
+            ("flavour", ["all", *FLAVOURS]),
             ("lock", list(load_locks())),
             ("fence", FENCE_KINDS),
             ("workload", list(WORKLOADS)),

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 from typing import Annotated, Self
@@ -36,7 +36,7 @@ from sweeps.plans.study import (
     check_reach,
     isa_of,
 )
-from sweeps.questions.explore.explorer import AS_IS, CHECK, ExplorerMap, explorer
+from sweeps.questions.explore.explorer import AS_IS, CHECK, explorer
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
 from sweeps.search.facts import store_isas, store_machines
@@ -218,25 +218,6 @@ def maps(plan: ExplorePlan, machines: Sequence[str], isas: Sequence[str]) -> lis
     return found
 
 
-def _compare(
-    one: ExplorerMap, points: Sequence[Point], kinds: Sequence[LockLabel],
-    rows: Sequence[Sequence[float]],
-) -> Mapping[str, float]:  # fmt: skip
-    """Interpolated costs against those measured: a row a point, a column a lock label."""
-    axes = (one.cas, one.fence, one.cancel, one.share)
-    locks = {lock.label: lock for lock in one.locks}
-    errors, wrong = [], 0
-    for (cas, fence, cancel, share), measured in zip(points, rows, strict=True):
-        place = (np.interp(cas, one.cas_set, one.cas), np.interp(fence, one.fence_set, one.fence))
-        guessed = [locks[label].at(axes, (*map(float, place), cancel, share)) for label in kinds]
-        errors += [abs(a / b - 1) for a, b in zip(guessed, measured, strict=True)]
-        wrong += int(np.argmin(guessed) != np.argmin(measured))
-    return {
-        "points": len(points), "costs": len(errors), "mean": float(np.mean(errors)),
-        "worst": max(errors), "wrong": wrong,
-    }  # fmt: skip
-
-
 class Exploration:
     """Runs a plan's maps and stores them."""
 
@@ -288,11 +269,22 @@ class Exploration:
         maps = {(one.machine, one.flavour): one for one in explorer(self._store.connection).maps}
         for key in self._asked:
             points, kinds = drawn_points(self._plan, *key), labels(self._plan, key[1])
-            runs = self._runner.require(self._check_cells(*key), NAME)
-            costs = [run.metrics["cycles_per_pair"] for run in runs]
-            rows = [costs[n : n + len(kinds)] for n in range(0, len(costs), len(kinds))]
-            if points and key in maps:
-                kept["/".join(key)] = _compare(maps[key], points, kinds, rows)
+            runs = iter(self._runner.require(self._check_cells(*key), NAME))
+            if not points or key not in maps:
+                continue
+            of = maps[key]
+            axes, locks = (of.cas, of.fence, of.cancel, of.share), {x.label: x for x in of.locks}
+            errors, wrong = [], 0
+            for cas, fence, cancel, share in points:
+                x, y = np.interp(cas, of.cas_set, of.cas), np.interp(fence, of.fence_set, of.fence)
+                guessed = [locks[k].at(axes, (float(x), float(y), cancel, share)) for k in kinds]
+                measured = [next(runs).metrics["cycles_per_pair"] for _ in kinds]
+                errors += [abs(a / b - 1) for a, b in zip(guessed, measured, strict=True)]
+                wrong += int(np.argmin(guessed) != np.argmin(measured))
+            kept["/".join(key)] = {
+                "points": len(points), "costs": len(errors), "mean": float(np.mean(errors)),
+                "worst": max(errors), "wrong": wrong,
+            }  # fmt: skip
         self._store.set_fact(CHECK, kept)
 
     def _settings(self) -> list[Setting]:
