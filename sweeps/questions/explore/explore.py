@@ -20,22 +20,7 @@ from sweeps.model.locks import load_locks
 from sweeps.model.machine import known_machines, load_machine, machine_named, machine_names
 from sweeps.model.workloads import with_defaults
 from sweeps.plans import study
-from sweeps.plans.study import (
-    FLAVOURS,
-    OTHER_FENCES,
-    RISING,
-    Latencies,
-    Latency,
-    Percent,
-    Share,
-    Some,
-    Text,
-    Threads,
-    check_keys,
-    check_known,
-    check_reach,
-    isa_of,
-)
+from sweeps.plans.study import isa_of
 from sweeps.questions.explore.explorer import AS_IS, CHECK, explorer
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
@@ -54,29 +39,29 @@ Point = tuple[int, int, int, int]  # set CAS, fence and cancellation latency, ow
 class Grid(Document):
     """Set latencies in cycles, and shares in parts per million."""
 
-    cas: Latencies
-    fence_latency: Latencies
-    cancel: Annotated[list[Latency], Some, RISING]
-    owner_share: Annotated[list[Share], Some, RISING]
+    cas: study.Latencies
+    fence_latency: study.Latencies
+    cancel: Annotated[list[study.Latency], study.Some, study.RISING]
+    owner_share: Annotated[list[study.Share], study.Some, study.RISING]
 
 
 class Workload(Document):
     """Threads and parameters of the workload, but for the owner's share."""
 
-    threads: Threads
+    threads: study.Threads
     parameters: dict[str, int]
 
     @field_validator("parameters")
     @classmethod
     def _known_keys(cls, parameters: dict[str, int]) -> dict[str, int]:
-        check_keys(WORKLOAD, parameters, ("owner_share",))
+        study.check_keys(WORKLOAD, parameters, ("owner_share",))
         return parameters
 
 
 class Calibration(study.Calibration):
     """`owner_share`: that of the runs on machines as they are."""
 
-    owner_share: Share
+    owner_share: study.Share
 
 
 class Check(Document):
@@ -89,13 +74,13 @@ class Check(Document):
 class ExplorePlan(Document):
     """A file of sweeps/plans/explorations."""
 
-    title: Text
-    machines: Annotated[list[str], Some]
-    flavours: Annotated[list[str], Some]
+    title: study.Text
+    machines: Annotated[list[str], study.Some]
+    flavours: Annotated[list[str], study.Some]
     locks: study.Locks
     aside: list[str] = []
     fence_kinds: list[str] = []
-    tie_percent: Percent = 2.0
+    tie_percent: study.Percent = 2.0
     limits: dict[str, str] = {}
     workload: Workload
     grid: Grid
@@ -104,17 +89,17 @@ class ExplorePlan(Document):
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
-        check_known(
+        study.check_known(
             (
                 ("machines", self.machines, machine_names()),
-                ("flavours", self.flavours, FLAVOURS),
+                ("flavours", self.flavours, study.FLAVOURS),
                 ("locks", [*self.locks, *self.aside], load_locks()),
-                ("fence_kinds", self.fence_kinds, OTHER_FENCES),
+                ("fence_kinds", self.fence_kinds, study.OTHER_FENCES),
                 ("limits", self.limits, self.aside),
                 ("calibration.machines", self.calibration.machines, machine_names()),
             )
         )
-        check_reach(self.calibration.latencies, (self.grid.cas, self.grid.fence_latency))
+        study.check_reach(self.calibration.latencies, (self.grid.cas, self.grid.fence_latency))
         # Who leaves a processor on the page goes on from its cancellation on the map.
         for name in self.calibration.machines:
             stop = load_machine(name).charges.stop.number

@@ -9,102 +9,80 @@ from sweeps.model import engines
 from sweeps.model.cell import MAX_THREADS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, MemorySystem, known_machines, load_machine
-from sweeps.plans.study import (
-    FLAVOURS,
-    RISING,
-    Count,
-    Latency,
-    Locks,
-    Percent,
-    Seeds,
-    Several,
-    Share,
-    Some,
-    Text,
-    Threads,
-    check_engine,
-    check_keys,
-    check_known,
-)
+from sweeps.plans import study
 from sweeps.support.paths import STUDIES
 from sweeps.support.toml import Document, load
 
 CONTENDED = "random_threads"  # the workload in which all cores contend
 
 
-class _Part(Document):
-    """A part of the study, of one workload."""
-
-    parameters: dict[str, int | str] = {}
-
-    def _check(self, workload: str, *own: str) -> None:
-        """Raises ValueError for keys that the workload has not, or that the study itself gives."""
-        check_keys(workload, self.parameters, own,
-            "{}: unknown; workload {} takes {}", "parameters: "
-        )  # fmt: skip
+def _check_keys(workload: str, parameters: dict[str, int | str], *own: str) -> None:
+    words = "{}: unknown; workload {} takes {}"
+    study.check_keys(workload, parameters, own, words, where="parameters: ")
 
 
-class Cores(_Part):
+class Cores(Document):
     """All cores contend for one lock (workload threads), `pairs` times in all. A number of cores
     runs on the first of the `machines` that has room for it."""
 
-    machines: Annotated[list[MachineName], Some]
-    values: Annotated[list[Threads], Several, RISING]
-    pairs: Count
-    tolerance: Count
+    machines: Annotated[list[MachineName], study.Some]
+    values: Annotated[list[study.Threads], study.Several, study.RISING]
+    pairs: study.Count
+    tolerance: study.Count
+    parameters: dict[str, int | str] = {}
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
-        self._check(CONTENDED, "iterations")
+        _check_keys(CONTENDED, self.parameters, "iterations")
         return self
 
 
-class Distance(_Part):
+class Distance(Document):
     """An owner at node 0, a corner, and one contender, so many links away, that takes what `shares`
     (parts per million) leave of the object's runs (workload lock_sequence). Costs cross along the
     links, and along `owner_share` at the least and the most of them."""
 
     machine: MachineName
-    links: Annotated[list[Count], Several, RISING]
-    shares: Annotated[list[Share], Some, RISING]
-    tolerance: Count
-    owner_share: Annotated[list[Share], Several, RISING]
-    step: Count
+    links: Annotated[list[study.Count], study.Several, study.RISING]
+    shares: Annotated[list[study.Share], study.Some, study.RISING]
+    tolerance: study.Count
+    owner_share: Annotated[list[study.Share], study.Several, study.RISING]
+    step: study.Count
     parameters: dict[str, int | str]
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
-        self._check("lock_sequence", "owner_share")
+        _check_keys("lock_sequence", self.parameters, "owner_share")
         if wrong := [one for one in self.owner_share if one % self.step]:
             raise ValueError(f"owner_share: {wrong[0]} is no multiple of step {self.step}")
         return self
 
 
-class Cancellation(_Part):
+class Cancellation(Document):
     """What it takes to cancel a reservation from each node, the owner at node 0 (workload
     transition). `cancel`: the machine's charge for stopping a thread, which is the same from
     everywhere."""
 
     machine: MachineName
     lock: str
-    cancel: Latency
+    cancel: study.Latency
     parameters: dict[str, int | str]
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
-        self._check("transition")
+        _check_keys("transition", self.parameters)
         return self
 
 
 class ManyCoresPlan(Document):
     """All parameters of the study. `seeds`: of each point of a curve and of each crossover."""
 
-    title: Text
+    title: study.Text
     engine: str = engines.DEFAULT
     flavour: str
-    locks: Locks
-    seeds: Seeds = 1
-    tie_percent: Percent = 2.0
+    locks: study.Locks
+    seeds: study.Seeds = 1
+    tie_percent: study.Percent = 2.0
     cores: Cores
     distance: Distance | None = None
     cancellation: Cancellation | None = None
@@ -122,14 +100,14 @@ class ManyCoresPlan(Document):
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
-        check_engine(self.engine)
+        study.check_engine(self.engine)
         if self.distance or self.cancellation:
-            check_engine(placed(self.engine, 1))
+            study.check_engine(placed(self.engine, 1))
         cancelled = [self.cancellation.lock] if self.cancellation else []
-        check_known(
+        study.check_known(
             (
                 ("machine", self.machines, known_machines(self.machines)),
-                ("flavour", [self.flavour], FLAVOURS),
+                ("flavour", [self.flavour], study.FLAVOURS),
                 ("locks", [*self.locks, *cancelled], load_locks()),
             )
         )
