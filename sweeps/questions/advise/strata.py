@@ -108,19 +108,17 @@ class _Lives:
         if not self._shared:
             return
         words = "objects that change hands"
-        if (cell := self._as_on_the_map()) is not None:
-            yield Stratum(cell, self._shared, words)
+        if self._keys["on_map"]:
+            yield Stratum(self._as_on_the_map(), self._shared, words)
             return
         for life, part in self._shared_lives():
             each = self._shared * part / self._life  # for each acquisition of such an object
             yield from self._beginning(life, each, words)
 
-    def _as_on_the_map(self) -> Cell | None:
+    def _as_on_the_map(self) -> Cell:
         """The run of workload lock_sequence that the main job's tables have: where nothing was said
         of the use (`on_map`)."""
         keys = self._keys
-        if not keys["on_map"]:
-            return None
         length = keys["run_length"] // LIVES
         runs = int(self._life / length)
         parameters = {
@@ -200,21 +198,16 @@ class _Lives:
 def _turns(foreign: Fraction, length: Fraction) -> Iterator[tuple[int, int, Fraction]]:
     """Lengths of others' runs and how many there are, and the shares of objects that have them, so
     that they make `foreign` acquisitions in runs of a mean length. A run is no longer than all."""
-    for run, share in _lengths(length):
-        if run >= foreign:
-            yield from ((whole, 1, share * part) for whole, part in _whole(foreign))
-        else:
-            yield from ((run, count, share * part) for count, part in _whole(foreign / run))
-
-
-def _lengths(length: Fraction) -> list[tuple[int, Fraction]]:
-    """The two whole lengths of runs around a mean one, and the shares of acquisitions in runs of
-    each with which they make it."""
+    # The two whole lengths around the mean, and the shares of acquisitions with which they make it.
     low = max(int(length), 1)
-    if length <= low:
-        return [(low, Fraction(1))]
-    part = (1 / length - Fraction(1, low + 1)) / (Fraction(1, low) - Fraction(1, low + 1))
-    return [(low, part), (low + 1, 1 - part)]
+    part = Fraction(1)
+    if length > low:
+        part = (1 / length - Fraction(1, low + 1)) / (Fraction(1, low) - Fraction(1, low + 1))
+    for run, share in ((low, part), (low + 1, 1 - part)):
+        if share and run >= foreign:
+            yield from ((whole, 1, share * of_these) for whole, of_these in _whole(foreign))
+        elif share:
+            yield from ((run, n, share * of_these) for n, of_these in _whole(foreign / run))
 
 
 def _whole(value: Fraction) -> list[tuple[int, Fraction]]:

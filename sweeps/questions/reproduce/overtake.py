@@ -125,25 +125,23 @@ class Place:
     kind: str
 
     @property
-    def isa(self) -> str:
-        """The machine's; each has one."""
-        return load_machine(self.machine).isas[0]
-
-    def own(self, axis: str) -> int:
-        """The machine's own latency, as a source would give it: an atomic is the whole
-        operation."""
-        base = mix_cell(self.machine, NO_LOCK, drawn(self.program)[1])
-        return own_latency(base, axis) + self.access(axis)
+    def base(self) -> Cell:
+        """The run without a lock, everything as the machine has it."""
+        return mix_cell(self.machine, NO_LOCK, drawn(self.program)[1])
 
     def access(self, axis: str) -> int:
-        """What a source counts to a latency on an axis beside what is set."""
-        figures = load_machine(self.machine).figures(self.isa)
+        """What a source counts to a latency on an axis beside what is set: an atomic is the whole
+        operation."""
+        figures = load_machine(self.machine).figures(self.base.isa)
         return figures["lat_l1"].number if axis == "cas" else 0
+
+    def own(self, axis: str) -> int:
+        """The machine's own latency, as a source would give it."""
+        return own_latency(self.base, axis) + self.access(axis)
 
     def line(self, axis: str) -> AxisLine:
         """The runs of its locks along a latency, everything else as the machine has it."""
-        base = mix_cell(self.machine, NO_LOCK, drawn(self.program)[1])
-        return AxisLine(FACT, base, axis, COARSE[axis], TOLERANCE[axis], move=set_to)
+        return AxisLine(FACT, self.base, axis, COARSE[axis], TOLERANCE[axis], move=set_to)
 
     def label(self, lock: str) -> str:
         """The lock label, without a fence kind that the lock does not have."""
@@ -151,8 +149,7 @@ class Place:
 
     def cells(self) -> list[Cell]:
         """Its locks as the machine is: the base, those compared, and none."""
-        base = mix_cell(self.machine, NO_LOCK, drawn(self.program)[1])
-        return [with_lock(base, self.label(lock)) for lock in (BASE, *LOCKS, NO_LOCK)]
+        return [with_lock(self.base, self.label(lock)) for lock in (BASE, *LOCKS, NO_LOCK)]
 
     def transition(self) -> Cell:
         """The run that says what a cancellation takes."""
