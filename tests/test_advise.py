@@ -157,6 +157,22 @@ def test_store_forwarding_is_shown_and_never_recommended(store: Store) -> None:
     assert {label.fence for label in named} == {"rmw"}
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        Use(owner_share=0.999, run_length=19, threads=2),
+        Use(owner_share=0.999, run_length=200, threads=16),
+        Use(owner_share=0.99, run_length=19, acquisitions=50_000, think=500),
+    ],
+)
+def test_what_cannot_be_run_is_left_out_of_what_may_be_moved(store: Store, use: Use) -> None:
+    """The owner's acquisitions between two changes of hands may be too many to run elsewhere."""
+    found = advice(store, "tasuki,reservation", use=use)
+    (note,) = found.notes
+    assert note in remarks(found) and "only as far as it can be run" in note
+    assert not advice(store, "tasuki,reservation", use=Use(owner_share=0.99, run_length=19)).notes
+
+
 def test_contended_acquisitions_stand_beside_the_rest(store: Store) -> None:
     found = advice(store, "thin,tasuki", use=Use(contended=0.1, threads=4))
     assert found.contended is not None and set(found.contended.costs) == {"thin", "tasuki"}
@@ -254,6 +270,8 @@ TWO = ["crossovers", "--locks", "thin,tasuki"]
         ([*MINE, "--isa", "mips"], "'mips'"),
         ([*MINE, "--flavour", "lse"], "x86_64 has lock only"),
         ([*MINE, "--threads", "1", "--owner-share", "0.9"], "nothing is shared"),
+        ([*MINE, "--owner-share", "0.999", "--run-length", "19", "--acquisitions", "76000"],
+         "too many to run"),
         ([*MINE, "--check", "gem5"], "allowed is native"),
         (["advise", "--locks", "tasuki/full,tasuki/full"], "two locks or more"),
         ([*MINE, "--fences", "mfence"], "'mfence' is unknown"),
@@ -267,7 +285,7 @@ TWO = ["crossovers", "--locks", "thin,tasuki"]
         ([*TWO, "--axis", "runs", "--from", "1", "--to", "2", "--workload", "w"], "'w' is unknown"),
         (["crossovers", "--locks", "thin", "--axis", "runs", "--from", "1", "--to", "2"], "two"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_are_named(words: list[str], said: str, tmp_path: Path) -> None:
     done = lockcross(*words, "--db", str(tmp_path / "x.db"))
     assert done.returncode == 2, done.stderr

@@ -17,7 +17,7 @@ from sweeps.model.machine import load_machine
 from sweeps.plans.study import load_study
 from sweeps.questions.crossover import answer
 from sweeps.questions.crossover.answer import cost_table
-from sweeps.questions.crossover.study import Study
+from sweeps.questions.crossover.study import Study, table_machines
 from sweeps.questions.explore.command import explore
 from sweeps.questions.explore.explore import (
     Exploration,
@@ -34,7 +34,6 @@ from sweeps.questions.explore.page import explorer_data
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.run.runner import Runner
-from sweeps.search.lines import table_machines
 from tests.commands import lockcross
 from tests.explored import (
     CANCEL,

@@ -16,10 +16,10 @@ import pytest
 from results.paths import ROOT
 from results.store.records import CrossoverRecord
 from sweeps.model.cell import Cell
-from sweeps.model.label import LockLabel
 from sweeps.plans.study import load_study
+from sweeps.questions.crossover.study import StudyCells
 from sweeps.search.crossing import Point
-from sweeps.search.lines import AxisLine, StudyCells
+from sweeps.search.lines import AxisLine
 from sweeps.search.searches import CrossoverTask, records, search_all
 
 PLAN = load_study("crossover")
@@ -54,10 +54,11 @@ class Search:
 def line_of(series: str, axis: str, held: dict[str, int]) -> AxisLine:
     """A line of the plan."""
     *kind, machine, _, flavour = series.split("/")
-    cells = StudyCells(PLAN, machine)
+    cells = StudyCells(PLAN, machine, flavour)
     if kind == ["run_length"]:
-        return cells.run_length_line(flavour, held["cancel"])
-    return next(line for line in cells.axis_lines(flavour) if line.axis == axis)
+        lines = cells.run_length_lines()
+        return next(line for line in lines if line.base.cancel == held["cancel"])
+    return next(line for line in cells.axis_lines() if line.axis == axis)
 
 
 def searches(kind: str) -> list[Search]:
@@ -88,17 +89,15 @@ def search_again(kept: Sequence[Search]) -> tuple[list[list[CrossoverRecord]], i
         return found
 
     def task(number: int, one: Search) -> CrossoverTask:
-        def cell(label: str, x: int, seed: int) -> Cell:
-            built = LockLabel(label)
-            return Cell(
-                machine=str(number), isa="", flavour="", lock=built.lock, fence=built.fence,
-                workload="", parameters={"x": x}, seed=seed,
-            )  # fmt: skip
+        base = Cell(machine=str(number), isa="", flavour="", lock="", workload="", parameters={})
 
-        return CrossoverTask(replace(one.line, cell=cell), *one.locks, one.line.values)
+        def move(cell: Cell, _: str, x: int) -> Cell:
+            return replace(cell, parameters={"x": x})
+
+        return CrossoverTask(replace(one.line, base=base, move=move), *one.locks, one.line.values)
 
     tasks = [task(number, one) for number, one in enumerate(kept)]
-    return [records(one, "") for one in search_all(evaluate, tasks, SEEDS[1:])], len(asked)
+    return [records(one) for one in search_all(evaluate, tasks, SEEDS[1:])], len(asked)
 
 
 @pytest.mark.parametrize("kind", ["axis", "run_length"])

@@ -12,9 +12,8 @@ from results.paths import ROOT
 from sweeps.model.cell import Cell
 from sweeps.model.label import FULL, LockLabel
 from sweeps.plans.study import load_study
-from sweeps.questions.crossover.study import MapCosts, measure_maps
+from sweeps.questions.crossover.study import MapCosts, StudyCells, measure_maps
 from sweeps.search.crossing import Point
-from sweeps.search.lines import StudyCells
 from sweeps.search.winners import winner
 
 PLAN = load_study("crossover")
@@ -26,9 +25,9 @@ def measured(cost: Cost, flavour: str = "larx", machine: str = "generic") -> Map
     def evaluate(cells: Sequence[Cell]) -> list[Point]:
         return [Point(Fraction(cost(cell)), 0) for cell in cells]
 
-    made = MapCosts(StudyCells(PLAN, machine), flavour)
-    (found,) = measure_maps([made], evaluate, PLAN.locks, TIE)
-    return found
+    made = MapCosts(StudyCells(PLAN, machine, flavour))
+    measure_maps([made], evaluate, PLAN.locks, TIE)
+    return made
 
 
 def plane(cell: Cell) -> float:

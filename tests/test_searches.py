@@ -2,6 +2,7 @@
 and what is searched because the check fails."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from sweeps.model.cell import Cell
@@ -12,17 +13,15 @@ from sweeps.search.searches import CrossoverTask, Searched, records, search_all
 SEEDS = (2, 3, 4)
 
 
-def cell(label: str, x: int, seed: int) -> Cell:
-    return Cell(
-        machine="generic", isa="x86_64", flavour="lock", lock=label, workload="lock_sequence",
-        parameters={}, cas=x, seed=seed,
-    )  # fmt: skip
-
-
 def line(flavour: str, axis: str = "cas", threads: int = 2) -> AxisLine:
+    """Values are those of a CAS, whatever the axis is called."""
+    base = Cell(
+        machine="generic", isa="x86_64", flavour=flavour, lock="null", workload="lock_sequence",
+        parameters={}, threads=threads,
+    )  # fmt: skip
     return AxisLine(
-        f"axis/{axis}", "generic", axis, "cycles", flavour, (0, 50, 100, 200), 4, 1, (0, 200),
-        {} if axis == "threads" else {"threads": threads}, cell,
+        f"axis/{axis}", base, axis, (0, 50, 100, 200), 4,
+        move=lambda cell, _, x: replace(cell, cas=x),
     )  # fmt: skip
 
 
@@ -51,7 +50,7 @@ def searched(
 
 
 def errors(found: Sequence[Searched]) -> dict[int, float | None]:
-    ((record,),) = [records(one, "qemu") for one in found]
+    ((record,),) = [records(one) for one in found]
     return {seed.seed: seed.error for seed in record.seeds}
 
 
@@ -59,7 +58,7 @@ def test_seeds_that_shift_a_crossing_take_one_pair_each_and_a_check() -> None:
     found, asked = searched()
     assert errors(found) == {1: None, 2: 0, 3: 0, 4: None}  # the fourth moves it most: the check
     assert [len([one for one in asked if one.seed == seed]) for seed in SEEDS] == [2, 2, 4]
-    ((record,),) = [records(one, "qemu") for one in found]
+    ((record,),) = [records(one) for one in found]
     exact = [80 - Fraction(1, 16) - Fraction(seed - 1, 4) for seed in (1, *SEEDS)]
     assert [seed.value for seed in record.seeds] == [float(value) for value in exact]
 

@@ -19,14 +19,13 @@ from sweeps.model.label import LockLabel
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import STUDIES
-from sweeps.plans.study import StudyPlan, load_study, question_of
+from sweeps.plans.study import StudyPlan, labels, load_study, question_of
 from sweeps.questions.crossover.answer import lines
-from sweeps.questions.crossover.study import Study
+from sweeps.questions.crossover.study import Study, StudyCells
 from sweeps.questions.explore.explorer import explorer
 from sweeps.report.present import present
 from sweeps.run.runner import Runner
 from sweeps.search.found import Band, crossovers, seeds_model, series, series_names
-from sweeps.search.lines import StudyCells, labels
 from sweeps.search.winners import grid
 from sweeps.support.toml import parse
 from tests.synthetic import record
@@ -324,13 +323,11 @@ def test_a_lock_that_cancels_must_be_marked(
         study(store, load_study("crossover"), ["larx"])
 
 
-def test_a_database_may_still_list_the_locks_that_cancel(tmp_path: Path) -> None:
-    """It is the same study, whose series are kept."""
+def test_series_of_another_plan_are_forgotten(tmp_path: Path) -> None:
     plan = parse(StudyPlan, PLAN)
     with Store(tmp_path / "a.db") as store:
         study(store, plan, ["larx"])
         names = series_names(store.connection, "map")
-        store.set_fact("plan", {**plan.model_dump(), "cancelling": ["reservation"]})
         study(store, plan, ["lse"])
         assert set(series_names(store.connection, "map")) > set(names)
         store.set_fact("plan", {**plan.model_dump(), "locks": ["tasuki", "thin"]})
@@ -339,19 +336,21 @@ def test_a_database_may_still_list_the_locks_that_cancel(tmp_path: Path) -> None
 
 
 def test_fence_kinds_are_those_of_lock_and_isa() -> None:
-    plan = load_study("crossover")
-    assert labels(plan, "larx", ["tasuki", "thin"]) == ["tasuki", "thin"]
-    assert labels(plan, "lock", ["tasuki", "thin"]) == [
+    kinds = load_study("crossover").fence_kinds
+    assert labels("larx", ["tasuki", "thin"], kinds) == ["tasuki", "thin"]
+    assert labels("lock", ["tasuki", "thin"], kinds) == [
         "tasuki", "thin", "tasuki/rmw", "tasuki/store_forward",
     ]  # fmt: skip
 
 
 def test_a_latency_that_is_never_paid_is_left_unset() -> None:
-    cells = StudyCells(load_study("crossover"), "generic")
-    assert cells.on_map("lock", "asym_tasuki/rmw", 7, 9).fence_latency is None
-    assert cells.on_map("lock", "asym_tasuki", 7, 9).fence_latency == 9
-    assert cells.at_run_length("lock", "tasuki", 5, 1000).cancel is None
-    assert cells.at_run_length("lock", "reservation", 5, 1000).cancel == 1000
+    cells = StudyCells(load_study("crossover"), "generic", "lock")
+    on_map = cells.map_cells()
+    assert on_map[LockLabel("asym_tasuki/rmw"), (10, 60)].fence_latency is None
+    assert on_map[LockLabel("asym_tasuki"), (10, 60)].fence_latency == 60
+    (line, *_) = cells.run_length_lines()
+    assert line.cell("tasuki", 5).cancel is None
+    assert line.cell("reservation", 5).cancel == line.base.cancel == 1000
 
 
 @pytest.mark.parametrize("name", STUDIES.names())

@@ -10,11 +10,12 @@ import pytest
 from results.errors import LockcrossError
 from sweeps.model.cell import Cell
 from sweeps.model.label import FULL
-from sweeps.plans.study import load_study
+from sweeps.plans.study import isa_of, load_study
 from sweeps.questions.advise.question import Latencies, ask
 from sweeps.questions.advise.strata import Stratum, strata
 from sweeps.questions.advise.use import Use, settle, with_log
-from sweeps.search.lines import StudyCells, isa_of, table_machines, with_lock
+from sweeps.questions.crossover.study import StudyCells, table_machines
+from sweeps.search.lines import with_lock
 from sweeps.search.locality import EventLog, Kind, pattern
 from tests.commands import lockcross
 
@@ -43,7 +44,7 @@ def test_without_a_word_it_is_the_main_jobs_tables() -> None:
     """The same runs on every machine and with every kind of fence: so the same numbers."""
     study = load_study("crossover")
     for machine, flavour in table_machines(study, study.flavours):
-        cells = {one.label: one for one in StudyCells(study, machine).table_cells(flavour)}
+        cells = {one.label: one for one in StudyCells(study, machine, flavour).table_cells()}
         names = [f"{label}/full" if label.fence == FULL else str(label) for label in cells]
         question = ask(machine, isa_of(flavour), flavour, names, [], Latencies(), Use())
         assert set(question.labels) == set(cells)

@@ -8,8 +8,6 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from results.errors import LockcrossError
-from sweeps.engines import load_engine
 from sweeps.model.cell import AXES, Cell
 from sweeps.model.cell import Axis as CellAxis
 from sweeps.model.cells import invalid_reason, unsupported_reason
@@ -18,6 +16,7 @@ from sweeps.model.locks import Trait, load_locks
 from sweeps.model.machine import HOST, MachineName, isas_of, known_machines
 from sweeps.model.workloads import WORKLOADS, with_defaults
 from sweeps.plans import SWEEPS
+from sweeps.plans.study import check_engine
 from sweeps.support.text import shown
 from sweeps.support.toml import Document, parse
 
@@ -91,10 +90,7 @@ class Sweep(_Axes):
     @model_validator(mode="after")
     def _known_names(self) -> Self:
         for engine in self.given("engine"):
-            try:
-                load_engine(engine)
-            except LockcrossError as error:
-                raise ValueError(f"engine: {error.message}") from None
+            check_engine(engine)
         for key, known in (
             ("machine", [*known_machines(self.given("machine")), HOST]),
             ("isa", list(ISAS)),

@@ -270,11 +270,8 @@ def series_names(
     ).fetchall()
     flavours = PLAN.read(connection).flavours
     found = [tuple(name.removeprefix(f"{kind}/").split("/")) for (name,) in rows]
-    return sorted(found, key=lambda parts: (_index(flavours, parts[-1]), parts))
-
-
-def _index(values: Sequence[str], value: str) -> int:
-    return list(values).index(value) if value in values else len(values)
+    places = {flavour: place for place, flavour in enumerate(flavours)}
+    return sorted(found, key=lambda parts: (places.get(parts[-1], len(places)), parts))
 
 
 def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
@@ -359,16 +356,13 @@ def map_crossings(
     """The searched crossovers of a winner map's series, at measured latencies."""
     found = []
     for one in crossovers(connection, name):
-        if one.value is None or one.band is None:
-            continue
-
-        def place(x: float, one: FoundCrossover = one) -> tuple[float, float]:
-            if one.axis == "cas":
-                return cas(x), fence(one.setting["fence_latency"])
-            return cas(one.setting["cas"]), fence(x)
-
-        band = (place(one.band.low), place(one.band.high))
-        found.append(MapCrossing(one.lock_a, one.lock_b, *place(one.value), band))
+        if one.value is not None and one.band is not None:
+            value, *band = (
+                (cas(at["cas"]), fence(at["fence_latency"]))
+                for x in (one.value, one.band.low, one.band.high)
+                for at in [{**one.setting, one.axis: x}]
+            )
+            found.append(MapCrossing(one.lock_a, one.lock_b, *value, tuple(band)))
     return found
 
 
@@ -442,16 +436,13 @@ class SeedsModel:
 def seeds_model(connection: sqlite3.Connection) -> SeedsModel:
     """What the study's crossovers rest on, with seeds other than the first."""
     found = [
-        (one.band, one.tolerance)
+        (one.band.there - 1, one.band.modelled, one.band.error / one.tolerance)
         for kind in ("axis", "run_length", "map")
         for one in crossovers(connection, kind)
         if one.band is not None and one.value is not None
     ]
-    return SeedsModel(
-        sum(band.there - 1 for band, _ in found),
-        sum(band.modelled for band, _ in found),
-        max((band.error / tolerance for band, tolerance in found), default=0.0),
-    )
+    values, modelled, off = zip(*found, strict=True) if found else ((), (), ())
+    return SeedsModel(sum(values), sum(modelled), max(off, default=0.0))
 
 
 def phases(connection: sqlite3.Connection, run_id: int) -> list[float]:
