@@ -7,13 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from proofs.assumptions import assumed, assumptions, models_of
-from proofs.models import Flavour
+from proofs.command import interleaving
+from proofs.models import Flavour, assumptions
 from proofs.outside import Genmc
 from proofs.own_checker import Checker, compiled, make_library
-from proofs.programs import Program, clients, known_locks, named, programs, sources
+from proofs.programs import (
+    Program,
+    assumed,
+    clients,
+    known_locks,
+    models_of,
+    named,
+    programs,
+    sources,
+)
 from proofs.proving import Job, Outcome, Run, plan, prove
 from proofs.stored import (
+    DOCUMENTS,
     OWN_CHECKER,
     SHOWN_MODELS,
     Proof,
@@ -25,9 +35,9 @@ from proofs.stored import (
     merged,
     read_proofs,
     standing,
+    with_matrix,
     write_proofs,
 )
-from proofs.tables import DOCUMENTS, interleaving, with_matrix
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.isa import ISAS

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
-from proofs.assembly.verdicts import Row
+from proofs.assembly.verdicts import Row, read_rows
 
 # A model that stands for what herd7's own does not say; its name tells which in proofs/assembly/.
 _ASSUMING = ("power_reserved.cat", "power_together.cat")
@@ -32,19 +31,42 @@ class Shown:
 
 
 def shown(rows: Iterable[Row]) -> Iterator[Shown]:
-    """One a primitive, flavour and fence kind."""
+    """One a primitive, flavour and fence kind, of each compiler."""
+    groups: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in rows:
+        place = row.primitive, row.flavour, row.fence, row.compiler
+        groups.setdefault(place, []).append(row)
+    for (primitive, flavour, fence, _), group in groups.items():
+        if code := next((row for row in group if row.kind == "code"), None):
+            last = {row.litmus: row for row in group if row.kind == "promised"}
+            first = {row.litmus: row for row in reversed(group) if row.kind == "promised"}
+            fine = tuple(name for name, row in last.items() if row.verdict == "forbidden")
+            beyond = (row for row in group if row.kind == "beyond")
+            yield Shown(
+                primitive,
+                flavour,
+                fence,
+                code.promise,
+                code.instructions,
+                fine,
+                tuple(name for name in last if name not in fine),
+                tuple(
+                    name
+                    for name in fine
+                    if first[name].verdict != "forbidden" and last[name].model in _ASSUMING
+                ),
+                tuple(row.litmus for row in beyond if row.verdict == "forbidden"),
+                tuple(_spare(group)),
+            )
 
-    def place(row: Row) -> tuple[str, str, str, str]:
-        return row.primitive, row.flavour, row.fence, row.compiler
 
-    kept = list(rows)
-    coded = {place(row) for row in kept if row.kind == "code"}
-    kept = [row for row in kept if place(row) in coded]
-    order = {key: n for n, key in reversed(list(enumerate(map(place, kept))))}
-    for (primitive, flavour, fence, _), group in groupby(
-        sorted(kept, key=lambda row: order[place(row)]), key=place
-    ):
-        yield _of(primitive, flavour, fence, list(group))
+def _spare(rows: Sequence[Row]) -> Iterator[str]:
+    """Instructions of which some weakening leaves every outcome forbidden."""
+    changes = dict.fromkeys(row.change for row in rows if row.kind == "weakened")
+    for change in changes:
+        verdicts = {row.verdict for row in rows if row.change == change}
+        if verdicts == {"forbidden"}:
+            yield re.sub(r"^\d+: ", "", change)
 
 
 @dataclass(frozen=True)
@@ -95,38 +117,6 @@ def lock_table(rows: Iterable[Row]) -> list[str]:
         cells = (", ".join(places[verdict]) for verdict in places)
         lines.append(f"| `{lock}` | {says} | {' | '.join(cells)} |")
     return lines
-
-
-def _of(primitive: str, flavour: str, fence: str, rows: Sequence[Row]) -> Shown:
-    last = {row.litmus: row for row in rows if row.kind == "promised"}
-    first = {row.litmus: row for row in reversed(rows) if row.kind == "promised"}
-    fine = {name for name, row in last.items() if row.verdict == "forbidden"}
-    code = next(row for row in rows if row.kind == "code")
-    return Shown(
-        primitive,
-        flavour,
-        fence,
-        code.promise,
-        code.instructions,
-        tuple(name for name in last if name in fine),
-        tuple(name for name in last if name not in fine),
-        tuple(
-            name for name in last
-            if name in fine and first[name].verdict != "forbidden"
-            and last[name].model in _ASSUMING
-        ),
-        tuple(row.litmus for row in rows if row.kind == "beyond" and row.verdict == "forbidden"),
-        tuple(_spare(rows)),
-    )  # fmt: skip
-
-
-def _spare(rows: Sequence[Row]) -> Iterator[str]:
-    """Instructions of which some weakening leaves every outcome forbidden."""
-    changes = dict.fromkeys(row.change for row in rows if row.kind == "weakened")
-    for change in changes:
-        verdicts = {row.verdict for row in rows if row.change == change}
-        if verdicts == {"forbidden"}:
-            yield re.sub(r"^\d+: ", "", change)
 
 
 def table(rows: Iterable[Row]) -> list[str]:
@@ -190,6 +180,4 @@ def _by_role(names: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":  # the table, for lockimpl/README.md
-    from proofs.assembly.stored import read_rows
-
     print("\n".join([*table(read_rows()), "", *lock_table(read_rows())]))

@@ -1,11 +1,21 @@
-"""Instructions as objdump shows them, in the syntax of herd7. Nothing is added or left out but
-what only computes in registers and what herd7 has no word for, each said here."""
+"""herd7: instructions as objdump shows them in its syntax, its models, and asking it. Nothing is
+added or left out but what only computes in registers and what herd7 has no word for, each said
+here."""
 
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import zip_longest
+from pathlib import Path
 
-from proofs.assembly.source import Instruction, Thread
+from proofs.assembly.instructions import Instruction, Thread
+from proofs.assembly.litmus import FOLDER, Litmus
 from results.errors import LockcrossError
 from sweeps.programs import TARGETS
 
@@ -44,14 +54,14 @@ def _decimal(text: str) -> str:
 def _unknown(isa: str, one: Instruction) -> TranslationError:
     return TranslationError(
         f"{isa} instruction {one.mnemonic} {one.operands} is not known to herd7; "
-        "proofs/assembly/translate.py says which are",
+        "proofs/assembly/herd.py says which are",
         exit_code=1,
     )
 
 
 _AARCH64 = re.compile(
-    r"add|sub|ands?|orr|tst|cmp|cset|movk?|ubfx|lsr|dmb|nop|(ldr|ldar|ldapr|str|stlr)[bh]?|ld[ax]?xr|ldaxr|stl?xr|"
-    r"(cas|swp|ldadd)(a|l|al)?"
+    r"add|sub|ands?|orr|tst|cmp|cset|movk?|ubfx|lsr|dmb|nop|(ldr|ldar|ldapr|str|stlr)[bh]?|"
+    r"ld[ax]?xr|ldaxr|stl?xr|(cas|swp|ldadd)(a|l|al)?"
 )
 
 
@@ -203,56 +213,53 @@ DIALECTS = {
 def column(thread: Thread, flavour: str) -> list[str]:
     """A thread as herd7 reads it, a label or an instruction each."""
     dialect = DIALECTS[TARGETS[flavour].isa]
+    leave = f"{dialect.jump} {END}"
     labels = {one.target for one in thread.code if one.target is not None}
     lines: list[str] = []
     for one in thread.code:
         if one.address in labels:
             lines.append(f"{_label(one.address)}:")
-        lines += [f"{dialect.jump} {END}"] if one.mnemonic in ("ret", "blr") else (
-            dialect.translate(one)
-        )  # fmt: skip
+        lines += [leave] if one.mnemonic in ("ret", "blr") else dialect.translate(one)
     for n, line in enumerate(lines):
         if line.startswith(_UPPER):
-            register = line[-2:]
-            lines[n:] = [x.replace(f"movl %e{register},(", f"movq %r{register},(")
-                         for x in lines[n:]]  # fmt: skip
-    if lines and lines[-1] == f"{dialect.jump} {END}":
+            narrow, wide = f"movl %e{line[-2:]},(", f"movq %r{line[-2:]},("
+            lines[n:] = [other.replace(narrow, wide) for other in lines[n:]]
+    if lines and lines[-1] == leave:
         lines.pop()
     return [*lines, f"{END}:"] if any(END in line for line in lines) else lines
 
 
-def litmus_text(
-    name: str,
-    threads: Sequence[Thread],
-    flavour: str,
-    forbidden: str,
-    bits: dict[str, int],
-    first: Mapping[str, int],
-) -> str:
-    """A whole litmus test; what a thread saw in `r` is in the place `saw_r`."""
+def litmus_text(test: Litmus, threads: Sequence[Thread], flavour: str) -> str:
+    """A whole litmus test of compiled threads; what a thread saw in `r` is in the place `saw_r`.
+    Raises TranslationError."""
+    if test.mixed:
+        threads = [_without_reservations(thread) for thread in threads]
     dialect = DIALECTS[TARGETS[flavour].isa]
-    columns = [_own_labels(column(thread, flavour), i) for i, thread in enumerate(threads)]
-    for thread, lines in zip(threads, columns, strict=True):
+    bits = dict(test.bits)
+    columns = []
+    for i, thread in enumerate(threads):
+        lines = column(thread, flavour)
         if any(line.startswith(_UPPER) for line in lines):
             bits |= {one: 64 for one in thread.arguments if one not in "xyz"}
+        # herd7 wants the labels of threads to differ.
+        columns.append([re.sub(r"\bL([0-9a-f]+|END)\b", rf"T{i}L\1", line) for line in lines])
     places = sorted({one for thread in threads for one in thread.arguments})
-    head = [f"uint{bits.get(one, 32)}_t {_place(one)}={first.get(one, 0)};" for one in places]
+    head = [f"uint{bits.get(one, 32)}_t {_place(one)}={test.first.get(one, 0)};" for one in places]
     head += [
         f"{i}:{register}={_place(one)};"
         for i, thread in enumerate(threads)
         for register, one in zip(dialect.arguments, thread.arguments, strict=False)
     ]
-    height = max(len(lines) for lines in columns)
-    rows = [[lines[n] if n < len(lines) else "" for lines in columns] for n in range(height)]
-    body = [" | ".join(f"P{i}" for i in range(len(columns))) + " ;"]
-    body += [" | ".join(row) + " ;" for row in rows]
-    terms = [re.sub(r"^([a-z])=", lambda m: f"{_place(m[1])}=", t) for t in forbidden.split(" & ")]
+    columns = [[f"P{i}", *lines] for i, lines in enumerate(columns)]
+    body = [" | ".join(row) + " ;" for row in zip_longest(*columns, fillvalue="")]
+    terms = test.forbidden.split(" & ")
+    terms = [re.sub(r"^([a-z])=", lambda place: f"{_place(place[1])}=", term) for term in terms]
     outcome = " /\\ ".join(terms)
-    lines = [f"{dialect.title} {name}", "{", *head, "}", *body, f"exists ({outcome})"]
-    return "\n".join(lines) + "\n"
+    lines = [f"{dialect.title} {test.primitive}", "{", *head, "}", *body, f"exists ({outcome})", ""]
+    return "\n".join(lines)
 
 
-def without_reservations(thread: Thread) -> Thread:
+def _without_reservations(thread: Thread) -> Thread:
     """A thread whose lwarx and stwcx. are a plain load and store: herd7 knows the pair only where
     all accesses have one size. power_apart.cat and power_together.cat keep the pair atomic."""
     plain = {"lwarx": "lwzx", "stwcx.": "stwx"}
@@ -264,6 +271,114 @@ def _place(name: str) -> str:
     return name if name in "xyz" else f"saw_{name}"
 
 
-def _own_labels(lines: Sequence[str], thread: int) -> list[str]:
-    """Labels with the thread's number, as herd7 wants them to differ."""
-    return [re.sub(r"\bL([0-9a-f]+|END)\b", rf"T{thread}L\1", line) for line in lines]
+_VARIABLE = "HERD7"
+_DOCUMENTATION = "https://diy.inria.fr/doc/herd.html"
+_LIMIT_S = 600.0
+_ASK_S = 20.0
+_OBSERVATION = re.compile(r"^Observation \S+ (Never|Sometimes|Always) (\d+) (\d+)", re.MULTILINE)
+
+
+class NoHerdError(LockcrossError):
+    """No herd7 was found, and none was named."""
+
+
+@dataclass(frozen=True)
+class Herd:
+    """One binary and its version."""
+
+    path: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What herd7 said: `allowed`, `forbidden`, or `undecided` within the limit of time. `bounded`:
+    some loop has more turns than were looked at."""
+
+    verdict: str
+    executions: int
+    seconds: float
+    bounded: bool
+
+
+def find_herd() -> Herd:
+    """The herd7 in HERD7 or on PATH. Raises LockcrossError (1) when there is none that runs."""
+    given = os.environ.get(_VARIABLE)
+    path = shutil.which(given or "herd7")
+    if path is None and given:
+        raise LockcrossError(
+            f"{_VARIABLE}={given}: not an executable program; name a herd7 binary there",
+            exit_code=1,
+        )
+    if path is None:
+        raise NoHerdError(
+            f"herd7 is not found; name its binary in {_VARIABLE} or put it on PATH. It is part of "
+            f"herdtools7: {_DOCUMENTATION}",
+            exit_code=1,
+        )
+    return Herd(path, _version(path))
+
+
+@cache
+def _version(path: str) -> str:
+    try:
+        done = subprocess.run(
+            [path, "-version"], capture_output=True, text=True, check=True, timeout=_ASK_S,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        return re.split(r"[,\s]", done.stdout.strip())[0]
+    except (OSError, subprocess.SubprocessError) as error:
+        raise LockcrossError(f"herd7 ({path}) does not run: {error}", exit_code=1) from None
+
+
+def ask(herd: Herd, text: str, options: Sequence[str]) -> Verdict:
+    """Whether the outcome of a litmus test can be. Raises LockcrossError when herd7 refuses it."""
+    with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
+        path = Path(folder) / "test.litmus"
+        path.write_text(text)
+        begun = time.monotonic()
+        try:
+            done = subprocess.run(
+                [herd.path, *options, str(path)], capture_output=True, text=True, check=False,
+                timeout=_LIMIT_S, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return Verdict("undecided", 0, _LIMIT_S, False)
+        seconds = time.monotonic() - begun
+    found = _OBSERVATION.search(done.stdout)
+    executions = int(found[2]) + int(found[3]) if found else 0
+    if not found or not executions:
+        said = " ".join((done.stderr or done.stdout).split())[-300:]
+        raise LockcrossError(f"herd7 refuses a test: {said}\n{text}", exit_code=1)
+    verdict = "forbidden" if found[1] == "Never" else "allowed"
+    return Verdict(verdict, executions, seconds, "unrolling limit" in done.stderr)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A memory model of herd7, or one of proofs/assembly/ that builds on it."""
+
+    name: str
+    options: tuple[str, ...] = ()
+
+
+def _own(name: str, *options: str) -> Model:
+    return Model(name, ("-I", str(FOLDER), "-model", str(FOLDER / name), *options))
+
+
+_MIXED = ("-variant", "mixed")
+_LITTLE = ("-endian", "little")
+
+
+def models_of(flavour: str, test: Litmus) -> list[Model]:
+    """The models for a test. The last one is that under which the promise is to be shown."""
+    isa = TARGETS[flavour].isa
+    mixed = _MIXED if test.mixed else ()
+    if isa == "aarch64":
+        return [Model("aarch64.cat", mixed)]
+    if isa == "x86_64":
+        return [_own("x86_64.cat", *mixed)]
+    if test.mixed:
+        return [_own(f"power_{how}.cat", *_LITTLE, *_MIXED) for how in ("apart", "together")]
+    atomic = any(word in test.primitive for word in ("cas_", "swap_", "fetch_"))
+    return [Model("ppc.cat", _LITTLE), *[_own("power_reserved.cat", *_LITTLE)] * atomic]
