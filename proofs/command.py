@@ -31,7 +31,8 @@ _SECONDS = 20
 
 
 def _show(form: Form, *answers: Answer) -> None:
-    """Tables for people; for programs the rows of all as one. Seconds have one digit."""
+    """Tables for people; for programs the rows of all as one. Seconds, the only fractions, have
+    one digit."""
     if form == Form.TABLE:
         with printer(form, fold=False) as out:
             for answer in answers:
@@ -42,15 +43,13 @@ def _show(form: Form, *answers: Answer) -> None:
                 out.print(table)
         return
     columns = list(dict.fromkeys(name for answer in answers for name in answer.columns))
-    rows = []
+    joined = Answer(columns, [])
     for answer in answers:
         for row in answer.rows:
-            values = {
-                name: round(one, 1) if isinstance(one, float) else one
-                for name, one in zip(answer.columns, row, strict=True)
-            }
-            rows.append(tuple(values.get(name) for name in columns))
-    print_rows(Answer(columns, rows), form)
+            shown = [round(one, 1) if isinstance(one, float) else one for one in row]
+            values = dict(zip(answer.columns, shown, strict=True))
+            joined.rows.append(tuple(map(values.get, columns)))
+    print_rows(joined, form)
 
 
 def prove_locks(

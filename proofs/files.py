@@ -2,10 +2,10 @@
 as CSV."""
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -53,11 +53,8 @@ def write_rows(kind: type[Row], rows: Iterable[Row], file: Path) -> None:
     with temporary.open("w", encoding="utf-8", newline="") as text:
         writer = csv.DictWriter(text, [field.name for field in fields(kind)], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(map(_written, map(asdict, rows)))
+        for row in rows:
+            values = asdict(row).items()
+            fractions = {name: f"{one:.1f}" for name, one in values if isinstance(one, float)}
+            writer.writerow(dict(values) | fractions)
     temporary.replace(file)
-
-
-def _written(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: f"{value:.1f}" if isinstance(value, float) else value for name, value in row.items()
-    }

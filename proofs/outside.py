@@ -11,6 +11,9 @@ import subprocess
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
+from typing import Literal
+
+from pydantic import RootModel
 
 from proofs.files import Entry, registry
 from proofs.models import Flavour, assumptions
@@ -52,6 +55,19 @@ _STOPS = re.compile(
 )
 
 
+@cache
+def _version(path: str, pattern: str) -> str:
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, check=False, timeout=_ASK_S,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LockcrossError(f"{path} does not run: {error}", exit_code=1) from None
+    said = re.search(pattern, done.stdout + done.stderr)
+    return said[1] if said else "of an unknown version"
+
+
 class _Outside(Tool):
     """What both have in common: nothing is built, since they compile the sources themselves.
 
@@ -79,21 +95,9 @@ class _Outside(Tool):
             exit_code=1,
         )
 
-    @cached_property
-    def _version(self) -> str:
-        try:
-            done = subprocess.run(
-                [self.path, "--version"], capture_output=True, text=True, check=False,
-                timeout=_ASK_S, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise LockcrossError(f"{self.path} does not run: {error}", exit_code=1) from None
-        said = re.search(self.says, done.stdout + done.stderr)
-        return said[1] if said else "of an unknown version"
-
     def version(self) -> str:
         """The tool's own."""
-        return self._version
+        return _version(self.path, self.says)
 
     def models(self, program: Program) -> Sequence[str]:
         """By what the program may rely on."""
@@ -126,22 +130,10 @@ class _Inlined(Entry):
     why: str
 
 
-class _Known(Entry):
-    inlined: tuple[_Inlined, ...]
-
-
 @cache
-def _known() -> _Known:
-    return registry(_Known, ROOT / "proofs" / "outside.toml")
-
-
-def _is_inlined(program: Program) -> bool:
-    """Whether GenMC is to inline functions; proofs/outside.toml says why."""
-    lock = load_locks()[program.lock]
-    return any(
-        program.client.name not in one.but and has(lock, program.variant, one.needs)
-        for one in _known().inlined
-    )
+def _inlined() -> tuple[_Inlined, ...]:
+    tables = RootModel[dict[Literal["inlined"], tuple[_Inlined, ...]]]
+    return registry(tables, ROOT / "proofs" / "outside.toml").root["inlined"]
 
 
 class Genmc(_Outside):
@@ -162,8 +154,13 @@ class Genmc(_Outside):
         """One command. It does not always notice mixed sizes itself."""
         if job.program.fence == "store_forward" or _is_mixed(job.program):
             return Run(refused=_MIXED)
-        inliner = [] if _is_inlined(job.program) else ["--disable-function-inliner"]
-        arguments = [*self._OPTIONS, *inliner, "--", *_arguments(job.program), str(_MAIN)]
+        program, lock = job.program, load_locks()[job.program.lock]
+        inlines = any(
+            program.client.name not in one.but and has(lock, program.variant, one.needs)
+            for one in _inlined()
+        )
+        inliner = [] if inlines else ["--disable-function-inliner"]
+        arguments = [*self._OPTIONS, *inliner, "--", *_arguments(program), str(_MAIN)]
         return Run([self.path, f"--{job.model}", *arguments])
 
     def _judged(self, said: str) -> Found:

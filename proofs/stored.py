@@ -2,7 +2,7 @@
 documents' matrix, which is made of them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -226,31 +226,28 @@ def agreements(proofs: Sequence[Proof]) -> list[Agreement]:
     for one in proofs:
         if one.tool != OWN_CHECKER:
             groups.setdefault((one.tool, one.version, one.model), []).append(one)
-    return [_agreement(*names, group, ours) for names, group in groups.items()]
-
-
-def _agreement(
-    tool: str,
-    version: str,
-    model: str,
-    theirs: Sequence[Proof],
-    ours: Mapping[tuple[str, str, str, str], Proof],
-) -> Agreement:
-    verdicts = Counter(one.verdict for one in theirs)
-    compared, apart = 0, []
-    for one in theirs:
-        keys = [(one.label, one.client, OWN_CHECKER, same) for same in _COMPARED[model]]
-        mine = next((ours[key] for key in keys if key in ours), None)
-        if one.verdict in _DECIDED and mine and mine.verdict in _DECIDED:
-            compared += 1
+    answers = []
+    for (tool, version, model), theirs in groups.items():
+        counts: Counter[str] = Counter(one.verdict for one in theirs)
+        apart = []
+        for one in (one for one in theirs if one.verdict in _DECIDED):
+            keys = ((one.label, one.client, OWN_CHECKER, same) for same in _COMPARED[model])
+            mine = next((ours[key] for key in keys if key in ours), None)
+            if mine is None or mine.verdict not in _DECIDED:
+                counts["alone"] += 1
+                continue
+            counts["compared"] += 1
             if (one.verdict == Verdict.PROVED) != (mine.verdict == Verdict.PROVED):
                 what = f"{one.label.with_full_fences}, {one.client}"
                 apart.append(f"{what}: {one.verdict}, ours {mine.verdict}")
-    return Agreement(
-        tool, version, model, compared, compared - len(apart),
-        sum(verdicts[one] for one in _DECIDED) - compared, verdicts[Verdict.BOUND],
-        verdicts[Verdict.REFUSED], apart,
-    )  # fmt: skip
+        compared = counts["compared"]
+        answers.append(
+            Agreement(
+                tool, version, model, compared, compared - len(apart), counts["alone"],
+                counts[Verdict.BOUND], counts[Verdict.REFUSED], apart,
+            )
+        )  # fmt: skip
+    return answers
 
 
 _BEGIN = "<!-- made by ./lockcross prove --store -->\n"

@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 
@@ -48,7 +47,7 @@ def _to(one: Instruction, mnemonic: str) -> str:
 
 
 def _decimal(text: str) -> str:
-    return re.sub(r"-?0x[0-9a-f]+", lambda found: str(int(found[0], 16)), text)
+    return re.sub(r"-?0x[0-9a-f]+", lambda number: str(int(number[0], 16)), text)
 
 
 def _unknown(isa: str, one: Instruction) -> TranslationError:
@@ -67,7 +66,7 @@ _AARCH64 = re.compile(
 
 def _aarch64(one: Instruction) -> list[str]:
     """Registers in capitals, numbers in decimal."""
-    operands = re.sub(r"\b([wx])(\d+|zr)\b", lambda found: found[0].upper(), one.operands)
+    operands = re.sub(r"\b([wx])(\d+|zr)\b", lambda name: name[0].upper(), one.operands)
     operands = _decimal(operands).replace(" ", "")
     if one.target is not None:
         if not re.fullmatch(r"b|b\.\w+|cbn?z|tbn?z", one.mnemonic):
@@ -98,8 +97,8 @@ def _power(one: Instruction) -> list[str]:
         if mnemonic.rstrip("+-") not in ("b", "beq", "bne", "bge", "blt", "ble", "bgt"):
             raise _unknown("POWER", one)
         return [_to(one, mnemonic.rstrip("+-"))]
-    if found := re.fullmatch(r"(b(?:eq|ne|lt|le|gt|ge))lr[+-]?", mnemonic):
-        return [f"{found[1]} {END}"]
+    if leaving := re.fullmatch(r"(b(?:eq|ne|lt|le|gt|ge))lr[+-]?", mnemonic):
+        return [f"{leaving[1]} {END}"]
     if computing := _power_computing(mnemonic, operands.split(",")):
         return computing
     if not _POWER.fullmatch(mnemonic) and mnemonic != "sync":
@@ -172,10 +171,10 @@ def _x86_64(one: Instruction) -> list[str]:
         return [f"{name.replace('lock xadd', 'xchg')}{letter} {','.join(operands)}"]
     if name in ("lock cmpxchg", "cmpxchg"):
         return [f"{name}{_suffix(operands)} {operands[1]},{operands[0]}"]
-    if found := re.fullmatch(r"movz([bw])l", name):
-        narrow = {"b": r"%\1l", "w": r"%\1x"}[found[1]]
+    if widening := re.fullmatch(r"movz([bw])l", name):
+        narrow = {"b": r"%\1l", "w": r"%\1x"}[widening[1]]
         register = re.sub(r"%e([a-d])x", narrow, operands[1])
-        return [f"movl $0,{operands[1]}", f"mov{found[1]} {operands[0]},{register}"]
+        return [f"movl $0,{operands[1]}", f"mov{widening[1]} {operands[0]},{register}"]
     return _x86_64_computing(one, operands)
 
 
@@ -198,8 +197,8 @@ def _x86_64_computing(one: Instruction, operands: Sequence[str]) -> list[str]:
         return [f"{name} {value},{last}", f"cmp{letter} $0,{last}"]
     if one.mnemonic == "xor" and first == last:
         return [f"movl $0,{first}"]
-    if one.mnemonic == "lea" and (found := re.fullmatch(r"(\d+)\(%r([a-d])x\)", first)):
-        return [f"movl %e{found[2]}x,{last}", f"addl ${found[1]},{last}"]
+    if one.mnemonic == "lea" and (sum_of := re.fullmatch(r"(\d+)\(%r([a-d])x\)", first)):
+        return [f"movl %e{sum_of[2]}x,{last}", f"addl ${sum_of[1]},{last}"]
     raise _unknown("x86-64", one)
 
 
@@ -306,29 +305,22 @@ def find_herd() -> Herd:
     given = os.environ.get(_VARIABLE)
     path = shutil.which(given or "herd7")
     if path is None and given:
-        raise LockcrossError(
-            f"{_VARIABLE}={given}: not an executable program; name a herd7 binary there",
-            exit_code=1,
-        )
+        why = f"{_VARIABLE}={given}: not an executable program; name a herd7 binary there"
+        raise LockcrossError(why, exit_code=1)
     if path is None:
         raise NoHerdError(
             f"herd7 is not found; name its binary in {_VARIABLE} or put it on PATH. It is part of "
             f"herdtools7: {_DOCUMENTATION}",
             exit_code=1,
         )
-    return Herd(path, _version(path))
-
-
-@cache
-def _version(path: str) -> str:
     try:
         done = subprocess.run(
             [path, "-version"], capture_output=True, text=True, check=True, timeout=_ASK_S,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        return re.split(r"[,\s]", done.stdout.strip())[0]
     except (OSError, subprocess.SubprocessError) as error:
         raise LockcrossError(f"herd7 ({path}) does not run: {error}", exit_code=1) from None
+    return Herd(path, re.split(r"[,\s]", done.stdout.strip())[0])
 
 
 def ask(herd: Herd, text: str, options: Sequence[str]) -> Verdict:
@@ -345,12 +337,12 @@ def ask(herd: Herd, text: str, options: Sequence[str]) -> Verdict:
         except subprocess.TimeoutExpired:
             return Verdict("undecided", 0, _LIMIT_S, False)
         seconds = time.monotonic() - begun
-    found = _OBSERVATION.search(done.stdout)
-    executions = int(found[2]) + int(found[3]) if found else 0
-    if not found or not executions:
+    observed = _OBSERVATION.search(done.stdout)
+    executions = int(observed[2]) + int(observed[3]) if observed else 0
+    if not observed or not executions:
         said = " ".join((done.stderr or done.stdout).split())[-300:]
         raise LockcrossError(f"herd7 refuses a test: {said}\n{text}", exit_code=1)
-    verdict = "forbidden" if found[1] == "Never" else "allowed"
+    verdict = "forbidden" if observed[1] == "Never" else "allowed"
     return Verdict(verdict, executions, seconds, "unrolling limit" in done.stderr)
 
 

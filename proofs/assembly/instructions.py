@@ -76,23 +76,13 @@ def _function(name: str, thread: Sequence[str], bits: Mapping[str, int]) -> str:
 _HEAD = '#include "arch/arch.h"\n'
 
 
-@cache
-def compile_tests(
-    tests: tuple[Litmus, ...], flavour: str, fence: str
-) -> list[tuple[list[Thread], list[Thread]]]:
-    """The threads of each test, and those of its contrast."""
-    contrasts = [replace(test, threads=test.contrast) for test in tests]
-    compiled = compile_threads([*tests, *contrasts], flavour, fence)
-    return list(zip(compiled[: len(tests)], compiled[len(tests) :], strict=True))
-
-
 def compile_threads(
     tests: Sequence[Litmus],
     flavour: str,
     fence: str,
     head: str = _HEAD,
     options: tuple[str, ...] = (),
-) -> list[list[Thread]]:
+) -> list[tuple[Thread, ...]]:
     """The threads of each test; `head` stands before them, `options` are the compiler's."""
     texts = [
         _function(f"t{index}_{i}", thread, test.bits)
@@ -101,10 +91,10 @@ def compile_threads(
     ]
     functions = _compiled("\n".join([head, *texts]), flavour, fence, options=options)
     return [
-        [
+        tuple(
             Thread(arguments_of(thread), functions[f"t{index}_{i}"])
             for i, thread in enumerate(test.threads)
-        ]
+        )
         for index, test in enumerate(tests)
     ]
 
@@ -207,7 +197,7 @@ _WEAKER: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 
 def weakenings(
     threads: Sequence[Thread], tested: frozenset[int], flavour: str
-) -> Iterator[tuple[str, list[Thread]]]:
+) -> Iterator[tuple[str, tuple[Thread, ...]]]:
     """What was weakened, and the threads then. The n-th ordering instruction of every thread that
     holds the primitive is weakened at once: it is the same one."""
     isa = TARGETS[flavour].isa
@@ -226,7 +216,7 @@ def weakenings(
                 code[ordering[n]] = ways[which]
                 changed[i] = replace(threads[i], code=tuple(code))
         if said:
-            yield said if count == 1 else f"{n + 1}: {said}", changed
+            yield said if count == 1 else f"{n + 1}: {said}", tuple(changed)
 
 
 def _text(one: Instruction) -> str:

@@ -98,10 +98,9 @@ class Litmus:
 @cache
 def primitives() -> dict[str, Primitive]:
     """The primitives, one for each width, which stands in its strings."""
+    known = registry(RootModel[dict[str, Primitive]], FOLDER / "primitives.toml").root
     of_widths = {}
-    for name, one in registry(
-        RootModel[dict[str, Primitive]], FOLDER / "primitives.toml"
-    ).root.items():
+    for name, one in known.items():
         for bits in one.widths or (one.bits,):
             text = one.model_copy(update={"bits": bits}).model_dump_json()
             text = text.replace("{bits}", str(bits)).replace("{at}", _AT.get(bits, ""))

@@ -91,22 +91,22 @@ class ShownLock:
 def shown_locks(rows: Iterable[Row]) -> Iterator[ShownLock]:
     """One a pair of threads, flavour and fence kind; what several compilers' instructions have in
     common is said once."""
-    found: dict[tuple[str, ...], dict[tuple[str, str], None]] = {}
+    pairs: dict[tuple[str, ...], dict[tuple[str, str], None]] = {}
     for row in rows:
         if row.kind == "lock":
             key = row.primitive, row.litmus, row.promise, row.flavour, row.fence
-            found.setdefault(key, {})[row.model, row.verdict] = None
-    for (lock, name, says, flavour, fence), verdicts in found.items():
+            pairs.setdefault(key, {})[row.model, row.verdict] = None
+    for (lock, name, says, flavour, fence), verdicts in pairs.items():
         yield ShownLock(lock, name, says, flavour, fence, tuple(verdicts))
 
 
 def lock_table(rows: Iterable[Row]) -> list[str]:
     """The table of locks in lockimpl/README.md."""
-    found: dict[tuple[str, str], list[ShownLock]] = {}
+    locks: dict[tuple[str, str], list[ShownLock]] = {}
     for one in shown_locks(rows):
-        found.setdefault((one.lock, one.says), []).append(one)
+        locks.setdefault((one.lock, one.says), []).append(one)
     lines = ["| lock | shown by its own functions | forbidden | allowed |", "|---|---|---|---|"]
-    for (lock, says), group in found.items():
+    for (lock, says), group in locks.items():
         places: dict[str, list[str]] = {"forbidden": [], "allowed": []}
         for one in group:
             fence = "" if one.fence == "full" else f" `{one.fence}`"
@@ -127,17 +127,20 @@ def table(rows: Iterable[Row]) -> list[str]:
     for one in ordering:
         lines = families.setdefault(_family(one.primitive), {})
         lines.setdefault((one.flavour, one.fence, said(one)), []).append(one)
-    found = ["| primitive | flavour | instructions | promised | shown |", "|---|---|---|---|---|"]
+    written = [
+        "| primitive | flavour | instructions | promised | shown |",
+        "|---|---|---|---|---|",
+    ]
     for family, lines in families.items():
         for (flavour, fence, words), group in lines.items():
             one = next((each for each in group if each.primitive == family), group[0])
             others = [_WIDTH.findall(each.primitive)[0] for each in group if each is not one]
             name = f"`{one.primitive}`" + (f", {', '.join(others)}" if others else "")
             kind = "" if fence == "full" else f", `{fence}`"
-            found.append(
+            written.append(
                 f"| {name} | {flavour}{kind} | `{one.instructions}` | {one.promise} | {words} |"
             )
-    return found
+    return written
 
 
 def _family(primitive: str) -> str:
@@ -169,13 +172,13 @@ def said(one: Shown) -> str:
 
 def _by_role(names: Sequence[str]) -> str:
     """Shapes, by what was asked of the primitive."""
-    found: dict[str, list[str]] = {}
+    roles: dict[str, list[str]] = {}
     for name in names:
         role, _, shape = name.rpartition(": ")
-        found.setdefault(_SHORT.get(role, role), []).append(shape)
+        roles.setdefault(_SHORT.get(role, role), []).append(shape)
     return "; ".join(
         f"{role} ({', '.join(shapes)})" if role else ", ".join(shapes)
-        for role, shapes in found.items()
+        for role, shapes in roles.items()
     )
 
 

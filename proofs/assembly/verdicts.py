@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from proofs import files
@@ -14,7 +14,6 @@ from proofs.assembly.instructions import (
     Instruction,
     Thread,
     compile_probes,
-    compile_tests,
     compile_threads,
     touches_memory,
     weakenings,
@@ -131,28 +130,30 @@ def _changes(primitive: str, fence: str) -> bool:
     return fence == "full" or len(primitives()[primitive].fences) > 1
 
 
-def questions(flavour: str) -> list[Question]:
+@cache
+def questions(flavour: str) -> tuple[Question, ...]:
     """What herd7 is asked of a flavour: of the primitives, then of the locks."""
-    return [*_of_primitives(flavour), *_of_locks(flavour)]
+    return (*_of_primitives(flavour), *_of_locks(flavour))
 
 
 def _of_primitives(flavour: str) -> Iterator[Question]:
     for fence in fence_kinds_of(flavour):
-        tests = tuple(test for test in litmus_tests(fence) if _changes(test.primitive, fence))
-        compiled = compile_tests(tests, flavour, fence)
-        for test, (threads, contrast) in zip(tests, compiled, strict=True):
+        tests = [test for test in litmus_tests(fence) if _changes(test.primitive, fence)]
+        contrasts = [replace(test, threads=test.contrast) for test in tests]
+        compiled = compile_threads([*tests, *contrasts], flavour, fence)
+        for test, threads, contrast in zip(tests, compiled, compiled[len(tests) :], strict=False):
             models = models_of(flavour, test)
             kind = "promised" if test.promised else "beyond"
             for model in models:
-                yield Question(fence, test, kind, "", tuple(threads), model)
+                yield Question(fence, test, kind, "", threads, model)
             locks = TARGETS[flavour].isa == "x86_64"  # what `lock` is for is atomicity
             if test.promised and (test.orders or locks):
                 for title, weaker in weakenings(threads, test.tested, flavour):
                     if "xchg" in title and not test.primitive.startswith("store_"):
                         continue  # a store in its place would not give the value asked for
-                    yield Question(fence, test, "weakened", title, tuple(weaker), models[-1])
+                    yield Question(fence, test, "weakened", title, weaker, models[-1])
             if contrast:
-                yield Question(fence, test, "contrast", "", tuple(contrast), models[-1])
+                yield Question(fence, test, "contrast", "", contrast, models[-1])
 
 
 _THREAD = "{{.tid = {tid}, .tid_field = {tid}u << LOCK_MEMBER(_tid_shift)}}"
@@ -174,13 +175,13 @@ def _of_locks(flavour: str) -> Iterator[Question]:
         for test, threads in zip(tests, compiled, strict=True):
             models = models_of(flavour, test)
             for model in models:
-                yield Question(fence, test, "lock", "", tuple(threads), model)
+                yield Question(fence, test, "lock", "", threads, model)
             fences_alone = pairs()[lock][test.name].fences
             for i in range(len(threads)):
                 for title, weaker in weakenings(threads, frozenset({i}), flavour):
                     if not fences_alone or _FENCE.search(title):
                         change = f"P{i}, {title}"
-                        yield Question(fence, test, "weakened", change, tuple(weaker), models[-1])
+                        yield Question(fence, test, "weakened", change, weaker, models[-1])
 
 
 def compiler_of(flavour: str) -> str:

@@ -146,12 +146,12 @@ def by_checker(target: str, mutant: Mutant, effort: Effort) -> Catch | None:
 
 def _programs(target: str, deep: bool) -> list[Program]:
     """The clients of a lock, those for CI first."""
-    found = [
+    of_lock = [
         program
         for program, refused in programs([load_locks()[LockLabel(target).lock]], clients(), deep)
         if not refused and program.label == target and program.flavour == Flavour.WEAK
     ]
-    return sorted(found, key=lambda program: program.client.size.deep)
+    return sorted(of_lock, key=lambda program: program.client.size.deep)
 
 
 def _compiled(program: Program, mutant: Mutant | None, folder: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from rich.table import Column, Table
 
@@ -30,7 +31,7 @@ class Offer:
     """A lock in one variant. `kinds`: by flavour, the fence kinds it can be built with; `missing`:
     what is not available ("fence: rmw on ppc64le") and why, in the order found."""
 
-    label: str
+    label: LockLabel
     kinds: dict[str, tuple[str, ...]]
     missing: dict[str, str]
 
@@ -41,19 +42,18 @@ def offers(lock: Lock) -> list[Offer]:
 
 
 def _offer(lock: Lock, variant: str) -> Offer:
-    kinds: dict[str, tuple[str, ...]] = {}
-    missing: dict[str, str] = {}
+    offer = Offer(LockLabel.of(lock.name, variant), {}, {})
     for isa, flavour in _FLAVOURS:
-        found = []
+        kinds = []
         for fence in (kind for kind in FENCE_KINDS if kind in lock.fence_kinds):
             reasons = list(_reasons(lock, variant, isa, flavour, fence))
             if not reasons[0]:
-                found.append(fence)
+                kinds.append(fence)
             for reason in filter(None, reasons):
                 what, _, why = reason.rpartition(": ")
-                missing.setdefault(what, why)
-        kinds[flavour] = tuple(found)
-    return Offer(LockLabel.of(lock.name, variant), kinds, missing)
+                offer.missing.setdefault(what, why)
+        offer.kinds[flavour] = tuple(kinds)
+    return offer
 
 
 def _reasons(lock: Lock, variant: str, isa: str, flavour: str, fence: str) -> Iterator[str]:
@@ -75,14 +75,14 @@ def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
     proofs = read_proofs()
     every: list[Offer] = []
     for lock in locks:
-        found = offers(lock)
-        every += found
-        given = ["".join(map(_SHORT.__getitem__, kinds)) for kinds in found[0].kinds.values()]
-        said = [lock.summary, *(["variants: " + " ".join(lock.variants)] if lock.variants else [])]
+        of_lock = offers(lock)
+        every += of_lock
+        given = ["".join(map(_SHORT.__getitem__, kinds)) for kinds in of_lock[0].kinds.values()]
+        summary = lock.summary + f"\nvariants: {' '.join(lock.variants)}" * bool(lock.variants)
         java, most = "yes" if lock.java else "no", str(lock.threads or "any")
         own = [one for one in proofs if one.lock == lock.name]
         rests = " ".join(standing(own, LockLabel(lock.name), isa).kind[0] for isa in ISAS)
-        table.add_row(lock.name, java, most, *given, rests, "\n".join(said))
+        table.add_row(lock.name, java, most, *given, rests, summary)
     yield table
     yield _LEGEND
     yield _STANDINGS
@@ -99,36 +99,27 @@ def details(lock: Lock) -> Iterator[Table | str]:
     yield "wait, notify, notify_all: " + ("yes" if lock.java else "none")
     for number, variant in enumerate(lock.variant_lines):
         yield f"variant {variant.name}{'' if number else ' (the default)'}: {variant.summary}"
-    yield from _standings(lock)
+    of_lock, proofs = offers(lock), read_proofs()
+    for offer, isa in product(of_lock, ISAS.values()):  # what it rests on, as it is built
+        for fence in sorted({kind for one in isa.flavours for kind in offer.kinds[one]}):
+            label = LockLabel.of(lock.name, offer.label.variant, fence)
+            rests = standing(proofs, label, isa.name)
+            words = f": {rests.words}" if rests.words else ""
+            yield f"{label} on {isa.name}: {rests.kind}{words}"
     first = Column("variant", no_wrap=True)
     table = Table(first, *(f"{isa} {flavour}" for isa, flavour in _FLAVOURS), box=None)
-    found = offers(lock)
-    for offer in found:
+    for offer in of_lock:
         table.add_row(offer.label, *(" ".join(kinds) for kinds in offer.kinds.values()))
     yield table
-    for (what, why), labels in _missing(found).items():
-        whose = "" if len(labels) == len(found) else f" ({', '.join(labels)})"
+    for (what, why), labels in _missing(of_lock).items():
+        whose = "" if len(labels) == len(of_lock) else f" ({', '.join(labels)})"
         yield f"not available: {what}{whose}: {why}"
 
 
-def _standings(lock: Lock) -> Iterator[str]:
-    """What the correctness of a lock rests on, as it is built for each ISA."""
-    proofs = read_proofs()
-    for offer in offers(lock):
-        for isa in ISAS.values():
-            kinds = {kind for flavour in isa.flavours for kind in offer.kinds[flavour]}
-            for fence in sorted(kinds):
-                label = LockLabel.of(lock.name, LockLabel(offer.label).variant, fence)
-                rests = standing(proofs, label, isa.name)
-                yield f"{label} on {isa.name}: {rests.kind}" + f": {rests.words}" * bool(
-                    rests.words
-                )
-
-
-def _missing(found: Iterable[Offer]) -> dict[tuple[str, str], list[str]]:
+def _missing(every: Iterable[Offer]) -> dict[tuple[str, str], list[str]]:
     """What is not available and why: the labels that this holds for."""
     labels: dict[tuple[str, str], list[str]] = {}
-    for offer in found:
+    for offer in every:
         for place in offer.missing.items():
             labels.setdefault(place, []).append(offer.label)
     return labels
