@@ -182,6 +182,18 @@ def test_mistakes_are_one_message(arguments: list[str], words: str) -> None:
     assert words in done.stderr
 
 
+def test_a_registry_says_what_is_wrong_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "clients.toml"
+    file.write_text('[mine]\nsays = "it"\nsizes = [{name = "2", threads = 2, round = 1}]\n')
+    monkeypatch.setattr("proofs.programs._FILE", file)
+    words = r"clients\.toml: mine\.sizes\.0\.round: unknown key; allowed are name, threads, rounds"
+    with pytest.raises(LockcrossError, match=words) as caught:
+        clients.__wrapped__()
+    assert caught.value.exit_code == 2
+
+
 @pytest.mark.parametrize(("tool", "variable"), [("genmc", "GENMC"), ("dartagnan", "DARTAGNAN")])
 def test_a_tool_that_is_missing_is_one_line(tool: str, variable: str) -> None:
     done = lockcross("prove", "dekker", "--with", tool, **{variable: "nonesuch"})
