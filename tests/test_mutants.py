@@ -6,23 +6,32 @@ from pathlib import Path
 
 import pytest
 
-from proofs.mutants import campaign, conformance, mutants, stored
+from proofs.files import write_rows
+from proofs.mutants import campaign
+from proofs.mutants.campaign import Row, Verdict, explanations, read_rows, share
+from proofs.mutants.catching import by_conformance
 from proofs.mutants.mutants import (
     FOLDERS,
-    WEAKENED,
     Mutant,
+    Step,
+    all_mutants,
+    changed_step,
     conditions_at,
+    known_headers,
     logic_mutants,
     mutated,
     order_mutants,
     source_of,
+    users_of,
+    weakened,
 )
-from proofs.mutants.stored import Row, Verdict, explanations, read_rows, share, write_rows
+from proofs.programs import headers
 from results.errors import LockcrossError
 from results.paths import ROOT
+from sweeps.model.label import LockLabel
 from sweeps.model.locks import load_locks
 
-MUTANTS = {mutant.name: mutant for mutant in campaign.all_mutants()}
+MUTANTS = {mutant.name: mutant for mutant in all_mutants()}
 STORED = read_rows()
 HEADERS = [path for folder in FOLDERS for path in (ROOT / "lockimpl" / folder).glob("*.h")]
 
@@ -35,7 +44,9 @@ def test_every_mutant_still_changes_its_header() -> None:
 
 def test_a_mutant_whose_text_is_gone_is_refused() -> None:
     with pytest.raises(LockcrossError, match=r"stands 0 times in lockimpl/locks/mcs\.h, not once"):
-        mutants._mutant("locks/mcs.h", {"name": "gone", "old": "no such text", "new": ""})
+        changed_step(
+            "locks/mcs.h", Step(name="gone", old="no such text", new="", why="", by="checker")
+        )
 
 
 def test_every_primitive_that_orders_is_weakened() -> None:
@@ -44,7 +55,7 @@ def test_every_primitive_that_orders_is_weakened() -> None:
     for path in HEADERS:
         for name in ordering.findall(re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)):
             promises = re.search(r"_(acq|rel|then|before|behind)(_|$)", name)
-            assert not promises or name in WEAKENED, f"{path.name} calls {name}"
+            assert not promises or name in weakened(), f"{path.name} calls {name}"
 
 
 def test_targets_are_locks_and_their_variants() -> None:
@@ -52,6 +63,21 @@ def test_targets_are_locks_and_their_variants() -> None:
     for target in {target for mutant in MUTANTS.values() for target in mutant.targets}:
         name, _, variant = target.partition(":")
         assert variant in ("", *locks[name].variants[1:]), target
+
+
+def test_a_mutant_is_looked_for_where_its_header_is_included() -> None:
+    assert users_of("parts/named_monitor.h") == ("relaxed", "to_lock")
+    for mutant in MUTANTS.values():
+        for target in mutant.targets:
+            assert mutant.file in headers(LockLabel(target)), (mutant.name, target)
+
+
+def test_what_is_declared_of_headers_is_of_what_they_say() -> None:
+    for file, header in known_headers().items():
+        for macro in header.few:
+            assert f"#define {macro} " in source_of(file), macro
+        assert not header.smaller or header.smaller.old in source_of(file), file
+        assert header.not_modelled in source_of(file), file
 
 
 def test_conditions_of_the_preprocessor() -> None:
@@ -73,7 +99,7 @@ def test_every_mutant_is_stored_and_explained() -> None:
     assert not set(MUTANTS) - set(STORED), "./lockcross prove --mutants --store judges them"
     assert not set(STORED) - set(MUTANTS), "./lockcross prove --mutants --store forgets them"
     for name, row in STORED.items():
-        assert row.verdict != Verdict.SURVIVES, f"{name}: {explanations.__module__} has no reason"
+        assert row.verdict != Verdict.SURVIVES, f"{name}: explanations.toml has no reason"
         assert bool(row.reason) == (row.verdict != Verdict.CAUGHT), name
         assert (row.conformance or row.checker) or row.verdict != Verdict.CAUGHT, name
 
@@ -97,7 +123,7 @@ def test_rows_come_back_as_they_were_stored(tmp_path: Path) -> None:
                   "exclusion:2x1", "sc", "all executions", "race", 1.5, "abc", "why")
         for name, verdict in (("a", Verdict.CAUGHT), ("b", Verdict.OUTSIDE))
     }  # fmt: skip
-    write_rows(rows.values(), tmp_path / "rows.csv")
+    write_rows(Row, rows.values(), tmp_path / "rows.csv")
     assert read_rows(tmp_path / "rows.csv") == rows
     (tmp_path / "rows.csv").write_text("mutant\na\n")
     with pytest.raises(LockcrossError, match="columns must be"):
@@ -106,10 +132,10 @@ def test_rows_come_back_as_they_were_stored(tmp_path: Path) -> None:
 
 def test_a_row_is_old_when_a_client_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     mutant = logic_mutants()[0]
-    before = stored.sources(mutant)
-    assert stored.sources(mutant) == before
-    monkeypatch.setattr(stored, "_catchers", lambda: "other clients")
-    assert stored.sources(mutant) != before
+    before = campaign.sources(mutant)
+    assert campaign.sources(mutant) == before
+    monkeypatch.setattr(campaign, "_catchers", lambda: "other clients")
+    assert campaign.sources(mutant) != before
 
 
 SAMPLE = {
@@ -128,7 +154,7 @@ SAMPLE = {
 def test_some_of_each_kind_are_caught(name: str) -> None:
     if SAMPLE[name] == "conformance":
         mutant = MUTANTS[name]
-        assert any(conformance.caught(target, mutant) for target in mutant.targets)
+        assert any(by_conformance(target, mutant) for target in mutant.targets)
     else:
         assert _checked(MUTANTS[name]).checker
 
@@ -140,7 +166,7 @@ def _checked(mutant: Mutant) -> Row:
 
 def test_a_lock_that_is_not_changed_passes() -> None:
     for target in ("tasuki", "reservation", "monitor_cache"):
-        assert conformance.caught(target, None) == ""
+        assert by_conformance(target, None) == ""
 
 
 def test_a_change_that_breaks_nothing_survives() -> None:

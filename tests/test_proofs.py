@@ -7,13 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from proofs.assumptions import assumed, assumptions, models_of
-from proofs.models import Flavour
+from proofs.command import interleaving
+from proofs.models import Flavour, assumptions
 from proofs.outside import Genmc
 from proofs.own_checker import Checker, compiled, make_library
-from proofs.programs import Program, clients, known_locks, named, programs, sources
+from proofs.programs import (
+    Program,
+    assumed,
+    clients,
+    known_locks,
+    models_of,
+    named,
+    programs,
+    sources,
+)
 from proofs.proving import Job, Outcome, Run, plan, prove
 from proofs.stored import (
+    DOCUMENTS,
     OWN_CHECKER,
     SHOWN_MODELS,
     Proof,
@@ -25,9 +35,9 @@ from proofs.stored import (
     merged,
     read_proofs,
     standing,
+    with_matrix,
     write_proofs,
 )
-from proofs.tables import DOCUMENTS, interleaving, with_matrix
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.isa import ISAS
@@ -170,6 +180,18 @@ def test_mistakes_are_one_message(arguments: list[str], words: str) -> None:
     done = lockcross("prove", *arguments)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert words in done.stderr
+
+
+def test_a_registry_says_what_is_wrong_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "clients.toml"
+    file.write_text('[mine]\nsays = "it"\nsizes = [{name = "2", threads = 2, round = 1}]\n')
+    monkeypatch.setattr("proofs.programs._FILE", file)
+    words = r"clients\.toml: mine\.sizes\.0\.round: unknown key; allowed are name, threads, rounds"
+    with pytest.raises(LockcrossError, match=words) as caught:
+        clients.__wrapped__()
+    assert caught.value.exit_code == 2
 
 
 @pytest.mark.parametrize(("tool", "variable"), [("genmc", "GENMC"), ("dartagnan", "DARTAGNAN")])

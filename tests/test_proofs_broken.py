@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from proofs.models import Flavour
-from proofs.mutants.campaign import all_mutants
-from proofs.mutants.mutants import WEAKENED_HEADER, Mutant, mutated
+from proofs.mutants.mutants import WEAKENED_HEADER, Mutant, all_mutants, mutated
 from proofs.outside import Dartagnan, Genmc
 from proofs.own_checker import compiled, make_library
 from proofs.programs import Program, named

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 
 from results.errors import LockcrossError
 from results.paths import ROOT
@@ -146,10 +146,11 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
 
 def _keys(model: type[BaseModel], place: Sequence[int | str]) -> list[str]:
     """The keys of the table at `place` in a document."""
-    kind: Any = model
+    kind: Any = model.model_fields["root"].annotation if issubclass(model, RootModel) else model
     for part in place:
         table = isinstance(kind, type) and issubclass(kind, BaseModel)
-        kind = kind.model_fields[part].annotation if table else get_args(kind)[-1]
+        which = 0 if get_origin(kind) in (list, tuple) else -1  # of `tuple[X, ...]` too
+        kind = kind.model_fields[part].annotation if table else get_args(kind)[which]
         while get_origin(kind) in (Annotated, Union, UnionType):
             kind = next(one for one in get_args(kind) if one is not NoneType)
     return list(kind.model_fields)

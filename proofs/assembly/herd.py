@@ -1,13 +1,21 @@
-"""Instructions as objdump shows them, in the syntax of herd7. Nothing is added or left out but
-what only computes in registers and what herd7 has no word for, each said here."""
+"""herd7: instructions as objdump shows them in its syntax, its models, and asking it. Nothing is
+added or left out but what only computes in registers and what herd7 has no word for, each said
+here."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
 
-from proofs.assembly.source import Instruction, Thread
+from proofs.assembly.instructions import Instruction, Thread
+from proofs.assembly.litmus import FOLDER, Litmus
 from results.errors import LockcrossError
 from sweeps.programs import TARGETS
+from sweeps.support.tools import Tool
 
 END = "LEND"
 
@@ -38,26 +46,26 @@ def _to(one: Instruction, mnemonic: str) -> str:
 
 
 def _decimal(text: str) -> str:
-    return re.sub(r"-?0x[0-9a-f]+", lambda found: str(int(found[0], 16)), text)
+    return re.sub(r"-?0x[0-9a-f]+", lambda number: str(int(number[0], 16)), text)
 
 
 def _unknown(isa: str, one: Instruction) -> TranslationError:
     return TranslationError(
         f"{isa} instruction {one.mnemonic} {one.operands} is not known to herd7; "
-        "proofs/assembly/translate.py says which are",
+        "proofs/assembly/herd.py says which are",
         exit_code=1,
     )
 
 
 _AARCH64 = re.compile(
-    r"add|sub|ands?|orr|tst|cmp|cset|movk?|ubfx|lsr|dmb|nop|(ldr|ldar|ldapr|str|stlr)[bh]?|ld[ax]?xr|ldaxr|stl?xr|"
-    r"(cas|swp|ldadd)(a|l|al)?"
+    r"add|sub|ands?|orr|tst|cmp|cset|movk?|ubfx|lsr|dmb|nop|(ldr|ldar|ldapr|str|stlr)[bh]?|"
+    r"ld[ax]?xr|ldaxr|stl?xr|(cas|swp|ldadd)(a|l|al)?"
 )
 
 
 def _aarch64(one: Instruction) -> list[str]:
     """Registers in capitals, numbers in decimal."""
-    operands = re.sub(r"\b([wx])(\d+|zr)\b", lambda found: found[0].upper(), one.operands)
+    operands = re.sub(r"\b([wx])(\d+|zr)\b", lambda name: name[0].upper(), one.operands)
     operands = _decimal(operands).replace(" ", "")
     if one.target is not None:
         if not re.fullmatch(r"b|b\.\w+|cbn?z|tbn?z", one.mnemonic):
@@ -88,8 +96,8 @@ def _power(one: Instruction) -> list[str]:
         if mnemonic.rstrip("+-") not in ("b", "beq", "bne", "bge", "blt", "ble", "bgt"):
             raise _unknown("POWER", one)
         return [_to(one, mnemonic.rstrip("+-"))]
-    if found := re.fullmatch(r"(b(?:eq|ne|lt|le|gt|ge))lr[+-]?", mnemonic):
-        return [f"{found[1]} {END}"]
+    if leaving := re.fullmatch(r"(b(?:eq|ne|lt|le|gt|ge))lr[+-]?", mnemonic):
+        return [f"{leaving[1]} {END}"]
     if computing := _power_computing(mnemonic, operands.split(",")):
         return computing
     if not _POWER.fullmatch(mnemonic) and mnemonic != "sync":
@@ -162,10 +170,10 @@ def _x86_64(one: Instruction) -> list[str]:
         return [f"{name.replace('lock xadd', 'xchg')}{letter} {','.join(operands)}"]
     if name in ("lock cmpxchg", "cmpxchg"):
         return [f"{name}{_suffix(operands)} {operands[1]},{operands[0]}"]
-    if found := re.fullmatch(r"movz([bw])l", name):
-        narrow = {"b": r"%\1l", "w": r"%\1x"}[found[1]]
+    if widening := re.fullmatch(r"movz([bw])l", name):
+        narrow = {"b": r"%\1l", "w": r"%\1x"}[widening[1]]
         register = re.sub(r"%e([a-d])x", narrow, operands[1])
-        return [f"movl $0,{operands[1]}", f"mov{found[1]} {operands[0]},{register}"]
+        return [f"movl $0,{operands[1]}", f"mov{widening[1]} {operands[0]},{register}"]
     return _x86_64_computing(one, operands)
 
 
@@ -188,8 +196,8 @@ def _x86_64_computing(one: Instruction, operands: Sequence[str]) -> list[str]:
         return [f"{name} {value},{last}", f"cmp{letter} $0,{last}"]
     if one.mnemonic == "xor" and first == last:
         return [f"movl $0,{first}"]
-    if one.mnemonic == "lea" and (found := re.fullmatch(r"(\d+)\(%r([a-d])x\)", first)):
-        return [f"movl %e{found[2]}x,{last}", f"addl ${found[1]},{last}"]
+    if one.mnemonic == "lea" and (sum_of := re.fullmatch(r"(\d+)\(%r([a-d])x\)", first)):
+        return [f"movl %e{sum_of[2]}x,{last}", f"addl ${sum_of[1]},{last}"]
     raise _unknown("x86-64", one)
 
 
@@ -203,56 +211,53 @@ DIALECTS = {
 def column(thread: Thread, flavour: str) -> list[str]:
     """A thread as herd7 reads it, a label or an instruction each."""
     dialect = DIALECTS[TARGETS[flavour].isa]
+    leave = f"{dialect.jump} {END}"
     labels = {one.target for one in thread.code if one.target is not None}
     lines: list[str] = []
     for one in thread.code:
         if one.address in labels:
             lines.append(f"{_label(one.address)}:")
-        lines += [f"{dialect.jump} {END}"] if one.mnemonic in ("ret", "blr") else (
-            dialect.translate(one)
-        )  # fmt: skip
+        lines += [leave] if one.mnemonic in ("ret", "blr") else dialect.translate(one)
     for n, line in enumerate(lines):
         if line.startswith(_UPPER):
-            register = line[-2:]
-            lines[n:] = [x.replace(f"movl %e{register},(", f"movq %r{register},(")
-                         for x in lines[n:]]  # fmt: skip
-    if lines and lines[-1] == f"{dialect.jump} {END}":
+            narrow, wide = f"movl %e{line[-2:]},(", f"movq %r{line[-2:]},("
+            lines[n:] = [other.replace(narrow, wide) for other in lines[n:]]
+    if lines and lines[-1] == leave:
         lines.pop()
     return [*lines, f"{END}:"] if any(END in line for line in lines) else lines
 
 
-def litmus_text(
-    name: str,
-    threads: Sequence[Thread],
-    flavour: str,
-    forbidden: str,
-    bits: dict[str, int],
-    first: Mapping[str, int],
-) -> str:
-    """A whole litmus test; what a thread saw in `r` is in the place `saw_r`."""
+def litmus_text(test: Litmus, threads: Sequence[Thread], flavour: str) -> str:
+    """A whole litmus test of compiled threads; what a thread saw in `r` is in the place `saw_r`.
+    Raises TranslationError."""
+    if test.mixed:
+        threads = [_without_reservations(thread) for thread in threads]
     dialect = DIALECTS[TARGETS[flavour].isa]
-    columns = [_own_labels(column(thread, flavour), i) for i, thread in enumerate(threads)]
-    for thread, lines in zip(threads, columns, strict=True):
+    bits = dict(test.bits)
+    columns = []
+    for i, thread in enumerate(threads):
+        lines = column(thread, flavour)
         if any(line.startswith(_UPPER) for line in lines):
             bits |= {one: 64 for one in thread.arguments if one not in "xyz"}
+        # herd7 wants the labels of threads to differ.
+        columns.append([re.sub(r"\bL([0-9a-f]+|END)\b", rf"T{i}L\1", line) for line in lines])
     places = sorted({one for thread in threads for one in thread.arguments})
-    head = [f"uint{bits.get(one, 32)}_t {_place(one)}={first.get(one, 0)};" for one in places]
+    head = [f"uint{bits.get(one, 32)}_t {_place(one)}={test.first.get(one, 0)};" for one in places]
     head += [
         f"{i}:{register}={_place(one)};"
         for i, thread in enumerate(threads)
         for register, one in zip(dialect.arguments, thread.arguments, strict=False)
     ]
-    height = max(len(lines) for lines in columns)
-    rows = [[lines[n] if n < len(lines) else "" for lines in columns] for n in range(height)]
-    body = [" | ".join(f"P{i}" for i in range(len(columns))) + " ;"]
-    body += [" | ".join(row) + " ;" for row in rows]
-    terms = [re.sub(r"^([a-z])=", lambda m: f"{_place(m[1])}=", t) for t in forbidden.split(" & ")]
+    columns = [[f"P{i}", *lines] for i, lines in enumerate(columns)]
+    body = [" | ".join(row) + " ;" for row in zip_longest(*columns, fillvalue="")]
+    terms = test.forbidden.split(" & ")
+    terms = [re.sub(r"^([a-z])=", lambda place: f"{_place(place[1])}=", term) for term in terms]
     outcome = " /\\ ".join(terms)
-    lines = [f"{dialect.title} {name}", "{", *head, "}", *body, f"exists ({outcome})"]
-    return "\n".join(lines) + "\n"
+    lines = [f"{dialect.title} {test.primitive}", "{", *head, "}", *body, f"exists ({outcome})", ""]
+    return "\n".join(lines)
 
 
-def without_reservations(thread: Thread) -> Thread:
+def _without_reservations(thread: Thread) -> Thread:
     """A thread whose lwarx and stwcx. are a plain load and store: herd7 knows the pair only where
     all accesses have one size. power_apart.cat and power_together.cat keep the pair atomic."""
     plain = {"lwarx": "lwzx", "stwcx.": "stwx"}
@@ -264,6 +269,94 @@ def _place(name: str) -> str:
     return name if name in "xyz" else f"saw_{name}"
 
 
-def _own_labels(lines: Sequence[str], thread: int) -> list[str]:
-    """Labels with the thread's number, as herd7 wants them to differ."""
-    return [re.sub(r"\bL([0-9a-f]+|END)\b", rf"T{thread}L\1", line) for line in lines]
+_VARIABLE = "HERD7"
+_DOCUMENTATION = "https://diy.inria.fr/doc/herd.html"
+_LIMIT_S = 600.0
+_OBSERVATION = re.compile(r"^Observation \S+ (Never|Sometimes|Always) (\d+) (\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Herd:
+    """One binary and its version."""
+
+    path: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What herd7 said: `allowed`, `forbidden`, or `undecided` within the limit of time. `bounded`:
+    some loop has more turns than were looked at."""
+
+    verdict: str
+    executions: int
+    seconds: float
+    bounded: bool
+
+
+def find_herd() -> Herd:
+    """The herd7 in HERD7 or on PATH. Raises LockcrossError (1) when there is none that runs."""
+    tool = Tool(
+        "herd7",
+        ("herd7",),
+        "not an executable program; name a herd7 binary there",
+        f"name its binary in {_VARIABLE} or put it on PATH. It is part of herdtools7: "
+        f"{_DOCUMENTATION}",
+    )
+    path, _ = tool.locate(_VARIABLE)
+    if version := tool.version(r"^(\d[^,\s]*)", path, "-version"):
+        return Herd(path, version)
+    raise LockcrossError(f"herd7 ({path}) prints no version; is it a herd7?", 1)
+
+
+def ask(herd: Herd, text: str, options: Sequence[str]) -> Verdict:
+    """Whether the outcome of a litmus test can be. Raises LockcrossError when herd7 refuses it."""
+    with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
+        path = Path(folder) / "test.litmus"
+        path.write_text(text)
+        begun = time.monotonic()
+        try:
+            done = subprocess.run(
+                [herd.path, *options, str(path)], capture_output=True, text=True, check=False,
+                timeout=_LIMIT_S, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return Verdict("undecided", 0, _LIMIT_S, False)
+        seconds = time.monotonic() - begun
+    observed = _OBSERVATION.search(done.stdout)
+    executions = int(observed[2]) + int(observed[3]) if observed else 0
+    if not observed or not executions:
+        said = " ".join((done.stderr or done.stdout).split())[-300:]
+        raise LockcrossError(f"herd7 refuses a test: {said}\n{text}", exit_code=1)
+    verdict = "forbidden" if observed[1] == "Never" else "allowed"
+    return Verdict(verdict, executions, seconds, "unrolling limit" in done.stderr)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A memory model of herd7, or one of proofs/assembly/ that builds on it."""
+
+    name: str
+    options: tuple[str, ...] = ()
+
+
+def _own(name: str, *options: str) -> Model:
+    return Model(name, ("-I", str(FOLDER), "-model", str(FOLDER / name), *options))
+
+
+_MIXED = ("-variant", "mixed")
+_LITTLE = ("-endian", "little")
+
+
+def models_of(flavour: str, test: Litmus) -> list[Model]:
+    """The models for a test. The last one is that under which the promise is to be shown."""
+    isa = TARGETS[flavour].isa
+    mixed = _MIXED if test.mixed else ()
+    if isa == "aarch64":
+        return [Model("aarch64.cat", mixed)]
+    if isa == "x86_64":
+        return [_own("x86_64.cat", *mixed)]
+    if test.mixed:
+        return [_own(f"power_{how}.cat", *_LITTLE, *_MIXED) for how in ("apart", "together")]
+    atomic = any(word in test.primitive for word in ("cas_", "swap_", "fetch_"))
+    return [Model("ppc.cat", _LITTLE), *[_own("power_reserved.cat", *_LITTLE)] * atomic]
