@@ -53,7 +53,10 @@ def _kinds(connection: sqlite3.Connection, name: str) -> dict[str, str]:
 def _batches(
     connection: sqlite3.Connection, sql: str, kinds: dict[str, str]
 ) -> Iterator[pd.DataFrame]:
-    return pd.read_sql_query(sql, connection, dtype=kinds, chunksize=_BATCH)
+    try:
+        yield from pd.read_sql_query(sql, connection, dtype=kinds, chunksize=_BATCH)
+    except pd.errors.DatabaseError as error:  # has SQLite's own inside
+        raise error.__cause__ or error from None
 
 
 def _wide(connection: sqlite3.Connection) -> Frames:
