@@ -127,7 +127,7 @@ def test_a_fence_that_is_missing_is_caught(
     assert said["failure"]["kind"] == what
     found = Checker(2, 1).found(Job(one, OWN_CHECKER, model), _ended(done))
     shown = interleaving(found.steps)
-    assert shown.row_count == len(said["trace"]) > 5
+    assert len(shown.records) == len(said["trace"]) > 5
     assert {"thread", "line", "access", "value", "buffered"} <= {
         str(c.header) for c in shown.columns
     }

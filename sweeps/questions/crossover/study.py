@@ -270,7 +270,7 @@ class MapCosts:
             for place in check
         )
 
-    def fact(self) -> MapCheck:
+    def check(self) -> MapCheck:
         """What is kept of the model: its nodes, and how far it was off where it was checked."""
         cas, fence = nodes_of(self.of.plan.map)
         errors = [
@@ -359,7 +359,7 @@ class Study:
             MAP_CHECK.write(self._store, {})
         self._store_crossovers(searched)
         self._store_series(maps)
-        checks = {series_name("map", costs.of): costs.fact() for costs in maps}
+        checks = {series_name("map", costs.of): costs.check() for costs in maps}
         earlier = MAP_CHECK.optional(self._store.connection) or {}
         MAP_CHECK.write(self._store, {**earlier, **checks})
         machines = {of.machine for of in self._tables}

@@ -21,6 +21,7 @@ from sweeps.model.machine import (
     Ordering,
     about,
 )
+from sweeps.support.toml import Document
 
 _ASSUMED = "assumed:"
 
@@ -148,13 +149,15 @@ def _allowed(said: Mapping[str, Any]) -> str:
     return f"{said['low']} to {said['high']}{power}" if said else ""
 
 
-def _known(known: object) -> str:
-    """A value of a machine file, without its source."""
+def _known(known: object) -> object:
+    """A value of a machine file, without its source; nothing for a table, which has its own."""
     match known:
         case Figure():
-            return str(known.number)
+            return known.number
         case Behaviour():
-            return str(known.value or known.assumption)
+            return known.value or known.assumption
         case list():
             return ", ".join(map(str, known))
-    return "" if known is None or known == {} else str(known)
+        case Document() | dict() | None:
+            return ""
+    return known
