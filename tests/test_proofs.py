@@ -128,9 +128,7 @@ def test_a_fence_that_is_missing_is_caught(
     found = Checker(2, 1).found(Job(one, OWN_CHECKER, model), _ended(done))
     shown = interleaving(found.steps)
     assert len(shown.records) == len(said["trace"]) > 5
-    assert {"thread", "line", "access", "value", "buffered"} <= {
-        str(c.header) for c in shown.columns
-    }
+    assert {"thread", "line", "access", "value", "buffered"} <= set(shown.records[0])
 
 
 def _ended(done: "subprocess.CompletedProcess[str]"):  # type: ignore[no-untyped-def]
