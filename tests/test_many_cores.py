@@ -24,8 +24,7 @@ from sweeps.questions.many_cores.plan import (
 )
 from sweeps.questions.many_cores.study import ManyCoresCells, Study
 from sweeps.report.figures import draw_all
-from sweeps.report.present import present
-from sweeps.report.report import render
+from sweeps.report.report import present, render
 from sweeps.run.runner import Runner
 from sweeps.search.found import crossovers
 from sweeps.support.paths import STUDIES

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from results.draw.style import HALO
+from results.draw.painter import HALO
 from results.errors import NoDataError
 from results.store.queries import compilers_of_study
 from sweeps.model import engines

@@ -88,7 +88,7 @@ def crossover(
             )  # fmt: skip
     folder = output or db.parent
     print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
-    from sweeps.report.present import present
+    from sweeps.report.report import present
 
     present(db, folder)
 

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from results.draw.style import HALO, look
+from results.draw.painter import HALO
+from results.draw.style import look
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import flavour_name

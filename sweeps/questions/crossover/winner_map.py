@@ -16,7 +16,8 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import Normal, withTickedStroke
 from numpy.typing import NDArray
 
-from results.draw.style import HALO, look
+from results.draw.painter import HALO
+from results.draw.style import look
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import flavour_name

@@ -54,9 +54,9 @@ def explore(
             look.run()
     folder = output or db.parent
     print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
-    from sweeps.report.present import write_page
+    from sweeps.report.report import write_all
 
-    print(f"report    {write_page(db, folder)}")
+    print(f"report    {write_all(db, folder)[0]}")
 
 
 def register(app: typer.Typer) -> None:

@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from results.draw.style import HALO, look
+from results.draw.painter import HALO
+from results.draw.style import look
 from results.errors import NoDataError
 from sweeps.questions.many_cores import answer
 from sweeps.questions.many_cores.answer import QUANTITIES, Curves

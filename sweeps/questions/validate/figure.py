@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from results.draw.style import FLAVOUR_LOOKS, HALO, LOOKS, look
+from results.draw.painter import HALO
+from results.draw.style import FLAVOUR_LOOKS, LOOKS, look
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
