@@ -53,7 +53,7 @@ def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing])
     plan = optional_fact(connection, answer.FACT)
     if plan is None:
         return None
-    found = answer.changing(answer.crossover_rows(connection))
+    found = answer.changing(connection)
     many = {**plan, "tables": answer.tables(connection), "crossovers": found}
     return Part([Section("many_cores", "Many cores")], {"many": many}, title=str(plan["title"]))
 
@@ -69,7 +69,7 @@ def present(connection: sqlite3.Connection) -> None:
             marked = (cell + "*" * least for cell, least in zip(row.cells, row.least, strict=True))
             table.add_row(row.place, *marked)
         console(fold=False).print(table)
-    if rows := answer.changing(answer.crossover_rows(connection)):
+    if rows := answer.changing(connection):
         table = Table("two locks", "along", "held at", "cheaper", box=None)
         for found in rows:
             table.add_row(found.pair, found.axis, found.held, found.words)

@@ -27,7 +27,7 @@ def figures(_: sqlite3.Connection, others: References) -> Iterator[Drawing]:
     """The latency sweeps, and each validation; the further ones are named after their files."""
     yield Drawing(
         "latency_calibration", "latency", "Latency mechanisms: set against measured latency",
-        f"{__package__}.latency_figure.draw_latency", file_of(of_latency(others).connection),
+        f"{__package__}.figure.draw_latency", file_of(of_latency(others).connection),
         "Measured latency of a CAS, of a full fence and of a cancellation against the latency that "
         "was set, a column for each engine, a line for each instruction set and mechanism, "
         "labelled with its line of least squares; brackets distinguish engines that use the same "

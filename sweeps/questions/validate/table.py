@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from sweeps.model import engines
-from sweeps.questions.validate.answer import SetSummary, Speed, speeds, summarize
+from sweeps.questions.validate.answer import SetSummary, speeds, summarize
 from sweeps.questions.validate.latency import OPS, SlopeCheck, slope_checks
 from sweeps.search.errors import Row, decisive
 
@@ -23,12 +23,28 @@ def print_validation(connection: sqlite3.Connection, console: Console) -> None:
     if not summaries:
         console.print("The database holds no validation; ./lockcross validate makes one.")
         return
-    console.print(_errors(summaries))
+    table = Table(
+        Column("set", overflow="fold", min_width=20),
+        "ISA", "cells", "mean", "worst", "order", Column("bars", min_width=6), box=None,
+        title="Cycles per pair of the candidate engine against the reference",
+    )  # fmt: skip
     for one in summaries:
-        _print_findings(one, console)
+        order = f"{percent(one.order_share)} of {one.order_pairs}" if one.order_pairs else ""
+        errors = (percent(one.mean_error), percent(one.worst_error))
+        table.add_row(one.title, one.isa, str(one.cells), *errors, order, verdict(one))
+    console.print(table)
+    for one in summaries:
+        if lines := _findings(one):
+            title = f"{one.title}, {engines.title(one.reference)}, {one.isa}"
+            console.print(title, *lines, sep="\n")
     if checks := slope_checks(connection):
         console.print(_slopes(checks))
-    console.print(_speeds(speeds(connection)))
+    title = "Speed of one process over these runs"
+    table = Table("engine", "runs", "instructions/s", "cells/hour", box=None, title=title)
+    for fast in speeds(connection):
+        rates = (f"{fast.instructions_per_s:,.0f}", f"{fast.cells_per_hour:,.0f}")
+        table.add_row(engines.title(fast.engine), str(fast.runs), *rates)
+    console.print(table)
 
 
 def verdict(one: SetSummary) -> str:
@@ -77,50 +93,31 @@ def error_table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def _errors(summaries: list[SetSummary]) -> Table:
-    table = Table(
-        Column("set", overflow="fold", min_width=20),
-        "ISA", "cells", "mean", "worst", "order", Column("bars", min_width=6), box=None,
-        title="Cycles per pair of the candidate engine against the reference",
-    )  # fmt: skip
-    for one in summaries:
-        order = f"{percent(one.order_share)} of {one.order_pairs}" if one.order_pairs else ""
-        table.add_row(
-            one.title, one.isa, str(one.cells), percent(one.mean_error), percent(one.worst_error),
-            order, verdict(one),
-        )  # fmt: skip
-    return table
-
-
-def _bars(one: SetSummary) -> str:
-    """The bars of a set in words; nothing where it has none."""
-    bars = (
-        ("mean at most", one.bar_mean), ("worst at most", one.bar_worst),
-        ("order at least", one.bar_order),
-        ("the same winner where its lead is above", one.bar_lead),
-    )  # fmt: skip
-    return ", ".join(f"{words} {percent(bar)}" for words, bar in bars if bar is not None)
-
-
-def _print_findings(one: SetSummary, console: Console) -> None:
-    lines = [f"  bars: {bars}"] if (bars := _bars(one)) else []
-    if one.met is False:
-        known = [bar for bar in one.missed_bars if bar in one.known]
-        new = [bar for bar in one.missed_bars if bar not in one.known]
-        lines += [f"  newly missed: {', '.join(new)}"] if new else []
-        lines += [f"  known to be missed: {', '.join(known)}"] if known else []
-    lines += [f"  why it is missed: {why}"] if (why := why_missed(one)) else []
-    lines += [f"  worst: {one.worst_cell}"] if one.worst_cell else []
+def _findings(one: SetSummary) -> list[str]:
+    """What is to be said of a set: its bars, those that are missed, and what was found in it."""
+    bars = {
+        "mean at most": one.bar_mean,
+        "worst at most": one.bar_worst,
+        "order at least": one.bar_order,
+        "the same winner where its lead is above": one.bar_lead,
+    }
+    missed = one.missed_bars if one.met is False else ()
+    told = {
+        "bars": ", ".join(f"{words} {percent(x)}" for words, x in bars.items() if x is not None),
+        "newly missed": ", ".join(bar for bar in missed if bar not in one.known),
+        "known to be missed": ", ".join(bar for bar in missed if bar in one.known),
+        "why it is missed": why_missed(one),
+        "worst": one.worst_cell,
+    }
+    lines = [f"  {what}: {words}" for what, words in told.items() if words]
     lines += [f"  left out, {count} cells: {reason}" for count, reason in reasons(one)[:_SHOWN]]
     if one.contests:
         lines.append(f"  winner changes in {len(one.winner_changes)} of {one.contests} settings")
-    lines += [
+    return lines + [
         f"  winner: {change.reference.words()} on the reference, {change.candidate.words()} on the "
         f"candidate ({100 * change.loss:.1f} % dearer on the reference): {change.setting}"
         for change in one.winner_changes[:_SHOWN]
     ]
-    if lines:
-        console.print(f"{one.title}, {engines.title(one.reference)}, {one.isa}", *lines, sep="\n")
 
 
 def _slopes(checks: list[SlopeCheck]) -> Table:
@@ -140,16 +137,5 @@ def _slopes(checks: list[SlopeCheck]) -> Table:
         table.add_row(
             engines.title(label), OPS[op], str(len(some)), percent(worst.difference, bar), where,
             VERDICTS[all(one.met for one in some)],
-        )  # fmt: skip
-    return table
-
-
-def _speeds(found: list[Speed]) -> Table:
-    table = Table("engine", "runs", "instructions/s", "cells/hour", box=None,
-                  title="Speed of one process over these runs")  # fmt: skip
-    for one in found:
-        table.add_row(
-            engines.title(one.engine), str(one.runs), f"{one.instructions_per_s:,.0f}",
-            f"{one.cells_per_hour:,.0f}",
         )  # fmt: skip
     return table
