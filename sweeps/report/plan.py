@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from results.errors import LockcrossError
-from results.store.queries import Answer, condition, plan_name, values_of_plan
+from results.store.queries import OF_A_PLAN, Answer, condition, plan_name, values_of_plan
 from results.text.rows import Form, print_compact, print_rows
 from sweeps.model.cell import AXES, LATENCIES, values
 from sweeps.model.label import LockLabel, labels_words
@@ -21,7 +21,6 @@ from sweeps.search.plan_costs import TIE_PERCENT, Comparison, Group, PlanRun, gr
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-OF_A_PLAN = ("winners", "costs")  # the named queries that a plan has too
 MOST_PANELS = 12  # of a figure
 _OF_LOCK = ("lock", "variant", "fence", "seed")  # axes that are no part of a setting
 _ALWAYS = ("winner", "lock", "cycles_per_pair")

@@ -17,7 +17,6 @@ from sweeps.cli import complete
 from sweeps.cli.options import Database
 from sweeps.model.label import LockLabel, labels_words
 
-_OF_A_PLAN = ("winners", "costs")  # the named queries that a plan has too
 Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
 
 OfPlan = Annotated[
@@ -55,7 +54,7 @@ def query(
 
     Bytes are shown as x'00'; JSON has null for infinity.
     """
-    from results.store.queries import Answer, ask, named_queries
+    from results.store.queries import OF_A_PLAN, Answer, ask, named_queries
 
     if list_them:
         print_rows(Answer(["query", "what it shows"], list(named_queries().items())), form)
@@ -69,13 +68,13 @@ def query(
             print_of_plan(connection, sql, plan, form)
             return
         answer = ask(connection, sql, db)
-        note = _compared_in_study(connection) if sql in _OF_A_PLAN and answer.rows else ""
+        note = _compared_in_study(connection) if sql in OF_A_PLAN and answer.rows else ""
     print_rows(answer, form)
     if note and form == Form.TABLE:
         print(note)
     if not answer.rows:
         print("the query found no rows in the database", file=sys.stderr)
-        if sql in _OF_A_PLAN:
+        if sql in OF_A_PLAN:
             print("it is of the main job; --plan NAME shows it of a sweep", file=sys.stderr)
 
 
