@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 import typer
 
+from results.store.store import Store
 from sweeps.cli.commands import Commands, commands
 from sweeps.cli.main import make_app
-from sweeps.report.catalogue import DRAWINGS, ENGINES
+from sweeps.report.reference import References, Source
+from sweeps.report.shown import drawings
 from tests.commands import environment
 from tests.synthetic import study
 
@@ -73,7 +75,12 @@ def test_a_command_is_listed_with_the_beginning_of_its_own_help(name: str) -> No
     assert " ".join(whole.partition("\n\n")[0].split()) == commands()[name].sentence
 
 
-@pytest.mark.parametrize("drawing", [*DRAWINGS, ENGINES], ids=lambda one: one.name)
-def test_a_figure_names_the_function_that_draws_it(drawing: object) -> None:
-    module, _, name = drawing.draw.rpartition(".")  # type: ignore[attr-defined]
-    assert callable(getattr(import_module(module), name))
+def test_a_figure_names_the_function_that_draws_it(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        own = store.connection
+        every = drawings(own, References([Source(own)], {"another": own}))
+    assert {one.section for one in every} == {"study", "many_cores", "latency", "validation"}
+    assert len({one.draw for one in every}) == 9
+    for drawing in every:
+        module, _, name = drawing.draw.rpartition(".")
+        assert callable(getattr(import_module(module), name))

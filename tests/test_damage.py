@@ -14,7 +14,6 @@ from results.published import Published
 from results.store.damage import damage
 from results.store.facts import Fact
 from results.store.store import Store, StoreError
-from sweeps.questions.crossover.answer import JOB
 from sweeps.questions.crossover.winner_map import draw_map
 from sweeps.questions.explore import explorer
 from sweeps.questions.many_cores import answer as many_cores
@@ -70,7 +69,7 @@ def test_what_lockcross_writes_is_whole(whole: Path) -> None:
 
 
 FACTS: tuple[Fact[Any], ...] = (
-    found.PLAN, found.MAP_CHECK, JOB, explorer.PLAN, explorer.CHECK, many_cores.PLAN,
+    found.PLAN, found.MAP_CHECK, found.JOB, explorer.PLAN, explorer.CHECK, many_cores.PLAN,
     validation.BARS, validation.JAVA_LOCKS, SLOPES, overtake.KEPT,
 )  # fmt: skip
 MANY: tuple[Fact[Any], ...] = (found.ISA, answer.KEPT)  # a fact for each of many names

@@ -30,7 +30,7 @@ from sweeps.questions.explore.explore import (
     maps,
 )
 from sweeps.questions.explore.explorer import CHECK, Explorer, explorer
-from sweeps.questions.explore.page import explorer_data
+from sweeps.questions.explore.shown import explorer_data
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.run.runner import Runner

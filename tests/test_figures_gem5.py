@@ -17,7 +17,7 @@ from results.store.store import Store, options_id
 from sweeps.model import engines
 from sweeps.questions.crossover.borders import draw_engines
 from sweeps.questions.read.results import figures
-from sweeps.questions.validate.latency_figure import draw_latency
+from sweeps.questions.validate.figure import draw_latency
 from sweeps.report.figures import draw_all
 from sweeps.report.reference import VALIDATION
 from sweeps.report.report import write_report

@@ -32,8 +32,8 @@ ROOMS = (
     "sweeps.run",
     "sweeps.search",
     "sweeps.cli",
-    "proofs",
     "sweeps.report",
+    "proofs",
     "sweeps.questions",
     "sweeps.__main__",
 )

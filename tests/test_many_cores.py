@@ -16,7 +16,7 @@ from sweeps.model.cells import command, digest, invalid_reason, unsupported_reas
 from sweeps.plans import STUDIES
 from sweeps.plans.study import question_of
 from sweeps.questions.many_cores import answer
-from sweeps.questions.many_cores.answer import changing, crossover_rows, tables
+from sweeps.questions.many_cores.answer import changing, tables
 from sweeps.questions.many_cores.figures import draw_cores
 from sweeps.questions.many_cores.plan import (
     ManyCoresPlan,
@@ -25,8 +25,7 @@ from sweeps.questions.many_cores.plan import (
 )
 from sweeps.questions.many_cores.study import ManyCoresCells, Study
 from sweeps.report.figures import draw_all
-from sweeps.report.present import present
-from sweeps.report.report import render
+from sweeps.report.report import present, render
 from sweeps.run.runner import Runner
 from sweeps.search.found import crossovers
 from sweeps.support.toml import parse
@@ -212,7 +211,7 @@ def test_costs_cross_along_cores_with_a_band_over_the_seeds(database: Path) -> N
 
 def test_costs_cross_along_distance_and_share(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        rows = changing(crossover_rows(store.connection))
+        rows = changing(store.connection)
         far = crossovers(store.connection, "many_cores/owner_share/14")
         near = crossovers(store.connection, "many_cores/owner_share/1")
     (along,) = (row for row in rows if row.axis.startswith("links") and "50 %" in row.held)

@@ -7,6 +7,7 @@ import pytest
 
 from results.paths import REFERENCE
 from results.store.store import Store
+from sweeps.questions.validate.shown import of_latency
 from sweeps.report.figures import draw_all
 from sweeps.report.reference import references
 from sweeps.report.report import write_report
@@ -68,7 +69,7 @@ def test_a_database_with_its_own_validation_keeps_it(folder: Path, tmp_path: Pat
         references(store.connection, folder) as others,
     ):
         assert [one.connection for one in others.validations] == [store.connection]
-        assert others.latency.note == ""
+        assert of_latency(others).note == ""
         assert not others.studies
 
 

@@ -23,7 +23,7 @@ from sweeps.plans.study import StudyPlan, labels, load_study, question_of
 from sweeps.questions.crossover.answer import lines
 from sweeps.questions.crossover.study import Study, StudyCells
 from sweeps.questions.explore.explorer import explorer
-from sweeps.report.present import present
+from sweeps.report.report import present
 from sweeps.run.runner import Runner
 from sweeps.search.found import Band, crossovers, seeds_model, series, series_names
 from sweeps.search.winners import grid

@@ -42,6 +42,7 @@ def compilers_of_study(connection: sqlite3.Connection) -> list[str]:
 
 
 PREFIX = "plan/"  # of the series that a sweep leaves
+OF_A_PLAN = ("winners", "costs")  # the named queries that a plan has too
 _SHOWN = 20  # names in a message
 
 

@@ -90,7 +90,18 @@ class MapCheck(Check):
     fence_latency: list[int]
 
 
+@dataclass(frozen=True)
+class JobFact:
+    """The last main job that made new runs."""
+
+    command: str
+    started: str  # ISO 8601
+    duration_s: float
+    new_runs: int
+
+
 PLAN: Fact[PlanFact] = Fact("plan", PlanFact)
+JOB: Fact[JobFact] = Fact("job", JobFact)
 ISA: Fact[IsaFact] = Fact("isa", IsaFact)
 MAP_CHECK: Fact[dict[str, MapCheck]] = Fact("map/check", dict[str, MapCheck])  # by series
 

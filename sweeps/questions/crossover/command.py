@@ -78,7 +78,7 @@ def crossover(
         if new := _count_runs(store) - before:
             words = ["--quick"] * quick + [f"--study {study}"] * bool(study)
             words += [f"--isa {name}" for name in isa or []]
-            from sweeps.questions.crossover.answer import JOB, JobFact
+            from sweeps.search.found import JOB, JobFact
 
             command = " ".join(["./lockcross crossover", *words])
             duration = round(time.monotonic() - begin, 1)
@@ -88,7 +88,7 @@ def crossover(
             )
     folder = output or db.parent
     print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
-    from sweeps.report.present import present
+    from sweeps.report.report import present
 
     present(db, folder)
 

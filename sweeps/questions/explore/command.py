@@ -55,11 +55,6 @@ def explore(
             look.run()
     folder = output or db.parent
     print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
-    from sweeps.report.present import write_page
+    from sweeps.report.report import write_all
 
-    print(f"report    {write_page(db, folder)}")
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the `explore` command."""
-    app.command()(explore)
+    print(f"report    {write_all(db, folder)[0]}")

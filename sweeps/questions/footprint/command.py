@@ -11,11 +11,6 @@ from sweeps.cli import complete
 from sweeps.cli.options import Database, Jobs, NoServer, served
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(footprint)
-
-
 def footprint(
     names: Annotated[
         list[str] | None,

@@ -89,7 +89,7 @@ def sweep(
 def _print_winners(store: "Store", plan: str, form: Form) -> None:
     """Prints the table of winners of a plan, as far as its runs have costs."""
     from results.text.terminal import console
-    from sweeps.report.plan_tables import compared_words, winner_rows
+    from sweeps.report.plan import compared_words, winner_rows
     from sweeps.search.plan_costs import groups, runs_of_plan
 
     out, found = console(fold=False), groups(runs_of_plan(store.connection, plan))

@@ -116,7 +116,7 @@ def _rows(found: "Comparison") -> "Answer":
 
 def _draw(found: "Comparison", file: Path, quiet: bool) -> None:
     from results.draw.painter import save
-    from sweeps.report.plan_figures import MOST_PANELS, draw_comparison
+    from sweeps.report.plan import MOST_PANELS, draw_comparison
 
     save(file, lambda: draw_comparison(found))
     if not quiet:

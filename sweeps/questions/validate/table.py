@@ -7,7 +7,7 @@ from typing import Any
 
 from results.text.rows import Rows
 from sweeps.model import engines
-from sweeps.questions.validate.answer import SetSummary, Speed, speeds, summarize
+from sweeps.questions.validate.answer import SetSummary, speeds, summarize
 from sweeps.questions.validate.latency import OPS, SlopeCheck, slope_checks
 from sweeps.search.errors import Row, decisive
 
@@ -25,10 +25,19 @@ def validation_parts(connection: sqlite3.Connection) -> Iterator[Rows | str]:
         return
     yield _errors(summaries)
     for one in summaries:
-        yield from _findings(one)
+        if lines := _findings(one):
+            title = f"{one.title}, {engines.title(one.reference)}, {one.isa}"
+            yield "\n".join([title, *lines])
     if checks := slope_checks(connection):
         yield _slopes(checks)
-    yield _speeds(speeds(connection))
+    speed = [
+        {"engine": engines.title(one.engine), "runs": one.runs,
+         "instructions/s": one.instructions_per_s, "cells/hour": one.cells_per_hour}
+        for one in speeds(connection)
+    ]  # fmt: skip
+    shown = {"engine": "{engine}", "runs": "{runs}", "instructions/s": "{instructions/s:,.0f}",
+             "cells/hour": "{cells/hour:,.0f}"}  # fmt: skip
+    yield Rows(speed, shown, "Speed of one process over these runs", _CENTRED)
 
 
 def verdict(one: SetSummary) -> str:
@@ -108,35 +117,31 @@ def _errors(summaries: list[SetSummary]) -> Rows:
     )  # fmt: skip
 
 
-def _bars(one: SetSummary) -> str:
-    """The bars of a set in words; nothing where it has none."""
-    bars = (
-        ("mean at most", one.bar_mean), ("worst at most", one.bar_worst),
-        ("order at least", one.bar_order),
-        ("the same winner where its lead is above", one.bar_lead),
-    )  # fmt: skip
-    return ", ".join(f"{words} {percent(bar)}" for words, bar in bars if bar is not None)
-
-
-def _findings(one: SetSummary) -> Iterator[str]:
-    lines = [f"  bars: {bars}"] if (bars := _bars(one)) else []
-    if one.met is False:
-        known = [bar for bar in one.missed_bars if bar in one.known]
-        new = [bar for bar in one.missed_bars if bar not in one.known]
-        lines += [f"  newly missed: {', '.join(new)}"] if new else []
-        lines += [f"  known to be missed: {', '.join(known)}"] if known else []
-    lines += [f"  why it is missed: {why}"] if (why := why_missed(one)) else []
-    lines += [f"  worst: {one.worst_cell}"] if one.worst_cell else []
+def _findings(one: SetSummary) -> list[str]:
+    """What is to be said of a set: its bars, those that are missed, and what was found in it."""
+    bars = {
+        "mean at most": one.bar_mean,
+        "worst at most": one.bar_worst,
+        "order at least": one.bar_order,
+        "the same winner where its lead is above": one.bar_lead,
+    }
+    missed = one.missed_bars if one.met is False else ()
+    told = {
+        "bars": ", ".join(f"{words} {percent(x)}" for words, x in bars.items() if x is not None),
+        "newly missed": ", ".join(bar for bar in missed if bar not in one.known),
+        "known to be missed": ", ".join(bar for bar in missed if bar in one.known),
+        "why it is missed": why_missed(one),
+        "worst": one.worst_cell,
+    }
+    lines = [f"  {what}: {words}" for what, words in told.items() if words]
     lines += [f"  left out, {count} cells: {reason}" for count, reason in reasons(one)[:_SHOWN]]
     if one.contests:
         lines.append(f"  winner changes in {len(one.winner_changes)} of {one.contests} settings")
-    lines += [
+    return lines + [
         f"  winner: {change.reference.words()} on the reference, {change.candidate.words()} on the "
         f"candidate ({100 * change.loss:.1f} % dearer on the reference): {change.setting}"
         for change in one.winner_changes[:_SHOWN]
     ]
-    if lines:
-        yield "\n".join([f"{one.title}, {engines.title(one.reference)}, {one.isa}", *lines])
 
 
 def _slopes(checks: list[SlopeCheck]) -> Rows:
@@ -158,14 +163,3 @@ def _slopes(checks: list[SlopeCheck]) -> Rows:
     shown["furthest apart"] = lambda one: percent(one["furthest apart"], bar)
     title = "Slope of measured over set latency, the candidate's against the reference's"
     return Rows(records, shown, title, _CENTRED)
-
-
-def _speeds(found: list[Speed]) -> Rows:
-    records = [
-        {"engine": engines.title(one.engine), "runs": one.runs,
-         "instructions/s": one.instructions_per_s, "cells/hour": one.cells_per_hour}
-        for one in found
-    ]  # fmt: skip
-    shown = {"engine": "{engine}", "runs": "{runs}", "instructions/s": "{instructions/s:,.0f}",
-             "cells/hour": "{cells/hour:,.0f}"}  # fmt: skip
-    return Rows(records, shown, "Speed of one process over these runs", _CENTRED)

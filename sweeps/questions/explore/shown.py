@@ -1,15 +1,20 @@
-"""The interactive map's data, as the page's script reads them (templates/explorer/data.js)."""
+"""The interactive map on the page: its data as the page's script reads them
+(templates/data.js)."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
+from results.draw.drawing import Drawing
 from results.draw.style import look
 from sweeps.model.isa import isa_words
 from sweeps.model.label import FENCE_KINDS, FULL, LockLabel
-from sweeps.questions.explore.explorer import ExplorerMap, LockCosts, Processor, RunCost, explorer
+from sweeps.questions.explore.explorer import PLAN, ExplorerMap, Processor, explorer
+from sweeps.report.reference import References
+from sweeps.report.shown import Part, Section, Shown
+from sweeps.search.found import PLAN as STUDY
 from sweeps.search.found import Mark
 
 HOW = "./lockcross explore"  # the command that computes the grid
@@ -17,6 +22,23 @@ HOW = "./lockcross explore"  # the command that computes the grid
 # operation, the others have full fences alone.
 _CHOSEN = ("rmw", FULL)
 _DIGITS = 4  # behind the point, of cycles: what is shown with two is then rounded but once
+
+
+def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing]) -> Part | None:
+    """The map; beside a study without any, how it is made."""
+    data = explorer_data(connection)
+    of_study = STUDY.optional(connection) is not None
+    if not (data or of_study):
+        return None
+    return Part(
+        [Section("explorer", "Explore the map", top=True)],
+        {"explorer": data, "of_study": of_study, "how": HOW},
+        title="Which Java lock is cheapest, and where the answer changes",
+        style="explorer.css" if data else "",
+    )
+
+
+SHOWN = Shown(part, alone=lambda connection: PLAN.optional(connection) is not None)
 
 
 def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
@@ -44,27 +66,32 @@ def _map(one: ExplorerMap) -> dict[str, Any]:
     return {
         "machine": one.machine,
         "title": one.title,
-        "core": _core(one.out_of_order),
-        "isa": isa_words(one.isa.title, one.flavour),
-        "flavour": one.flavour,
-        "fenceName": one.isa.full_fence,
+        **_shared(one),
         "explored": one.explored,
         "cas": {"measured": _rounded(one.cas), "set": one.cas_set},
         "fence": {"measured": _rounded(one.fence), "set": one.fence_set},
-        "cancel": one.cancel,
-        "share": one.share,
-        "tie": one.tie,
-        "workload": _workload(one.threads, one.parameters),
         "runs": one.parameters.get("runs", 0),
-        "locks": [_lock(lock, one) for lock in one.locks],
+        "locks": [
+            {
+                **_label(lock.label),
+                "aside": lock.label.lock in one.aside,
+                "shape": lock.costs.shape,
+                "costs": _rounded(np.ravel(lock.costs)),
+                "command": lock.command,
+            }
+            for lock in one.locks
+        ],
         "own": _mark(one.own) if one.own else None,
         "crossings": [
-            {"pair": [c.lock_a, c.lock_b], "cas": round(c.cas, _DIGITS),
-             "fence": round(c.fence, _DIGITS)}
-            for c in one.crossings
+            {
+                "pair": [crossing.lock_a, crossing.lock_b],
+                "cas": round(crossing.cas, _DIGITS),
+                "fence": round(crossing.fence, _DIGITS),
+            }
+            for crossing in one.crossings
         ],
-        "searched": {"cancel": one.searched[0], "share": one.searched[1]},
-    }  # fmt: skip
+        "searched": dict(zip(("cancel", "share"), one.searched, strict=True)),
+    }
 
 
 def _processor(one: Processor) -> dict[str, Any]:
@@ -73,29 +100,34 @@ def _processor(one: Processor) -> dict[str, Any]:
     return {
         **_mark(one.place),
         "machine": one.place.machine,
-        "core": _core(one.out_of_order),
+        **_shared(one),
+        "locks": [
+            {
+                **_label(run.label),
+                "cost": run.cost,
+                "shown": f"{run.cost:.1f}",
+                "command": run.command,
+            }
+            for run in one.locks
+        ],
+    }
+
+
+def _shared(one: ExplorerMap | Processor) -> dict[str, Any]:
+    """What a map and a machine as it is both have."""
+    given = one.parameters
+    threads = "1 thread" if one.threads == 1 else f"{one.threads} threads"
+    return {
+        "core": "out of order" if one.out_of_order else "in order",
         "isa": isa_words(one.isa.title, one.flavour),
         "flavour": one.flavour,
         "fenceName": one.isa.full_fence,
         "cancel": one.cancel,
         "share": one.share,
         "tie": one.tie,
-        "workload": _workload(one.threads, one.parameters),
-        "locks": [_run(lock) for lock in one.locks],
+        "workload": f"{threads}; {given.get('objects')} objects, each of which goes through "
+        f"{given.get('runs')} runs of {given.get('run_length')} acquisitions by one thread",
     }
-
-
-def _run(run: RunCost) -> dict[str, Any]:
-    return {
-        **_label(run.label),
-        "cost": run.cost,
-        "shown": f"{run.cost:.1f}",
-        "command": run.command,
-    }
-
-
-def _core(out_of_order: bool) -> str:
-    return "out of order" if out_of_order else "in order"
 
 
 def _label(label: LockLabel) -> dict[str, Any]:
@@ -105,16 +137,6 @@ def _label(label: LockLabel) -> dict[str, Any]:
         "kind": label.fence,
         "words": label.words(),
         "colour": look(label).colour,
-    }
-
-
-def _lock(lock: LockCosts, one: ExplorerMap) -> dict[str, Any]:
-    return {
-        **_label(lock.label),
-        "aside": lock.label.lock in one.aside,
-        "shape": lock.costs.shape,
-        "costs": _rounded(np.ravel(lock.costs)),
-        "command": lock.command,
     }
 
 
@@ -129,12 +151,3 @@ def _mark(mark: Mark) -> dict[str, Any]:
 
 def _rounded(values: Any) -> list[float]:
     return [round(float(value), _DIGITS) for value in values]
-
-
-def _workload(number: int, given: Mapping[str, int | str]) -> str:
-    """The workload of so many threads in words."""
-    threads = "1 thread" if number == 1 else f"{number} threads"
-    return (
-        f"{threads}; {given.get('objects')} objects, each of which goes through "
-        f"{given.get('runs')} runs of {given.get('run_length')} acquisitions by one thread"
-    )
