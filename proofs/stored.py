@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from proofs.files import read_rows, write_rows
@@ -50,7 +50,7 @@ class Proof:
     sources: str
     reason: str = ""
 
-    @property
+    @cached_property
     def label(self) -> LockLabel:
         """The lock, with variant and fence kind."""
         return LockLabel.of(self.lock, self.variant, self.fence)
@@ -121,7 +121,9 @@ def labels(proofs: Iterable[Proof]) -> list[LockLabel]:
 def cell(proofs: Sequence[Proof], label: LockLabel, model: str) -> Cell:
     """A lock under a model of our own checker; never empty."""
     rows = [
-        one for one in proofs if (one.tool, one.model, one.label) == (OWN_CHECKER, model, label)
+        one
+        for one in proofs
+        if one.model == model and one.tool == OWN_CHECKER and one.label == label
     ]
     tried = [one for one in rows if one.verdict != Verdict.REFUSED]
     if tried:

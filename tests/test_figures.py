@@ -21,7 +21,8 @@ from sweeps.questions.crossover.winner_map import Panel, draw_map, draw_panel, l
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.search.found import Isa
-from sweeps.search.winners import Grid, Marks, grid, interpolate, map_marks, neighbours, polyline
+from sweeps.search.grid import Grid, Marks, grid, interpolate, map_marks
+from sweeps.search.winners import neighbours, polyline
 from tests.synthetic import study
 
 MFENCE = Isa("x86_64", "x86-64", "mfence")

@@ -26,7 +26,7 @@ from sweeps.questions.explore.explorer import explorer
 from sweeps.report.report import present
 from sweeps.run.runner import Runner
 from sweeps.search.found import Band, crossovers, seeds_model, series, series_names
-from sweeps.search.winners import grid
+from sweeps.search.grid import grid
 from sweeps.support.toml import parse
 from tests.synthetic import record
 

@@ -145,7 +145,6 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     from sweeps.questions.advise.question import Latencies, ask
     from sweeps.questions.advise.use import Use, with_log
     from sweeps.run.runner import Runner
-    from sweeps.search.locality import pattern, read_events
 
     if form not in _FORMATS:
         raise LockcrossError(f"--format: {form!r} is unknown; allowed are {', '.join(_FORMATS)}")
@@ -156,6 +155,8 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         first_share, run_length, nested, contended, critical, think, locks_per_second,
     )  # fmt: skip
     if log is not None:
+        from sweeps.search.locality import pattern, read_events
+
         use = with_log(use, pattern(read_events(log)), log.name)
     latencies = Latencies(cas_latency, fence_latency, cancel_latency)
     given = [one for text in machine or ["generic"] for one in _names(text)]

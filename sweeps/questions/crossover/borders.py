@@ -26,7 +26,7 @@ from sweeps.questions.crossover.winner_map import (
     workload_words,
 )
 from sweeps.search.found import PLAN, engine, machines
-from sweeps.search.winners import Surface
+from sweeps.search.grid import Surface
 
 # Labels are placed by eye, in points: a panel's size, a letter, a line of text.
 _PANEL = np.array([280.0, 265.0])

@@ -17,7 +17,7 @@ from sweeps.questions.crossover import answer
 from sweeps.report.reference import OF_STUDIES, References
 from sweeps.report.shown import Part, Section, Shown
 from sweeps.search.found import PLAN, engine, machines, series_names
-from sweeps.search.winners import map_marks
+from sweeps.search.grid import map_marks
 
 STUDY = "study"  # the figures' section
 _KINDS = {  # of series with crossovers, as the page calls them

@@ -24,6 +24,7 @@ from sweeps.search.crossing import Crossing, first_values
 from sweeps.search.facts import store_isas, store_machines
 from sweeps.search.found import MAP_CHECK, MapCheck, PlanFact
 from sweeps.search.found import PLAN as PLAN_FACT
+from sweeps.search.grid import interpolate
 from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, set_to, with_lock
 from sweeps.search.searches import (
     CrossoverTask,
@@ -34,7 +35,7 @@ from sweeps.search.searches import (
     records,
     search_all,
 )
-from sweeps.search.winners import interpolate, neighbours
+from sweeps.search.winners import neighbours
 
 PLAN = "crossover"
 load = load_study

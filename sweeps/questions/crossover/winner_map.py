@@ -23,7 +23,8 @@ from sweeps.model import engines
 from sweeps.model.isa import flavour_name
 from sweeps.model.label import FULL, LockLabel
 from sweeps.search.found import PLAN, MapCrossing, PlanFact, at_most, series_names
-from sweeps.search.winners import Grid, Surface, grid, polyline
+from sweeps.search.grid import Grid, Surface, grid
+from sweeps.search.winners import polyline
 
 RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 61  # points a side on which a place for a label is looked for

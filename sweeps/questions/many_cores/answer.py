@@ -12,7 +12,7 @@ from results.store.facts import Fact
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.label import LockLabel
 from sweeps.search.found import FactModel, FoundCrossover, crossovers
-from sweeps.search.winners import Surface
+from sweeps.search.grid import Surface
 
 NAME = "many_cores"
 CORES, DISTANCE, CANCELLATION = (f"{NAME}/{kind}" for kind in ("cores", "distance", "cancellation"))
