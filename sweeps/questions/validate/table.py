@@ -40,7 +40,7 @@ def verdict(one: SetSummary) -> str:
 
 def why_missed(one: SetSummary) -> str:
     """What is known of a missed bar; empty where none is missed."""
-    return one.missed if one.met is False else ""
+    return one.bars.missed if one.met is False else ""
 
 
 def percent(value: float | None, bar: float | None = None) -> str:
@@ -95,9 +95,9 @@ def _errors(summaries: list[SetSummary]) -> Table:
 def _bars(one: SetSummary) -> str:
     """The bars of a set in words; nothing where it has none."""
     bars = (
-        ("mean at most", one.bar_mean), ("worst at most", one.bar_worst),
-        ("order at least", one.bar_order),
-        ("the same winner where its lead is above", one.bar_lead),
+        ("mean at most", one.bars.mean), ("worst at most", one.bars.worst),
+        ("order at least", one.bars.order),
+        ("the same winner where its lead is above", one.bars.lead),
     )  # fmt: skip
     return ", ".join(f"{words} {percent(bar)}" for words, bar in bars if bar is not None)
 
