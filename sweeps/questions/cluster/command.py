@@ -1,14 +1,11 @@
 """`lockcross cluster`: what the nodes of a cluster are like."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from results.text.rows import Form, Format, print_rows
-
-if TYPE_CHECKING:
-    from sweeps.run.cluster.check import Answer
 
 _COLUMNS = ["node", "job", "processor", "CPUs", "memory GB", "scratch GB free", "clock s off",
             "cycles", "limits", "fit"]  # fmt: skip
@@ -26,29 +23,26 @@ def check(
     Compares engine versions, the tree, the clock, limits and a small cell with this machine. Exits
     with 1 when a node cannot.
     """
-    from results.store.queries import Answer as Rows
+    from results.store.queries import Answer
     from sweeps.run.cluster.check import check as ask
     from sweeps.run.cluster.description import load_cluster
 
     cluster = load_cluster(file)
     found, cycles = ask(cluster, nodes or cluster.nodes)
-    print_rows(Rows(_COLUMNS, [_row(one) for one in found]), form)
+    rows: list[tuple[object, ...]] = []
+    for one in found:
+        node, fit = one.node, "no" if one.wrong else "yes"
+        off, there = f"{one.clock_off_s:.1f}", "" if node.cycles is None else f"{node.cycles:.0f}"
+        space = (f"{node.memory_gb:.0f}", f"{node.scratch_gb:.0f}")
+        place = (node.place.host, node.place.job, node.place.processor)
+        rows.append((*place, node.cpus, *space, off, there, node.limits, fit))
+    print_rows(Answer(_COLUMNS, rows), form)
     print(f"a small cell takes {cycles:.0f} cycles on this machine", file=sys.stderr)
     wrong = [(one.node.place.host, why) for one in found for why in one.wrong]
     for host, why in wrong:
         print(f"{host}: {why}", file=sys.stderr)
     if wrong:
         raise typer.Exit(1)
-
-
-def _row(answer: "Answer") -> tuple[object, ...]:
-    node = answer.node
-    return (
-        node.place.host, node.place.job, node.place.processor, node.cpus, f"{node.memory_gb:.0f}",
-        f"{node.scratch_gb:.0f}", f"{answer.clock_off_s:.1f}",
-        "" if node.cycles is None else f"{node.cycles:.0f}", node.limits,
-        "no" if answer.wrong else "yes",
-    )  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:
