@@ -45,7 +45,6 @@ from sweeps.support.paths import REPRODUCTIONS
 from sweeps.support.toml import Document
 
 Value = int | str
-Each = dict[str, list[Value]]
 
 _OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -123,11 +122,40 @@ class Source(Document):
         return Published(value * self.factor, value * self.factor)
 
 
-class CellPlan(Document):
+class Multiplied(Document):
+    """What stands for one at each combination of the values of its axes."""
+
+    each: dict[str, list[Value]] = {}
+
+    def points(self) -> Iterator[Self]:
+        """Each of them, with the values in place of `{axis}`. Raises ValueError."""
+        texts = self.model_dump(exclude={"each"})
+        for values in itertools.product(*self.each.values()):
+            point = dict(zip(self.each, values, strict=True))
+            # In names of cells they become identifiers.
+            inside = {axis: re.sub(r"\W", "_", str(value)) for axis, value in point.items()}
+            yield type(self).model_validate(
+                {
+                    key: _filled(text, inside if key in {"name", "ours"} else point)
+                    for key, text in texts.items()
+                }
+            )
+
+
+def _filled(text: Any, point: Mapping[str, Value]) -> Any:
+    """A text, or all that are in a table, with the values of axes in place."""
+    if isinstance(text, dict):
+        return {key: _filled(inner, point) for key, inner in text.items()}
+    try:
+        return text.format(**point) if isinstance(text, str) else text
+    except (KeyError, IndexError, ValueError) as error:
+        raise ValueError(f"{text!r}: {error} is no axis of `each`") from None
+
+
+class CellPlan(Multiplied):
     """A run and its name in expressions, where it stands for `metric`. `lock` is a lock label."""
 
     name: str = Field(min_length=1)
-    each: Each = {}
     machine: str = ""
     isa: str = ""
     lock: str
@@ -139,12 +167,11 @@ class CellPlan(Document):
     metric: str = "cycles_per_pair"
 
 
-class RowPlan(Document):
+class RowPlan(Multiplied):
     """A row; `ours` is an expression over the names of cells. A negative tolerance asks for a
     margin: `at least 1` by 10 % is 1.1."""
 
     label: str = Field(min_length=1)
-    each: Each = {}
     published: Source | None = None
     ours: str
     tolerance: Annotated[float, Field(ge=-1, le=1)] | None = None
@@ -210,13 +237,11 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
         plan = plan.model_copy(update={"machine": machine})
     cells: dict[str, Cell] = {}
     metrics: dict[str, str] = {}  # what a cell's plain name stands for
-    for one in plan.cell:
-        for point in _points(one.each):
-            cell_name = _identifier(_filled(one.name, point))
-            if cell_name in cells or cell_name in CLOCK:
-                raise ValueError(f"cell {cell_name!r} is given twice, or is a name of the clock")
-            cells[cell_name], metrics[cell_name] = _cell(plan, one, point), one.metric
-    rows = [_row(plan, one, point, metrics) for one in plan.row for point in _points(one.each)]
+    for one in itertools.chain.from_iterable(cell.points() for cell in plan.cell):
+        if one.name in cells or one.name in CLOCK:
+            raise ValueError(f"cell {one.name!r} is given twice, or is a name of the clock")
+        cells[one.name], metrics[one.name] = _cell(plan, one), one.metric
+    rows = [_row(plan, point, metrics) for row in plan.row for point in row.points()]
     if plan.macro:
         cells |= macro_cells(plan.macro, plan.machine)
         rows += macro_rows(plan.macro)
@@ -226,65 +251,29 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
     return PlannedReproduction(outline, cells, tuple(rows))
 
 
-def _points(each: Each) -> Iterator[dict[str, Value]]:
-    for values in itertools.product(*each.values()):
-        yield dict(zip(each, values, strict=True))
-
-
-def _filled(text: Any, point: Mapping[str, Value]) -> Any:
-    """`text` with the values of axes in place; one that is nothing but an axis stays a number."""
-    if not isinstance(text, str):
-        return text
-    if text.startswith("{") and text[1:-1] in point and text.endswith("}"):
-        return point[text[1:-1]]
-    try:
-        return text.format(**point)
-    except (KeyError, IndexError, ValueError) as error:
-        raise ValueError(f"{text!r}: {error} is no axis of `each`") from None
-
-
-def _identifier(value: Value) -> str:
-    """A name that can stand in an expression."""
-    return re.sub(r"\W", "_", str(value))
-
-
-def _cell(plan: Definition, one: CellPlan, point: Mapping[str, Value]) -> Cell:
+def _cell(plan: Definition, one: CellPlan) -> Cell:
     machine = one.machine or plan.machine
     isa = one.isa or load_machine(machine).isas[0]
-    label = LockLabel(_filled(one.lock, point))
-    workload = str(_filled(one.workload, point))
-    given = {key: _filled(value, point) for key, value in one.parameters.items()}
-    for key, value in given.items():
-        if isinstance(value, str) and value.isdigit():  # such as "{percent}0000"
-            given[key] = int(value)
+    label = LockLabel(one.lock)
+    # What is written in digits is a number, such as "{percent}0000".
+    given = {k: int(v) if str(v).isdigit() else v for k, v in one.parameters.items()}
     cell = Cell(
         engine=engines.DEFAULT, machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
-        lock=label.lock, variant=label.variant, fence=label.fence, workload=workload,
-        parameters=with_defaults(workload, given),
-        threads=_filled(one.threads, point), cores=_filled(one.cores, point), cancel=one.cancel,
+        lock=label.lock, variant=label.variant, fence=label.fence, workload=one.workload,
+        parameters=with_defaults(one.workload, given), threads=int(one.threads),
+        cores=None if one.cores is None else int(one.cores), cancel=one.cancel,
     )  # fmt: skip
     if why := invalid_reason(cell) or unsupported_reason(cell):
         raise ValueError(f"cell {one.name}: {why}")
     return cell
 
 
-def _row(
-    plan: Definition, one: RowPlan, point: Mapping[str, Value], metrics: Mapping[str, str]
-) -> PlannedRow:
-    label, series, x, group, note = (
-        str(_filled(text, point)) for text in (one.label, one.series, one.x, one.group, one.note)
-    )
-    label = in_words(label)
-    # Axis values in names of cells become identifiers, as the names do.
-    inside = {axis: _identifier(value) for axis, value in point.items()}
-    expression = str(_filled(one.ours, inside))
-    published = None
-    if one.published:
-        source = {key: _filled(value, point) for key, value in one.published.model_dump().items()}
-        try:
-            published = Source(**source).look_up(plan.document)
-        except (KeyError, LockcrossError) as error:
-            raise ValueError(f"row {one.label!r}: {error}") from None
+def _row(plan: Definition, one: RowPlan, metrics: Mapping[str, str]) -> PlannedRow:
+    label, expression = in_words(one.label), one.ours
+    try:
+        published = one.published.look_up(plan.document) if one.published else None
+    except (KeyError, LockcrossError) as error:
+        raise ValueError(f"row {one.label!r}: {error}") from None
 
     def known(name: str, part: str) -> float:
         if name not in metrics and (name not in CLOCK or part):
@@ -296,4 +285,5 @@ def _row(
 
     with suppress(ZeroDivisionError):
         evaluate(expression, known)
-    return PlannedRow(Row(label, published, None, one.tolerance, series, x, group, note), ours)
+    texts = (one.series, one.x, one.group, one.note)
+    return PlannedRow(Row(label, published, None, one.tolerance, *texts), ours)
