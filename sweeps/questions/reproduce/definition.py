@@ -24,7 +24,6 @@ from results import published as paper
 from results.errors import LockcrossError
 from results.paths import ROOT
 from results.published import Published
-from sweeps.model import engines
 from sweeps.model.cell import Cell
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
@@ -258,7 +257,7 @@ def _cell(plan: Definition, one: CellPlan) -> Cell:
     # What is written in digits is a number, such as "{percent}0000".
     given = {k: int(v) if str(v).isdigit() else v for k, v in one.parameters.items()}
     cell = Cell(
-        engine=engines.DEFAULT, machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
+        machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
         lock=label.lock, variant=label.variant, fence=label.fence, workload=one.workload,
         parameters=with_defaults(one.workload, given), threads=int(one.threads),
         cores=None if one.cores is None else int(one.cores), cancel=one.cancel,

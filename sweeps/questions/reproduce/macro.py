@@ -16,7 +16,6 @@ from pydantic import Field
 
 from results import published as paper
 from results.published import Published
-from sweeps.model import engines
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
@@ -141,7 +140,7 @@ def mix_cell(machine: str, label: str, of: Mix) -> Cell:
     built = LockLabel(label)
     isa = load_machine(machine).isas[0]
     return Cell(
-        engine=engines.DEFAULT, machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
+        machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
         lock=built.lock, variant=built.variant, fence=built.fence, workload="lock_mix",
         parameters=dict(of.parameters), threads=THREADS,
     )  # fmt: skip

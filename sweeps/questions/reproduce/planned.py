@@ -10,7 +10,6 @@ from sweeps.model.machine import load_machine
 from sweeps.questions.reproduce.answer import Reproduction, Row, as_fact, fact_name
 
 if TYPE_CHECKING:
-    from results.store.records import StoredRun
     from results.store.store import Store
     from sweeps.run.runner import Runner
 
@@ -52,22 +51,19 @@ def run(
     cycle = 1000 / load_machine(planned.outline.machine).clock_mhz.number  # in nanoseconds
 
     def look(name: str, metric: str) -> float:
-        return cycle / CLOCK[name] if name in CLOCK else _metric(runs[name], metric)
+        if name in CLOCK:
+            return cycle / CLOCK[name]
+        if runs[name].status != "ok":
+            raise _MissingError(f"{runs[name].status}: {runs[name].cause}")
+        if metric not in runs[name].metrics:
+            raise _MissingError(f"a run has no metric {metric!r}")
+        return runs[name].metrics[metric]
 
-    rows = tuple(_row(row, look) for row in planned.rows)
-    result = replace(planned.outline, rows=rows)
+    result = replace(planned.outline, rows=tuple(_row(row, look) for row in planned.rows))
     if keep:
         store.set_fact(fact_name(result.name), as_fact(result))
         store.set_series(f"{PLAN}/{result.name}", [one.id for one in done])
     return result
-
-
-def _metric(run: "StoredRun", metric: str) -> float:
-    if run.status != "ok":
-        raise _MissingError(f"{run.status}: {run.cause}")
-    if metric not in run.metrics:
-        raise _MissingError(f"a run has no metric {metric!r}")
-    return run.metrics[metric]
 
 
 def _row(planned: PlannedRow, look: Look) -> Row:

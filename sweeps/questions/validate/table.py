@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from sweeps.model import engines
-from sweeps.questions.validate.answer import SetSummary, Speed, speeds, summarize
+from sweeps.questions.validate.answer import SetSummary, speeds, summarize
 from sweeps.questions.validate.latency import OPS, SlopeCheck, slope_checks
 from sweeps.search.errors import Row, decisive
 
@@ -23,12 +23,27 @@ def print_validation(connection: sqlite3.Connection, console: Console) -> None:
     if not summaries:
         console.print("The database holds no validation; ./lockcross validate makes one.")
         return
-    console.print(_errors(summaries))
+    table = Table(
+        *(Column("set", overflow="fold", min_width=20), "ISA", "cells", "mean", "worst", "order"),
+        Column("bars", min_width=6),
+        title="Cycles per pair of the candidate engine against the reference",
+        box=None,
+    )
+    for one in summaries:
+        errors = (percent(one.mean_error), percent(one.worst_error))
+        order = f"{percent(one.order_share)} of {one.order_pairs}" if one.order_pairs else ""
+        table.add_row(one.title, one.isa, str(one.cells), *errors, order, verdict(one))
+    console.print(table)
     for one in summaries:
         _print_findings(one, console)
     if checks := slope_checks(connection):
         console.print(_slopes(checks))
-    console.print(_speeds(speeds(connection)))
+    columns = ("engine", "runs", "instructions/s", "cells/hour")
+    table = Table(*columns, box=None, title="Speed of one process over these runs")
+    for speed in speeds(connection):
+        rates = (f"{speed.instructions_per_s:,.0f}", f"{speed.cells_per_hour:,.0f}")
+        table.add_row(engines.title(speed.engine), str(speed.runs), *rates)
+    console.print(table)
 
 
 def verdict(one: SetSummary) -> str:
@@ -63,47 +78,28 @@ def reasons(one: SetSummary) -> list[tuple[int, str]]:
 
 def error_table(rows: Sequence[Row]) -> Table:
     """How far the embedded engine was off, by reference and work, and which leads decide."""
-    table = Table(
-        "reference", "machine", "work", "locks", "cells", "median error", "measured over predicted",
-        "order right", "decisive lead", box=None, title="How far the embedded engine was off",
-    )  # fmt: skip
+    columns = ("reference", "machine", "work", "locks", "cells", "median error")
+    more = ("measured over predicted", "order right", "decisive lead")
+    title = "How far the embedded engine was off"
+    table = Table(*columns, *more, box=None, title=title)
     for row in rows:
         lead = decisive(row)
-        table.add_row(
-            row.reference, row.machine, row.work, row.kind, str(row.cells),
-            percent(row.median_error), f"{row.low:.2f} to {row.high:.2f}",
-            f"{row.right[0]} of {row.pairs[0]}", "no lead" if lead is None else f"{100 * lead:g} %",
-        )  # fmt: skip
+        place = (row.reference, row.machine, row.work, row.kind, str(row.cells))
+        ratios, right = f"{row.low:.2f} to {row.high:.2f}", f"{row.right[0]} of {row.pairs[0]}"
+        decides = "no lead" if lead is None else f"{100 * lead:g} %"
+        table.add_row(*place, percent(row.median_error), ratios, right, decides)
     return table
-
-
-def _errors(summaries: list[SetSummary]) -> Table:
-    table = Table(
-        Column("set", overflow="fold", min_width=20),
-        "ISA", "cells", "mean", "worst", "order", Column("bars", min_width=6), box=None,
-        title="Cycles per pair of the candidate engine against the reference",
-    )  # fmt: skip
-    for one in summaries:
-        order = f"{percent(one.order_share)} of {one.order_pairs}" if one.order_pairs else ""
-        table.add_row(
-            one.title, one.isa, str(one.cells), percent(one.mean_error), percent(one.worst_error),
-            order, verdict(one),
-        )  # fmt: skip
-    return table
-
-
-def _bars(one: SetSummary) -> str:
-    """The bars of a set in words; nothing where it has none."""
-    bars = (
-        ("mean at most", one.bars.mean), ("worst at most", one.bars.worst),
-        ("order at least", one.bars.order),
-        ("the same winner where its lead is above", one.bars.lead),
-    )  # fmt: skip
-    return ", ".join(f"{words} {percent(bar)}" for words, bar in bars if bar is not None)
 
 
 def _print_findings(one: SetSummary, console: Console) -> None:
-    lines = [f"  bars: {bars}"] if (bars := _bars(one)) else []
+    held = {
+        "mean at most": one.bars.mean,
+        "worst at most": one.bars.worst,
+        "order at least": one.bars.order,
+        "the same winner where its lead is above": one.bars.lead,
+    }
+    bars = ", ".join(f"{words} {percent(bar)}" for words, bar in held.items() if bar is not None)
+    lines = [f"  bars: {bars}"] if bars else []
     if one.met is False:
         known = [bar for bar in one.missed_bars if bar in one.known]
         new = [bar for bar in one.missed_bars if bar not in one.known]
@@ -125,31 +121,17 @@ def _print_findings(one: SetSummary, console: Console) -> None:
 
 def _slopes(checks: list[SlopeCheck]) -> Table:
     """How far the slopes of set latencies are apart at the most, by reference and operation."""
-    bar = checks[0].bar
-    table = Table(
-        "reference", "operation", "lines", "furthest apart", "where", "bar", box=None,
-        title="Slope of measured over set latency, the candidate's against the reference's",
-    )  # fmt: skip
+    columns = ("reference", "operation", "lines", "furthest apart", "where", "bar")
+    title = "Slope of measured over set latency, the candidate's against the reference's"
+    table = Table(*columns, box=None, title=title)
     groups: dict[tuple[str, str], list[SlopeCheck]] = {}
     for one in checks:
         label = engines.entry(one.reference.engine).label
         groups.setdefault((label, one.reference.op), []).append(one)
     for (label, op), some in groups.items():
         worst = max(some, key=lambda one: one.difference)
-        where = f"{worst.reference.isa} {worst.reference.flavour}, {worst.reference.mechanism}"
-        table.add_row(
-            engines.title(label), OPS[op], str(len(some)), percent(worst.difference, bar), where,
-            VERDICTS[all(one.met for one in some)],
-        )  # fmt: skip
-    return table
-
-
-def _speeds(found: list[Speed]) -> Table:
-    table = Table("engine", "runs", "instructions/s", "cells/hour", box=None,
-                  title="Speed of one process over these runs")  # fmt: skip
-    for one in found:
-        table.add_row(
-            engines.title(one.engine), str(one.runs), f"{one.instructions_per_s:,.0f}",
-            f"{one.cells_per_hour:,.0f}",
-        )  # fmt: skip
+        line, met = worst.reference, VERDICTS[all(one.met for one in some)]
+        where = f"{line.isa} {line.flavour}, {line.mechanism}"
+        apart = percent(worst.difference, worst.bar)
+        table.add_row(engines.title(label), OPS[op], str(len(some)), apart, where, met)
     return table
