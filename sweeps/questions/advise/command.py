@@ -22,11 +22,6 @@ _MOST = 10_000  # cycles of an atomic or a fence
 _PROCESSOR, _USE = "Processor", "How the program uses its locks"  # panels of the help
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(advise)
-
-
 def _processor(words: str, **more: Any) -> Any:
     return typer.Option(help=words, rich_help_panel=_PROCESSOR, **more)
 

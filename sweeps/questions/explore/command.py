@@ -58,8 +58,3 @@ def explore(
     from sweeps.report.present import write_page
 
     print(f"report    {write_page(db, folder)}")
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the `explore` command."""
-    app.command()(explore)

@@ -40,7 +40,7 @@ def verdict(one: SetSummary) -> str:
 
 def why_missed(one: SetSummary) -> str:
     """What is known of a missed bar; empty where none is missed."""
-    return one.missed if one.met is False else ""
+    return one.bars.missed if one.met is False else ""
 
 
 def percent(value: float | None, bar: float | None = None) -> str:
@@ -108,18 +108,15 @@ def _errors(summaries: list[SetSummary]) -> Rows:
     )  # fmt: skip
 
 
-def _bars(one: SetSummary) -> str:
-    """The bars of a set in words; nothing where it has none."""
-    bars = (
-        ("mean at most", one.bar_mean), ("worst at most", one.bar_worst),
-        ("order at least", one.bar_order),
-        ("the same winner where its lead is above", one.bar_lead),
-    )  # fmt: skip
-    return ", ".join(f"{words} {percent(bar)}" for words, bar in bars if bar is not None)
-
-
 def _findings(one: SetSummary) -> Iterator[str]:
-    lines = [f"  bars: {bars}"] if (bars := _bars(one)) else []
+    held = {
+        "mean at most": one.bars.mean,
+        "worst at most": one.bars.worst,
+        "order at least": one.bars.order,
+        "the same winner where its lead is above": one.bars.lead,
+    }
+    bars = ", ".join(f"{words} {percent(bar)}" for words, bar in held.items() if bar is not None)
+    lines = [f"  bars: {bars}"] if bars else []
     if one.met is False:
         known = [bar for bar in one.missed_bars if bar in one.known]
         new = [bar for bar in one.missed_bars if bar not in one.known]
