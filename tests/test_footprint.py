@@ -13,7 +13,7 @@ from sweeps.engines.guest import BadRunError
 from sweeps.model.label import LockLabel
 from sweeps.model.locks import load_locks
 from sweeps.programs import TARGETS, Program
-from sweeps.questions.footprint.footprint import Counts
+from sweeps.questions.footprint.command import Counts
 from sweeps.run.work import PATHS, path_metrics
 from tests.commands import lockcross
 from tests.footprint_values import Values, compiler, counted, counts_of, kept_for, values

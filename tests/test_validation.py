@@ -43,11 +43,11 @@ def test_errors_are_relative_to_gem5_and_held_against_the_bars(data: Gem5Data) -
     assert timing.signed_error == pytest.approx(0)
     assert timing.worst_error == pytest.approx(0.02)
     assert timing.worst_cell.startswith("thin in threads (iterations 100), 1 thread, generic lock")
-    assert (timing.bar_mean, timing.bar_worst, timing.bar_order) == (0.03, 0.1, 0.95)
+    assert (timing.bars.mean, timing.bars.worst, timing.bars.order) == (0.03, 0.1, 0.95)
     assert timing.met is True
     assert o3.mean_error == pytest.approx((1 + 0.2 + 22 / 33) / 3)
     assert o3.signed_error == pytest.approx((1 - 0.2 + 22 / 33) / 3)
-    assert (o3.bar_mean, o3.met) == (None, None)
+    assert (o3.bars.mean, o3.met) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -10,22 +10,14 @@ import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from statistics import correlation
-from typing import Annotated
-
-from pydantic import BeforeValidator, PlainSerializer
+from statistics import StatisticsError, correlation
+from typing import Literal
 
 from results.published import Published
 from results.store.facts import Fact
+from sweeps.support.toml import Document
 
 ORDER_MARGIN = 0.1  # published values nearer than this are in no order
-
-# Stored as its two ends.
-StoredPublished = Annotated[
-    Published,
-    BeforeValidator(lambda ends: Published(*ends) if isinstance(ends, list | tuple) else ends),
-    PlainSerializer(lambda one: [one.low, one.high]),
-]
 
 
 @dataclass(frozen=True)
@@ -39,7 +31,7 @@ class Row:
     """
 
     label: str
-    published: StoredPublished | None = None
+    published: Published | None = None
     ours: float | None = None
     tolerance: float | None = None
     series: str = ""
@@ -48,7 +40,7 @@ class Row:
     note: str = ""
     missing: str = ""
     no_number: bool = False
-    mark: StoredPublished | None = None
+    mark: Published | None = None
 
     @property
     def value(self) -> float | None:
@@ -70,12 +62,11 @@ class Row:
         return self.published.holds(self.ours, self.tolerance or 0.0)
 
 
-@dataclass(frozen=True)
-class Plot:
+class Plot(Document):
     """How the figure is drawn: "bars" (published beside ours, a place a row) or "lines" (a line a
     series over the numbers x). Empty: not at all."""
 
-    kind: str = ""
+    kind: Literal["", "bars", "lines"] = ""
     x: str = ""
     y: str = ""
     log: bool = False
@@ -123,16 +114,16 @@ class Reproduction:
     def shape(self) -> float | None:
         """Rank correlation of published and our numbers over a group; the least of the groups with
         three numbers or more, None without any."""
-        found = []
-        for group in dict.fromkeys(row.group for row in self.rows):
-            known = [
-                (row.value, row.ours)
-                for row in self.rows
-                if row.group == group and row.value is not None and row.ours is not None
-            ]
-            if len(known) >= 3 and len({value for value, _ in known}) > 1:
-                found.append(rank_correlation(*zip(*known, strict=True)))
-        return min(found, default=None)
+        groups: dict[str, list[tuple[float, float]]] = {}
+        for row in self.rows:
+            if row.value is not None and row.ours is not None:
+                groups.setdefault(row.group, []).append((row.value, row.ours))
+        shapes = []
+        for both in groups.values():
+            published, ours = zip(*both, strict=True)
+            if len(both) >= 3 and len(set(published)) > 1:
+                shapes.append(rank_correlation(published, ours))
+        return min(shapes, default=None)
 
     @property
     def verdict(self) -> str:
@@ -164,17 +155,16 @@ def _clearly_less(one: Row, other: Row) -> bool:
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
-    """Spearman's; 0 where one of them is all ties."""
-    ranks = [_ranks(values) for values in (one, other)]
-    if any(len(set(rank)) == 1 for rank in ranks):
+    """Spearman's, equal numbers sharing the middle of their ranks; 0 where one is all ties."""
+
+    def ranks(values: Sequence[float]) -> list[float]:
+        ordered = sorted(values)
+        return [(bisect_left(ordered, x) + 1 + bisect_right(ordered, x)) / 2 for x in values]
+
+    try:
+        return correlation(ranks(one), ranks(other))
+    except StatisticsError:
         return 0.0
-    return correlation(*ranks)
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    """The place of each in order, from 1; equal ones share the middle of theirs."""
-    ordered = sorted(values)
-    return [(bisect_left(ordered, one) + 1 + bisect_right(ordered, one)) / 2 for one in values]
 
 
 KEPT: Fact[Reproduction] = Fact("reproduction", Reproduction)  # one by name

@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -63,10 +64,8 @@ def machine(
     about = itertools.takewhile(lambda line: line.startswith("#"), lines)
     known = load_machine(origin)
     made = known.model_copy(update={"name": name, "title": f"{name}, from: {known.title}"})
-    head = _MACHINE_HEAD.replace("FROM", origin)
-    text = "\n".join([head, *about, made.as_toml()])
-    file = _write(name, text, output, force, lambda words: parse(Machine, words))
-    _say_next("calibrate", file)
+    text = "\n".join([_MACHINE_HEAD.replace("FROM", origin), *about, made.as_toml()])
+    _write(name, text, output, force, partial(parse, Machine), "calibrate {}")
 
 
 @new.command()
@@ -74,7 +73,7 @@ def plan(name: Name, output: Output = None, force: Force = False) -> None:
     """Write a plan: the axes of a sweep."""
     from sweeps.plans.sweep import parse_plan
 
-    _say_next("sweep", _write(name, _template("plan"), output, force, parse_plan))
+    _write(name, _template("plan"), output, force, parse_plan, "sweep {}")
 
 
 @new.command()
@@ -83,8 +82,8 @@ def study(name: Name, output: Output = None, force: Force = False) -> None:
     from sweeps.plans.study import StudyPlan
     from sweeps.support.toml import parse
 
-    file = _write(name, _template("study"), output, force, lambda words: parse(StudyPlan, words))
-    _say_next("crossover --study", file, f" --db {name}.db")
+    then = f"crossover --study {{}} --db {name}.db"
+    _write(name, _template("study"), output, force, partial(parse, StudyPlan), then)
 
 
 def _template(kind: str) -> str:
@@ -92,10 +91,17 @@ def _template(kind: str) -> str:
 
 
 def _write(
-    name: str, text: str, output: Path | None, force: bool, read: Callable[[str], object]
-) -> Path:
-    """Writes a file of the user's own, once it has been read as one, and prints its path, which it
-    returns. Raises LockcrossError."""
+    name: str,
+    text: str,
+    output: Path | None,
+    force: bool,
+    read: Callable[[str], object],
+    then: str,
+) -> None:
+    """Writes a file of the user's own, once it has been read as one, prints its path, and says
+    which command takes it. Raises LockcrossError."""
+    from sweeps.support.toml import is_path
+
     if not re.fullmatch(_NAME, name, re.ASCII):
         raise LockcrossError(f"name {shown(name)}: letters, digits, _ and - are allowed")
     file = output or Path(f"{name}.toml")
@@ -111,12 +117,5 @@ def _write(
             f"{file}: cannot be written ({error.strerror}); name another file with --output"
         ) from None
     print(file)
-    return file
-
-
-def _say_next(command: str, file: Path, rest: str = "") -> None:
-    """Says which command takes a file that was written."""
-    from sweeps.support.toml import is_path
-
     path = str(file) if is_path(str(file)) else f"./{file}"
-    print(f"next: ./lockcross {command} {shlex.quote(path)}{rest}", file=sys.stderr)
+    print(f"next: ./lockcross {then.format(shlex.quote(path))}", file=sys.stderr)

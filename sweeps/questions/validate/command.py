@@ -67,27 +67,21 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     from sweeps.cli.progress import Bar
     from sweeps.engines import load_engine
     from sweeps.plans import VALIDATIONS
+    from sweeps.questions.validate import validate as validation
     from sweeps.questions.validate.table import validation_parts
-    from sweeps.questions.validate.validate import (
-        Validation,
-        cells_of,
-        chosen_sets,
-        host_machine,
-        load_validation,
-    )
     from sweeps.run.runner import Runner
 
-    definition = load_validation(against or VALIDATIONS.names()[0])
-    chosen = chosen_sets(definition, sets or [])
+    definition = validation.load_validation(against or VALIDATIONS.names()[0])
+    chosen = validation.chosen_sets(definition, sets or [])
     for one in chosen:  # reports a missing engine before it creates a database
-        for cell in cells_of(one, machine, seeds):
+        for cell in validation.cells_of(one, machine, seeds):
             load_engine(cell.engine).version(cell.isa)
-    if described := host_machine(chosen, machine):
+    if described := validation.host_machine(chosen, machine):
         print(f"machine {described} describes this host", file=sys.stderr)
     with Store(db) as store:
         with pool_of(cluster) as pool, Bar() as progress:
             runner = Runner(store, jobs, progress, served(no_server), True, pool=pool)
-            Validation(definition, store, runner, machine, seeds).run(chosen, latencies)
+            validation.run(definition, chosen, store, runner, machine, seeds, latencies)
         print_parts(form, *validation_parts(store.connection))
         missed = newly_missed(store.connection, {one.name for one in chosen}, latencies)
     for what in missed:

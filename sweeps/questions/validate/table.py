@@ -49,7 +49,7 @@ def verdict(one: SetSummary) -> str:
 
 def why_missed(one: SetSummary) -> str:
     """What is known of a missed bar; empty where none is missed."""
-    return one.missed if one.met is False else ""
+    return one.bars.missed if one.met is False else ""
 
 
 def percent(value: float | None, bar: float | None = None) -> str:
@@ -120,10 +120,10 @@ def _errors(summaries: list[SetSummary]) -> Rows:
 def _findings(one: SetSummary) -> list[str]:
     """What is to be said of a set: its bars, those that are missed, and what was found in it."""
     bars = {
-        "mean at most": one.bar_mean,
-        "worst at most": one.bar_worst,
-        "order at least": one.bar_order,
-        "the same winner where its lead is above": one.bar_lead,
+        "mean at most": one.bars.mean,
+        "worst at most": one.bars.worst,
+        "order at least": one.bars.order,
+        "the same winner where its lead is above": one.bars.lead,
     }
     missed = one.missed_bars if one.met is False else ()
     told = {
