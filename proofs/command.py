@@ -1,205 +1,232 @@
 """`lockcross prove`: the locks under memory models."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
+from functools import partial
+from itertools import groupby
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
+from proofs import proving, stored
+from proofs.assembly import shown, verdicts
+from proofs.assembly.herd import find_herd
+from proofs.models import MODELS
+from proofs.mutants import campaign
+from proofs.outside import Dartagnan, Genmc
+from proofs.own_checker import Checker
+from proofs.programs import known_locks, named
+from proofs.proving import Job, Outcome, Step, Tool, cpus, plan
+from proofs.stored import Verdict
 from results.errors import LockcrossError
-from results.text.rows import Form, Format, printer
+from results.store.queries import Answer
+from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import complete
 from sweeps.cli.options import Jobs
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from proofs.proving import Job, Outcome, Tool
-    from proofs.stored import Proof
+from sweeps.cli.progress import Bar
 
 _STATES = 30_000_000  # of a proof: a few GiB
+_SECONDS = 20
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Which proofs are asked for: locks, clients and models by their names, or all; by which tool;
-    `deep`: with larger clients too."""
+def _show(form: Form, *answers: Answer) -> None:
+    """Tables for people, where seconds, the only fractions, have one digit; for programs the rows
+    of all as one."""
 
-    locks: Sequence[str]
-    clients: Sequence[str]
-    models: Sequence[str]
-    tool: str
-    deep: bool
+    def shown(name: str, record: Mapping[str, object]) -> str:
+        value = record[name]
+        return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+    tables = [
+        Rows(
+            [dict(zip(answer.columns, row, strict=True)) for row in answer.rows],
+            {name: partial(shown, name) for name in answer.columns},
+        )
+        for answer in answers
+    ]
+    print_parts(form, *tables, fold=False)
 
 
-def prove_locks(asked: Asked, seconds: int, store: bool, jobs: int, form: Form) -> bool:
-    """Makes the proofs, prints what came of them, and says whether none has failed."""
-    from proofs.proving import cpus, prove
-    from sweeps.cli.progress import Bar
-
-    at_once = jobs or cpus()
-    tool = _tool(asked.tool, at_once)
-    planned, outcomes = _planned(asked, tool)
+def prove_locks(
+    locks: Sequence[str],
+    clients: Sequence[str],
+    models: Sequence[str],
+    tool: Tool,
+    deep: bool,
+    seconds: int,
+    store: bool,
+    at_once: int,
+    form: Form,
+) -> bool:
+    """Makes the proofs of locks, clients and models by their names (none: all), prints what came of
+    them, and says whether none has failed. `deep`: with larger clients too."""
+    planned, outcomes = _planned(locks, clients, models, tool, deep)
     tool.version()  # says what is missing, before anything is built
     try:
         with Bar() as progress:
             building = progress.add_task("building", total=len({one.program for one in planned}))
-            proofs = progress.add_task("proving", total=len(planned))
-            for one in prove(planned, tool, at_once, seconds, lambda: progress.advance(building)):
+            task = progress.add_task("proving", total=len(planned))
+
+            def built() -> None:
+                progress.advance(building)
+
+            for one in proving.prove(planned, tool, at_once, seconds, built):
                 outcomes.append(one)
-                progress.advance(proofs)
+                progress.advance(task)
     finally:  # also of what was interrupted
         if store:
-            _store([one.proof for one in outcomes])
-    _print(outcomes, bool(asked.locks or asked.clients), form)
+            stored.store(one.proof for one in outcomes)
+    _show(form, (by_client if locks or clients or form != Form.TABLE else by_lock)(outcomes))
+    if form == Form.TABLE:
+        _explain(outcomes)
     return all(one.ok for one in outcomes)
 
 
-def _tool(name: str, at_once: int) -> "Tool":
-    from proofs.outside import Dartagnan, Genmc
-    from proofs.own_checker import Checker
-
-    every: tuple[Tool, ...] = (Checker(at_once, _STATES), Genmc(), Dartagnan())
-    tools = {one.name: one for one in every}
-    if name not in tools:
-        raise LockcrossError(f"tool {name!r} is unknown; known are {', '.join(tools)}")
-    return tools[name]
-
-
-def _planned(asked: Asked, tool: "Tool") -> "tuple[list[Job], list[Outcome]]":
+def _planned(
+    locks: Sequence[str], clients: Sequence[str], models: Sequence[str], tool: Tool, deep: bool
+) -> tuple[list[Job], list[Outcome]]:
     """The jobs, and what is refused. Raises LockcrossError where there is neither."""
-    from proofs.programs import known_locks, named
-    from proofs.proving import plan
-
-    locks, clients = known_locks(asked.locks), list(named(asked.clients))
-    planned, refused = plan(locks, clients, tool, asked.models, asked.deep)
+    wanted = known_locks(locks), list(named(clients)), tool
+    planned, refused = plan(*wanted, models, deep)
     if planned or refused:
         return planned, refused
-    planned, refused = plan(locks, clients, tool, (), asked.deep)
+    planned, refused = plan(*wanted, (), deep)
     known = {one.model for one in planned} | {one.job.model for one in refused}
     if not known:
         raise LockcrossError("no lock is for these clients")
     raise LockcrossError(
-        f"none of these proofs is under {' or '.join(asked.models)}; they are under "
+        f"none of these proofs is under {' or '.join(models)}; they are under "
         f"{', '.join(sorted(known))}"
     )
 
 
-def _store(new: "list[Proof]") -> None:
-    """Keeps proofs as the reference, in the registry's order, and renews the documents' matrix."""
-    from proofs.stored import merged, read_proofs, write_proofs
-    from proofs.tables import DOCUMENTS, with_matrix
-    from sweeps.model.locks import load_locks
-
-    order = list(load_locks())
-    kept = sorted(merged(read_proofs(), new), key=lambda one: order.index(one.lock))
-    write_proofs(kept)
-    for file in DOCUMENTS:
-        file.write_text(with_matrix(file, kept), encoding="utf-8")
-
-
-def _print(outcomes: "list[Outcome]", every: bool, form: Form) -> None:
-    from proofs import tables
-
-    with printer(form, fold=False) as out:
-        out.print((tables.by_client if every or form != Form.TABLE else tables.by_lock)(outcomes))
-    if form != Form.TABLE:
-        return
-    with printer(form) as out:
-        for line in tables.legend(outcomes):
-            out.print(line)
-    with printer(form, fold=False) as out:
-        _print_failures(outcomes, out)
-    print(tables.headline(outcomes), file=sys.stderr)
-
-
-def _print_failures(outcomes: "list[Outcome]", out: "Console") -> None:
-    """For each lock and model the shortest interleaving."""
-    from proofs import tables
-
-    shown: dict[tuple[str, str], Outcome] = {}
+def by_client(outcomes: Sequence[Outcome]) -> Answer:
+    """A row for each proof."""
+    answer = Answer("lock client model verdict bound states seconds reason".split(), [])
     for one in outcomes:
-        place = one.job.program.label, one.proof.model
-        if not one.ok and (place not in shown or _steps(one) < _steps(shown[place])):
-            shown[place] = one
-    for one in shown.values():
-        out.print(f"\n{one.job.words}: {one.proof.reason}")
-        out.print(tables.interleaving(one.found.steps) if one.found.steps else one.found.text)
+        proof = one.proof
+        ran: tuple[object, object] = (one.found.states or one.found.executions, proof.seconds)
+        if proof.verdict == Verdict.REFUSED:
+            ran = ("", "")
+        what = (proof.label, proof.client, proof.model, proof.verdict.value, proof.bound)
+        answer.rows.append((*what, *ran, proof.reason))
+    return answer
 
 
-def _steps(one: "Outcome") -> int:
-    return len(one.found.steps) or sys.maxsize
+# What is told of a lock: the first of these that any of its clients has.
+_ORDER = (Verdict.FAILED, Verdict.BOUND, Verdict.PROVED, Verdict.ASSUMED, Verdict.REFUSED)
+
+
+def by_lock(outcomes: Sequence[Outcome]) -> Answer:
+    """A row for each lock and model: what came of all its clients together."""
+    answer = Answer("lock model verdict clients bound states seconds reason".split(), [])
+
+    def place(one: Outcome) -> tuple[str, str]:
+        return one.proof.label, one.proof.model
+
+    for names, group in groupby(sorted(outcomes, key=place), key=place):
+        of_place = list(group)
+        proofs = [one.proof for one in of_place]
+        verdict = min((one.verdict for one in proofs), key=_ORDER.index)
+        same = [one for one in proofs if one.verdict == verdict]
+        bounds = sorted({one.bound for one in proofs if one.bound})
+        states = sum(one.found.states or one.found.executions for one in of_place)
+        seconds = sum((one.seconds for one in proofs), 0.0)
+        reasons = dict.fromkeys(one.reason for one in same if one.reason)
+        clients = f"{len(same)} of {len(proofs)}"
+        counted = ("; ".join(bounds), states, seconds, "; ".join(reasons))
+        answer.rows.append((*names, verdict.value, clients, *counted))
+    return answer
+
+
+def _explain(outcomes: Sequence[Outcome]) -> None:
+    """What the models are; of what failed, for each lock and model the shortest interleaving; how
+    many there are of each verdict."""
+    names = dict.fromkeys(one.proof.model for one in outcomes)
+    print_parts(Form.TABLE, *(f"{name}: {MODELS[name].says}" for name in names if name in MODELS))
+    shortest: dict[tuple[str, str], tuple[int, Outcome]] = {}
+    for one in outcomes:
+        place, steps = (one.proof.label, one.proof.model), len(one.found.steps) or sys.maxsize
+        if not one.ok and (place not in shortest or steps < shortest[place][0]):
+            shortest[place] = steps, one
+    for _, one in shortest.values():
+        said = interleaving(one.found.steps) if one.found.steps else one.found.text
+        print_parts(Form.TABLE, f"\n{one.job.words}: {one.proof.reason}", said, fold=False)
+    ends = [one.proof.verdict for one in outcomes]
+    counts = [f"{ends.count(one)} {one}" for one in Verdict if one in ends]
+    print(", ".join(counts), file=sys.stderr)
+
+
+def interleaving(steps: Sequence[Step]) -> Rows:
+    """A counterexample, step by step. What is in a buffer has not become visible to others."""
+    head = ("", "thread", "line", "function", "access", "object", "value", "buffered")
+    numbered = ((str(number), *map(str, astuple(step))) for number, step in enumerate(steps, 1))
+    return Rows([dict(zip(head, row, strict=True)) for row in numbered])
 
 
 def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> bool:
-    """Asks herd7, prints what is shown of each primitive, and says whether every promise is shown
-    that an architecture gives."""
-    from proofs.assembly import run
-    from proofs.assembly.shown import architectural, said
-    from sweeps.cli.progress import Bar
+    """Asks herd7 of instruction sets (none: all), prints what is shown of each primitive, and says
+    whether every promise is shown that an architecture gives.
 
+    Raises LockcrossError (1) where herd7 is missing, (2) for an unknown instruction set.
+    """
+    herd = find_herd()
+    asked = {one: verdicts.questions(one) for one in verdicts.flavours_of(isas)}
+    rows: list[verdicts.Row] = []
     with Bar() as progress:
-        task = progress.add_task("litmus tests", total=run.count(isas))
-        found, locks = run.prove_assembly(isas, jobs or 2, store, lambda: progress.advance(task))
-    table = Table("primitive", "flavour", "fence", "instructions", "promised", "shown", box=None)
-    for one in found:
-        table.add_row(
-            one.primitive, one.flavour, one.fence, one.instructions, one.promise, said(one)
-        )
-    pairs = Table("lock", "flavour", "fence", "promised", "shown", box=None)
+        task = progress.add_task("litmus tests", total=sum(map(len, asked.values())))
+
+        def tell() -> None:
+            progress.advance(task)
+
+        for flavour, questions in asked.items():
+            rows += verdicts.verdicts(herd, flavour, questions, jobs or 2, tell)
+    if store:
+        verdicts.write_rows(verdicts.merged(verdicts.read_rows(), rows), verdicts.STORED)
+    primitives, locks = list(shown.shown(rows)), list(shown.shown_locks(rows))
+    of_primitives = Answer("primitive flavour fence instructions promised shown".split(), [])
+    for one in primitives:
+        of_primitives.rows.append(
+            (one.primitive, one.flavour, one.fence, one.instructions, one.promise,
+             shown.said(one))
+        )  # fmt: skip
+    of_locks = Answer("lock flavour fence promised shown".split(), [])
     for pair in locks:
-        verdicts = ", ".join(f"{verdict} by {model}" for model, verdict in pair.verdicts)
-        pairs.add_row(pair.lock, pair.flavour, pair.fence, pair.says, verdicts)
-    with printer(form, fold=False) as out:
-        out.print(table)
-        out.print(pairs)
-    wrong = sum(bool(one.missing and architectural(one.fence)) for one in found)
-    wrong += sum(not pair.holds and architectural(pair.fence) for pair in locks)
+        by = ", ".join(f"{verdict} by {model}" for model, verdict in pair.verdicts)
+        of_locks.rows.append((pair.lock, pair.flavour, pair.fence, pair.says, by))
+    _show(form, of_primitives, of_locks)
+    wrong = sum(bool(one.missing and shown.architectural(one.fence)) for one in primitives)
+    wrong += sum(not pair.holds and shown.architectural(pair.fence) for pair in locks)
     print(
-        f"{len(found)} primitives and {len(locks)} pairs of threads, by flavour and fence kind; "
-        f"{wrong} promises not shown",
+        f"{len(primitives)} primitives and {len(locks)} pairs of threads, by flavour and fence "
+        f"kind; {wrong} promises not shown",
         file=sys.stderr,
     )
     return not wrong
 
 
-def judge_mutants(locks: Sequence[str], deep: bool, store: bool, jobs: int, form: Form) -> bool:
+def judge_mutants(locks: Sequence[str], deep: bool, store: bool, at_once: int, form: Form) -> bool:
     """Judges what no earlier run has judged, and prints all; whether all that survives is
     explained."""
-    from proofs.mutants import stored
-    from proofs.mutants.campaign import Campaign
-    from proofs.mutants.stored import Verdict
-    from proofs.programs import known_locks
-    from proofs.proving import cpus
-    from sweeps.cli.progress import Bar
-
-    campaign = Campaign([lock.name for lock in known_locks(locks)] if locks else [], deep)
+    wanted = [lock.name for lock in known_locks(locks)] if locks else []
+    judged = campaign.Campaign(wanted, deep)
     with Bar() as progress:
-        judging = progress.add_task("mutants", total=len(campaign.missing))
-        for _ in campaign.run(jobs or cpus()):
+        judging = progress.add_task("mutants", total=len(judged.missing))
+        for _ in judged.run(at_once):
             progress.advance(judging)
     if store:
-        campaign.store()
-    rows = campaign.rows()
-    every = locks or form != Form.TABLE
-    with printer(form, fold=False) as out:
-        out.print(stored.by_mutant(rows if every else [row for row in rows if row.reason]))
-        if form == Form.TABLE:
-            out.print(stored.summary(rows))
-    survivors = [row.mutant for row in rows if row.verdict == Verdict.SURVIVES]
+        judged.store()
+    rows = judged.rows()
+    if form != Form.TABLE:
+        _show(form, campaign.by_mutant(rows))
+    else:
+        told = rows if locks else [row for row in rows if row.reason]
+        _show(form, campaign.by_mutant(told), campaign.summary(rows))
+    survivors = [row.mutant for row in rows if row.verdict == campaign.Verdict.SURVIVES]
     if survivors:
         print(f"unexplained: {', '.join(survivors)}", file=sys.stderr)
     return not survivors
-
-
-_SECONDS = 20
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(prove)
 
 
 def prove(
@@ -250,12 +277,17 @@ def prove(
     Exits with 1 when a proof fails; then it shows the shortest interleaving. With --mutants, when a
     mutant survives that nobody has explained.
     """
+    at_once = jobs or cpus()
     if assembly:
         fine = prove_assembly(isas or (), store, jobs, form)
     elif mutants:
-        fine = judge_mutants(locks or (), deep, store, jobs, form)
+        fine = judge_mutants(locks or (), deep, store, at_once, form)
     else:
-        asked = Asked(locks or (), clients or (), models or (), tool, deep)
-        fine = prove_locks(asked, seconds, store, jobs, form)
+        tools: tuple[Tool, ...] = (Checker(at_once, _STATES), Genmc(), Dartagnan())
+        chosen = {one.name: one for one in tools}
+        if tool not in chosen:
+            raise LockcrossError(f"tool {tool!r} is unknown; known are {', '.join(chosen)}")
+        wanted = locks or (), clients or (), models or ()
+        fine = prove_locks(*wanted, chosen[tool], deep, seconds, store, at_once, form)
     if not fine:
         raise typer.Exit(1)

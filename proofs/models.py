@@ -1,7 +1,11 @@
-"""What a proof assumes of the hardware beyond a model: proofs/assumptions.toml."""
+"""The memory models of our own checker, and what a lock relies on beyond one of them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+
+from proofs.files import Entry, registry
+from results.paths import ROOT
 
 
 class Flavour(StrEnum):
@@ -13,28 +17,60 @@ class Flavour(StrEnum):
 
 @dataclass(frozen=True)
 class Model:
-    """A model of our own checker. `isas`: those that promise at least as much."""
+    """A model of our own checker. `isas`: those that promise at least as much; `title`: of a column
+    of the matrix."""
 
     name: str
     flavour: Flavour
+    title: str
     says: str
     isas: tuple[str, ...]
 
 
-TSO = Model("tso", Flavour.TSO, "total store order; a load may take bytes from the store buffer "
-            "and others from memory", ("x86_64",))  # fmt: skip
-TSO_WAIT = Model("tso-wait", Flavour.TSO, "total store order where a load that is wider than a "
-                 "buffered store waits until that is in memory", ("x86_64",))  # fmt: skip
-WEAK = Model("weak", Flavour.WEAK, "C11's acquire, release and fences, without load buffering; "
-             "each byte of an access by itself", ("ppc64le", "aarch64"))  # fmt: skip
-WEAK_SI = Model("weak-si", Flavour.WEAK, "as weak, and the bytes of one access are read and "
-                "written together", ("aarch64",))  # fmt: skip
-MODELS = {one.name: one for one in (TSO, TSO_WAIT, WEAK, WEAK_SI)}
+# Of a flavour each promises at least as much as the one before it: what is proved under one need
+# not be tried under the next.
+MODELS = {
+    one.name: one
+    for one in (
+        Model("tso", Flavour.TSO, "TSO", "total store order; a load may take bytes from the store "
+              "buffer and others from memory", ("x86_64",)),
+        Model("tso-wait", Flavour.TSO, "TSO, wide loads wait", "total store order where a load "
+              "that is wider than a buffered store waits until that is in memory", ("x86_64",)),
+        Model("weak", Flavour.WEAK, "weak", "C11's acquire, release and fences, without load "
+              "buffering; each byte of an access by itself", ("ppc64le", "aarch64")),
+        Model("weak-si", Flavour.WEAK, "weak, whole accesses", "as weak, and the bytes of one "
+              "access are read and written together", ("aarch64",)),
+    )
+}  # fmt: skip
 
 
-def models_for(flavour: Flavour, fence: str) -> tuple[Model, ...]:
-    """The models under which a program is checked. Each promises at least as much as the one before
-    it: what is proved under one need not be tried under the next."""
-    if flavour == Flavour.WEAK:
-        return (WEAK, WEAK_SI)
-    return (TSO, TSO_WAIT) if fence == "store_forward" else (TSO,)
+class Assumption(Entry):
+    """Locks that fail under a model and are proved under one that promises more; assumptions.toml
+    says what the fields are."""
+
+    model: str
+    instead: str
+    fence: str
+    locks: tuple[str, ...]
+    witness: str
+    says: str
+
+
+class _Assumptions(Entry):
+    assumption: tuple[Assumption, ...]
+    refused: dict[str, str]
+
+
+@cache
+def _said() -> _Assumptions:
+    return registry(_Assumptions, ROOT / "proofs" / "assumptions.toml")
+
+
+def assumptions() -> tuple[Assumption, ...]:
+    """All of them. Raises LockcrossError if the file cannot be read."""
+    return _said().assumption
+
+
+def nothing_to_prove(lock: str) -> str:
+    """Why nothing is proved of a lock; "" of most."""
+    return _said().refused.get(lock, "")

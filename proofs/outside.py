@@ -6,47 +6,25 @@ assumption there, so they do not see that a thread waits for ever.
 
 import os
 import re
-import shutil
-import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
+from typing import Literal
 
-from proofs.assumptions import assumptions
-from proofs.models import WEAK, Flavour
-from proofs.programs import INCLUDES, Program
-from proofs.proving import Found, Job, Run
+from pydantic import RootModel
+
+from proofs.files import Entry, registry
+from proofs.models import Flavour, assumptions
+from proofs.programs import INCLUDES, Program, has
+from proofs.proving import Found, Job, Run, Tool
 from proofs.stored import Verdict
-from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
+from sweeps.model.locks import load_locks
+from sweeps.support import tools
 
 _MAIN = ROOT / "proofs" / "pthreads" / "main.c"
-_ASK_S = 60.0
 _MIXED = "mixed-size accesses"
-
-
-def _find(variable: str, name: str, documentation: str) -> str:
-    given = os.environ.get(variable)
-    if path := shutil.which(given or name):
-        return path
-    why = f"{variable}={given}: not an executable program" if given else f"{name} is not found"
-    raise LockcrossError(
-        f"{why}; name it in {variable} or put it on PATH. It is in no package registry: "
-        f"{documentation}",
-        exit_code=1,
-    )
-
-
-def _ask(argv: Sequence[str], pattern: str) -> str:
-    try:
-        done = subprocess.run(
-            argv, capture_output=True, text=True, check=False, timeout=_ASK_S,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise LockcrossError(f"{argv[0]} does not run: {error}", exit_code=1) from None
-    found = re.search(pattern, done.stdout + done.stderr)
-    return found[1] if found else "of an unknown version"
 
 
 def _arguments(program: Program) -> list[str]:
@@ -63,7 +41,7 @@ def _arguments(program: Program) -> list[str]:
 
 def _is_mixed(program: Program) -> bool:
     """Whether a lock's accesses of one place have several sizes: that is what `weak` breaks."""
-    return any(program.lock in one.locks for one in assumptions() if one.model == WEAK.name)
+    return any(program.lock in one.locks for one in assumptions() if one.model == "weak")
 
 
 # What tells that a tool has stopped, and why: assertions, LLVM's own words, Java's.
@@ -74,72 +52,100 @@ _STOPS = re.compile(
 )
 
 
-def _stopped(name: str, said: str) -> str:
-    """Why there is no verdict, as far as a tool says. Its folders on this machine are left out."""
-    found = _STOPS.search(said)
-    why = re.sub(r"(?:/[\w.+-]+)+/", "", found[1].strip())[:160] if found else ""
-    return f"{name} ends with an internal error" + (f": {why}" if why else "")
+class _Outside(Tool):
+    """What both have in common: nothing is built, since they compile the sources themselves.
 
-
-class _Outside:
-    """What both have in common: nothing is built, since they compile the sources themselves."""
+    `variable`: of the environment, that names it; `source`: where it is to be had; `says`: its
+    version, in its own words; `models_for`: by what a program may rely on."""
 
     smallest = True  # they take long
+    variable: str
+    source: str
+    says: str
+    models_for: Mapping[Flavour, Sequence[str]]
+
+    @cached_property
+    def _tool(self) -> tools.Tool:
+        advice = f"name it in {self.variable} or put it on PATH. It is in no package registry: "
+        advice += self.source
+        return tools.Tool(self.name, (self.name,), f"not an executable program; {advice}", advice)
+
+    @cached_property
+    def path(self) -> str:
+        """The binary. Raises LockcrossError where there is none."""
+        return self._tool.locate(self.variable)[0]
+
+    @cache  # noqa: B019 there is one of each tool
+    def version(self) -> str:
+        """The tool's own."""
+        said = self._tool.version(self.says, self.path, "--version")
+        return said or "of an unknown version"
+
+    def models(self, program: Program) -> Sequence[str]:
+        """By what the program may rely on."""
+        return self.models_for[program.flavour]
 
     def bound(self, program: Program) -> str:
-        """Threads and rounds; not that a thread waits for ever."""
-        return f"{program.client.bound}; safety"
+        """Not that a thread waits for ever."""
+        return f"{super().bound(program)}; safety"
 
-    def prepare(self, programs: Iterable[Program], done: Callable[[], None]) -> None:
-        """Nothing to do."""
-        for _ in programs:
-            done()
+    def found(self, job: Job, result: ProcessResult) -> Found:
+        """From its words."""
+        if result.exceeded:
+            return Found(Verdict.BOUND, reason=result.exceeded)
+        return self._judged(result.stdout + result.stderr)
+
+    @abstractmethod
+    def _judged(self, said: str) -> Found: ...
+
+    def _stopped(self, said: str) -> Found:
+        """Why there is no verdict, as far as a tool says; without its folders on this machine."""
+        error = _STOPS.search(said)
+        why = re.sub(r"(?:/[\w.+-]+)+/", "", error[1].strip())[:160] if error else ""
+        reason = f"{type(self).__name__} ends with an internal error" + (f": {why}" if why else "")
+        return Found(Verdict.REFUSED, reason=reason)
 
 
-def _is_inlined(program: Program) -> bool:
-    """Whether GenMC is to inline functions. That leads to LLVM's `freeze`, at which its interpreter
-    stops, so it is off, but for what needs it: monitor_cache copies a struct to where a function
-    says, and GenMC does not see where that is; and the variants by signal have a function fill its
-    caller's variable, which GenMC then takes for freed memory: a false alarm, since the thread has
-    only just made it. Their `condition` has a `freeze`, and no such alarm."""
-    fills = program.variant in ("suspend", "signal", "predicated")
-    return program.lock == "monitor_cache" or (fills and program.client.name != "condition")
+class _Inlined(Entry):
+    needs: tuple[str, ...]
+    but: tuple[str, ...] = ()
+    why: str
+
+
+@cache
+def _inlined() -> tuple[_Inlined, ...]:
+    tables = RootModel[dict[Literal["inlined"], tuple[_Inlined, ...]]]
+    return registry(tables, ROOT / "proofs" / "outside.toml").root["inlined"]
 
 
 class Genmc(_Outside):
     """GenMC, a stateless model checker: RC11, IMM and TSO, for accesses of one size to a place."""
 
     name = "genmc"
+    variable = "GENMC"
+    source = "https://github.com/MPI-SWS/genmc"
+    says = r"GenMC v([\d.]+)"
+    models_for = {Flavour.TSO: ("tso",), Flavour.WEAK: ("rc11", "imm")}
     # Some of its transformations stop at our code with an internal error; they only save time.
     _OPTIONS = (
         "--disable-estimation --disable-loop-jump-threading --disable-load-annotation "
         "--disable-confirmation-annotation --v1"
     ).split()
-    _NO_INLINER = "--disable-function-inliner"
-
-    def version(self) -> str:
-        """GenMC's own. Raises LockcrossError where it is missing."""
-        return _genmc()[1]
-
-    def models(self, program: Program) -> Sequence[str]:
-        """By what the program may rely on."""
-        return ("tso",) if program.flavour == Flavour.TSO else ("rc11", "imm")
 
     def run(self, job: Job) -> Run:
         """One command. It does not always notice mixed sizes itself."""
         if job.program.fence == "store_forward" or _is_mixed(job.program):
             return Run(refused=_MIXED)
-        options = list(self._OPTIONS)
-        if not _is_inlined(job.program):
-            options.append(self._NO_INLINER)
-        arguments = ["--", *_arguments(job.program), str(_MAIN)]
-        return Run([_genmc()[0], f"--{job.model}", *options, *arguments])
+        program, lock = job.program, load_locks()[job.program.lock]
+        inlines = any(
+            program.client.name not in one.but and has(lock, program.variant, one.needs)
+            for one in _inlined()
+        )
+        inliner = [] if inlines else ["--disable-function-inliner"]
+        arguments = [*self._OPTIONS, *inliner, "--", *_arguments(program), str(_MAIN)]
+        return Run([self.path, f"--{job.model}", *arguments])
 
-    def found(self, job: Job, result: ProcessResult) -> Found:
-        """From its words."""
-        said = result.stdout + result.stderr
-        if result.exceeded:
-            return Found(Verdict.BOUND, reason=result.exceeded)
+    def _judged(self, said: str) -> Found:
         executions = re.search(r"complete executions explored: (\d+)", said)
         count = int(executions[1]) if executions else 0
         if "Mixed-size" in said:
@@ -148,7 +154,7 @@ class Genmc(_Outside):
             return Found(Verdict.PROVED, count)
         if error := re.search(r"^Error: (.*)", said, flags=re.MULTILINE):
             return Found(Verdict.FAILED, count, reason=error[1], text=said)
-        return Found(Verdict.REFUSED, reason=_stopped("GenMC", said))
+        return self._stopped(said)
 
 
 class Dartagnan(_Outside):
@@ -156,6 +162,10 @@ class Dartagnan(_Outside):
     takes minutes, so it is for the pairs that matter."""
 
     name = "dartagnan"
+    variable = "DARTAGNAN"
+    source = "https://github.com/hernanponcedeleon/Dat3M"
+    says = r"(\d+\.\d[\d.]*)"
+    models_for = {Flavour.TSO: ("tso",), Flavour.WEAK: ("armv8", "power")}
     # It looks for the bound that it needs no more than twice through a loop.
     _OPTIONS = "--bound=2 --method=eager --property=program_spec".split()
     _MODELS: Mapping[str, tuple[str, ...]] = {
@@ -163,14 +173,6 @@ class Dartagnan(_Outside):
         "armv8": ("aarch64.cat", "--target=arm8", "--mixedSize=true"),
         "power": ("power.cat", "--target=power"),
     }
-
-    def version(self) -> str:
-        """Dartagnan's own. Raises LockcrossError where it is missing."""
-        return _dartagnan()[1]
-
-    def models(self, program: Program) -> Sequence[str]:
-        """By what the program may rely on."""
-        return ("tso",) if program.flavour == Flavour.TSO else ("armv8", "power")
 
     def bound(self, program: Program) -> str:
         """Also how often it goes through a loop."""
@@ -183,32 +185,17 @@ class Dartagnan(_Outside):
         if job.program.fence == "store_forward":
             return Run(refused="no model of a wide load that waits for the store buffer")
         flags = " ".join([*_arguments(job.program), "-DMODEL_BACK_OFFS=1"])
-        command = [_dartagnan()[0], *self._MODELS[job.model], *self._OPTIONS, str(_MAIN)]
+        command = [self.path, *self._MODELS[job.model], *self._OPTIONS, str(_MAIN)]
         kept = [f"{name}={value}" for name, value in os.environ.items()]
         return Run(["/usr/bin/env", *kept, f"CFLAGS={flags}", *command])
 
-    def found(self, job: Job, result: ProcessResult) -> Found:
-        """From its words. UNKNOWN: nothing was found, but a loop could go on."""
-        said = result.stdout + result.stderr
-        if result.exceeded:
-            return Found(Verdict.BOUND, reason=result.exceeded)
+    def _judged(self, said: str) -> Found:
+        """UNKNOWN: nothing was found, but a loop could go on."""
         verdict = re.search(r"^Result: (\w+)", said, flags=re.MULTILINE)
         if verdict is None:
-            return Found(Verdict.REFUSED, reason=_stopped("Dartagnan", said))
+            return self._stopped(said)
         if verdict[1] == "PASS":
             return Found(Verdict.PROVED)
         if verdict[1] == "FAIL":
             return Found(Verdict.FAILED, reason="Dartagnan: FAIL", text=said)
         return Found(Verdict.BOUND, reason="a loop goes on behind the bound")
-
-
-@cache
-def _dartagnan() -> tuple[str, str]:
-    path = _find("DARTAGNAN", "dartagnan", "https://github.com/hernanponcedeleon/Dat3M")
-    return path, _ask([path, "--version"], r"(\d+\.\d[\d.]*)")
-
-
-@cache
-def _genmc() -> tuple[str, str]:
-    path = _find("GENMC", "genmc", "https://github.com/MPI-SWS/genmc")
-    return path, _ask([path, "--version"], r"GenMC v([\d.]+)")

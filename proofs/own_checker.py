@@ -8,16 +8,15 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from proofs.assumptions import models_of
-from proofs.programs import INCLUDES, Program, compiler, sources
-from proofs.proving import Found, Job, Run, Step
+from proofs.programs import INCLUDES, Program, compiler, models_of, sources
+from proofs.proving import Found, Job, Run, Step, Tool
 from proofs.stored import OWN_CHECKER, Verdict
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
@@ -35,15 +34,14 @@ COMPILE = (
 ).split()
 LINK = "-no-pie -Wl,--wrap=memcpy,--wrap=memset,--wrap=memmove".split()
 _TOO_LARGE = "has too many"  # said of a loop that stores in each of its turns
-_KEPT_S = 3 * 24 * 3600.0  # programs of other sources
+_KEPT_S = 3 * 24 * 3600.0  # programs of other sources, built days ago
 _VERDICTS = {0: Verdict.PROVED, 1: Verdict.FAILED, 3: Verdict.BOUND}
 
 
-class Checker:
+class Checker(Tool):
     """The tool. `states` bounds each proof; whoever runs it bounds its CPU time."""
 
     name = OWN_CHECKER
-    smallest = False
 
     def __init__(self, jobs: int, states: int) -> None:
         self._jobs = jobs
@@ -57,11 +55,7 @@ class Checker:
         """Its models for a program; proofs/assumptions.toml has a say."""
         return [model.name for model in models_of(program)]
 
-    def bound(self, program: Program) -> str:
-        """Threads and rounds: within them every execution is looked at."""
-        return program.client.bound
-
-    def prepare(self, programs: Iterable[Program], done: Callable[[], None]) -> None:
+    def prepare(self, programs: Sequence[Program], done: Callable[[], None]) -> None:
         """Builds the library, then the programs."""
         make_library(self._jobs)
         with ThreadPoolExecutor(self._jobs) as pool:
@@ -75,43 +69,23 @@ class Checker:
 
     def found(self, job: Job, result: ProcessResult) -> Found:
         """What a program said, as JSON."""
-        verdict = _VERDICTS.get(result.code)
         if result.exceeded:
             return Found(Verdict.BOUND, reason=result.exceeded)
-        if verdict is None:
+        if (verdict := _VERDICTS.get(result.code)) is None:
             why = result.stderr.strip()[:300] or f"exit code {result.code}"
             return Found(Verdict.BOUND if _TOO_LARGE in why else Verdict.FAILED, reason=why)
         said = json.loads(result.stdout)
-        return Found(
-            verdict,
-            said["executions"],
-            said["states"],
-            _reason(said),
-            _bound(said["bounds"]),
-            [_step(row) for row in said.get("trace", ())],
-        )
-
-
-def _bound(bounds: dict[str, Any]) -> str:
-    """What kept executions from being looked at."""
-    words = []
-    if bounds["buffer_was_full"]:
-        words.append(f"{bounds['buffer']} buffered stores")
-    if bounds["beyond_client_bound"]:
-        words.append("2 failures that back off")
-    return "; ".join(words)
-
-
-def _reason(said: dict[str, Any]) -> str:
-    if "failure" in said:
-        return f"{said['failure']['kind']}: {said['failure']['what']}"
-    reached = said["bounds"]["reached"]
-    return f"bound reached: {reached}" if reached else ""
-
-
-def _step(row: dict[str, Any]) -> Step:
-    names = ("place", "function", "access", "object", "value", "buffer")
-    return Step(int(row["thread"]), *(str(row[name]) for name in names))
+        bounds, reason = said["bounds"], ""
+        if "failure" in said:
+            reason = f"{said['failure']['kind']}: {said['failure']['what']}"
+        elif bounds["reached"]:
+            reason = f"bound reached: {bounds['reached']}"
+        left_out = [f"{bounds['buffer']} buffered stores"] * bool(bounds["buffer_was_full"])
+        left_out += ["2 failures that back off"] * bool(bounds["beyond_client_bound"])
+        names = [field.name for field in fields(Step)]
+        steps = [Step(*(row[name] for name in names)) for row in said.get("trace", ())]
+        counts = said["executions"], said["states"]
+        return Found(verdict, *counts, reason, "; ".join(left_out), steps)
 
 
 @cache
@@ -145,18 +119,10 @@ def make_library(jobs: int) -> None:
 
 def path_of(program: Program) -> Path:
     """Where a program is built: its name says all that it is made of."""
-    made_of = [
-        *COMPILE,
-        *LINK,
-        compiler(),
-        compiler_version(compiler()),
-        _version(),
-        sources(program),
-    ]
-    key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
-    words = [program.label, program.client.label, program.flavour]
-    folder = re.sub(r"[:/]", "-", "-".join(words))
-    return _BUILT / "clients" / folder / key
+    made_of = [*COMPILE, *LINK, compiler(), compiler_version(compiler()), _version()]
+    key = hashlib.sha256("\0".join([*made_of, sources(program)]).encode()).hexdigest()[:16]
+    folder = f"{program.label}-{program.client.label}-{program.flavour}"
+    return _BUILT / "clients" / re.sub(r"[:/]", "-", folder) / key
 
 
 def build(program: Program) -> Path:
@@ -165,18 +131,13 @@ def build(program: Program) -> Path:
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    _forget_old(path.parent)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        compiled(program, Path(folder)).replace(path)
-    return path
-
-
-def _forget_old(folder: Path) -> None:
-    """Removes what was built there days ago; another run may use what is newer."""
-    for old in folder.iterdir():
+    for old in path.parent.iterdir():  # another run may use what is newer
         with suppress(OSError):
             if old.is_file() and time.time() - old.stat().st_mtime > _KEPT_S:
                 old.unlink()
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        compiled(program, Path(folder)).replace(path)
+    return path
 
 
 def compiled(

@@ -1,30 +1,28 @@
-"""Which programs there are to prove: locks, variants, fence kinds and clients that go together."""
+"""Which programs there are to prove: locks, variants, fence kinds and clients that go together, and
+the models that each is checked under."""
 
 import hashlib
 import os
 import re
 import subprocess
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, RootModel
 
-from proofs.models import Flavour
+from proofs.files import Entry, registry
+from proofs.models import MODELS, Assumption, Flavour, Model, assumptions, nothing_to_prove
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.model.label import LockLabel
+from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import Lock, Trait, load_locks
 
-FOLDER = ROOT / "proofs" / "clients"
-_FILE = FOLDER / "clients.toml"
+_FILE = ROOT / "proofs" / "clients" / "clients.toml"
 
 
-class Size(BaseModel):
+class Size(Entry):
     """One way to compile a client; clients.toml says what the fields are."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     threads: int = Field(ge=1, le=8)
@@ -45,9 +43,7 @@ class Size(BaseModel):
         ]
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Client(Entry):
     says: str
     needs: tuple[str, ...] = ()
     sizes: tuple[Size, ...]
@@ -82,15 +78,9 @@ class Client:
 @cache
 def clients() -> tuple[Client, ...]:
     """All clients in all their sizes, in the file's order."""
-    try:
-        entries = TypeAdapter(dict[str, _Entry]).validate_python(
-            tomllib.loads(_FILE.read_text(encoding="utf-8"))
-        )
-    except (OSError, ValueError, ValidationError) as error:
-        raise LockcrossError(f"proofs/clients/clients.toml: {error}", exit_code=1) from None
     return tuple(
         Client(name, size, entry.says, entry.needs)
-        for name, entry in entries.items()
+        for name, entry in registry(RootModel[dict[str, _Client]], _FILE).root.items()
         for size in entry.sizes
     )
 
@@ -99,23 +89,13 @@ def named(names: Sequence[str] | None) -> Iterator[Client]:
     """The clients of names, each that of a client or of one of its sizes; all without names."""
     known = clients()
     for name in names or ():
-        if name not in {one.name for one in known} | {one.label for one in known}:
+        if not any(name in (one.name, one.label) for one in known):
             listed = ", ".join(dict.fromkeys(one.name for one in known))
             raise LockcrossError(
                 f"client {name!r} is unknown; known are {listed}, and each with a size, as in "
                 f"{known[0].label}"
             )
-    for one in known:
-        if not names or one.name in names or one.label in names:
-            yield one
-
-
-def smallest(chosen: Sequence[Client]) -> tuple[Client, ...]:
-    """Of each client the first of its sizes."""
-    first: dict[str, Client] = {}
-    for one in chosen:
-        first.setdefault(one.name, one)
-    return tuple(first.values())
+    yield from (one for one in known if not names or one.name in names or one.label in names)
 
 
 INCLUDES = ("-Ilockimpl", "-Iproofs", "-Iproofs/clients")
@@ -139,19 +119,18 @@ class Program:
 
     def defines(self) -> list[str]:
         """What the sources are told, for any compiler."""
-        return [*lock_defines(self.lock, self.variant, self.fence, self.flavour),
-                *self.client.size.flags()]  # fmt: skip
+        return [*_lock_defines(self.label, self.flavour), *self.client.size.flags()]
 
 
-def lock_defines(lock: str, variant: str, fence: str, flavour: Flavour) -> list[str]:
-    """The lock that a program is compiled for."""
-    return [
+def _lock_defines(label: LockLabel, flavour: Flavour) -> list[str]:
+    defines = [
         f"-DLOCKCROSS_MODEL=MODEL_{flavour.upper()}",
-        f"-DLOCKCROSS_LOCK={lock}",
-        f"-DLOCKCROSS_FENCE=FENCE_{fence.upper()}",
-        *([f"-DLOCKCROSS_VARIANT={variant}", f"-DLOCKCROSS_VARIANT_{variant.upper()}=1"]
-          if variant else []),
-    ]  # fmt: skip
+        f"-DLOCKCROSS_LOCK={label.lock}",
+        f"-DLOCKCROSS_FENCE=FENCE_{label.fence.upper()}",
+    ]
+    if variant := label.variant:
+        defines += [f"-DLOCKCROSS_VARIANT={variant}", f"-DLOCKCROSS_VARIANT_{variant.upper()}=1"]
+    return defines
 
 
 def programs(
@@ -160,59 +139,63 @@ def programs(
     """Every program that locks.def and clients.toml make possible, and why it is not proved; ""
     where it is."""
     for lock in locks:
+        # The other fence kinds need x86-64's memory model.
+        built = [(Flavour.WEAK, FULL), *((Flavour.TSO, fence) for fence in lock.fence_kinds)]
         for variant in ("", *lock.variants[1:]):
             for client in clients:
                 later = client.size.deep or lock.name in client.size.large
-                if (later and not deep) or not is_for(client, lock, variant):
+                if (later and not deep) or not has(lock, variant, client.needs):
                     continue
-                for flavour, fence in _built(lock):
+                for flavour, fence in built:
                     program = Program(lock.name, variant, fence, flavour, client)
-                    yield program, refusal(lock, variant, flavour, client)
+                    yield program, _refusal(lock, program)
 
 
-def _built(lock: Lock) -> Iterator[tuple[Flavour, str]]:
-    """The other fence kinds need x86-64's memory model."""
-    yield Flavour.WEAK, "full"
-    yield from ((Flavour.TSO, fence) for fence in lock.fence_kinds)
-
-
-def refusal(lock: Lock, variant: str, flavour: Flavour, client: Client) -> str:
+def _refusal(lock: Lock, program: Program) -> str:
     """Why a lock is not proved with a client, or nothing."""
-    if lock.name == "null":
-        return "no synchronization: there is nothing to prove"
-    if lock.has(Trait.UNORDERED, variant) and flavour == Flavour.WEAK:
+    if why := nothing_to_prove(lock.name):
+        return why
+    if lock.has(Trait.UNORDERED, program.variant) and program.flavour == Flavour.WEAK:
         return "without orders: for one processor of a weakly ordered ISA"
-    if lock.threads and client.size.threads > lock.threads:
+    if lock.threads and program.client.size.threads > lock.threads:
         return f"for {lock.threads} threads"
     return ""
 
 
-def is_for(client: Client, lock: Lock, variant: str) -> bool:
-    """Whether a lock has what a client needs."""
-    return all(any(_has(lock, variant, name) for name in need.split("|")) for need in client.needs)
+def has(lock: Lock, variant: str, needs: Iterable[str]) -> bool:
+    """Whether a lock has all that is needed, and of what is joined by | one: traits of locks.def,
+    or macros that its header defines."""
 
+    def one(name: str) -> bool:
+        if name in tuple(Trait):
+            return lock.has(Trait(name), variant)
+        return name in _macros(LockLabel.of(lock.name, variant))
 
-def _has(lock: Lock, variant: str, name: str) -> bool:
-    """Whether a lock has a trait, or its header defines a macro."""
-    if name in tuple(Trait):
-        return lock.has(Trait(name), variant)
-    return name in _macros(lock.name, variant)
+    return all(any(map(one, need.split("|"))) for need in needs)
 
 
 @cache
-def _macros(lock: str, variant: str) -> frozenset[str]:
+def _macros(label: LockLabel) -> frozenset[str]:
     """The macros that a lock's header defines."""
-    said = _preprocess(
-        ["-dM", "-E", "-x", "c", *lock_defines(lock, variant, "full", Flavour.WEAK), "-include",
-         "lock.h", "/dev/null"]
-    )  # fmt: skip
+    said = _preprocess("-dM", "-E", *_header(label))
     return frozenset(re.findall(r"^#define (\w+)", said, flags=re.MULTILINE))
+
+
+@cache
+def headers(label: LockLabel) -> frozenset[str]:
+    """The headers that a lock includes, by their paths below lockimpl/."""
+    said = _preprocess("-MM", *_header(label))
+    return frozenset(re.findall(r"\blockimpl/(\S+)", said))
+
+
+def _header(label: LockLabel) -> list[str]:
+    return ["-x", "c", *_lock_defines(label, Flavour.WEAK), "-include", "lock.h", "/dev/null"]
 
 
 @cache
 def sources(program: Program) -> str:
     """A short digest of all that a program is made of, but for comments."""
-    said = _preprocess(["-MM", *program.defines(), program.client.source])
+    said = _preprocess("-MM", *program.defines(), program.client.source)
     total = hashlib.sha256("\0".join(program.defines()).encode())
     for name in sorted(said.replace("\\\n", " ").split()[1:]):
         total.update(f"{name}\0{_bare(name)}".encode())
@@ -224,7 +207,7 @@ def _bare(name: str) -> str:
     return _NO_COMMENT.sub(" ", (ROOT / name).read_text(encoding="utf-8"))
 
 
-def _preprocess(arguments: Sequence[str]) -> str:
+def _preprocess(*arguments: str) -> str:
     done = subprocess.run(
         [compiler(), *INCLUDES, *arguments], cwd=ROOT, capture_output=True, text=True, check=False,
         stdin=subprocess.DEVNULL,
@@ -239,10 +222,29 @@ def compiler() -> str:
     return os.environ.get("LOCKCROSS_PROVE_CC") or "gcc"
 
 
-def known_locks(names: "Sequence[str] | None") -> list[Lock]:
+def known_locks(names: Sequence[str] | None) -> list[Lock]:
     """The locks of names; all without names."""
     known = load_locks()
     for name in names or ():
         if name not in known:
             raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(known)}")
     return [known[name] for name in names or known]
+
+
+def assumed(program: Program, model: str) -> Assumption | None:
+    """The assumption that a program's proof under a model would need, if there is one."""
+    for one in assumptions():
+        if one.model == model and one.fence == program.fence and program.lock in one.locks:
+            return one
+    return None
+
+
+def models_of(program: Program) -> list[Model]:
+    """Those that a program is checked under: the first of its flavour. Where that needs an
+    assumption, it is tried with one client alone, which has to fail: else the assumption would not
+    be needed."""
+    first = next(one for one in MODELS.values() if one.flavour == program.flavour)
+    if (needed := assumed(program, first.name)) is None:
+        return [first]
+    tried = [first] if program.client.label == needed.witness else []
+    return [*tried, MODELS[needed.instead]]

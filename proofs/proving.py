@@ -1,12 +1,12 @@
 """Makes proofs side by side, and tells what came of them."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
-from proofs.assumptions import assumed
-from proofs.programs import Client, Program, programs, smallest, sources
+from proofs.programs import Client, Program, assumed, programs, sources
 from proofs.stored import Proof, Verdict
 from sweeps.engines.base import ProcessResult
 from sweeps.model.locks import Lock
@@ -64,32 +64,38 @@ class Run:
     """How a tool checks a job: a command, or why it cannot."""
 
     argv: Sequence[str] = ()
-    files: Mapping[str, str] = field(default_factory=dict)
     refused: str = ""
 
 
-class Tool(Protocol):
+class Tool(ABC):
     """A model checker. `smallest`: without --deep it tries each client in its smallest size alone,
     and else in all that are not for --deep."""
 
     name: str
-    smallest: bool
+    smallest = False
 
+    @abstractmethod
     def version(self) -> str:
         """Its version. Raises LockcrossError where it is missing, saying what to do."""
 
+    @abstractmethod
     def models(self, program: Program) -> Sequence[str]:
         """The models that it has for a program."""
 
     def bound(self, program: Program) -> str:
-        """What a proof bounds, in words."""
+        """What a proof bounds, in words: threads and rounds, and what a tool adds."""
+        return program.client.bound
 
-    def prepare(self, programs: Iterable[Program], done: Callable[[], None]) -> None:
+    def prepare(self, programs: Sequence[Program], done: Callable[[], None]) -> None:
         """Builds what the jobs of these programs need; calls `done` after each."""
+        for _ in programs:
+            done()
 
+    @abstractmethod
     def run(self, job: Job) -> Run:
         """The command of a job."""
 
+    @abstractmethod
     def found(self, job: Job, result: ProcessResult) -> Found:
         """What came of it."""
 
@@ -114,16 +120,15 @@ def plan(
     """The jobs of a tool, and what is refused; `models`: only these, or all."""
     jobs, refused = [], []
     if tool.smallest and not deep:
-        clients, deep = smallest(clients), True
+        clients = [next(sizes) for _, sizes in groupby(clients, key=lambda one: one.name)]
+        deep = True
     for program, reason in programs(locks, clients, deep):
         for model in tool.models(program):
             if models and model not in models:
                 continue
             job = Job(program, tool.name, model)
-            why = reason or tool.run(job).refused
-            if why:
-                found = Found(Verdict.REFUSED, reason=why)
-                refused.append(Outcome(_proof(job, tool, found, 0.0), found, job))
+            if why := reason or tool.run(job).refused:
+                refused.append(_outcome(job, tool, Found(Verdict.REFUSED, reason=why), 0.0))
             else:
                 jobs.append(job)
     return jobs, refused
@@ -132,43 +137,38 @@ def plan(
 def prove(
     jobs: Sequence[Job], tool: Tool, at_once: int, limit_s: float, built: Callable[[], None]
 ) -> Iterator[Outcome]:
-    """Builds and runs jobs, and yields what came of each, in the order in which they end."""
-    tool.prepare(dict.fromkeys(job.program for job in jobs), built)
+    """Builds and runs jobs, each within `limit_s` seconds of CPU time, and yields what came of
+    each, in the order in which they end."""
+    tool.prepare(list(dict.fromkeys(job.program for job in jobs)), built)
     with Processes[Job](at_once, RUN_FOLDERS) as processes:
-        tasks = (_task(job, tool, limit_s) for job in jobs)
+        tasks = (Task(job, list(tool.run(job).argv), limit_s) for job in jobs)
         for job, result, _folder in processes.run(tasks):
             found = _judged(job, tool.found(job, result))
-            yield Outcome(_proof(job, tool, found, result.duration_s), found, job)
-
-
-def _task(job: Job, tool: Tool, limit_s: float) -> Task[Job]:
-    run = tool.run(job)
-    return Task(job, list(run.argv), limit_s, files=run.files)
+            yield _outcome(job, tool, found, result.duration_s)
 
 
 def _judged(job: Job, found: Found) -> Found:
     """With the assumption that a failure shows to be needed; without one that is not needed, the
     proof has failed."""
     assumption = assumed(job.program, job.model)
-    if assumption is None or found.verdict not in (Verdict.FAILED, Verdict.PROVED):
-        return found
-    if found.verdict == Verdict.FAILED and found.steps:
+    if assumption and found.verdict == Verdict.FAILED and found.steps:
         reason = f"assumed under {assumption.instead}: {assumption.says}"
         return replace(found, verdict=Verdict.ASSUMED, reason=reason)
-    if found.verdict == Verdict.FAILED:
-        return found
-    why = f"proofs/assumptions.toml says that it fails under {job.model}, and it is proved"
-    return replace(found, verdict=Verdict.FAILED, reason=why)
+    if assumption and found.verdict == Verdict.PROVED:
+        why = f"proofs/assumptions.toml says that it fails under {job.model}, and it is proved"
+        return replace(found, verdict=Verdict.FAILED, reason=why)
+    return found
 
 
-def _proof(job: Job, tool: Tool, found: Found, seconds: float) -> Proof:
+def _outcome(job: Job, tool: Tool, found: Found, seconds: float) -> Outcome:
     program = job.program
     bound = "; ".join(filter(None, (tool.bound(program), found.bound)))
-    return Proof(
+    proof = Proof(
         program.lock, program.variant, program.fence, program.client.label, tool.name,
         tool.version(), job.model, bound, found.verdict, found.executions, seconds,
         sources(program), found.reason,
     )  # fmt: skip
+    return Outcome(proof, found, job)
 
 
 def cpus() -> int:

@@ -1,15 +1,18 @@
-"""What the stored proofs say of each lock: under which models, and on which ISA."""
+"""The stored proofs: what they say of each lock, under which models and on which ISA, and the
+documents' matrix, which is made of them."""
 
-import csv
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property, partial
 from pathlib import Path
 
-from results.errors import LockcrossError
-from results.paths import REFERENCE
+from proofs.files import read_rows, write_rows
+from proofs.models import MODELS
+from results.paths import REFERENCE, ROOT
 from sweeps.model.label import FULL, LockLabel
+from sweeps.model.locks import load_locks
 
 STORED = REFERENCE / "proofs.csv"
 OWN_CHECKER = "lockcross"  # the tool of proofs/checker
@@ -47,80 +50,48 @@ class Proof:
     sources: str
     reason: str = ""
 
-    @property
-    def label(self) -> str:
-        """The lock, with its variant if that is not the default."""
-        return LockLabel.of(self.lock, self.variant)
+    @cached_property
+    def label(self) -> LockLabel:
+        """The lock, with variant and fence kind."""
+        return LockLabel.of(self.lock, self.variant, self.fence)
 
     @property
-    def subject(self) -> tuple[str, str, str, str, str, str]:
+    def subject(self) -> tuple[str, str, str, str]:
         """What tells two rows apart."""
-        return (self.lock, self.variant, self.fence, self.client, self.tool, self.model)
-
-
-COLUMNS = tuple(field.name for field in fields(Proof))
+        return (self.label, self.client, self.tool, self.model)
 
 
 def read_proofs(path: Path = STORED) -> list[Proof]:
     """The stored proofs; none where there is no file. Raises LockcrossError for any other text."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file)
-        if tuple(rows.fieldnames or ()) != COLUMNS:
-            raise LockcrossError(f"{path.name}: its columns must be {', '.join(COLUMNS)}")
-        try:
-            return [_proof(row) for row in rows]
-        except (TypeError, ValueError) as error:
-            raise LockcrossError(f"{path.name}: {error}") from None
+    return read_rows(Proof, path)
 
 
-def _proof(row: dict[str, str]) -> Proof:
-    return Proof(
-        row["lock"], row["variant"], row["fence"], row["client"], row["tool"], row["version"],
-        row["model"], row["bound"], Verdict(row["verdict"]), int(row["executions"]),
-        float(row["seconds"]), row["sources"], row["reason"],
-    )  # fmt: skip
-
-
-def write_proofs(proofs: Iterable[Proof], path: Path = STORED) -> None:
-    """Writes proofs, in the order given."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        for proof in proofs:
-            writer.writerow(asdict(proof) | {"seconds": f"{proof.seconds:.1f}"})
+write_proofs = partial(write_rows, Proof)
 
 
 def merged(stored: Sequence[Proof], new: Iterable[Proof]) -> list[Proof]:
     """Stored proofs, with new ones in the place of those of the same subject, or behind."""
-    found = {proof.subject: proof for proof in stored}
-    found.update({proof.subject: proof for proof in new})
-    return list(found.values())
+    return list({proof.subject: proof for proof in (*stored, *new)}.values())
 
 
-# Our own checker's models, and which promises at least as much: what is proved under the first
-# needs no proof under the second.
-SHOWN_MODELS = {
-    "tso": "TSO",
-    "tso-wait": "TSO, wide loads wait",
-    "weak": "weak",
-    "weak-si": "weak, whole accesses",
-}
+def store(new: Iterable[Proof]) -> None:
+    """Keeps proofs as the reference, in the registry's order, and renews the documents' matrix."""
+    order = list(load_locks())
+    kept = sorted(merged(read_proofs(), new), key=lambda one: order.index(one.lock))
+    write_proofs(kept, STORED)
+    for file in DOCUMENTS:
+        file.write_text(with_matrix(file, kept), encoding="utf-8")
+
+
+SHOWN_MODELS = {one.name: one.title for one in MODELS.values()}
+# Of our own models, that which promises less: what is proved under it needs no other proof.
 _WEAKER = {"tso-wait": "tso", "weak-si": "weak"}
-# By ISA: the models that stand for it, the least promising first.
-_OF_ISA = {
-    "x86_64": ("tso", "tso-wait"),
-    "ppc64le": ("weak",),
-    "aarch64": ("weak", "weak-si"),
-}
 # By ISA: the models of other tools that stand for it.
 _OTHERS = {
     "x86_64": ("tso",),
     "ppc64le": ("rc11", "imm", "power"),
     "aarch64": ("rc11", "imm", "armv8"),
 }
-_ORDER = (Verdict.FAILED, Verdict.ASSUMED, Verdict.BOUND, Verdict.PROVED, Verdict.REFUSED)
 
 
 @dataclass(frozen=True)
@@ -144,28 +115,27 @@ class Standing:
 
 def labels(proofs: Iterable[Proof]) -> list[LockLabel]:
     """The locks, with variant and fence kind, in the order stored."""
-    return list(dict.fromkeys(LockLabel.of(one.lock, one.variant, one.fence) for one in proofs))
+    return list(dict.fromkeys(one.label for one in proofs))
 
 
-def cell(proofs: Sequence[Proof], label: LockLabel, model: str, tool: str = OWN_CHECKER) -> Cell:
-    """A lock under a model of a tool; never empty."""
-    found = [
+def cell(proofs: Sequence[Proof], label: LockLabel, model: str) -> Cell:
+    """A lock under a model of our own checker; never empty."""
+    rows = [
         one
         for one in proofs
-        if (one.tool, one.model) == (tool, model)
-        and LockLabel.of(one.lock, one.variant, one.fence) == label
+        if one.model == model and one.tool == OWN_CHECKER and one.label == label
     ]
-    tried = [one for one in found if one.verdict != Verdict.REFUSED]
+    tried = [one for one in rows if one.verdict != Verdict.REFUSED]
     if tried:
         return _of_tried(tried)
-    if model in _WEAKER and tool == OWN_CHECKER:
+    if model in _WEAKER:
         weaker = cell(proofs, label, _WEAKER[model])
         if weaker.verdict == Verdict.PROVED:
             return Cell(Verdict.PROVED, f"by {_WEAKER[model]}", weaker.why)
-        if not found:
+        if not rows:
             return weaker
-    if found:
-        reasons = "; ".join(dict.fromkeys(one.reason for one in found))
+    if rows:
+        reasons = "; ".join(dict.fromkeys(one.reason for one in rows))
         return Cell(Verdict.REFUSED, f"refused: {reasons}", reasons)
     if label.fence != FULL and not model.startswith("tso"):
         return Cell(Verdict.REFUSED, "refused: x86-64 only", "this fence kind is for x86-64 alone")
@@ -173,49 +143,42 @@ def cell(proofs: Sequence[Proof], label: LockLabel, model: str, tool: str = OWN_
 
 
 def _of_tried(tried: Sequence[Proof]) -> Cell:
-    worst = min((one.verdict for one in tried), key=_ORDER.index)
-    same = [one for one in tried if one.verdict == worst]
-    if worst == Verdict.PROVED:
-        return Cell(worst, f"proved, {len(same)}", bounds(same))
-    why = "; ".join(dict.fromkeys(one.reason for one in same))
-    if worst == Verdict.BOUND:
-        proved = [one for one in tried if one.verdict == Verdict.PROVED]
-        if proved:
-            return Cell(Verdict.PROVED, f"proved, {len(proved)} of {len(tried)}", bounds(proved))
-    return Cell(worst, worst.value, why)
-
-
-def bounds(proofs: Iterable[Proof]) -> str:
-    """The bounds of proofs, the largest last."""
-    return "; ".join(sorted({one.bound for one in proofs}))
+    """By the worst of the verdicts; what reached a bound is not counted beside what is proved."""
+    counts = Counter(one.verdict for one in tried)
+    for worst in (Verdict.FAILED, Verdict.ASSUMED, Verdict.PROVED, Verdict.BOUND):
+        same = [one for one in tried if one.verdict == worst]
+        if same and worst == Verdict.PROVED:
+            of_all = f" of {len(tried)}" if counts[Verdict.BOUND] else ""
+            bounds = "; ".join(sorted({one.bound for one in same}))  # the largest last
+            return Cell(worst, f"proved, {len(same)}{of_all}", bounds)
+        if same:
+            break
+    return Cell(worst, worst.value, "; ".join(dict.fromkeys(one.reason for one in same)))
 
 
 def standing(proofs: Sequence[Proof], label: LockLabel, isa: str) -> Standing:
     """What a lock's correctness on an ISA rests on."""
     argued = ""
-    for model in _OF_ISA[isa]:
-        found = cell(proofs, label, model)
-        if found.verdict == Verdict.PROVED:
-            words = [f"{OWN_CHECKER}, {model}, {found.why}", *_others(proofs, label, isa)]
+    for model in (name for name, one in MODELS.items() if isa in one.isas):
+        shown = cell(proofs, label, model)
+        if shown.verdict == Verdict.PROVED:
+            words = [f"{OWN_CHECKER}, {model}, {shown.why}", *_others(proofs, label, isa)]
             kind = "argued" if argued and isa == "x86_64" else "proved"
             return Standing(kind, "; ".join([*words, *filter(None, [argued])]))
-        if found.verdict == Verdict.ASSUMED:
-            argued = found.why
+        if shown.verdict == Verdict.ASSUMED:
+            argued = shown.why
     return Standing("argued", argued) if argued else Standing("tested", "")
 
 
 def _others(proofs: Sequence[Proof], label: LockLabel, isa: str) -> list[str]:
     """What other tools have proved, tool by tool and model by model."""
-    found = Counter(
-        (one.tool, one.version, one.model)
+    counts = Counter(
+        f"{one.tool} {one.version}, {one.model}"
         for one in proofs
-        if one.tool != OWN_CHECKER and one.verdict == Verdict.PROVED and one.model in _OTHERS[isa]
-        and LockLabel.of(one.lock, one.variant, one.fence) == label
+        if one.tool != OWN_CHECKER and one.verdict == Verdict.PROVED
+        and one.model in _OTHERS[isa] and one.label == label
     )  # fmt: skip
-    return [
-        f"{tool} {version}, {model}, {count} client{'s' if count > 1 else ''}"
-        for (tool, version, model), count in found.items()
-    ]
+    return [f"{by}, {count} client{'s' if count > 1 else ''}" for by, count in counts.items()]
 
 
 @dataclass(frozen=True)
@@ -228,9 +191,7 @@ class Row:
 
 def matrix(proofs: Sequence[Proof]) -> list[Row]:
     """Locks by the models of our own checker."""
-    return [
-        Row(one, [cell(proofs, one, model) for model in SHOWN_MODELS]) for one in labels(proofs)
-    ]
+    return [Row(one, [cell(proofs, one, model) for model in MODELS]) for one in labels(proofs)]
 
 
 @dataclass(frozen=True)
@@ -249,42 +210,86 @@ class Agreement:
     apart: Sequence[str]
 
 
+_DECIDED = (Verdict.PROVED, Verdict.FAILED, Verdict.ASSUMED)
 # The model of ours that a tool's model is compared with.
-_COMPARED = {"tso": ("tso", "tso-wait"), "power": ("weak",), "armv8": ("weak-si", "weak"),
-             "rc11": ("weak", "weak-si"), "imm": ("weak", "weak-si")}  # fmt: skip
+_COMPARED = {
+    "tso": ("tso", "tso-wait"),
+    "power": ("weak",),
+    "armv8": ("weak-si", "weak"),
+    "rc11": ("weak", "weak-si"),
+    "imm": ("weak", "weak-si"),
+}
 
 
 def agreements(proofs: Sequence[Proof]) -> list[Agreement]:
     """Our own checker and each other tool, on every client that both took."""
     ours = {one.subject: one for one in proofs if one.tool == OWN_CHECKER}
-    found = []
-    for tool, version, model in dict.fromkeys(
-        (one.tool, one.version, one.model) for one in proofs if one.tool != OWN_CHECKER
-    ):
-        theirs = [one for one in proofs if (one.tool, one.model) == (tool, model)]
-        verdicts = Counter(one.verdict for one in theirs)
-        pairs = [(one, _ours(ours, one)) for one in theirs if one.verdict in _DECIDED]
-        both = [(one, mine) for one, mine in pairs if mine and mine.verdict in _DECIDED]
-        apart = [
-            f"{one.label}, {one.client}: {one.verdict}, ours {mine.verdict}"
-            for one, mine in both
-            if mine and (one.verdict == Verdict.PROVED) != (mine.verdict == Verdict.PROVED)
-        ]
-        found.append(
+    groups: dict[tuple[str, str, str], list[Proof]] = {}
+    for one in proofs:
+        if one.tool != OWN_CHECKER:
+            groups.setdefault((one.tool, one.version, one.model), []).append(one)
+    answers = []
+    for (tool, version, model), theirs in groups.items():
+        counts: Counter[str] = Counter(one.verdict for one in theirs)
+        apart = []
+        for one in (one for one in theirs if one.verdict in _DECIDED):
+            keys = ((one.label, one.client, OWN_CHECKER, same) for same in _COMPARED[model])
+            mine = next((ours[key] for key in keys if key in ours), None)
+            if mine is None or mine.verdict not in _DECIDED:
+                counts["alone"] += 1
+                continue
+            counts["compared"] += 1
+            if (one.verdict == Verdict.PROVED) != (mine.verdict == Verdict.PROVED):
+                what = f"{one.label.with_full_fences}, {one.client}"
+                apart.append(f"{what}: {one.verdict}, ours {mine.verdict}")
+        compared = counts["compared"]
+        answers.append(
             Agreement(
-                tool, version, model, len(both), len(both) - len(apart), len(pairs) - len(both),
-                verdicts[Verdict.BOUND], verdicts[Verdict.REFUSED], apart,
+                tool, version, model, compared, compared - len(apart), counts["alone"],
+                counts[Verdict.BOUND], counts[Verdict.REFUSED], apart,
             )
         )  # fmt: skip
-    return found
+    return answers
 
 
-_DECIDED = (Verdict.PROVED, Verdict.FAILED, Verdict.ASSUMED)
+_BEGIN = "<!-- made by ./lockcross prove --store -->\n"
+_END = "<!-- until here -->\n"
 
 
-def _ours(ours: Mapping[tuple[str, str, str, str, str, str], Proof], other: Proof) -> Proof | None:
-    for model in _COMPARED[other.model]:
-        subject = (other.lock, other.variant, other.fence, other.client, OWN_CHECKER, model)
-        if subject in ours:
-            return ours[subject]
-    return None
+def with_matrix(file: Path, proofs: Sequence[Proof]) -> str:
+    """The text of one of DOCUMENTS, with the matrix of these proofs between its two marks."""
+    before, _, rest = file.read_text(encoding="utf-8").partition(_BEGIN)
+    _, _, behind = rest.partition(_END)
+    lines = "\n".join(DOCUMENTS[file](proofs))
+    return f"{before}{_BEGIN}{lines}\n{_END}{behind}"
+
+
+def _short(proofs: Sequence[Proof]) -> list[str]:
+    """Locks of which the same is known share a row."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for row in matrix(proofs):
+        alike.setdefault(tuple(one.verdict for one in row.cells), []).append(row.label)
+    rows = [[*cells, ", ".join(names)] for cells, names in alike.items()]
+    return _table([*MODELS, "locks"], rows)
+
+
+def _whole(proofs: Sequence[Proof]) -> list[str]:
+    rows = [[row.label, *(one.words for one in row.cells)] for row in matrix(proofs)]
+    head = ["tool", "model", "clients compared", "agree", "alone", "out of time", "not taken"]
+    compared = [
+        [f"{one.tool} {one.version}", one.model,
+         *map(str, (one.compared, one.agree, one.alone, one.bounded, one.refused))]
+        for one in agreements(proofs)
+    ]  # fmt: skip
+    return [*_table(["lock", *MODELS], rows), *(["", *_table(head, compared)] if compared else [])]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    rule = ["---"] * len(head)
+    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
+
+
+DOCUMENTS: dict[Path, Callable[[Sequence[Proof]], list[str]]] = {
+    ROOT / "README.md": _short,
+    ROOT / "proofs" / "README.md": _whole,
+}

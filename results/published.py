@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cache
-from typing import Self
+from typing import NamedTuple, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -89,12 +89,11 @@ class Table:
         return cell
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(NamedTuple):
     """A published number: a value (`low` is `high`) or a range, None for an open end."""
 
-    low: float | None
-    high: float | None
+    low: int | float | None  # a whole number stays one where this is stored
+    high: int | float | None
 
     @property
     def value(self) -> float | None:
@@ -161,18 +160,16 @@ def _cell(text: str, unit: str) -> Cell:
             return None
         raise ValueError("must not be empty")
     unit = unit.rstrip("?")
-    if unit == "text":
-        return text
-    if unit in ("unit", "yes_no"):
-        allowed = UNITS if unit == "unit" else ("yes", "no")
-        if text not in allowed:
-            raise ValueError(f"allowed are {', '.join(allowed)}")
+    words = {"unit": UNITS, "yes_no": ("yes", "no")}.get(unit)
+    if words and text not in words:
+        raise ValueError(f"allowed are {', '.join(words)}")
+    if words or unit == "text":
         return text
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise ValueError("a number is expected") from None
-    if unit in _WHOLE and not text.isdigit():
+        number = Decimal("nan")
+    if number.is_finite() and unit in _WHOLE and not text.isdigit():
         raise ValueError("a whole number is expected")
     if not number.is_finite():
         raise ValueError("a number is expected")
@@ -186,7 +183,5 @@ def _cell(text: str, unit: str) -> Cell:
 def stated(document: str, key: str) -> Published:
     """What a document's text states: the row `key` of <document>_stated."""
     row = table(f"{document}_stated").row(key)
-    low, high = row["low"], row["high"]
-    return Published(
-        None if low is None else float(str(low)), None if high is None else float(str(high))
-    )
+    ends = (row["low"], row["high"])
+    return Published(*(None if end is None else float(str(end)) for end in ends))

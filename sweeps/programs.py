@@ -5,25 +5,26 @@ import hashlib
 import io
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.model.cell import MAX_THREADS, Cell
+from sweeps.model.axes import MAX_THREADS
+from sweeps.model.cell import Cell
 from sweeps.model.workloads import WORKLOADS
+from sweeps.support import tools
 from sweeps.support.paths import BINARIES
 
 # The family of compilers: gcc, clang, or one of a version, as in gcc-13.
 FAMILY = os.environ.get("LOCKCROSS_CC") or "gcc"
 _MANY = 10  # programs that take seconds to compile
-_IS_CLANG = FAMILY.startswith("clang")
 
 COMMON_FLAGS = (
     "-std=gnu17 -O2 -Wall -Wextra -Werror -ffreestanding -nostdlib -static -fno-pie "
@@ -51,25 +52,22 @@ class Target:
     flags: tuple[str, ...]
 
 
-def _target(isa: str, triple: str, package: str, flags: str) -> Target:
-    if _IS_CLANG:
-        own = [f"--target={triple}-linux-gnu", *flags.split()]
-        return Target(isa, FAMILY, FAMILY, f"{triple}-linux-gnu-", tuple(own))
-    compiler, package = f"{triple}-linux-gnu-{FAMILY}", package.replace("gcc", FAMILY, 1)
-    own = [*_GCC_FLAGS, *flags.split()]
-    return Target(isa, compiler, package, f"{triple}-linux-gnu-", tuple(own))
+def _target(isa: str, triple: str, flags: str) -> Target:
+    binutils = f"{triple}-linux-gnu-"
+    if FAMILY.startswith("clang"):
+        own = (f"--target={triple}-linux-gnu", *flags.split())
+        return Target(isa, FAMILY, FAMILY, binutils, own)
+    package = f"{FAMILY}-{triple.replace('_', '-')}-linux-gnu"
+    return Target(isa, binutils + FAMILY, package, binutils, (*_GCC_FLAGS, *flags.split()))
 
 
+_AARCH64 = "-mno-outline-atomics -mgeneral-regs-only"
 TARGETS = {
-    "lock": _target("x86_64", "x86_64", "gcc-x86-64-linux-gnu",
-                    "-mgeneral-regs-only -mno-red-zone -fcf-protection=none"),
-    "larx": _target("ppc64le", "powerpc64le", "gcc-powerpc64le-linux-gnu",
-                    "-mcpu=power8 -mno-altivec -mno-vsx -msoft-float"),
-    "lse": _target("aarch64", "aarch64", "gcc-aarch64-linux-gnu",
-                   "-march=armv8.1-a -mno-outline-atomics -mgeneral-regs-only"),
-    "llsc": _target("aarch64", "aarch64", "gcc-aarch64-linux-gnu",
-                    "-march=armv8-a -mno-outline-atomics -mgeneral-regs-only -DLOCKCROSS_LLSC=1"),
-}  # fmt: skip
+    "lock": _target("x86_64", "x86_64", "-mgeneral-regs-only -mno-red-zone -fcf-protection=none"),
+    "larx": _target("ppc64le", "powerpc64le", "-mcpu=power8 -mno-altivec -mno-vsx -msoft-float"),
+    "lse": _target("aarch64", "aarch64", f"-march=armv8.1-a {_AARCH64}"),
+    "llsc": _target("aarch64", "aarch64", f"-march=armv8-a {_AARCH64} -DLOCKCROSS_LLSC=1"),
+}
 
 
 @dataclass(frozen=True)
@@ -87,17 +85,12 @@ class Mechanisms:
 
     def flags(self) -> list[str]:
         """For the compiler; none for what the engine does."""
-        kinds = {"atomic": self.atomic, "fence": self.fence, "charge": self.charge}
-        found = [
-            f"-DLOCKCROSS_{kind.upper()}_LATENCY=LATENCY_{value.upper()}"
-            for kind, value in kinds.items()
-            if value != "engine"
-        ]
-        lengths = {"atomic": self.atomic_chain, "fence": self.fence_chain}
-        return found + [
-            f"-DLOCKCROSS_{kind.upper()}_CHAIN={length}"
-            for kind, length in lengths.items()
-            if kinds[kind] == "chain"
+        kinds = {"ATOMIC": self.atomic, "FENCE": self.fence, "CHARGE": self.charge}
+        added = {kind: value.upper() for kind, value in kinds.items() if value != "engine"}
+        lengths = {"ATOMIC": self.atomic_chain, "FENCE": self.fence_chain}
+        return [
+            *(f"-DLOCKCROSS_{kind}_LATENCY=LATENCY_{value}" for kind, value in added.items()),
+            *(f"-DLOCKCROSS_{k}_CHAIN={n}" for k, n in lengths.items() if kinds[k] == "chain"),
         ]
 
 
@@ -119,52 +112,40 @@ class Program:
     @classmethod
     def of(cls, cell: Cell, mechanisms: Mechanisms = Mechanisms()) -> "Program":
         """The program that runs a cell."""
-        return cls(
-            cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms, cell.variant,
-            cell.cores is not None, many=cell.threads > USUAL_THREADS,
-        )  # fmt: skip
+        fixed = cell.workload, cell.lock, cell.fence, cell.flavour, mechanisms, cell.variant
+        return cls(*fixed, cell.cores is not None, many=cell.threads > USUAL_THREADS)
 
     def command(self, compiler: str, output: str) -> list[str]:
         """The compile command, to be run in the root of the tree: its paths are relative, so
         that the same sources give the same bytes wherever the tree lies."""
-        target = TARGETS[self.flavour]
+        target, workload = TARGETS[self.flavour], WORKLOADS.get(self.workload)
+        has_text = workload is not None and workload.has_text
+        defines = {
+            f"LOCK={self.lock}": True,
+            f"FENCE=FENCE_{self.fence.upper()}": True,
+            f"VARIANT={self.variant}": self.variant,
+            f"VARIANT_{self.variant.upper()}=1": self.variant,  # what the preprocessor can compare
+            "SCHEDULER=1": self.scheduled,
+            "EVENTS=1": self.events,
+            "NATIVE=1": self.host,
+        }
+        runtime = ["runtime.c", f"start_{target.isa}.S"]
+        if self.scheduled:
+            runtime += ["scheduler.c", f"switch_{target.isa}.S"]
         return [
             compiler,
             *COMMON_FLAGS,
             *target.flags,
-            f"-DLOCKCROSS_LOCK={self.lock}",
-            f"-DLOCKCROSS_FENCE=FENCE_{self.fence.upper()}",
-            *self._variant_flags(),
-            *(["-DLOCKCROSS_SCHEDULER=1"] if self.scheduled else []),
-            *(["-DLOCKCROSS_EVENTS=1"] if self.events else []),
-            *(["-DLOCKCROSS_NATIVE=1"] if self.host else []),
+            *(f"-DLOCKCROSS_{define}" for define, wanted in defines.items() if wanted),
             *([f"-DLOCK_MAX_THREADS={MAX_THREADS}"] if self.many else []),
-            *(["-DLOCKCROSS_EXTRAS=1"] if self._has_metrics() else []),
-            *(["-DLOCKCROSS_TEXT_KEYS=1"] if self._has_text_keys() or self.host else []),
+            *(["-DLOCKCROSS_EXTRAS=1"] if workload is not None and workload.metrics else []),
+            *(["-DLOCKCROSS_TEXT_KEYS=1"] if has_text or self.host else []),
             *self.mechanisms.flags(),
             f"workloads/kernels/{self.workload}.c",
-            "workloads/runtime/runtime.c",
-            f"workloads/runtime/start_{target.isa}.S",
-            *(
-                ["workloads/runtime/scheduler.c", f"workloads/runtime/switch_{target.isa}.S"]
-                if self.scheduled
-                else []
-            ),
+            *(f"workloads/runtime/{source}" for source in runtime),
             "-o",
             output,
         ]
-
-    def _variant_flags(self) -> list[str]:
-        if not self.variant:
-            return []
-        own = f"-DLOCKCROSS_VARIANT_{self.variant.upper()}=1"  # what the preprocessor can compare
-        return [f"-DLOCKCROSS_VARIANT={self.variant}", own]
-
-    def _has_text_keys(self) -> bool:
-        return self.workload in WORKLOADS and WORKLOADS[self.workload].has_text
-
-    def _has_metrics(self) -> bool:
-        return self.workload in WORKLOADS and bool(WORKLOADS[self.workload].metrics)
 
 
 @dataclass(frozen=True)
@@ -179,45 +160,26 @@ class Binary:
 def find_compiler(flavour: str) -> str:
     """The path of a flavour's compiler. Raises LockcrossError when it is missing."""
     target = TARGETS[flavour]
-    found = shutil.which(target.compiler)
-    if found is None:
+    path = shutil.which(target.compiler)
+    if path is None:
         raise LockcrossError(
             f"compiler {target.compiler} (for {target.isa}) is missing; on Debian: "
             f"apt-get install {target.package} (on a host that is {target.isa} itself: {FAMILY}). "
             "LOCKCROSS_CC names another family: gcc, clang, or one of a version, as in gcc-13",
             exit_code=1,
         )
-    return found
+    return path
 
 
 @cache
 def compiler_version(path: str) -> str:
     """The first line of a compiler's `--version`. Raises LockcrossError when it cannot be run."""
-    try:
-        done = subprocess.run(
-            [path, "--version"],
-            capture_output=True,
-            text=True,
-            check=True,
-            stdin=subprocess.DEVNULL,
-        )
-        return done.stdout.splitlines()[0]
-    except (OSError, subprocess.CalledProcessError, IndexError):
-        raise LockcrossError(
-            f"compiler {path} does not run ('{path} --version' failed); install it again",
-            exit_code=1,
-        ) from None
-
-
-def _sources_digest(root: Path) -> str:
-    """One hash over all that a program may include."""
-    total = hashlib.sha256()
-    for folder in ("lockimpl", "workloads"):
-        for path in sorted((root / folder).rglob("*")):
-            if path.suffix in (".h", ".c", ".S", ".def", ".inc"):
-                total.update(f"{path.relative_to(root)}\0".encode())
-                total.update(hashlib.sha256(path.read_bytes()).digest())
-    return total.hexdigest()
+    with suppress(OSError):
+        done = tools.run([path, "--version"])
+        if done.returncode == 0 and done.stdout:
+            return done.stdout.splitlines()[0]
+    message = f"compiler {path} does not run ('{path} --version' failed); install it again"
+    raise LockcrossError(message, exit_code=1)
 
 
 def loaded_digest(elf: bytes) -> str:
@@ -241,8 +203,14 @@ class Builder:
     def __init__(self, root: Path = ROOT, folder: Path = BINARIES) -> None:
         self._root = root
         self._folder = folder
-        self._sources = _sources_digest(root)
         self._built: dict[Program, Binary] = {}
+        total = hashlib.sha256()  # of all that a program may include
+        for part in ("lockimpl", "workloads"):
+            for path in sorted((root / part).rglob("*")):
+                if path.suffix in (".h", ".c", ".S", ".def", ".inc"):
+                    total.update(f"{path.relative_to(root)}\0".encode())
+                    total.update(hashlib.sha256(path.read_bytes()).digest())
+        self._sources = total.hexdigest()
 
     def build(self, programs: Iterable[Program], jobs: int | None = None) -> dict[Program, Binary]:
         """Builds what is not yet built, `jobs` at a time (default: one a CPU). Says on standard
@@ -264,7 +232,7 @@ class Builder:
     def _build_one(self, program: Program) -> Binary:
         path, version = self._place(program)
         if not path.exists():
-            self._compile(program, find_compiler(program.flavour), path)
+            self._compile(program, path)
         return Binary(path, loaded_digest(path.read_bytes()), version)
 
     def _place(self, program: Program) -> tuple[Path, str]:
@@ -272,54 +240,39 @@ class Builder:
         version = compiler_version(find_compiler(program.flavour))
         flags = program.command(TARGETS[program.flavour].compiler, "")
         key = hashlib.sha256("\0".join([self._sources, version, *flags]).encode()).hexdigest()
-        words = (
-            program.workload, program.lock, program.variant, program.fence, program.flavour,
-            "scheduled" if program.scheduled else "", "events" if program.events else "",
-            "host" if program.host else "", "many" if program.many else "",
-        )  # fmt: skip
-        stem = "-".join(filter(None, words))
-        return self._folder / f"{stem}-{key[:16]}", version
+        names = ("workload", "lock", "variant", "fence", "flavour")
+        words = [getattr(program, name) for name in names]
+        words += [
+            name for name in ("scheduled", "events", "host", "many") if getattr(program, name)
+        ]
+        return self._folder / f"{'-'.join(filter(None, words))}-{key[:16]}", version
 
-    def _compile(self, program: Program, compiler: str, path: Path) -> None:
+    def _compile(self, program: Program, path: Path) -> None:
         # Built beside its place and renamed into it: a program is there whole or not at all,
         # also when several drivers build it at once.
         handle, name = tempfile.mkstemp(dir=self._folder, prefix=".building-")
         os.close(handle)
         temporary = Path(name)
+        command = program.command(find_compiler(program.flavour), name)
         try:
-            done = self._run(program.command(compiler, name))
-            if done.returncode != 0 and os.strerror(errno.ENOSPC) in done.stderr:
+            # Its messages are searched for words, so they are to be in English.
+            done = tools.run(command, cwd=self._root, env={**os.environ, "LC_ALL": "C"})
+            lines, full = done.stderr.strip().splitlines(), os.strerror(errno.ENOSPC)
+            if done.returncode != 0 and full in done.stderr:
                 # The compiler's own temporary files may lie elsewhere; it says which.
-                said = next(x for x in done.stderr.splitlines() if os.strerror(errno.ENOSPC) in x)
-                place = f"{self._folder}; the compiler says: {said.strip()[:300]}"
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)
+                said = next(line for line in lines if full in line).strip()[:300]
+                raise OSError(errno.ENOSPC, full, f"{self._folder}; the compiler says: {said}")
             if done.returncode != 0:
-                raise LockcrossError(_complaint(program, done.stderr), exit_code=1)
+                errors = [line for line in lines if "error" in line or "undefined" in line] or lines
+                words = program.command(TARGETS[program.flavour].compiler, "/dev/null")
+                lock = f"{program.lock}:{program.variant}" if program.variant else program.lock
+                raise LockcrossError(
+                    f"workload {program.workload} with lock {lock} ({program.flavour}, fence "
+                    f"{program.fence}) does not compile:\n  " + "\n  ".join(errors[:5]) + "\n"
+                    f"for the whole output, in the root of the tree: {' '.join(words)}",
+                    exit_code=1,
+                )
             temporary.chmod(0o755)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
-
-    def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command,
-            cwd=self._root,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            check=False,
-            env={**os.environ, "LC_ALL": "C"},  # its messages are searched for words
-        )
-
-
-def _complaint(program: Program, output: str) -> str:
-    lines = output.strip().splitlines()
-    errors = [line for line in lines if "error" in line or "undefined" in line] or lines
-    command = " ".join(program.command(TARGETS[program.flavour].compiler, "/dev/null"))
-    lock = f"{program.lock}:{program.variant}" if program.variant else program.lock
-    return (
-        f"workload {program.workload} with lock {lock} ({program.flavour}, fence "
-        f"{program.fence}) does not compile:\n  " + "\n  ".join(errors[:5]) + "\n"
-        f"for the whole output, in the root of the tree: {command}"
-    )

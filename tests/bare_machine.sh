@@ -13,8 +13,9 @@ set -eEuo pipefail # -E: functions inherit the trap for errors
 
 tree="$(dirname "$(dirname "$(readlink -f "$0")")")"
 document="$tree/docs/machines-tried.md"
-quick_tests="test_reference_cycles test_drawn_cells test_instructions test_assembly test_footprint
-    test_engine test_launcher test_generated_code"
+quick_tests="engines/test_reference_cycles engines/test_drawn_cells engines/test_instructions
+    engines/test_engine locks/test_footprint locks/test_generated_code proofs/test_assembly
+    set_up/test_launcher"
 
 die() {
     echo "bare_machine: $*" >&2

@@ -24,8 +24,8 @@ from sweeps.model.locks import load_locks
 from sweeps.model.machine import isas_of, machine_names
 from sweeps.programs import TARGETS, Program
 from tests import reference_programs
+from tests.engines.test_engine import execute
 from tests.reference_cycles import CASES, programs
-from tests.test_engine import execute
 
 STORED = reference_programs.FOLDER / "drawn.json"
 COUNT = 1000

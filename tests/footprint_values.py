@@ -16,7 +16,7 @@ from results.store.store import Store
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Lock, load_locks
 from sweeps.programs import compiler_version, find_compiler
-from sweeps.questions.footprint.footprint import NUMBERS, Counts, Footprint, cells, measure
+from sweeps.questions.footprint.command import NUMBERS, Counts, Footprint, cells, measure
 from sweeps.run.runner import Runner
 
 FOLDER = Path(__file__).with_name("footprint")
@@ -34,7 +34,7 @@ def counted(flavour: str, folder: Path, locks: Collection[Lock], jobs: int = 1) 
 def values(found: list[Footprint]) -> Values:
     """As the file has them: zeros are left out."""
     return {
-        f"{one.label} {one.cell.flavour} {one.by}": {
+        f"{one.cell.label} {one.cell.flavour} {one.by}": {
             **{
                 path: {name: n for name, n in {**counts.numbers, **counts.fences}.items() if n}
                 for path, counts in one.paths.items()

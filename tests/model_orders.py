@@ -13,8 +13,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from proofs.assembly.litmus import primitives
-from proofs.assembly.source import Instruction, compiler_flags, probe_source, touches_memory
+from proofs.assembly.instructions import Instruction, compiler_flags, probe_source, touches_memory
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.programs import TARGETS, find_compiler
@@ -174,10 +173,9 @@ def _renumbered(steps: Sequence[Step]) -> list[Step]:
 @cache
 def compile_model(model: str, fence: str) -> dict[str, list[Step]]:
     """Each primitive of lockimpl/arch/model.h, of its flavour MODEL_WEAK or MODEL_TSO."""
-    named = {n: p.probe for n, p in primitives().items() if fence in p.fences}
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
         source = Path(folder) / "model.c"
-        source.write_text(probe_source(named))
+        source.write_text(probe_source(fence))
         done = subprocess.run(
             [find_compiler("lock"), *compiler_flags("lock", fence), f"-DLOCKCROSS_MODEL={model}",
              "-fdump-tree-optimized=/dev/stdout", "-S", "-o", "/dev/null", str(source)],

@@ -10,7 +10,7 @@ from pathlib import Path
 from sweeps.model.locks import load_locks
 from sweeps.programs import TARGETS
 from tests import reference_programs
-from tests.test_engine import Options, Program, execute
+from tests.engines.test_engine import Options, Program, execute
 
 REFERENCE = reference_programs.FOLDER / "cycles.json"
 OPTIONS: Options = {"seed": 1, "offset_max": 20}

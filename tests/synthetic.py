@@ -11,9 +11,9 @@ from results.store.records import (
     CrossoverRun,
     CrossoverSeed,
     MachineRecord,
-    RunRecord,
 )
 from results.store.store import Store
+from sweeps.run.work import CellRecord
 from sweeps.search.crossing import Point
 from tests.searching import find_crossover
 
@@ -36,7 +36,7 @@ def cost(lock: str, cas: int, fence: int, cancel: int = 2000, length: int = 10) 
     }[lock]
 
 
-def record(identity: str, cycles: int = 1000, **changes: object) -> RunRecord:
+def record(identity: str, cycles: int = 1000, **changes: object) -> CellRecord:
     """A good run on x86_64 with the latencies it was given among its resolved options."""
     values: dict[str, object] = {
         "identity": identity, "engine": "qemu", "engine_version": "1.0", "machine": "generic",
@@ -52,7 +52,7 @@ def record(identity: str, cycles: int = 1000, **changes: object) -> RunRecord:
             "coherence_load_M": (3, "count"),
         },
     }  # fmt: skip
-    return RunRecord(**values | changes)  # type: ignore[arg-type]
+    return CellRecord(**values | changes)  # type: ignore[arg-type]
 
 
 class Synthetic:

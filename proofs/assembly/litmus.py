@@ -1,29 +1,25 @@
-"""Two threads of a lock where its order matters, as litmus tests from the lock's own functions."""
+"""Litmus tests in C: shapes of which a primitive plays a part (primitives.toml, shapes.toml), and
+two threads of a lock where its order matters, from the lock's own functions (pairs.toml)."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import RootModel
 
+from proofs.files import Entry, registry
 from results.paths import ROOT
-from sweeps.support.toml import parse
 
 FOLDER = ROOT / "proofs" / "assembly"
-ROLES = ("acquire", "release", "behind", "order", "before", "fence")
-_AT = {8: "0, ", 16: "0, ", 32: ""}  # which byte or half-word `_then_load_next` stores
-_SHORT = re.compile(r"([a-z]) = (\w+)")
-_WORDS = re.compile(r"\b[xyrs]\b")
+Role = Literal["acquire", "release", "behind", "order", "before", "fence"]
+_AT = {8: "0, ", 16: "0, "}  # which byte or half-word `_then_load_next` stores
 _OTHER = {"x": "y", "y": "x", "r": "s", "s": "r"}
+Threads = tuple[tuple[str, ...], ...]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Part(_Strict):
+class Part(Entry):
     """How a primitive plays a part of the shapes."""
 
     code: str
@@ -32,19 +28,19 @@ class Part(_Strict):
     without: tuple[str, ...] = ()
 
 
-class Own(_Strict):
+class Own(Entry):
     """A litmus test of one primitive alone."""
 
     name: str
-    threads: tuple[tuple[str, ...], ...]
+    threads: Threads
     forbidden: str
     mixed: bool = False
     orders: bool = True
     narrow: str = ""
-    contrast: tuple[tuple[str, ...], ...] = ()
+    contrast: Threads = ()
 
 
-class Primitive(_Strict):
+class Primitive(Entry):
     """One entry of primitives.toml."""
 
     promise: str
@@ -64,20 +60,30 @@ class Primitive(_Strict):
     beyond: tuple[Own, ...] = ()
 
 
-class Shape(_Strict):
+class Shape(Entry):
     """One entry of shapes.toml."""
 
-    threads: tuple[tuple[str, ...], ...]
+    threads: Threads
     forbidden: str
+
+
+class Pair(Entry):
+    """One entry of pairs.toml."""
+
+    says: str
+    threads: Threads
+    forbidden: str
+    first: int = 0
+    fences: bool = False
 
 
 @dataclass(frozen=True)
 class Litmus:
-    """A litmus test in C. `tested`: the threads that hold the primitive."""
+    """A litmus test in C, of a primitive or a lock. `tested`: the threads that hold it."""
 
     primitive: str
     name: str
-    threads: tuple[tuple[str, ...], ...]
+    threads: Threads
     tested: frozenset[int]
     forbidden: str
     promise: str
@@ -85,110 +91,95 @@ class Litmus:
     mixed: bool = False
     orders: bool = True
     bits: Mapping[str, int] = field(default_factory=dict, hash=False)  # of what is no word
-    contrast: tuple[tuple[str, ...], ...] = ()
+    contrast: Threads = ()
     first: Mapping[str, int] = field(default_factory=dict, hash=False)  # values, where not 0
 
 
 @cache
 def primitives() -> dict[str, Primitive]:
-    """The primitives, one for each width."""
-    text = (FOLDER / "primitives.toml").read_text(encoding="utf-8")
-    found = {}
-    for name, table in tomllib.loads(text).items():
-        widths = table.get("widths", [])
-        for bits in widths or [table.get("bits", 32)]:
-            filled = _filled(table, bits) | {"bits": bits}
-            found[name.replace("{bits}", str(bits))] = Primitive.model_validate(filled)
-    return found
-
-
-def _filled(value: object, bits: int) -> dict[str, object]:
-    """A table with the width put into its strings."""
-
-    def fill(one: object) -> object:
-        if isinstance(one, str):
-            return one.replace("{bits}", str(bits)).replace("{at}", _AT.get(bits, ""))
-        if isinstance(one, list):
-            return [fill(each) for each in one]
-        return {key: fill(each) for key, each in one.items()} if isinstance(one, dict) else one
-
-    filled = fill(value)
-    assert isinstance(filled, dict)
-    return filled
-
-
-class _Shapes(_Strict):
-    acquire: dict[str, Shape]
-    release: dict[str, Shape]
-    behind: dict[str, Shape]
-    order: dict[str, Shape]
-    before: dict[str, Shape]
-    fence: dict[str, Shape]
+    """The primitives, one for each width, which stands in its strings."""
+    known = registry(RootModel[dict[str, Primitive]], FOLDER / "primitives.toml").root
+    of_widths = {}
+    for name, one in known.items():
+        for bits in one.widths or (one.bits,):
+            text = one.model_copy(update={"bits": bits}).model_dump_json()
+            text = text.replace("{bits}", str(bits)).replace("{at}", _AT.get(bits, ""))
+            of_widths[name.replace("{bits}", str(bits))] = Primitive.model_validate_json(text)
+    return of_widths
 
 
 @cache
-def _shapes() -> dict[str, dict[str, Shape]]:
-    read = parse(_Shapes, (FOLDER / "shapes.toml").read_text(encoding="utf-8"))
-    return {role: getattr(read, role) for role in ROLES}
+def _shapes() -> dict[Role, dict[str, Shape]]:
+    return registry(RootModel[dict[Role, dict[str, Shape]]], FOLDER / "shapes.toml").root
+
+
+@cache
+def pairs() -> dict[str, dict[str, Pair]]:
+    """Lock -> name -> pair."""
+    return registry(RootModel[dict[str, dict[str, Pair]]], FOLDER / "pairs.toml").root
 
 
 def litmus_tests(fence: str) -> Iterator[Litmus]:
     """All tests of the primitives that a fence kind changes; of all, for the full fence."""
     for name, primitive in primitives().items():
         if fence in primitive.fences:
-            for role in ROLES:
+            for role, shapes in _shapes().items():
                 if part := getattr(primitive, role):
-                    yield from _of_role(name, primitive, role, part)
+                    yield from _of_role(name, primitive, role, part, shapes)
             for own in primitive.own + primitive.beyond:
                 yield _of_own(name, primitive, own, own not in primitive.beyond)
 
 
-def _of_role(name: str, primitive: Primitive, role: str, part: Part) -> Iterator[Litmus]:
-    words = {role: part.code, "reverse": _WORDS.sub(lambda found: _OTHER[found[0]], part.code)}
+def _of_role(
+    name: str, primitive: Primitive, role: str, part: Part, shapes: Mapping[str, Shape]
+) -> Iterator[Litmus]:
+    reverse = re.sub(r"\b[xyrs]\b", lambda word: _OTHER[word[0]], part.code)
+    words = {role: part.code, "reverse": reverse}
     bits = dict.fromkeys(primitive.narrow, primitive.bits)
-    for title, shape in _shapes()[role].items():
-        if title in part.without:
-            continue
-        yield Litmus(
-            name,
-            f"{role}: {title}",
-            in_c([[line.format_map(words) for line in thread] for thread in shape.threads], bits),
-            frozenset(i for i, thread in enumerate(shape.threads) if "{" in "".join(thread)),
-            shape.forbidden.format(saw=part.saw, missed=part.missed),
-            primitive.promise,
-            bits=bits,
-        )
+    for title, shape in shapes.items():
+        if title not in part.without:
+            filled = [[line.format_map(words) for line in thread] for thread in shape.threads]
+            tested = (i for i, thread in enumerate(shape.threads) if "{" in "".join(thread))
+            forbidden = shape.forbidden.format(saw=part.saw, missed=part.missed)
+            yield Litmus(
+                name, f"{role}: {title}", _in_c(filled, bits), frozenset(tested), forbidden,
+                primitive.promise, bits=bits,
+            )  # fmt: skip
 
 
 def _of_own(name: str, primitive: Primitive, own: Own, promised: bool) -> Litmus:
     bits = dict.fromkeys(own.narrow, primitive.bits)
     if primitive.pair:
         bits[primitive.pair] = 64
-    threads = in_c(own.threads, bits)
+    threads = _in_c(own.threads, bits)
+    tested = (i for i, thread in enumerate(threads) if f"{name}(" in " ".join(thread))
     return Litmus(
-        name,
-        own.name,
-        threads,
-        frozenset(i for i, thread in enumerate(threads) if f"{name}(" in " ".join(thread)),
-        own.forbidden,
-        primitive.promise,
-        promised,
-        own.mixed,
-        own.orders,
-        bits,
-        in_c(own.contrast, bits),
-    )
+        name, own.name, threads, frozenset(tested), own.forbidden, primitive.promise, promised,
+        own.mixed, own.orders, bits, _in_c(own.contrast, bits),
+    )  # fmt: skip
 
 
-def in_c(threads: Sequence[Sequence[str]], bits: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
+def pair_tests(lock: str) -> list[Litmus]:
+    """The tests of a lock."""
+    bits = {"x": 64}
+    return [
+        Litmus(
+            lock, name, _in_c(pair.threads, bits), frozenset(range(len(pair.threads))),
+            pair.forbidden, pair.says, mixed=True, bits=bits, first={"x": pair.first},
+        )
+        for name, pair in pairs()[lock].items()
+    ]  # fmt: skip
+
+
+def _in_c(threads: Sequence[Sequence[str]], bits: Mapping[str, int]) -> Threads:
     """Threads in which `x = 1`, `r = x` and `fence` are written out."""
 
     def written(line: str) -> str:
         if line == "fence":
             return "arch_fence_full()"
-        if not (found := _SHORT.fullmatch(line)):
+        if not (short := re.fullmatch(r"([a-z]) = (\w+)", line)):
             return line
-        to, what = found.groups()
+        to, what = short.groups()
         if what.isdecimal():
             return f"store_rlx_u{bits.get(to, 32)}({to}, {what})"
         return f"*{to} = load_rlx_u{bits.get(what, 32)}({what})"

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
-from proofs.assembly.verdicts import Row
+from proofs.assembly.verdicts import Row, read_rows
 
 # A model that stands for what herd7's own does not say; its name tells which in proofs/assembly/.
 _ASSUMING = ("power_reserved.cat", "power_together.cat")
@@ -32,19 +31,42 @@ class Shown:
 
 
 def shown(rows: Iterable[Row]) -> Iterator[Shown]:
-    """One a primitive, flavour and fence kind."""
+    """One a primitive, flavour and fence kind, of each compiler."""
+    groups: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in rows:
+        place = row.primitive, row.flavour, row.fence, row.compiler
+        groups.setdefault(place, []).append(row)
+    for (primitive, flavour, fence, _), group in groups.items():
+        if code := next((row for row in group if row.kind == "code"), None):
+            last = {row.litmus: row for row in group if row.kind == "promised"}
+            first = {row.litmus: row for row in reversed(group) if row.kind == "promised"}
+            fine = tuple(name for name, row in last.items() if row.verdict == "forbidden")
+            beyond = (row for row in group if row.kind == "beyond")
+            yield Shown(
+                primitive,
+                flavour,
+                fence,
+                code.promise,
+                code.instructions,
+                fine,
+                tuple(name for name in last if name not in fine),
+                tuple(
+                    name
+                    for name in fine
+                    if first[name].verdict != "forbidden" and last[name].model in _ASSUMING
+                ),
+                tuple(row.litmus for row in beyond if row.verdict == "forbidden"),
+                tuple(_spare(group)),
+            )
 
-    def place(row: Row) -> tuple[str, str, str, str]:
-        return row.primitive, row.flavour, row.fence, row.compiler
 
-    kept = list(rows)
-    coded = {place(row) for row in kept if row.kind == "code"}
-    kept = [row for row in kept if place(row) in coded]
-    order = {key: n for n, key in reversed(list(enumerate(map(place, kept))))}
-    for (primitive, flavour, fence, _), group in groupby(
-        sorted(kept, key=lambda row: order[place(row)]), key=place
-    ):
-        yield _of(primitive, flavour, fence, list(group))
+def _spare(rows: Sequence[Row]) -> Iterator[str]:
+    """Instructions of which some weakening leaves every outcome forbidden."""
+    changes = dict.fromkeys(row.change for row in rows if row.kind == "weakened")
+    for change in changes:
+        verdicts = {row.verdict for row in rows if row.change == change}
+        if verdicts == {"forbidden"}:
+            yield re.sub(r"^\d+: ", "", change)
 
 
 @dataclass(frozen=True)
@@ -69,22 +91,22 @@ class ShownLock:
 def shown_locks(rows: Iterable[Row]) -> Iterator[ShownLock]:
     """One a pair of threads, flavour and fence kind; what several compilers' instructions have in
     common is said once."""
-    found: dict[tuple[str, ...], dict[tuple[str, str], None]] = {}
+    pairs: dict[tuple[str, ...], dict[tuple[str, str], None]] = {}
     for row in rows:
         if row.kind == "lock":
             key = row.primitive, row.litmus, row.promise, row.flavour, row.fence
-            found.setdefault(key, {})[row.model, row.verdict] = None
-    for (lock, name, says, flavour, fence), verdicts in found.items():
+            pairs.setdefault(key, {})[row.model, row.verdict] = None
+    for (lock, name, says, flavour, fence), verdicts in pairs.items():
         yield ShownLock(lock, name, says, flavour, fence, tuple(verdicts))
 
 
 def lock_table(rows: Iterable[Row]) -> list[str]:
     """The table of locks in lockimpl/README.md."""
-    found: dict[tuple[str, str], list[ShownLock]] = {}
+    locks: dict[tuple[str, str], list[ShownLock]] = {}
     for one in shown_locks(rows):
-        found.setdefault((one.lock, one.says), []).append(one)
+        locks.setdefault((one.lock, one.says), []).append(one)
     lines = ["| lock | shown by its own functions | forbidden | allowed |", "|---|---|---|---|"]
-    for (lock, says), group in found.items():
+    for (lock, says), group in locks.items():
         places: dict[str, list[str]] = {"forbidden": [], "allowed": []}
         for one in group:
             fence = "" if one.fence == "full" else f" `{one.fence}`"
@@ -97,38 +119,6 @@ def lock_table(rows: Iterable[Row]) -> list[str]:
     return lines
 
 
-def _of(primitive: str, flavour: str, fence: str, rows: Sequence[Row]) -> Shown:
-    last = {row.litmus: row for row in rows if row.kind == "promised"}
-    first = {row.litmus: row for row in reversed(rows) if row.kind == "promised"}
-    fine = {name for name, row in last.items() if row.verdict == "forbidden"}
-    code = next(row for row in rows if row.kind == "code")
-    return Shown(
-        primitive,
-        flavour,
-        fence,
-        code.promise,
-        code.instructions,
-        tuple(name for name in last if name in fine),
-        tuple(name for name in last if name not in fine),
-        tuple(
-            name for name in last
-            if name in fine and first[name].verdict != "forbidden"
-            and last[name].model in _ASSUMING
-        ),
-        tuple(row.litmus for row in rows if row.kind == "beyond" and row.verdict == "forbidden"),
-        tuple(_spare(rows)),
-    )  # fmt: skip
-
-
-def _spare(rows: Sequence[Row]) -> Iterator[str]:
-    """Instructions of which some weakening leaves every outcome forbidden."""
-    changes = dict.fromkeys(row.change for row in rows if row.kind == "weakened")
-    for change in changes:
-        verdicts = {row.verdict for row in rows if row.change == change}
-        if verdicts == {"forbidden"}:
-            yield re.sub(r"^\d+: ", "", change)
-
-
 def table(rows: Iterable[Row]) -> list[str]:
     """The table of lockimpl/README.md, from the verdicts of one compiler. Primitives that differ
     only in their width, and of which the same is shown, share a line."""
@@ -137,17 +127,20 @@ def table(rows: Iterable[Row]) -> list[str]:
     for one in ordering:
         lines = families.setdefault(_family(one.primitive), {})
         lines.setdefault((one.flavour, one.fence, said(one)), []).append(one)
-    found = ["| primitive | flavour | instructions | promised | shown |", "|---|---|---|---|---|"]
+    written = [
+        "| primitive | flavour | instructions | promised | shown |",
+        "|---|---|---|---|---|",
+    ]
     for family, lines in families.items():
         for (flavour, fence, words), group in lines.items():
             one = next((each for each in group if each.primitive == family), group[0])
             others = [_WIDTH.findall(each.primitive)[0] for each in group if each is not one]
             name = f"`{one.primitive}`" + (f", {', '.join(others)}" if others else "")
             kind = "" if fence == "full" else f", `{fence}`"
-            found.append(
+            written.append(
                 f"| {name} | {flavour}{kind} | `{one.instructions}` | {one.promise} | {words} |"
             )
-    return found
+    return written
 
 
 def _family(primitive: str) -> str:
@@ -179,17 +172,15 @@ def said(one: Shown) -> str:
 
 def _by_role(names: Sequence[str]) -> str:
     """Shapes, by what was asked of the primitive."""
-    found: dict[str, list[str]] = {}
+    roles: dict[str, list[str]] = {}
     for name in names:
         role, _, shape = name.rpartition(": ")
-        found.setdefault(_SHORT.get(role, role), []).append(shape)
+        roles.setdefault(_SHORT.get(role, role), []).append(shape)
     return "; ".join(
         f"{role} ({', '.join(shapes)})" if role else ", ".join(shapes)
-        for role, shapes in found.items()
+        for role, shapes in roles.items()
     )
 
 
 if __name__ == "__main__":  # the table, for lockimpl/README.md
-    from proofs.assembly.stored import read_rows
-
     print("\n".join([*table(read_rows()), "", *lock_table(read_rows())]))

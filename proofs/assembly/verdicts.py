@@ -1,159 +1,45 @@
-"""Proves the primitives from their instructions, for `lockcross prove --assembly`."""
+"""What herd7 is asked of the primitives and of the locks, and its verdicts, as they are stored in
+results/reference/assembly.csv."""
 
-import os
 import re
-import shutil
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 
-from proofs.assembly.litmus import FOLDER, Litmus, litmus_tests, primitives
-from proofs.assembly.source import (
+from proofs import files
+from proofs.assembly.herd import Herd, Model, TranslationError, ask, litmus_text, models_of
+from proofs.assembly.instructions import (
     Instruction,
     Thread,
     compile_probes,
-    compile_tests,
+    compile_threads,
     touches_memory,
+    weakenings,
 )
-from proofs.assembly.translate import TranslationError, litmus_text, without_reservations
-from proofs.assembly.weaken import weakenings
+from proofs.assembly.litmus import Litmus, litmus_tests, pair_tests, pairs, primitives
 from results.errors import LockcrossError
+from results.paths import REFERENCE
 from results.store.queries import compiler_name
 from sweeps.model.isa import FENCE_KINDS, ISAS
+from sweeps.model.locks import load_locks
 from sweeps.programs import TARGETS, compiler_version, find_compiler
 
-VARIABLE = "HERD7"
-DOCUMENTATION = "https://diy.inria.fr/doc/herd.html"
-LIMIT_S = 600.0
-_ASK_S = 20.0
-_OBSERVATION = re.compile(r"^Observation \S+ (Never|Sometimes|Always) (\d+) (\d+)", re.MULTILINE)
-
-
-class NoHerdError(LockcrossError):
-    """No herd7 was found, and none was named."""
-
-
-@dataclass(frozen=True)
-class Herd:
-    """One binary and its version."""
-
-    path: str
-    version: str
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What herd7 said: `allowed`, `forbidden`, or `undecided` within the limit of time. `bounded`:
-    some loop has more turns than were looked at."""
-
-    verdict: str
-    executions: int
-    seconds: float
-    bounded: bool
-
-
-def find_herd() -> Herd:
-    """The herd7 in HERD7 or on PATH. Raises LockcrossError (1) when there is none that runs."""
-    given = os.environ.get(VARIABLE)
-    path = shutil.which(given or "herd7")
-    if path is None and given:
-        raise LockcrossError(
-            f"{VARIABLE}={given}: not an executable program; name a herd7 binary there", exit_code=1
-        )
-    if path is None:
-        raise NoHerdError(
-            f"herd7 is not found; name its binary in {VARIABLE} or put it on PATH. It is part of "
-            f"herdtools7: {DOCUMENTATION}",
-            exit_code=1,
-        )
-    return Herd(path, _version(path))
-
-
-@cache
-def _version(path: str) -> str:
-    try:
-        done = subprocess.run(
-            [path, "-version"], capture_output=True, text=True, check=True, timeout=_ASK_S,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        return re.split(r"[,\s]", done.stdout.strip())[0]
-    except (OSError, subprocess.SubprocessError) as error:
-        raise LockcrossError(f"herd7 ({path}) does not run: {error}", exit_code=1) from None
-
-
-def ask(herd: Herd, text: str, options: Sequence[str]) -> Verdict:
-    """Whether the outcome of a litmus test can be. Raises LockcrossError when herd7 refuses it."""
-    with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
-        path = Path(folder) / "test.litmus"
-        path.write_text(text)
-        begun = time.monotonic()
-        try:
-            done = subprocess.run(
-                [herd.path, *options, str(path)], capture_output=True, text=True, check=False,
-                timeout=LIMIT_S, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return Verdict("undecided", 0, LIMIT_S, False)
-        seconds = time.monotonic() - begun
-    found = _OBSERVATION.search(done.stdout)
-    executions = int(found[2]) + int(found[3]) if found else 0
-    if not found or not executions:
-        said = " ".join((done.stderr or done.stdout).split())[-300:]
-        raise LockcrossError(f"herd7 refuses a test: {said}\n{text}", exit_code=1)
-    verdict = "forbidden" if found[1] == "Never" else "allowed"
-    return Verdict(verdict, executions, seconds, "unrolling limit" in done.stderr)
-
-
-@dataclass(frozen=True)
-class Model:
-    """A memory model of herd7, or one of proofs/assembly/ that builds on it."""
-
-    name: str
-    options: tuple[str, ...] = ()
-
-
-def _own(name: str, *options: str) -> Model:
-    return Model(name, ("-I", str(FOLDER), "-model", str(FOLDER / name), *options))
-
-
-_BARRIER = re.compile(r"dmb|isb|(hw|lw|i)sync|sync|eieio|[mls]fence")
-_MIXED = ("-variant", "mixed")
-_LITTLE = ("-endian", "little")
-_AARCH64 = Model("aarch64.cat")
-_PPC = Model("ppc.cat", _LITTLE)
-_RESERVED = _own("power_reserved.cat", *_LITTLE)
-
-
-def models_of(flavour: str, test: Litmus) -> list[Model]:
-    """The models for a test. The last one is that under which the promise is to be shown."""
-    isa = TARGETS[flavour].isa
-    if isa == "aarch64":
-        return [Model("aarch64.cat", _MIXED) if test.mixed else _AARCH64]
-    if isa == "x86_64":
-        return [_own("x86_64.cat", *(_MIXED if test.mixed else ()))]
-    if test.mixed:
-        return [_own(f"power_{how}.cat", *_LITTLE, *_MIXED) for how in ("apart", "together")]
-    atomic = any(word in test.primitive for word in ("cas_", "swap_", "fetch_"))
-    return [_PPC, _RESERVED] if atomic else [_PPC]
+STORED = REFERENCE / "assembly.csv"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One verdict, as results/reference/assembly.csv keeps it."""
+    """One verdict. `kind`: lock (its own functions), code, promised, beyond (the promise), weakened
+    or contrast."""
 
     primitive: str  # or lock
     flavour: str
     fence: str
     promise: str
     litmus: str
-    kind: (
-        str  # lock (its own functions), code, promised, beyond (the promise), weakened or contrast
-    )
+    kind: str
     change: str  # what was weakened
     model: str
     tool: str
@@ -164,11 +50,45 @@ class Row:
     compiler: str
     instructions: str  # of all threads; empty for what was weakened
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """What was asked as one."""
+        return self.flavour, self.compiler
+
+    @property
+    def answer(self) -> "Row":
+        """Without who made it, and when."""
+        return replace(self, tool="", executions=0, seconds="", compiler="")
+
+
+def read_rows(path: Path = STORED) -> list[Row]:
+    """All stored verdicts; none where nothing is stored."""
+    return files.read_rows(Row, path)
+
+
+write_rows = partial(files.write_rows, Row)
+
+
+def merged(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+    """New verdicts in place of those of the same flavours and compilers; of another compiler only
+    those that its instructions differ in, since the same instructions have the same verdict."""
+    groups: dict[tuple[str, str], list[Row]] = {row.place: [] for row in [*old, *new]}
+    done = {row.place for row in new}
+    for row in [*(row for row in old if row.place not in done), *new]:
+        groups[row.place].append(row)
+    kept: list[Row] = []
+    known: set[Row] = set()
+    for rows in groups.values():  # the compiler that was stored first comes first
+        kept += [row for row in rows if row.answer not in known]
+        known |= {row.answer for row in rows}
+    return kept
+
 
 @dataclass(frozen=True)
 class Question:
     """What herd7 is asked."""
 
+    fence: str
     test: Litmus
     kind: str
     change: str
@@ -179,14 +99,24 @@ class Question:
 def sequence_of(threads: Sequence[Sequence[Instruction]]) -> str:
     """The instructions of a test that access memory or order, and the branches that POWER's isync
     needs. Registers and what computes in them differ between compilers and order nothing here."""
+    orders = r"bne-|dmb|isb|(hw|lw|i)?sync|eieio|[mls]fence"
     return " | ".join(
         " ".join(
             f"{one.mnemonic} {one.operands}" if one.mnemonic == "dmb" else one.mnemonic
             for one in code
-            if touches_memory(one) or one.mnemonic == "bne-" or _BARRIER.fullmatch(one.mnemonic)
+            if touches_memory(one) or re.fullmatch(orders, one.mnemonic)
         )
         for code in threads
     )
+
+
+def flavours_of(isas: Sequence[str]) -> list[str]:
+    """The flavours of instruction sets; none: all. Raises LockcrossError for an unknown one."""
+    if unknown := [isa for isa in isas if isa not in ISAS]:
+        raise LockcrossError(
+            f"instruction set {unknown[0]!r} is unknown; known are {', '.join(ISAS)}"
+        )
+    return [flavour for isa in isas or ISAS for flavour in ISAS[isa].flavours]
 
 
 def fence_kinds_of(flavour: str) -> list[str]:
@@ -195,44 +125,63 @@ def fence_kinds_of(flavour: str) -> list[str]:
     return [fence for fence in FENCE_KINDS if fence not in refused]
 
 
-def tests_of(flavour: str) -> Iterator[tuple[str, Litmus, list[Thread], list[Thread]]]:
-    """(fence kind, test, its threads, those of its contrast), compiled."""
-    for fence in fence_kinds_of(flavour):
-        tests = tuple(test for test in litmus_tests(fence) if _changes(test.primitive, fence))
-        compiled = compile_tests(tests, flavour, fence)
-        for test, (threads, contrast) in zip(tests, compiled, strict=True):
-            yield fence, test, threads, contrast
-
-
 def _changes(primitive: str, fence: str) -> bool:
     """Whether a primitive depends on the fence kind, for all but the full fence."""
     return fence == "full" or len(primitives()[primitive].fences) > 1
 
 
-def _questions(
-    flavour: str, test: Litmus, threads: list[Thread], contrast: list[Thread]
-) -> Iterator[Question]:
-    models = models_of(flavour, test)
-    kind = "promised" if test.promised else "beyond"
-    for model in models:
-        yield Question(test, kind, "", tuple(threads), model)
-    locks = TARGETS[flavour].isa == "x86_64"  # what `lock` is for is atomicity
-    if test.promised and (test.orders or locks):
-        for title, weaker in weakenings(threads, test.tested, flavour):
-            if "xchg" in title and not test.primitive.startswith("store_"):
-                continue  # a store in its place would not give the value that is asked for
-            yield Question(test, "weakened", title, tuple(weaker), models[-1])
-    if contrast:
-        yield Question(test, "contrast", "", tuple(contrast), models[-1])
+@cache
+def questions(flavour: str) -> tuple[Question, ...]:
+    """What herd7 is asked of a flavour: of the primitives, then of the locks."""
+    return (*_of_primitives(flavour), *_of_locks(flavour))
 
 
-def questions(flavour: str) -> list[tuple[str, Question]]:
-    """All questions of a flavour, each with its fence kind."""
-    return [
-        (fence, question)
-        for fence, test, threads, contrast in tests_of(flavour)
-        for question in _questions(flavour, test, threads, contrast)
-    ]
+def _of_primitives(flavour: str) -> Iterator[Question]:
+    for fence in fence_kinds_of(flavour):
+        tests = [test for test in litmus_tests(fence) if _changes(test.primitive, fence)]
+        contrasts = [replace(test, threads=test.contrast) for test in tests]
+        compiled = compile_threads([*tests, *contrasts], flavour, fence)
+        for test, threads, contrast in zip(tests, compiled, compiled[len(tests) :], strict=False):
+            models = models_of(flavour, test)
+            kind = "promised" if test.promised else "beyond"
+            for model in models:
+                yield Question(fence, test, kind, "", threads, model)
+            locks = TARGETS[flavour].isa == "x86_64"  # what `lock` is for is atomicity
+            if test.promised and (test.orders or locks):
+                for title, weaker in weakenings(threads, test.tested, flavour):
+                    if "xchg" in title and not test.primitive.startswith("store_"):
+                        continue  # a store in its place would not give the value asked for
+                    yield Question(fence, test, "weakened", title, weaker, models[-1])
+            if contrast:
+                yield Question(fence, test, "contrast", "", contrast, models[-1])
+
+
+_THREAD = "{{.tid = {tid}, .tid_field = {tid}u << LOCK_MEMBER(_tid_shift)}}"
+_LOCK_HEAD = (
+    '#include "lock.h"\n'
+    "#define me (*(lock_thread_t *)&me_)\n#define it (*(lock_thread_t *)&it_)\n"
+    f"__attribute__((unused)) static const lock_thread_t me_ = {_THREAD.format(tid=1)};\n"
+    f"__attribute__((unused)) static const lock_thread_t it_ = {_THREAD.format(tid=2)};\n"
+)
+_FENCE = re.compile(r"(dmb ish|hwsync|mfence|xchg) ->")
+
+
+def _of_locks(flavour: str) -> Iterator[Question]:
+    for lock, fence in ((lock, fence) for lock in pairs() for fence in fence_kinds_of(flavour)):
+        if fence not in load_locks()[lock].fence_kinds:
+            continue
+        tests, options = pair_tests(lock), (f"-DLOCKCROSS_LOCK={lock}",)
+        compiled = compile_threads(tests, flavour, fence, _LOCK_HEAD, options)
+        for test, threads in zip(tests, compiled, strict=True):
+            models = models_of(flavour, test)
+            for model in models:
+                yield Question(fence, test, "lock", "", threads, model)
+            fences_alone = pairs()[lock][test.name].fences
+            for i in range(len(threads)):
+                for title, weaker in weakenings(threads, frozenset({i}), flavour):
+                    if not fences_alone or _FENCE.search(title):
+                        change = f"P{i}, {title}"
+                        yield Question(fence, test, "weakened", change, weaker, models[-1])
 
 
 def compiler_of(flavour: str) -> str:
@@ -240,27 +189,9 @@ def compiler_of(flavour: str) -> str:
     return compiler_name(compiler_version(find_compiler(flavour)))
 
 
-def verdicts(
-    herd: Herd,
-    flavour: str,
-    asked: Iterable[tuple[str, Question]],
-    jobs: int,
-    tell: Callable[[], None] = lambda: None,
-) -> list[Row]:
-    """The verdicts of a flavour's questions."""
-    compiler = compiler_of(flavour)
-
-    def row(item: tuple[str, Question]) -> Row:
-        found = _row(herd, flavour, item[0], item[1], compiler)
-        tell()
-        return found
-
-    with ThreadPoolExecutor(jobs) as pool:
-        return [*codes(flavour, compiler), *pool.map(row, asked)]
-
-
-def codes(flavour: str, compiler: str) -> Iterator[Row]:
+def codes(flavour: str) -> Iterator[Row]:
     """What each primitive by itself is compiled to."""
+    compiler = compiler_of(flavour)
     for fence in fence_kinds_of(flavour):
         for name, code in compile_probes(flavour, fence).items():
             if _changes(name, fence):
@@ -270,38 +201,29 @@ def codes(flavour: str, compiler: str) -> Iterator[Row]:
                 )  # fmt: skip
 
 
-def litmus_of(flavour: str, question: Question) -> str:
-    """What herd7 reads. Raises TranslationError."""
-    test = question.test
-    threads = [without_reservations(x) if test.mixed else x for x in question.threads]
-    return litmus_text(
-        test.primitive, threads, flavour, test.forbidden, dict(test.bits), test.first
-    )
+def verdicts(
+    herd: Herd, flavour: str, asked: Iterable[Question], jobs: int, tell: Callable[[], None]
+) -> list[Row]:
+    """What the primitives of a flavour are compiled to, and herd7's verdicts of what it is asked,
+    `jobs` at a time; `tell` is told of each."""
+    compiler = compiler_of(flavour)
 
+    def row(question: Question) -> Row:
+        test, threads = question.test, question.threads
+        said, bound, executions, seconds = "", "", 0, ""
+        try:
+            answer = ask(herd, litmus_text(test, threads, flavour), question.model.options)
+            said, executions, seconds = answer.verdict, answer.executions, f"{answer.seconds:.2f}"
+            bound = "2 turns of each loop" if answer.bounded else ""
+        except TranslationError as error:
+            said = f"none: {error}".split(";")[0]
+        code = "" if question.kind == "weakened" else sequence_of([one.code for one in threads])
+        tell()
+        return Row(
+            test.primitive, flavour, question.fence, test.promise, test.name, question.kind,
+            question.change, question.model.name, f"herd7 {herd.version}", said, bound, executions,
+            seconds, compiler, code,
+        )  # fmt: skip
 
-def _row(herd: Herd, flavour: str, fence: str, question: Question, compiler: str) -> Row:
-    test, threads = question.test, question.threads
-    said, bound, executions, seconds = "", "", 0, ""
-    try:
-        answer = ask(herd, litmus_of(flavour, question), question.model.options)
-        said, executions, seconds = answer.verdict, answer.executions, f"{answer.seconds:.2f}"
-        bound = "2 turns of each loop" if answer.bounded else ""
-    except TranslationError as error:
-        said = f"none: {error}".split(";")[0]
-    return Row(
-        test.primitive,
-        flavour,
-        fence,
-        test.promise,
-        test.name,
-        question.kind,
-        question.change,
-        question.model.name,
-        f"herd7 {herd.version}",
-        said,
-        bound,
-        executions,
-        seconds,
-        compiler,
-        "" if question.kind == "weakened" else sequence_of([one.code for one in threads]),
-    )
+    with ThreadPoolExecutor(jobs) as pool:
+        return [*codes(flavour), *pool.map(row, asked)]

@@ -1,32 +1,127 @@
-"""A mutation run: each mutant against the conformance kernel and the clients of the checker."""
+"""A mutation run: each mutant against the conformance kernel and the clients of the checker; what
+is known of it is stored, and what nothing catches is explained (explanations.toml)."""
 
-import tempfile
+import hashlib
+import re
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from functools import cache
 from pathlib import Path
+from typing import Literal
 
-from proofs.mutants import checking, conformance
-from proofs.mutants.checking import LONG, QUICK, Catch, Effort
-from proofs.mutants.mutants import Mutant, logic_mutants, order_mutants
-from proofs.mutants.stored import (
-    STORED,
-    UNFINISHED,
-    Row,
-    Verdict,
-    explanations,
-    judged,
-    read_rows,
-    sources,
-    write_rows,
-)
+from proofs import files
+from proofs.mutants import catching
+from proofs.mutants.catching import LONG, LONG_RUNS, QUICK, QUICK_RUNS
+from proofs.mutants.mutants import Mutant, all_mutants
 from proofs.own_checker import make_library
+from results.errors import LockcrossError
+from results.paths import REFERENCE, ROOT, WORK
+from results.store.queries import Answer
+from sweeps.model.label import LockLabel
+
+STORED = REFERENCE / "mutants.csv"
+_UNFINISHED = WORK / "build" / "proofs" / "mutants.csv"  # of runs so far, to be resumed
+# What decides whether a mutant is caught, besides the header: clients, checker, conformance kernel.
+_CATCHERS = (
+    "proofs/clients/*.[ch]", "proofs/clients/clients.toml", "proofs/checker/*.h",
+    "proofs/checker/src/**/*", "proofs/mutants/*.h", "workloads/kernels/conformance*.[ch]",
+)  # fmt: skip
+_NO_COMMENT = re.compile(r"/\*.*?\*/|\s+", re.DOTALL)
 
 
-def all_mutants() -> tuple[Mutant, ...]:
-    """Order mutants, then logic mutants."""
-    return order_mutants() + logic_mutants()
+class Explanation(files.Entry):
+    """`verdict`: unneeded, an order that nothing relies on; equivalent, a step whose change keeps
+    every promise; outside, wrong, but only beyond what the checker can look at, and then `tried`
+    says how far it looked."""
+
+    mutants: tuple[str, ...]
+    verdict: Literal["unneeded", "equivalent", "outside"]
+    reason: str
+    tried: str = ""
+
+
+class _Explanations(files.Entry):
+    explanation: tuple[Explanation, ...]
+
+
+@cache
+def explanations() -> dict[str, Explanation]:
+    """By mutant. Raises LockcrossError for a file that cannot be read, or one explained twice."""
+    file = Path(__file__).parent / "explanations.toml"
+    known: dict[str, Explanation] = {}
+    for one in files.registry(_Explanations, file).explanation:
+        for name in one.mutants:
+            if name in known:
+                raise LockcrossError(f"{file.name}: {name} is explained twice", exit_code=1)
+            known[name] = one
+    return known
+
+
+class Verdict(StrEnum):
+    """What came of a mutant. The last: nothing catches it, and nobody has said why."""
+
+    CAUGHT = "caught"
+    UNNEEDED = "unneeded"
+    EQUIVALENT = "equivalent"
+    OUTSIDE = "outside"
+    SURVIVES = "survives"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of mutants.csv. `conformance` and `checker`: what they say, if they catch it;
+    `sources`: a digest of the changed header and of what looks for mutants."""
+
+    mutant: str
+    kind: str
+    file: str
+    line: int
+    change: str
+    verdict: Verdict
+    conformance: str
+    lock: str
+    client: str
+    model: str
+    way: str
+    checker: str
+    seconds: float
+    sources: str
+    reason: str = ""
+
+    def explained(self) -> "Row":
+        """With today's explanation, if nothing caught it."""
+        if self.verdict == Verdict.CAUGHT:
+            return replace(self, reason="")
+        if (why := explanations().get(self.mutant)) is None:
+            return replace(self, verdict=Verdict.SURVIVES, reason="")
+        reason = f"{why.reason} Tried: {why.tried}." if why.tried else why.reason
+        return replace(self, verdict=Verdict(why.verdict), reason=reason)
+
+
+def sources(mutant: Mutant) -> str:
+    """A digest of the header with the change and of the catchers, but for comments. Not of other
+    headers: a lock that changes elsewhere would have all its mutants judged again."""
+    return _digest(f"{_NO_COMMENT.sub(' ', mutant.text())}\0{_catchers()}")
+
+
+@cache
+def _catchers() -> str:
+    paths = sorted({path for pattern in _CATCHERS for path in ROOT.glob(pattern) if path.is_file()})
+    texts = (path.read_text(encoding="utf-8") for path in paths)
+    return _digest("\0".join(_NO_COMMENT.sub(" ", text) for text in texts))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def read_rows(path: Path = STORED) -> dict[str, Row]:
+    """The stored rows by mutant; none where there is no file. Raises LockcrossError for any other
+    text."""
+    return {row.mutant: row for row in files.read_rows(Row, path)}
 
 
 class Campaign:
@@ -39,16 +134,16 @@ class Campaign:
         self._mutants = [
             mutant
             for mutant in all_mutants()
-            if not locks or any(target.partition(":")[0] in locks for target in mutant.targets)
+            if not locks or any(LockLabel(target).lock in locks for target in mutant.targets)
         ]
-        self._known = {**read_rows(STORED), **read_rows(UNFINISHED)}
+        self._known = {**read_rows(), **read_rows(_UNFINISHED)}
         self.missing = [mutant for mutant in self._mutants if not self._is_judged(mutant)]
 
     def _is_judged(self, mutant: Mutant) -> bool:
         row = self._known.get(mutant.name)
         if row is None or row.sources != sources(mutant):
             return False
-        verdict = _explained(row).verdict
+        verdict = row.explained().verdict
         return verdict == Verdict.CAUGHT or not (self._deep or verdict == Verdict.SURVIVES)
 
     def run(self, at_once: int) -> Iterator[Row]:
@@ -61,65 +156,78 @@ class Campaign:
                 for done in as_completed(waiting):
                     row = done.result()
                     self._known[row.mutant] = row
-                    write_rows(self._known.values(), UNFINISHED)
+                    files.write_rows(Row, self._known.values(), _UNFINISHED)
                     yield row
             finally:
                 pool.shutdown(cancel_futures=True)
 
     def rows(self) -> list[Row]:
         """What is known, in the order of the mutants, with today's explanations."""
-        known = [self._known[one.name] for one in self._mutants if one.name in self._known]
-        return [_explained(row) for row in known]
+        known = (self._known.get(mutant.name) for mutant in self._mutants)
+        return [row.explained() for row in known if row]
 
     def store(self) -> None:
         """Keeps all that is known of today's mutants as the reference."""
-        names = (mutant.name for mutant in all_mutants())
-        write_rows(_explained(self._known[name]) for name in names if name in self._known)
-
-
-def _explained(row: Row) -> Row:
-    verdict, reason = judged(row.mutant, row.verdict == Verdict.CAUGHT)
-    return replace(row, verdict=verdict, reason=reason)
+        known = (self._known.get(mutant.name) for mutant in all_mutants())
+        files.write_rows(Row, (row.explained() for row in known if row), STORED)
 
 
 def judge(mutant: Mutant, deep: bool = False) -> Row:
     """What catches a mutant first, the quickest first. Orders are not for the conformance kernel:
     simulated cores are in order."""
     began = time.monotonic()
-    said, catch = "", None
-    if mutant.kind == "logic":
-        said = _conformance(mutant, conformance.QUICK)
-    if not said:
-        catch = _checker(mutant, QUICK)
-    if not said and not catch and mutant.kind == "logic":
-        said = _conformance(mutant, conformance.LONG)
-    if not said and not catch and (deep or mutant.name not in explanations()):
-        catch = _checker(mutant, LONG)
-    verdict, reason = judged(mutant.name, bool(said or catch))
-    row = Row(
-        mutant.name, mutant.kind, f"lockimpl/{mutant.file}", mutant.line, mutant.change, verdict,
-        said, "", "", "", "", "", time.monotonic() - began, sources(mutant), reason,
-    )  # fmt: skip
-    if catch is None:
-        return row
-    return replace(
-        row, lock=catch.lock, client=catch.client, model=catch.model, way=catch.way,
-        checker=catch.said,
-    )  # fmt: skip
+
+    def conformance(runs: Sequence[catching.Run]) -> dict[str, str]:
+        for target in mutant.targets if mutant.kind == "logic" else ():
+            if said := catching.by_conformance(target, mutant, runs):
+                return {"conformance": f"{target}: {said}"}
+        return {}
+
+    def checker(effort: catching.Effort) -> dict[str, str]:
+        catches = (catching.by_checker(target, mutant, effort) for target in mutant.targets)
+        catch = next(filter(None, catches), None)
+        return asdict(catch) if catch else {}
+
+    catch = conformance(QUICK_RUNS) or checker(QUICK) or conformance(LONG_RUNS)
+    if not catch and (deep or mutant.name not in explanations()):
+        catch = checker(LONG)
+    nothing = dict.fromkeys(("conformance", "lock", "client", "model", "way", "checker"), "")
+    return Row(
+        mutant.name, mutant.kind, f"lockimpl/{mutant.file}", mutant.line, mutant.change,
+        Verdict.CAUGHT if catch else Verdict.SURVIVES, seconds=time.monotonic() - began,
+        sources=sources(mutant), **nothing | catch,
+    ).explained()  # fmt: skip
 
 
-def _conformance(mutant: Mutant, runs: Sequence[conformance.Run]) -> str:
-    for target in mutant.targets:
-        said = conformance.caught(target, mutant, runs)
-        if said:
-            return f"{target}: {said}"
-    return ""
+def share(rows: Sequence[Row]) -> str:
+    """How many are caught of those that are not shown to be no mistake."""
+    wrong = [row for row in rows if row.verdict not in (Verdict.UNNEEDED, Verdict.EQUIVALENT)]
+    caught = sum(row.verdict == Verdict.CAUGHT for row in wrong)
+    return f"{100 * caught / len(wrong):.1f} %" if wrong else ""
 
 
-def _checker(mutant: Mutant, effort: Effort) -> Catch | None:
-    for target in mutant.targets:
-        with tempfile.TemporaryDirectory() as folder:
-            catch = checking.caught(target, mutant, Path(folder), effort)
-        if catch:
-            return catch
-    return None
+def summary(rows: Sequence[Row]) -> Answer:
+    """A row for each kind. `conformance`, `checker`: how many each of the two catches; the share is
+    of those mutants that are wrong."""
+    head = ["mutants", "all", *Verdict, "conformance", "checker", "caught of the wrong"]
+    answer = Answer(head, [])
+    for kind in ("order", "logic", "together"):
+        of_kind = [row for row in rows if kind in (row.kind, "together")]
+        verdicts = [sum(row.verdict == verdict for row in of_kind) for verdict in Verdict]
+        by_kernel = sum(bool(row.conformance) for row in of_kind)
+        by_checker = sum(bool(row.checker) for row in of_kind)
+        if of_kind:
+            shown = (kind, len(of_kind), *verdicts, by_kernel, by_checker, share(of_kind))
+            answer.rows.append(shown)
+    return answer
+
+
+def by_mutant(rows: Sequence[Row]) -> Answer:
+    """A row for each mutant: what caught it first, or why nothing does."""
+    answer = Answer("mutant line change verdict by model says seconds".split(), [])
+    for row in rows:
+        by = f"{row.lock} {row.client}".strip() or "conformance" * bool(row.conformance)
+        says = row.checker or row.conformance or row.reason
+        described = (row.mutant, row.line, row.change, row.verdict.value)
+        answer.rows.append((*described, by, row.model, says, row.seconds))
+    return answer

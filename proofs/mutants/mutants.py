@@ -1,46 +1,57 @@
-"""Logic mutants: steps of an algorithm left out or changed, by hand, in logic/*.toml."""
+"""Mutants of the locks: each ordering primitive weakened by itself (weakened.toml), and steps of an
+algorithm left out or changed by hand (logic/*.toml)."""
 
 import re
 import shutil
-import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
+from pydantic import RootModel
+
+from proofs.files import Entry, registry
+from proofs.models import nothing_to_prove
+from proofs.programs import headers
 from results.errors import LockcrossError
 from results.paths import ROOT
+from sweeps.model.label import LockLabel
+from sweeps.model.locks import load_locks
 
 HEADERS = ROOT / "lockimpl"
-KINDS = ("order", "logic")
+FOLDERS = ("locks", "monitor", "parts")
+WEAKENED_HEADER = "proofs/mutants/weakened.h"
+_HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
 class Mutant:
     """`old` stands once in the header (`file`, below lockimpl/), and `new` takes its place.
 
-    `where` names the function, or the part of the algorithm. `targets` are the locks (with a colon
-    and a variant, if it is not the default) in whose programs the mutant is looked for.
+    `targets` are the locks (with a colon and a variant, if it is not the default) in whose programs
+    the mutant is looked for.
     """
 
     name: str
-    kind: str
+    kind: str  # order or logic
     file: str
-    where: str
     change: str  # in words
-    line: int
     start: int  # of `old`, in characters
     old: str
     new: str
     targets: tuple[str, ...]
-    expected: str = ""  # what should catch it: conformance or checker
+
+    @property
+    def line(self) -> int:
+        """The number of the line, from 1, in which the change begins."""
+        return source_of(self.file).count("\n", 0, self.start) + 1
 
     def text(self) -> str:
         """The header with the change."""
         source = source_of(self.file)
-        found = source[self.start : self.start + len(self.old)]
-        if found != self.old:
+        if source[self.start : self.start + len(self.old)] != self.old:
             raise LockcrossError(f"mutant {self.name}: lockimpl/{self.file} has changed meanwhile")
         return source[: self.start] + self.new + source[self.start + len(self.old) :]
 
@@ -50,16 +61,50 @@ def source_of(file: str) -> str:
     return (HEADERS / file).read_text(encoding="utf-8")
 
 
-def line_of(source: str, position: int) -> int:
-    """The number of the line, from 1, in which a character stands."""
-    return source.count("\n", 0, position) + 1
+class Step(Entry):
+    """A step of an algorithm that is changed: `old` stands once in the header; `why` says what goes
+    wrong, `by` what is expected to catch it first."""
+
+    name: str
+    old: str
+    new: str
+    why: str
+    by: Literal["conformance", "checker"]
+    targets: tuple[str, ...] = ()
 
 
-WEAKENED_HEADER = "proofs/mutants/weakened.h"
-SLEEP = "proofs/mutants/sleep.h"
-# What clients do not come to otherwise, changed in every copy: a lock that is contended after one
-# thread had to park.
-_SMALLER = (("locks/tnp_selective.h", "#define TNP_THRESHOLD 4", "#define TNP_THRESHOLD 1"),)
+class _Smaller(Entry):
+    old: str
+    new: str
+
+
+class Header(Entry):
+    """What the mutants of a header need.
+
+    `targets`: the locks in whose programs they are looked for; else a lock's own header is for it
+    alone, and a part is for every lock that includes it. `not_modelled`: a condition of the
+    preprocessor that holds in no program of a model. `few`: macros, for programs of the conformance
+    kernel with few monitors, buckets and hot locks, so that they go from object to object.
+    `smaller`: text that is changed in every copy, for what clients do not come to otherwise.
+    """
+
+    file: str
+    targets: tuple[str, ...] | None = None
+    not_modelled: str = ""
+    few: dict[str, int] = {}
+    smaller: _Smaller | None = None
+    mutant: tuple[Step, ...] = ()
+
+
+class _Headers(Entry):
+    header: tuple[Header, ...]
+
+
+@cache
+def known_headers() -> dict[str, Header]:
+    """What logic/*.toml say, by header."""
+    files = sorted((_HERE / "logic").glob("*.toml"))
+    return {one.file: one for file in files for one in registry(_Headers, file).header}
 
 
 def mutated(command: Sequence[str], mutant: Mutant | None, folder: Path) -> list[str]:
@@ -68,55 +113,25 @@ def mutated(command: Sequence[str], mutant: Mutant | None, folder: Path) -> list
     """
     copy = folder / "lockimpl"
     if not copy.exists():
-        shutil.copytree(ROOT / "lockimpl", copy)
-        for file, old, new in _SMALLER:
-            (copy / file).write_text(source_of(file).replace(old, new), encoding="utf-8")
+        shutil.copytree(HEADERS, copy)
+        for file, header in known_headers().items():
+            if header.smaller:
+                (copy / file).write_text(_made_smaller(file, source_of(file)), encoding="utf-8")
+    changed = [*(f"-I{copy}" if word == "-Ilockimpl" else word for word in command), "-w"]
     if mutant:
-        text = mutant.text()
-        for file, old, new in _SMALLER:
-            text = text.replace(old, new) if file == mutant.file else text
+        text = _made_smaller(mutant.file, mutant.text())
         (copy / mutant.file).write_text(text, encoding="utf-8")
-    changed = [f"-I{copy}" if word == "-Ilockimpl" else word for word in command]
-    return [*changed, "-w", *(_more(mutant) if mutant else ())]
+        if "weakened_" in mutant.new:
+            changed += ["-include", WEAKENED_HEADER]
+        if "defined(LOCKCROSS_NATIVE)" in conditions_at(source_of(mutant.file), mutant.start):
+            changed += ["-DLOCKCROSS_NATIVE=1", "-include", "proofs/mutants/sleep.h"]
+    return changed
 
 
-def _more(mutant: Mutant) -> list[str]:
-    """What the change needs besides."""
-    more = ["-include", WEAKENED_HEADER] if "weakened_" in mutant.new else []
-    if "defined(LOCKCROSS_NATIVE)" in conditions_at(source_of(mutant.file), mutant.start):
-        more += ["-DLOCKCROSS_NATIVE=1", "-include", SLEEP]
-    return more
-
-
-# By header, the locks that use it in different ways.
-_USERS: dict[str, tuple[str, ...]] = {
-    "monitor/handler.h": ("lifted",),
-    "monitor/handshake.h": ("reservation",),
-    "monitor/monitor.h": ("naive", "tasuki", "relaxed"),
-    "monitor/monitor_table.h": ("monitor_table", "tasuki"),
-    "monitor/mutex.h": ("lifted:explicit", "io_spin"),
-    "monitor/park.h": ("revocable", "naive", "meta"),
-    "monitor/processor.h": (),
-    "monitor/recycling.h": ("monitor_cache", "hot"),
-    "parts/back_off.h": ("dekker",),
-    "parts/named_monitor.h": ("relaxed", "to_lock"),
-    "parts/queued_core.h": ("renouncement", "handover", "tnp_selective"),
-    "parts/record_pool.h": ("mcs", "meta"),
-    "parts/reservation_cancel.h": ("reservation",),
-    "parts/reservation_word.h": ("reservation",),
-    "parts/revocable_monitor.h": ("revocable", "revocable:unmodified"),
-    "parts/revocable_sections.h": ("revocable",),
-    "parts/revocable_state.h": ("revocable",),
-    "parts/tasuki_acquire.h": ("tasuki", "reservation"),
-    "parts/tasuki_core.h": ("tasuki", "asym_tasuki"),
-    "parts/tasuki_spin.h": ("tasuki", "reservation"),
-    "parts/without_wait.h": ("cas_spin",),
-}
-_VARIANT = re.compile(r"^LOCKCROSS_VARIANT_(\w+)$")
-# Conditions that hold in no program of a model: threads that share processors, signals.
-_NOT_MODELLED = (
-    "defined LOCKCROSS_SCHEDULER", "RESERVATION_BY_SIGNAL", "not !RESERVATION_BY_SIGNAL",
-)  # fmt: skip
+def _made_smaller(file: str, text: str) -> str:
+    header = known_headers().get(file)
+    change = header and header.smaller
+    return text.replace(change.old, change.new) if change else text
 
 
 def conditions_at(source: str, position: int) -> tuple[str, ...]:
@@ -124,9 +139,9 @@ def conditions_at(source: str, position: int) -> tuple[str, ...]:
     stands behind an #else."""
     stack: list[str] = []
     for line in source[:position].splitlines():
-        words = line.split(None, 1)
-        rest = words[1].strip() if len(words) > 1 else ""
-        match words[0] if words else "":
+        word, _, rest = line.strip().partition(" ")
+        rest = rest.strip()
+        match word:
             case "#if":
                 stack.append(rest)
             case "#ifdef":
@@ -144,159 +159,93 @@ def conditions_at(source: str, position: int) -> tuple[str, ...]:
 
 def targets_of(file: str, source: str, position: int) -> tuple[str, ...]:
     """Locks, with the variant behind a colon; none where no program of a model has the code."""
-    locks = _USERS.get(file) or (file.removeprefix("locks/").removesuffix(".h"),)
-    if file == "monitor/processor.h":
-        return ()
+    header = known_headers().get(file) or Header(file=file)
     conditions = conditions_at(source, position)
-    if any(condition in _NOT_MODELLED for condition in conditions):
+    outside = {"defined LOCKCROSS_SCHEDULER"}  # threads that share processors
+    if header.not_modelled:
+        outside |= {header.not_modelled, f"not !{header.not_modelled}"}
+    if outside & set(conditions):
         return ()
+    locks = users_of(file) if header.targets is None else header.targets
     for condition in conditions:
-        variant = _VARIANT.match(condition)
-        if variant:
+        if variant := re.match(r"^LOCKCROSS_VARIANT_(\w+)$", condition):
             return tuple(f"{lock}:{variant[1].lower()}" for lock in locks)
     return locks
 
 
-FOLDERS = ("locks", "monitor", "parts")
-# Of each primitive: what is taken away, and what is left. proofs/mutants/weakened.h has what
-# arch/arch.h does not.
-WEAKENED: dict[str, tuple[tuple[str, str], ...]] = {
-    "order_compiler": (("effect", "weakened_order_compiler"),),
-    "load_acq": (("acquire", "load_rlx"),),
-    "store_rel": (("release", "store_rlx"),),
-    "cas_acq": (("acquire", "cas_rlx"),),
-    "cas_acq_rel": (("release", "cas_acq"), ("acquire", "weakened_cas_rel")),
-    "swap_acq_rel": (("release", "weakened_swap_acq"), ("acquire", "weakened_swap_rel")),
-    "store_then_load_acq": (
-        ("fence", "weakened_store_load_acq"), ("acquire", "weakened_store_then_load"),
-    ),
-    "store_before_all": (("fence", "store_rlx"),),
-    "store_behind_all": (("fence", "store_rlx"),),
-    "cas_behind_all": (("fence", "cas_rlx"),),
-    "cas_before_all": (("fence", "cas_acq"), ("acquire", "weakened_cas_before_all")),
-    "store_u8_then_load_acq": (
-        ("fence", "weakened_store_u8_load_acq"), ("acquire", "weakened_store_u8_then_load"),
-    ),
-    "store_u8_then_load_other_acq": (
-        ("fence", "weakened_store_u8_load_other_acq"),
-        ("acquire", "weakened_store_u8_then_load_other"),
-    ),
-    "store_u32_then_load_other_acq": (
-        ("fence", "weakened_store_u32_load_other_acq"),
-        ("acquire", "weakened_store_u32_then_load_other"),
-    ),
-    "store_rel_u8_then_load_next": (
-        ("fence", "weakened_store_rel_u8_load_next"),
-        ("release", "weakened_store_u8_then_load_next"),
-    ),
-    "store_rel_u16_then_load_next": (
-        ("fence", "weakened_store_rel_u16_load_next"),
-        ("release", "weakened_store_u16_then_load_next"),
-    ),
-    "store_rel_u32_then_load_next": (
-        ("fence", "weakened_store_rel_u32_load_next"),
-        ("release", "weakened_store_u32_then_load_next"),
-    ),
-}  # fmt: skip
-_LONGEST_FIRST = "|".join(sorted(WEAKENED, key=len, reverse=True))
-_CALL = re.compile(rf"\b({_LONGEST_FIRST})(_u\d+)?(?=\()")
+@cache
+def users_of(file: str) -> tuple[str, ...]:
+    """The locks that a header is of, or that include it."""
+    own = file.removeprefix("locks/").removesuffix(".h")
+    if own in load_locks():
+        return (own,)
+    return tuple(
+        name
+        for name in load_locks()
+        if not nothing_to_prove(name) and file in headers(LockLabel.of(name))
+    )
+
+
+@cache
+def weakened() -> dict[str, dict[str, str]]:
+    """Of each primitive: what is taken away, and what is left."""
+    return registry(RootModel[dict[str, dict[str, str]]], _HERE / "weakened.toml").root
+
+
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _FUNCTION = re.compile(r"^(?:#define )?[A-Za-z_].*?\b(\w+)\(", re.MULTILINE)
 _NO_NAMES = ("__attribute__", "aligned", "always_inline", "defined", "_Static_assert")
 
 
-def _function_at(source: str, position: int) -> str:
-    """The function or macro whose head comes last before a place."""
-    names = [
-        name
-        for head in _FUNCTION.finditer(source, 0, position)
-        for name in [head[1]]
-        if name not in _NO_NAMES
-    ]
-    return names[-1] if names else ""
-
-
-def _without_comments(source: str) -> str:
-    return _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source)
-
-
-def _of_file(file: str) -> Iterator[Mutant]:
+def _weakened_calls(file: str) -> Iterator[Mutant]:
     source = source_of(file)
-    code = _without_comments(source)
-    seen: dict[tuple[str, str], int] = {}
-    for call in _CALL.finditer(code):
-        function = _function_at(code, call.start())
-        place = (function, call[0])
-        seen[place] = seen.get(place, 0) + 1
+    code = _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source)
+    # Functions and macros, by where their heads begin.
+    heads = [(head.start(), head[1]) for head in _FUNCTION.finditer(code)]
+    primitives = "|".join(sorted(weakened(), key=len, reverse=True))
+    seen: Counter[tuple[str, str]] = Counter()
+    for call in re.finditer(rf"\b({primitives})(_u\d+)?(?=\()", code):
+        names = [name for at, name in heads if at < call.start() and name not in _NO_NAMES]
+        place = (names[-1] if names else "", call[0])
+        seen[place] += 1
         number = f"#{seen[place]}" if seen[place] > 1 else ""
-        for lost, left in WEAKENED[call[1]]:
+        for lost, left in weakened()[call[1]].items():
+            width = "" if left.startswith("weakened") else call[2] or ""
             yield Mutant(
-                name=f"{file.removesuffix('.h')}:{function}:{call[0]}{number}:no-{lost}",
-                kind="order",
-                file=file,
-                where=function,
-                change=f"{call[0]} without its {lost}",
-                line=line_of(source, call.start()),
-                start=call.start(),
-                old=call[0],
-                new=left + _suffix(call, left),
-                targets=targets_of(file, source, call.start()),
-                expected="checker",
+                f"{file.removesuffix('.h')}:{':'.join(place)}{number}:no-{lost}", "order", file,
+                f"{call[0]} without its {lost}", call.start(), call[0], left + width,
+                targets_of(file, source, call.start()),
             )  # fmt: skip
-
-
-def _suffix(call: re.Match[str], left: str) -> str:
-    """The width of the access, where the name that is left has one."""
-    return (call[2] or "") if not left.startswith("weakened") else ""
 
 
 @cache
 def order_mutants() -> tuple[Mutant, ...]:
     """All of them, by file and place."""
-    files = sorted(
-        path.relative_to(HEADERS).as_posix()
-        for folder in FOLDERS
-        for path in (HEADERS / folder).glob("*.h")
-    )
-    return tuple(mutant for file in files for mutant in _of_file(file))
+    files = sorted(f"{one}/{path.name}" for one in FOLDERS for path in (HEADERS / one).glob("*.h"))
+    return tuple(mutant for file in files for mutant in _weakened_calls(file))
 
 
-TABLES = Path(__file__).parent / "logic"
-
-
-def _mutant(file: str, entry: dict[str, Any]) -> Mutant:
-    source, old, new = source_of(file), entry["old"].strip("\n"), entry["new"].strip("\n")
-    name = f"{file.removesuffix('.h')}:{entry['name']}"
-    found = source.count(old)
-    if found != 1:
+def changed_step(file: str, step: Step) -> Mutant:
+    """A mutant of logic/*.toml. Raises LockcrossError for one that no longer applies."""
+    source, old, new = source_of(file), step.old.strip("\n"), step.new.strip("\n")
+    name = f"{file.removesuffix('.h')}:{step.name}"
+    if (count := source.count(old)) != 1:
         raise LockcrossError(
-            f"mutant {name}: its text stands {found} times in lockimpl/{file}, not once; mend "
-            f"{TABLES.name}/*.toml, or take the mutant out if the step is gone"
+            f"mutant {name}: its text stands {count} times in lockimpl/{file}, not once; mend "
+            "logic/*.toml, or take the mutant out if the step is gone"
         )
     start = source.index(old)
-    return Mutant(
-        name=name,
-        kind="logic",
-        file=file,
-        where="",
-        change=entry["why"],
-        line=line_of(source, start),
-        start=start,
-        old=old,
-        new=new,
-        targets=tuple(entry.get("targets", ())) or targets_of(file, source, start),
-        expected=entry["by"],
-    )
-
-
-def _entries() -> Iterator[tuple[str, dict[str, Any]]]:
-    for path in sorted(TABLES.glob("*.toml")):
-        for header in tomllib.loads(path.read_text(encoding="utf-8"))["header"]:
-            for entry in header["mutant"]:
-                yield header["file"], entry
+    targets = step.targets or targets_of(file, source, start)
+    return Mutant(name, "logic", file, step.why, start, old, new, targets)
 
 
 @cache
 def logic_mutants() -> tuple[Mutant, ...]:
     """All of them. Raises LockcrossError for one that no longer applies."""
-    return tuple(_mutant(file, entry) for file, entry in _entries())
+    known = known_headers()
+    return tuple(changed_step(file, step) for file in known for step in known[file].mutant)
+
+
+def all_mutants() -> tuple[Mutant, ...]:
+    """Order mutants, then logic mutants."""
+    return order_mutants() + logic_mutants()

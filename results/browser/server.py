@@ -45,27 +45,23 @@ class Server:
         self._address = f"http://{HOST}:{port}/-/versions.json"
 
     def __enter__(self) -> Self:
+        end = time.monotonic() + _START_S
         try:
-            self._wait()
+            while self._process.poll() is None and time.monotonic() < end:
+                try:
+                    with urllib.request.urlopen(self._address, timeout=5):
+                        return self
+                except OSError:
+                    time.sleep(0.1)
+            self._failed()
         except BaseException:
             self.__exit__()
             raise
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.wait()
         self._said.close()
-
-    def _wait(self) -> None:
-        end = time.monotonic() + _START_S
-        while self._process.poll() is None and time.monotonic() < end:
-            try:
-                with urllib.request.urlopen(self._address, timeout=5):
-                    return
-            except OSError:
-                time.sleep(0.1)
-        self._failed()
 
     def serve(self) -> None:
         """Until it ends, which it does not by itself. Raises LockcrossError."""

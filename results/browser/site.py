@@ -62,25 +62,20 @@ def configuration_of(name: str) -> dict[str, Any]:
     tables: dict[str, dict[str, Any]] = {table: {"hidden": True} for table in _INNER}
     tables["runs"] = {"facets": list(FACETS), "sort_desc": "id"}
     words = f'<a href="/{name}/runs?{without}">All runs</a>, without what made them; queries below.'
+    queries = {
+        query_name(query): {
+            "sql": (folder / f"{query}.sql").read_text(encoding="utf-8").partition("\n")[2],
+            "title": query, "description": description, "hide_sql": True,
+        }
+        for folder in (QUERIES, _HERE / "queries")
+        for query, description in described(folder).items()
+    }  # fmt: skip
     return {
         "title": "Lockcross",
-        "databases": {
-            name: {"description_html": words, "queries": _queries(), "tables": tables},
-        },
+        "databases": {name: {"description_html": words, "queries": queries, "tables": tables}},
     }
 
 
 def query_name(name: str) -> str:
     """A named query's in addresses, where tables have their names too."""
     return f"list_of_{name}" if name in TABLES else name
-
-
-def _queries() -> dict[str, dict[str, Any]]:
-    return {
-        query_name(name): {
-            "sql": (folder / f"{name}.sql").read_text(encoding="utf-8").partition("\n")[2],
-            "title": name, "description": words, "hide_sql": True,
-        }
-        for folder in (QUERIES, _HERE / "queries")
-        for name, words in described(folder).items()
-    }  # fmt: skip

@@ -1,11 +1,11 @@
-"""Drawing: Matplotlib's figures into files, several at a time."""
+"""Drawing: what figures share of Matplotlib, and how they become files, several at a time."""
 
 import os
 import signal
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
@@ -17,11 +17,13 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
+from matplotlib import patheffects
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from results.draw.job import Job
+from results.draw.drawing import Drawing
 from results.draw.style import DPI, RC
 from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
@@ -31,58 +33,74 @@ class FigureError(LockcrossError):
     """A figure cannot be written."""
 
 
-def figure_of(job: Job) -> Figure:
-    """The figure of a job. Raises NoDataError."""
-    module, _, name = job.draw.rpartition(".")
-    function = getattr(import_module(module), name)
+HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]  # of text over lines
+
+
+def panels(
+    count: int, columns: int, size: tuple[float, float], more: tuple[float, float] = (0.0, 0.0),
+    sharey: bool = False,
+) -> tuple[Figure, list[Axes]]:  # fmt: skip
+    """A figure of `count` panels, `columns` at most beside one another, and its axes; those behind
+    the panels are empty. `size`: of a panel, and `more`: beside all of them, in inches (width,
+    height)."""
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    inches = (size[0] * columns + more[0], size[1] * rows + more[1])
+    figure = Figure(figsize=inches, layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False, sharey=sharey).flatten())
+    for ax in axes[count:]:
+        ax.axis("off")
+    return figure, axes
+
+
+def figure_of(drawing: Drawing) -> Figure:
+    """The figure itself. Raises NoDataError."""
+    module, _, name = drawing.draw.rpartition(".")
     with ExitStack() as opened:
 
         def read(path: Path) -> sqlite3.Connection:
             return opened.enter_context(Store(path, read_only=True)).connection
 
-        given: object = job.given
+        given: object = drawing.given
         if isinstance(given, Path):
             given = read(given)
         elif isinstance(given, Mapping):
             given = {title: read(path) for title, path in given.items()}
-        figure = function(given, **({"machine": job.machine} if job.machine else {}))
+        of_machine = {"machine": drawing.machine} if drawing.machine else {}
+        figure = getattr(import_module(module), name)(given, **of_machine)
     assert isinstance(figure, Figure)
     return figure
 
 
-def paint(job: Job, folder: Path) -> str:
+def paint(drawing: Drawing, folder: Path) -> str:
     """Draws a figure into `folder`; returns why it is left out, or nothing. Raises FigureError."""
     try:
-        write(job.name, job.title, partial(figure_of, job), folder)
+        write(drawing.name, drawing.title, partial(figure_of, drawing), folder)
     except NoDataError as missing:
         return missing.message
     return ""
 
 
-def paint_all(jobs: Sequence[Job], folder: Path) -> Iterator[str]:
+def paint_all(drawings: Sequence[Drawing], folder: Path) -> Iterator[str]:
     """Draws figures, as many at a time as there are CPUs; yields of each, in order, why it is left
     out, or nothing. Raises FigureError."""
-    workers = min(len(os.sched_getaffinity(0)), len(jobs))
+    workers = min(len(os.sched_getaffinity(0)), len(drawings))
     if workers < 2:
-        yield from (paint(job, folder) for job in jobs)
+        yield from (paint(one, folder) for one in drawings)
         return
-    for job in jobs:  # what is imported now, the workers have
-        import_module(job.draw.rpartition(".")[0])
+    for one in drawings:  # what is imported now, the workers have
+        import_module(one.draw.rpartition(".")[0])
     pool = ProcessPoolExecutor(workers, get_context("fork"), _begin)
     try:
-        drawn = [(job, pool.submit(paint, job, folder)) for job in jobs]
-        yield from (_outcome(job, folder, future) for job, future in drawn)
+        for one, painted in [(one, pool.submit(paint, one, folder)) for one in drawings]:
+            try:
+                yield painted.result()
+            except (LockcrossError, OSError):
+                raise
+            except Exception:  # a mistake of the program, or a worker was killed: here it shows
+                yield paint(one, folder)
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _outcome(job: Job, folder: Path, drawn: Future[str]) -> str:
-    try:
-        return drawn.result()
-    except (LockcrossError, OSError):
-        raise
-    except Exception:  # a mistake of the program, or a worker was killed: here its place shows
-        return paint(job, folder)
 
 
 def _begin() -> None:

@@ -1,9 +1,7 @@
-"""What several figures share."""
+"""How figures and pages look; without Matplotlib, so that a page can have it too."""
 
 from dataclasses import dataclass, replace
 from typing import Any
-
-from matplotlib import patheffects
 
 from sweeps.model.engines import Line
 from sweeps.model.label import LockLabel
@@ -64,6 +62,3 @@ def look(label: LockLabel) -> Look:
     others = [line for line in _LINES if line != found.line]
     line = others[sum(label.variant.encode()) % len(others)]
     return replace(found, hatch=found.hatch + found.hatch[0], line=line)
-
-
-HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]  # of text over lines

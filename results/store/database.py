@@ -1,8 +1,7 @@
-"""Opening a Lockcross database: its lock, its migrations, messages for SQLite's errors."""
+"""Opening a Lockcross database: its lock, its schema, messages for SQLite's errors."""
 
 import fcntl
 import os
-import re
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -11,12 +10,11 @@ from pathlib import Path
 from typing import TextIO
 
 from results.errors import LockcrossError
-from results.store import compact
 
-MIGRATIONS = Path(__file__).parent / "migrations"
-APPLICATION_ID = 0x4C584442  # set by migration 1
+SCHEMA = Path(__file__).with_name("schema.sql")
+VERSION = 8  # of the schema
+APPLICATION_ID = 0x4C584442  # as the schema sets it
 BUSY_SECONDS = 30
-_TAKES_LONG = 50_000_000  # bytes that take seconds to migrate
 
 
 class StoreError(LockcrossError):
@@ -66,24 +64,13 @@ def explained(path: Path) -> Iterator[None]:
         raise explain(error, path) from None
 
 
-def migrations(folder: Path = MIGRATIONS) -> dict[int, Path]:
-    """The numbered migrations, in order."""
-    found = {}
-    for path in sorted(folder.glob("*.sql")):
-        match = re.match(r"(\d{4})_", path.name)
-        assert match, path
-        found[int(match[1])] = path
-    return found
+def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether a file has the schema; not, if it is empty.
 
-
-def version_of(connection: sqlite3.Connection, path: Path) -> int:
-    """The number of the last migration; 0 for an empty file.
-
-    Raises StoreError for another program's database or a newer one.
+    Raises StoreError for another program's database, or one of another version.
     """
-    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-    if not tables:
-        return 0
+    if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
+        return False
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     if application_id != APPLICATION_ID:
         raise StoreError(
@@ -92,39 +79,12 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     (version,) = connection.execute("SELECT max(number) FROM migrations").fetchone()
     if version is None:
         raise damaged(path, "its table migrations is empty")
-    newest = max(migrations())
-    if version > newest:
+    if version != VERSION:
         raise StoreError(
-            f"{path}: was written by a newer Lockcross (its version is {version}, this program "
-            f"knows {newest}); update this program, or name another file with --db"
+            f"{path}: was written by another version of Lockcross (its schema is {version}, this "
+            f"program's {VERSION}); move it away and run again, or name another file with --db"
         )
-    assert isinstance(version, int)
-    return version
-
-
-def migrate(connection: sqlite3.Connection, path: Path, upto: int | None = None) -> None:
-    """Applies the missing migrations, each in a transaction of its own (up to number `upto`)."""
-    version = version_of(connection, path)
-    compact.register(connection)
-    for number, file in migrations().items():
-        if number <= version or (upto is not None and number > upto):
-            continue
-        script = file.read_text(encoding="utf-8")
-        if number == 1:
-            script += (
-                "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, "
-                "applied TEXT NOT NULL);"
-            )
-        try:
-            connection.executescript(
-                f"BEGIN IMMEDIATE;\n{script}\n"
-                f"INSERT INTO migrations VALUES ({number}, '{file.stem}', datetime('now'));\n"
-                "COMMIT;"
-            )
-        except sqlite3.Error:
-            if connection.in_transaction:
-                connection.rollback()
-            raise
+    return True
 
 
 def real_file(path: Path) -> Path:
@@ -178,20 +138,19 @@ class WriterLock:
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """Opens for writing (the caller holds the WriterLock), makes and migrates what is missing. Each
-    transaction must follow `write_ahead`, and `close_writer` the last."""
+    """Opens for writing (the caller holds the WriterLock), and makes the tables of an empty file.
+    Each transaction must follow `write_ahead`, and `close_writer` the last."""
     with explained(path):
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             # NORMAL: a killed process loses nothing; only a power cut may lose the last results.
             connection.executescript("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")
-            old = 0 < version_of(connection, path) < max(migrations())
-            if old and path.stat().st_size > _TAKES_LONG:
-                print(f"lockcross: {path}: is brought up to date, once", file=sys.stderr)
-            migrate(connection, path)
-            if old:  # what a migration frees
-                with suppress(sqlite3.Error):  # no space for the copy: it stays as big as it is
-                    connection.execute("VACUUM")
+            if not _is_made(connection, path):
+                connection.executescript(
+                    f"BEGIN IMMEDIATE;\n{SCHEMA.read_text(encoding='utf-8')}\n"
+                    f"INSERT INTO migrations VALUES ({VERSION}, 'schema', datetime('now'));\n"
+                    "COMMIT;"
+                )
         except BaseException:
             connection.close()
             raise
@@ -224,23 +183,20 @@ def log_of(path: Path) -> Path:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """Opens for reading only: no statement can write. Raises StoreError when there is no file."""
-    if not path.exists():
-        raise StoreError(
-            f"{path}: there is no such database; ./lockcross crossover makes one, or name another "
-            "file with --db"
-        )
+    """Opens for reading only: no statement can write. Raises StoreError when there is no file, or
+    an empty one."""
     with explained(path):
-        connection = _connect_reader(path)
+        connection = _connect_reader(path) if path.exists() else None
         try:
-            version = version_of(connection, path)
+            if connection is None or not _is_made(connection, path):
+                raise StoreError(
+                    f"{path}: there is no such database; ./lockcross crossover makes one, or name "
+                    "another file with --db"
+                )
         except BaseException:
-            connection.close()
+            if connection is not None:
+                connection.close()
             raise
-        if version < max(migrations()):
-            connection.close()
-            _bring_up_to_date(path)
-            connection = _connect_reader(path)
     return connection
 
 
@@ -253,8 +209,8 @@ def _marked_for_log(file: Path) -> bool:
 
 def _connect_reader(path: Path) -> sqlite3.Connection:
     # In a folder that cannot be written SQLite cannot make the files that share a write-ahead
-    # log. Where there is no log either, nobody writes, and a file that is marked for one (by
-    # earlier versions) can be read as it stands.
+    # log. Where there is no log either, nobody writes, and a file that is marked for one (copied
+    # from beside its log) can be read as it stands.
     real = real_file(path)
     still = (
         not os.access(real.parent, os.W_OK) and not log_of(path).exists() and _marked_for_log(real)
@@ -263,11 +219,3 @@ def _connect_reader(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     connection.execute("PRAGMA query_only = ON")
     return connection
-
-
-def _bring_up_to_date(path: Path) -> None:
-    lock = WriterLock(path)
-    try:
-        close_writer(open_writer(path))
-    finally:
-        lock.release()

@@ -1,43 +1,31 @@
 """Exports: a table, or a row for each run with all its numbers, written as it is read."""
 
-import csv
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from results.store.compact import names_of
 from results.store.queries import TABLES, VIEWS, QueryError
+from results.store.store import metric_names
 
 _BATCH = 5_000  # rows in memory at a time
-_TYPES = {"INTEGER": pa.int64(), "REAL": pa.float64(), "TEXT": pa.string(), "BLOB": pa.binary()}
-_VIEW_TYPES = {"run_id": "INTEGER", "value": "REAL"}  # of expressions SQLite does not know it
+# What columns are declared as: pandas' types, of which whole numbers may be missing, and Arrow's.
+_KINDS = {"INTEGER": "Int64", "REAL": "float64", "TEXT": "str", "BLOB": "object"}
+_ARROW = {"Int64": pa.int64(), "float64": pa.float64(), "str": pa.string(), "object": pa.binary()}
+_OF_VIEWS = {"run_id": "INTEGER", "value": "REAL"}  # of expressions SQLite does not know it
+_ELSEWHERE = ("parameters", "resolved_id", "place_id", "cycles_per_pair")  # in a wide row
 
-Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Columns with their types, and the rows, which are read once and in batches."""
-
-    columns: list[tuple[str, pa.DataType]]
-    batches: Iterator[list[Row]]
-
-    @property
-    def names(self) -> list[str]:
-        """Of the columns."""
-        return [name for name, _ in self.columns]
+Frames = tuple[dict[str, str], Iterator[pd.DataFrame]]  # columns with their types, and the batches
 
 
-def rows(connection: sqlite3.Connection, name: str) -> Rows:
-    """A table as it is, or `wide`: a row a run, with its parameters and metrics as columns.
+def frames(connection: sqlite3.Connection, name: str) -> Frames:
+    """A table as it is, or `wide`: a row a run, with its parameters and metrics as columns. There
+    is one batch at least.
 
     Raises QueryError for an unknown table.
     """
@@ -46,96 +34,88 @@ def rows(connection: sqlite3.Connection, name: str) -> Rows:
     if name not in TABLES + VIEWS:
         known = ", ".join(TABLES + VIEWS)
         raise QueryError(f"table {name!r} is unknown; allowed are wide, {known}")
-    cursor = connection.execute(f"SELECT * FROM {name}")
-    return Rows(_columns(connection, name), _batches(cursor))
+    kinds = _kinds(connection, name)
+    return kinds, _batches(connection, f"SELECT * FROM {name}", kinds)
 
 
 def table(connection: sqlite3.Connection, name: str) -> pd.DataFrame:
     """The same, as a whole in memory."""
-    found = rows(connection, name)
-    kinds = {pa.int64(): pd.Int64Dtype()}  # whole numbers, some of them unset
-    frames = [_arrow(found, batch).to_pandas(types_mapper=kinds.get) for batch in found.batches]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=found.names)
+    return pd.concat(frames(connection, name)[1], ignore_index=True)
 
 
-def _columns(connection: sqlite3.Connection, name: str) -> list[tuple[str, pa.DataType]]:
-    return [
-        (column, _TYPES[type_ or _VIEW_TYPES.get(column, "TEXT")])
+def _kinds(connection: sqlite3.Connection, name: str) -> dict[str, str]:
+    return {
+        column: _KINDS[type_ or _OF_VIEWS.get(column, "TEXT")]
         for _, column, type_, *_ in connection.execute(f"PRAGMA table_info({name})")
-    ]
+    }
 
 
-def _batches(cursor: sqlite3.Cursor) -> Iterator[list[Row]]:
-    while batch := cursor.fetchmany(_BATCH):
-        yield batch
+def _batches(
+    connection: sqlite3.Connection, sql: str, kinds: dict[str, str]
+) -> Iterator[pd.DataFrame]:
+    try:
+        yield from pd.read_sql_query(sql, connection, dtype=kinds, chunksize=_BATCH)
+    except pd.errors.DatabaseError as error:  # has SQLite's own inside
+        raise error.__cause__ or error from None
 
 
-def _wide(connection: sqlite3.Connection) -> Rows:
-    kept = [
-        (name, type_)
-        for name, type_ in _columns(connection, "runs")
-        if name not in ("parameters", "resolved_id", "place_id", "cycles_per_pair")
-    ]
-    parameters = _parameters(connection)
+def _wide(connection: sqlite3.Connection) -> Frames:
+    kept = {
+        name: kind for name, kind in _kinds(connection, "runs").items() if name not in _ELSEWHERE
+    } | {"resolved": "str"}
+    # In order of their first use; whole numbers, or text where any is text.
+    parameters: dict[str, str] = {}
+    for (text,) in connection.execute("SELECT parameters FROM runs GROUP BY parameters"):
+        for name, value in json.loads(text).items():
+            if isinstance(value, str) or name not in parameters:
+                parameters[name] = "str" if isinstance(value, str) else "Int64"
     metrics = [
         name for (name,) in connection.execute("SELECT DISTINCT name FROM metric_names ORDER BY 1")
     ]
-    columns = [*kept, ("resolved", pa.string())]
-    columns += [(f"parameter_{name}", type_) for name, type_ in parameters.items()]
-    columns += [(f"metric_{name}", pa.float64()) for name in metrics]
-    return Rows(columns, _wide_batches(connection, [name for name, _ in kept], parameters, metrics))
-
-
-def _parameters(connection: sqlite3.Connection) -> dict[str, pa.DataType]:
-    """The names of all parameters in order of their first use, and their types: whole numbers,
-    or text where any is text."""
-    found: dict[str, pa.DataType] = {}
-    for (text,) in connection.execute("SELECT parameters FROM runs GROUP BY parameters"):
-        for name, value in json.loads(text).items():
-            if isinstance(value, str) or name not in found:
-                found[name] = pa.string() if isinstance(value, str) else pa.int64()
-    return found
-
-
-def _wide_batches(
-    connection: sqlite3.Connection,
-    kept: Sequence[str],
-    parameters: dict[str, pa.DataType],
-    metrics: Sequence[str],
-) -> Iterator[list[Row]]:
-    sets: dict[int, list[int | None]] = {}
-    text = {name for name, type_ in parameters.items() if type_ == pa.string()}
-    cursor = connection.execute(
-        f"SELECT {', '.join(f'runs.{name}' for name in kept)}, resolved, parameters, metric_set, "
-        "numbers FROM runs JOIN resolved ON resolved.run_id = runs.id "
-        "LEFT JOIN run_metrics ON run_metrics.run_id = runs.id ORDER BY runs.id"
+    names = {
+        number: metric_names(connection, number)
+        for (number,) in connection.execute("SELECT id FROM metric_sets")
+    }
+    read = _batches(
+        connection,
+        f"SELECT {', '.join(f'runs.{name}' for name in kept if name != 'resolved')}, resolved, "
+        "parameters, ifnull(metric_set, 0) AS metric_set, ifnull(numbers, '[]') AS numbers "
+        "FROM runs JOIN resolved ON resolved.run_id = runs.id "
+        "LEFT JOIN run_metrics ON run_metrics.run_id = runs.id ORDER BY runs.id",
+        kept,
     )
-    for batch in _batches(cursor):
-        done: list[Row] = []
-        for *columns, given, metric_set, numbers in batch:
-            if metric_set is not None and metric_set not in sets:
-                places = {name: n for n, name in enumerate(names_of(connection, metric_set))}
-                sets[metric_set] = [places.get(name) for name in metrics]
-            own = json.loads(given)
-            values = json.loads(numbers) if numbers else []
-            where = sets.get(metric_set, [None] * len(metrics))
-            done.append((
-                *columns,
-                *(str(own[n]) if n in own and n in text else own.get(n) for n in parameters),
-                *(None if place is None else float(values[place]) for place in where),
-            ))  # fmt: skip
-        yield done
+
+    def widened(batch: pd.DataFrame) -> pd.DataFrame:
+        given = pd.DataFrame(map(json.loads, batch.parameters), batch.index, [*parameters], object)
+        numbers = [
+            dict(zip(names.get(number, []), json.loads(text), strict=True))
+            for number, text in zip(batch.metric_set, batch.numbers, strict=True)
+        ]
+        measured = pd.DataFrame(numbers, batch.index, metrics, float)
+        return pd.concat(
+            [
+                batch[[*kept]],
+                given.astype(parameters).add_prefix("parameter_"),
+                measured.add_prefix("metric_"),
+            ],
+            axis=1,
+        )
+
+    kinds = kept | {f"parameter_{name}": kind for name, kind in parameters.items()}
+    return kinds | {f"metric_{name}": "float64" for name in metrics}, map(widened, read)
 
 
 def export(connection: sqlite3.Connection, name: str, path: Path) -> tuple[int, int]:
-    """Writes what `rows` gives as CSV, JSON or Parquet, by the file's ending, and returns the
+    """Writes what `frames` gives as CSV, JSON or Parquet, by the file's ending, and returns the
     numbers of rows and columns. Raises QueryError."""
-    writers = {".csv": _write_csv, ".json": _write_json, ".parquet": _write_parquet}
+    writers: dict[str, Callable[[Frames, Path], int]] = {
+        ".csv": _write_csv, ".json": _write_json, ".parquet": _write_parquet,
+    }  # fmt: skip
     if path.suffix not in writers:
         raise QueryError(
             f"{path}: the file's ending gives the format; allowed are {', '.join(writers)}"
         )
-    found = rows(connection, name)
+    found = frames(connection, name)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         try:
@@ -147,45 +127,38 @@ def export(connection: sqlite3.Connection, name: str, path: Path) -> tuple[int, 
         raise QueryError(
             f"{path}: cannot be written ({error.strerror or error}); name another file", 1
         ) from None
-    return written, len(found.columns)
+    return written, len(found[0])
 
 
-def _write_csv(found: Rows, path: Path) -> int:
+def _write_csv(found: Frames, path: Path) -> int:
     written = 0
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(found.names)
-        for batch in found.batches:
-            writer.writerows(batch)
+        for number, batch in enumerate(found[1]):
+            batch.to_csv(file, index=False, header=number == 0, lineterminator="\n")
             written += len(batch)
     return written
 
 
-def _write_json(found: Rows, path: Path) -> int:
+def _write_json(found: Frames, path: Path) -> int:
     """An array with an object a line."""
     written = 0
     with path.open("w", encoding="utf-8") as file:
-        for batch in found.batches:
-            for row in batch:
+        for batch in found[1]:
+            values = batch.astype(object).where(batch.notna(), None)
+            for row in values.itertuples(index=False, name=None):
                 file.write(",\n" if written else "[\n")
-                file.write(json.dumps(dict(zip(found.names, row, strict=True)), default=bytes.hex))
+                file.write(json.dumps(dict(zip(found[0], row, strict=True)), default=bytes.hex))
                 written += 1
         file.write("\n]\n" if written else "[]\n")
     return written
 
 
-def _write_parquet(found: Rows, path: Path) -> int:
+def _write_parquet(found: Frames, path: Path) -> int:
     written = 0
-    with pq.ParquetWriter(path, pa.schema(found.columns)) as writer:
-        for batch in found.batches:
-            writer.write_batch(_arrow(found, batch))
+    schema = pa.schema([(name, _ARROW[kind]) for name, kind in found[0].items()])
+    with pq.ParquetWriter(path, schema) as writer:
+        for batch in found[1]:
+            arrow = pa.Table.from_pandas(batch, schema, preserve_index=False)
+            writer.write_table(arrow.replace_schema_metadata())
             written += len(batch)
     return written
-
-
-def _arrow(found: Rows, batch: Sequence[Row]) -> pa.RecordBatch:
-    columns = zip(*batch, strict=True)
-    arrays = [
-        pa.array(values, type_) for (_, type_), values in zip(found.columns, columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(found.columns))

@@ -1,10 +1,9 @@
 """Querying the database: SQL, named queries, single runs. Read-only throughout."""
 
-import itertools
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 from results.errors import LockcrossError
 from results.paths import QUERIES
 from results.store.database import explain
-from sweeps.model.cell import AXES, read_cell, selected, values
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 
@@ -44,6 +42,7 @@ def compilers_of_study(connection: sqlite3.Connection) -> list[str]:
 
 
 PREFIX = "plan/"  # of the series that a sweep leaves
+OF_A_PLAN = ("winners", "costs")  # the named queries that a plan has too
 _SHOWN = 20  # names in a message
 
 
@@ -91,9 +90,9 @@ VIEWS = ("metrics", "resolved")
 TABLES = ("runs", "run_metrics", "metric_sets", "metric_names", "option_sets", "resolved_options",
           "calibrations", "crossovers", "crossover_runs", "crossover_seeds",
           "series", "machines", "facts", "places", "migrations")  # fmt: skip
-STATUSES = ("ok", "failed", "refused")
 _STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
 _FILES = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH)  # VACUUM attaches a file too
+_PLACE = ("host", "processor", "job", "worker")
 _REFUSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
 
 
@@ -135,7 +134,7 @@ def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
             "anything of several words is read as SQL"
         )
     try:
-        with _guarded(connection):
+        with guarded(connection):
             cursor = connection.execute(query)
             if cursor.description is None:
                 raise QueryError("this SQL returns no table; only queries (SELECT) are allowed")
@@ -156,7 +155,7 @@ def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
 
 
 @contextmanager
-def _guarded(connection: sqlite3.Connection) -> Iterator[None]:
+def guarded(connection: sqlite3.Connection) -> Iterator[None]:
     """For SQL of any kind: signals are seen while it runs, and no other file is opened or made."""
     # Python raises what a signal asks for inside the handler, and SQLite ends the query for it.
     connection.set_progress_handler(lambda: 0, _STEPS)
@@ -170,89 +169,6 @@ def _guarded(connection: sqlite3.Connection) -> Iterator[None]:
         connection.set_progress_handler(None, 0)
         connection.set_authorizer(None)
         connection.text_factory = str
-
-
-def list_runs(
-    connection: sqlite3.Connection,
-    limit: int,
-    *,
-    plan: str | None = None,
-    where: str | None = None,
-    **filters: str | int | None,
-) -> Answer:
-    """The latest runs: id, status, every axis and key of the workloads, cost, cause.
-
-    `filters` are columns of the table `runs` and the values they must have, `plan` a plan's name
-    or path, `where` a condition in SQL on columns and keys. Raises QueryError.
-    """
-    given = {column: value for column, value in filters.items() if value is not None}
-    if given.get("status", "ok") not in STATUSES:
-        raise QueryError(
-            f"status {given['status']!r} is unknown; allowed are {', '.join(STATUSES)}"
-        )
-    tests = {"compiler": "instr(compiler, :compiler)"}  # its line is longer than what one types
-    terms = [tests.get(name, f"{name} = :{name}") for name in given]
-    bound: dict[str, str | int] = {**given, "limit": limit}
-    if plan is not None:
-        terms.append(condition(connection, plan))
-        bound |= values_of_plan(plan)
-    source = "runs"
-    if where is not None:
-        terms.append(f"({where}\n)")
-        source = _with_keys(connection)
-    rows = _rows(
-        connection,
-        f"SELECT runs.id, status, round(cycles_per_pair, 2), cause, {selected()} FROM {source} "
-        f"WHERE {' AND '.join(terms) or '1'} ORDER BY runs.id DESC LIMIT :limit",
-        bound,
-        where,
-    )
-    return _listed(rows)
-
-
-def _with_keys(connection: sqlite3.Connection) -> str:
-    """The table runs with a column for each key of a workload that is no column yet."""
-    columns = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
-    keys = [
-        key
-        for (key,) in connection.execute(
-            "SELECT DISTINCT each.key FROM runs, json_each(parameters) AS each"
-        )
-        if key not in columns and key.isidentifier()
-    ]
-    more = "".join(f", json_extract(parameters, '$.{key}') AS {key}" for key in keys)
-    return f"(SELECT *{more} FROM runs) AS runs"
-
-
-def _rows(
-    connection: sqlite3.Connection, sql: str, bound: Mapping[str, Any], where: str | None
-) -> list[tuple[Any, ...]]:
-    """The rows of a query that may hold a condition of the user's. Raises QueryError for a faulty
-    one."""
-    if where is None:
-        return connection.execute(sql, bound).fetchall()
-    try:
-        with _guarded(connection):
-            return connection.execute(sql, bound).fetchall()
-    except (sqlite3.Error, UnicodeEncodeError) as error:
-        raise QueryError(
-            f"--where {where!r}: {error}; give a condition in SQL on the columns that `lockcross "
-            "runs --format csv` prints, e.g. \"cas > 20 AND lock != 'thin'\""
-        ) from None
-
-
-def _listed(rows: list[tuple[Any, ...]]) -> Answer:
-    cells = [values(read_cell(row[4:])) for row in rows]
-    names = dict.fromkeys(
-        itertools.chain((axis.name for axis in AXES), *(cell.keys() for cell in cells))
-    )
-    return Answer(
-        ["id", "status", *names, "cycles_per_pair", "cause"],
-        [
-            (row[0], row[1], *(cell.get(name) for name in names), *row[2:4])
-            for row, cell in zip(rows, cells, strict=True)
-        ],
-    )
 
 
 @dataclass(frozen=True)
@@ -273,7 +189,10 @@ def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
         raise QueryError(f"there is no run {run_id}; `lockcross runs` lists them")
     columns = dict(zip((column[0] for column in cursor.description), row, strict=True))
     del columns["resolved_id"], columns["cycles_per_pair"]  # among the others below
-    columns |= _place(connection, columns.pop("place_id"))
+    place = connection.execute(
+        f"SELECT {', '.join(_PLACE)} FROM places WHERE id = ?", (columns.pop("place_id"),)
+    ).fetchone()
+    columns |= {name: text for name, text in zip(_PLACE, place or (), strict=False) if text}
     (resolved,) = connection.execute(
         "SELECT resolved FROM resolved WHERE run_id = ?", (run_id,)
     ).fetchone() or ("{}",)
@@ -286,31 +205,3 @@ def show_run(connection: sqlite3.Connection, run_id: int) -> RunDetails:
         "SELECT DISTINCT crossover_id FROM crossover_runs WHERE run_id = ?", (run_id,)
     )
     return RunDetails(columns, metrics, *([r[0] for r in rows] for rows in (series, crossovers)))
-
-
-def _place(connection: sqlite3.Connection, place_id: int | None) -> dict[str, str]:
-    """Where a run ran, as far as that is known."""
-    names = ("host", "processor", "job", "worker")
-    row = connection.execute(
-        f"SELECT {', '.join(names)} FROM places WHERE id = ?", (place_id,)
-    ).fetchone()
-    return {name: text for name, text in zip(names, row or (), strict=False) if text}
-
-
-def as_records(answer: Answer) -> Iterable[dict[str, Any]]:
-    """Each row by column. Of columns with one name, the later ones are `name:1`, `name:2`."""
-    names = _distinct(answer.columns)
-    return (dict(zip(names, row, strict=True)) for row in answer.rows)
-
-
-def _distinct(columns: Iterable[str]) -> list[str]:
-    names: dict[str, None] = {}  # in order
-    for column in columns:
-        further = (f"{column}:{number}" for number in itertools.count(1))
-        names[next(one for one in itertools.chain([column], further) if one not in names)] = None
-    return list(names)
-
-
-def blob(value: bytes) -> str:
-    """Bytes as SQL writes them."""
-    return f"x'{value.hex()}'"

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sweeps.model.cell import Cell
-
 
 @dataclass(frozen=True)
 class Place:
@@ -18,8 +16,9 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunRecord(Cell):
-    """One run, as its driver saw it: a cell and what came of it."""
+class RunRecord:
+    """What came of a run, as its driver saw it. Whoever chooses runs adds the axes that are chosen:
+    all but `resolved`, `metrics` and `place` are columns of the table runs."""
 
     identity: str  # SHA-256, hex
     engine_version: str

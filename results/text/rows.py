@@ -1,22 +1,23 @@
 """Rows on standard output: as a table for people, as CSV or as JSON for programs."""
 
 import csv
+import itertools
 import json
 import math
-import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich import box
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import Console
+    from rich.console import Console, RenderableType
+    from rich.text import Text
 
     from results.store.queries import Answer
 
@@ -36,38 +37,115 @@ class Form(StrEnum):
 Format = Annotated[Form, typer.Option("--format", help="How rows are printed.")]
 
 
+FRAMED: Mapping[str, Any] = {"box": box.HEAVY_HEAD}  # a look of a table
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of values by name, whole: so they stand in CSV and JSON.
+
+    `shown`: the columns of the table for people by their heads, and what stands there of a row: a
+    format of its values, or a function of it. Without it each value has its column. `look` and
+    `heads` are Rich's settings of the table, and of its columns by their heads.
+    """
+
+    records: Sequence[Mapping[str, Any]]
+    shown: Mapping[str, "str | Callable[[Mapping[str, Any]], str | Text]"] | None = None
+    title: str = ""
+    look: Mapping[str, Any] = field(default_factory=dict)
+    heads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __rich__(self) -> Table:
+        """For people."""
+        table = Table(
+            title=self.title or None, **{"box": None, "title_justify": "left", **self.look}
+        )
+        shown = self.shown
+        if shown is None:
+            names = dict.fromkeys(name for record in self.records for name in record)
+            shown = {name: partial(_cell_of, name) for name in names}
+        for head in shown:
+            table.add_column(head, **self.heads.get(head, {}))
+        for record in self.records:
+            table.add_row(*(
+                show.format_map(record) if isinstance(show, str) else show(record)
+                for show in shown.values()
+            ))  # fmt: skip
+        return table
+
+
+def _cell_of(name: str, record: Mapping[str, Any]) -> str:
+    return cell(record.get(name))
+
+
+def print_parts(form: Form, *parts: "Rows | RenderableType", fold: bool = True) -> None:
+    """Prints rows, and text between them. In csv and json all rows are printed as one, where there
+    are several with `table`, their title; text is left out."""
+    from results.text.terminal import console
+
+    if form == Form.TABLE:
+        out = console(fold)
+        for part in parts:
+            out.print(part)
+        return
+    every = [part for part in parts if isinstance(part, Rows)]
+    titled = len(every) > 1 and any(rows.title for rows in every)
+    records = [
+        ({"table": rows.title} if titled else {}) | dict(record)
+        for rows in every
+        for record in rows.records
+    ]
+    names = dict.fromkeys(name for record in records for name in record) or dict.fromkeys(
+        name for rows in every for name in rows.shown or ()
+    )
+    _write(list(names), [[record.get(name) for name in names] for record in records], form)
+
+
 def print_rows(answer: "Answer", form: Form) -> None:
     """Prints rows in the form that was asked for."""
-    from results.store.queries import as_records
+    if form != Form.TABLE:
+        _write(answer.columns, answer.rows, form)
+        return
+    from results.text.terminal import console
 
-    if form == Form.JSON:
-        records = [
-            {name: _json_value(value) for name, value in record.items()}
-            for record in as_records(answer)
-        ]
-        print(json.dumps(records, indent=1, allow_nan=False))
-    elif form == Form.CSV:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerows([answer.columns, *(map(_plain, row) for row in answer.rows)])
-    else:
-        from results.text.terminal import console
+    shown = Table(*answer.columns, box=None)
+    for row in answer.rows:
+        shown.add_row(*map(cell, row))
+    console(fold=False).print(shown)
 
-        shown = Table(*answer.columns, box=None)
-        for row in answer.rows:
-            shown.add_row(*map(cell, row))
-        console(fold=False).print(shown)
+
+def _write(columns: Sequence[str], rows: Sequence[Sequence[object]], form: Form) -> None:
+    """Rows as CSV, or JSON, which has no infinity."""
+    plain = [list(map(_plain, row)) for row in rows]
+    if form == Form.CSV:
+        csv.writer(sys.stdout, lineterminator="\n").writerows([columns, *plain])
+        return
+    finite = [
+        [None if isinstance(value, float) and not math.isfinite(value) else value for value in row]
+        for row in plain
+    ]
+    names = distinct(columns)
+    records = [dict(zip(names, row, strict=True)) for row in finite]
+    print(json.dumps(records, indent=1, allow_nan=False))
+
+
+def distinct(columns: Sequence[str]) -> list[str]:
+    """Names of columns. Of those with one name, the later ones are `name:1`, `name:2`."""
+    names: dict[str, None] = {}  # in order
+    for column in columns:
+        further = (f"{column}:{number}" for number in itertools.count(1))
+        names[next(one for one in itertools.chain([column], further) if one not in names)] = None
+    return list(names)
 
 
 def _plain(value: object) -> object:
-    """A SQLite value for a table of any format."""
-    from results.store.queries import blob
-
-    return blob(value) if isinstance(value, bytes) else value
+    """A SQLite value for a table of any format: bytes as SQL writes them."""
+    return f"x'{value.hex()}'" if isinstance(value, bytes) else value
 
 
-def _json_value(value: object) -> object:
-    """A SQLite value for JSON, which has no infinity."""
-    return None if isinstance(value, float) and not math.isfinite(value) else _plain(value)
+def whole(value: float) -> float:
+    """A number as CSV and JSON have it: one that is whole without a point."""
+    return int(value) if math.isfinite(value) and value == int(value) else value
 
 
 def cell(value: object) -> str:
@@ -86,64 +164,8 @@ def number(value: float) -> str:
     return f"{value:.0f}" if not math.isfinite(value) or value == int(value) else f"{value:.2f}"
 
 
-@contextmanager
-def printer(form: Form, fold: bool = True) -> "Iterator[Console]":
-    """A console for what a command prints. In csv and json the rows of all tables are printed as
-    one, at the end, and text beside them is left out; `table` is the title of the table."""
-    from results.text.terminal import console
-
-    if form == Form.TABLE:
-        yield console(fold)
-        return
-    collected = console()
-    tables: list[Table] = []
-
-    def collect(*parts: object, **_: object) -> None:
-        for part in parts:
-            inner = getattr(part, "renderable", part)  # of a padded one
-            if isinstance(inner, Table):
-                tables.append(inner)
-
-    collected.print = collect  # type: ignore[method-assign]
-    yield collected
-    print_rows(_joined(tables), form)
-
-
-def _joined(tables: "Sequence[Table]") -> "Answer":
-    """The rows of several tables as one."""
-    from results.store.queries import Answer
-
-    heads = [[_name(column.header) for column in table.columns] for table in tables]
-    names = list(dict.fromkeys(name for head in heads for name in head))
-    titled = len(tables) > 1 and any(table.title for table in tables)
-    rows = []
-    for table, head in zip(tables, heads, strict=True):
-        for row in zip(*(column.cells for column in table.columns), strict=True):
-            found = dict(zip(head, map(_as_value, row), strict=True))
-            place = (_plain_text(table.title or ""),) if titled else ()
-            rows.append((*place, *(found.get(name) for name in names)))
-    return Answer(["table"] * titled + names, rows)
-
-
-def _name(header: object) -> str:
-    """The name of a column whose head may have several lines."""
-    return " ".join(_plain_text(header).split("\n"))
-
-
-def _plain_text(part: object) -> str:
-    return str(getattr(part, "plain", part))
-
-
-def _as_value(part: object) -> int | float | str:
-    """What stands in a table, as a number where it is one."""
-    text = _plain_text(part)
-    if re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", text):
-        return int(text)
-    return float(text) if re.fullmatch(r"-?[0-9]{1,17}\.[0-9]{1,17}", text) else text
-
-
 def print_compact(
-    answer: "Answer", out: "Console", always: "Sequence[str]", limit: int | None = None
+    answer: "Answer", out: "Console", always: Sequence[str], limit: int | None = None
 ) -> None:
     """Prints rows by what they differ in: first, in one line, what they have in common, then a
     table that is no wider than the console, of `limit` rows at most. The columns `always` are
@@ -176,7 +198,7 @@ def print_compact(
 
 
 def _fitting(
-    columns: "dict[str, Sequence[object]]", always: "Sequence[str]", width: int
+    columns: dict[str, Sequence[object]], always: Sequence[str], width: int
 ) -> tuple[list[str], list[str]]:
     """The columns that fit into a width, and those that do not. The last ones go first, but for
     those that are `always` there."""

@@ -27,7 +27,8 @@ class Listed(NamedTuple):
 @cache
 def commands() -> dict[str, Listed]:
     """Every command by its name. The `__init__` of a question says which it has: COMMANDS has
-    their modules and sentences by name, GROUP what they are listed among."""
+    their modules and sentences by name, GROUP what they are listed among. A module has the function
+    of a command's name, or a group as a Typer, and in SETTINGS the settings of some."""
     folders = [f"sweeps.questions.{one.name}" for one in iter_modules([str(_QUESTIONS)])]
     found = {
         name: Listed(f"{folder}.{module}", sentence, package.GROUP)
@@ -68,13 +69,9 @@ class _Once(TyperCommand):
         """Raises BadParameter."""
         if not ctx.resilient_parsing:  # of a line that a shell completes
             _, _, given = self.make_parser(ctx).parse_args(list(args))
-            values = [
-                one
-                for one in given
-                if isinstance(one, TyperOption) and not (one.multiple or one.is_flag)
-            ]
-            for one in values:
-                if values.count(one) > 1:
+            singles = [one for one in given if isinstance(one, TyperOption) and not one.multiple]
+            for one in singles:
+                if singles.count(one) > 1 and not one.is_flag:
                     raise typer.BadParameter("is given more than once", ctx, one)
         return super().parse_args(ctx, args)
 
@@ -96,8 +93,14 @@ class _Loaded(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            app = typer.Typer(callback=_nothing)  # with a callback it stays a group
-            import_module(commands()[name].module).register(app)
+            app = typer.Typer(callback=lambda: None)  # with a callback it stays a group
+            module = import_module(commands()[name].module)
+            command = getattr(module, name)
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=name)
+            else:
+                settings = getattr(module, "SETTINGS", {}).get(name)
+                app.command(name, context_settings=settings)(command)
             _take_options_once(app)
             group = typer.main.get_command(app)
             assert isinstance(group, TyperGroup)
@@ -115,7 +118,3 @@ class _Loaded(MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         return len(commands())
-
-
-def _nothing() -> None:
-    """What stands before a command does nothing of its own."""

@@ -1,99 +1,38 @@
 """What a shell completes where an option or argument takes a name."""
 
-from collections.abc import Iterable
-
-
-def machines(incomplete: str) -> list[str]:
-    """Machines of the tree; a shell completes files by itself."""
-    from sweeps.model.machine import machine_names
-
-    return beginning(machine_names(), incomplete)
-
-
-def locks(incomplete: str) -> list[str]:
-    """Locks."""
-    from sweeps.model.locks import load_locks
-
-    return beginning(load_locks(), incomplete)
-
-
-def several_locks(incomplete: str) -> list[str]:
-    """Locks with commas between them: the last one is completed."""
-    before, comma, last = incomplete.rpartition(",")
-    return [before + comma + name for name in locks(last)]
-
-
-def several_machines(incomplete: str) -> list[str]:
-    """Machines with commas between them: the last one is completed."""
-    before, comma, last = incomplete.rpartition(",")
-    return [before + comma + name for name in machines(last)]
-
-
-def workloads(incomplete: str) -> list[str]:
-    """Workloads."""
-    from sweeps.model.workloads import WORKLOADS
-
-    return beginning(WORKLOADS, incomplete)
-
-
-def plans(incomplete: str) -> list[str]:
-    """Plans of the tree."""
-    from sweeps.plans.sweep import plan_names
-
-    return beginning(plan_names(), incomplete)
-
-
-def studies(incomplete: str) -> list[str]:
-    """Studies of the tree."""
-    from sweeps.support.paths import STUDIES
-    from sweeps.support.toml import names
-
-    return beginning(names(STUDIES), incomplete)
-
-
-def validations(incomplete: str) -> list[str]:
-    """Validations of the tree."""
-    from sweeps.support.paths import VALIDATIONS
-    from sweeps.support.toml import names
-
-    return beginning(names(VALIDATIONS), incomplete)
-
-
-def queries(incomplete: str) -> list[str]:
-    """Named queries."""
-    from results.store.queries import named_queries
-
-    return beginning(named_queries(), incomplete)
-
-
-def isas(incomplete: str) -> list[str]:
-    """Instruction sets."""
-    from sweeps.model.isa import ISAS
-
-    return beginning(ISAS, incomplete)
-
-
-def flavours(incomplete: str) -> list[str]:
-    """Atomic flavours of all instruction sets."""
-    from sweeps.model.isa import ISAS
-
-    return beginning((one for isa in ISAS.values() for one in isa.flavours), incomplete)
-
-
-def fences(incomplete: str) -> list[str]:
-    """Fence kinds."""
-    from sweeps.model.isa import FENCE_KINDS
-
-    return beginning(FENCE_KINDS, incomplete)
-
-
-def engines(incomplete: str) -> list[str]:
-    """Engine labels, without options of their own."""
-    from sweeps.model.engines import ENGINES
-
-    return beginning((one.label for one in ENGINES), incomplete)
+from collections.abc import Callable, Iterable
+from pkgutil import resolve_name
 
 
 def beginning(names: Iterable[str], incomplete: str) -> list[str]:
     """Those that go on as what is typed."""
     return [name for name in names if name.startswith(incomplete)]
+
+
+def _of(place: str, several: bool = False) -> Callable[[str], list[str]]:
+    """Completes the names at a place, MODULE:OBJECT, or those that a function there returns. Only
+    what is asked for is imported. `several`: with commas between them, the last is completed."""
+
+    def complete(incomplete: str) -> list[str]:
+        found = resolve_name(place)
+        names = found() if callable(found) else found
+        before, comma, last = incomplete.rpartition(",") if several else ("", "", incomplete)
+        return [before + comma + name for name in beginning(names, last)]
+
+    return complete
+
+
+# Machines and plans are those of the tree; a shell completes files by itself.
+machines = _of("sweeps.model.machine:machine_names")
+several_machines = _of("sweeps.model.machine:machine_names", several=True)
+locks = _of("sweeps.model.locks:load_locks")
+several_locks = _of("sweeps.model.locks:load_locks", several=True)
+workloads = _of("sweeps.model.workloads:WORKLOADS")
+plans = _of("sweeps.plans:SWEEPS.names")
+studies = _of("sweeps.plans:STUDIES.names")
+validations = _of("sweeps.plans:VALIDATIONS.names")
+queries = _of("results.store.queries:named_queries")
+isas = _of("sweeps.model.isa:ISAS")
+flavours = _of("sweeps.model.isa:FLAVOURS")
+fences = _of("sweeps.model.isa:FENCE_KINDS")
+engines = _of("sweeps.model.engines:labels")  # without options of their own

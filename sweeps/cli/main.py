@@ -58,26 +58,21 @@ def _every(
 def main() -> int:
     """Runs the command line and returns its exit code: 2 a user's mistake, 1 a failed run."""
     signal.signal(signal.SIGTERM, _interrupt)
-    _open_what_is_closed()
+    for name in ("stdout", "stderr"):
+        # Nobody reads closed output (`>&-`). Python has None for it, and the next file opened
+        # would get its descriptor number.
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     try:
         code = _run()
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # the reader went away (`| head`)
         _write_nowhere()
-        return 1
     except OSError as error:
         _write_nowhere()
         _say(_os_error(error))
-        return 1
-
-
-def _open_what_is_closed() -> None:
-    """Nobody reads closed output (`>&-`). Python has None for it, and the next file opened
-    would get its descriptor number."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    return 1
 
 
 def _write_nowhere() -> None:

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sweeps.model.cell import LATENCIES, MAX_LATENCY, MAX_SEED, option
+from sweeps.model.axes import LATENCIES, MAX_LATENCY, MAX_SEED
+from sweeps.model.cell import option
 
 if TYPE_CHECKING:
     from sweeps.engines.base import Limits
@@ -19,59 +20,36 @@ MAX_INSTRUCTIONS = 10**15  # as cycles in an engine's ticks it still fits into 6
 _MAX_TIME_S = 1_000_000  # a week and a half
 _MAX_JOBS = 1024
 _MAX_SEEDS = 1000
-
+_CYCLES: dict[str, Any] = {"min": 0, "max": MAX_LATENCY}
+_BUDGET = "Instructions a cell may execute, over all cores; cycles on some engines."
+_LOADED = "Load the program anew for each cell, instead of once for many; the same results."
+_SECONDS = "Seconds of CPU time a cell may take; 0: the engine's own limit."
 
 Database = Annotated[Path, typer.Option("--db", help="The database.", dir_okay=False)]
-Cancel = Annotated[
-    int | None,
-    typer.Option(
-        option("cancel"), min=0, max=MAX_LATENCY, help="Cycles that stopping a thread is set to."
-    ),
-]
-Cas = Annotated[
-    int | None,
-    typer.Option(
-        option("cas"),
-        min=0,
-        max=MAX_LATENCY,
-        help="Cycles that an atomic is set to; `calibrate` measures it.",
-    ),
-]
+_cas = typer.Option(
+    option("cas"), help="Cycles that an atomic is set to; `calibrate` measures it.", **_CYCLES
+)
+_cancel = typer.Option(option("cancel"), help="Cycles that stopping a thread is set to.", **_CYCLES)
+_fence = typer.Option(
+    help="Cycles that a full fence is set to; `calibrate` measures it.", **_CYCLES
+)
+Cancel = Annotated[int | None, _cancel]
+Cas = Annotated[int | None, _cas]
+FenceLatency = Annotated[int | None, _fence]
 ClusterFile = Annotated[
-    str,
-    typer.Option("--cluster", help="Run on the cluster of this file; see sweeps/clusters."),
+    str, typer.Option("--cluster", help="Run on the cluster of this file; see sweeps/clusters.")
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only print what would be run, and how long.")
 ]
-FenceLatency = Annotated[
-    int | None,
-    typer.Option(
-        min=0, max=MAX_LATENCY, help="Cycles that a full fence is set to; `calibrate` measures it."
-    ),
-]
-InstructionLimit = Annotated[
-    int,
-    typer.Option(
-        min=1,
-        max=MAX_INSTRUCTIONS,
-        help="Instructions a cell may execute, over all cores; cycles on some engines.",
-    ),
-]
+InstructionLimit = Annotated[int, typer.Option(min=1, max=MAX_INSTRUCTIONS, help=_BUDGET)]
 Jobs = Annotated[
-    int,
-    typer.Option("--jobs", "-j", min=0, max=_MAX_JOBS, help="Cells at a time; 0: one per CPU."),
+    int, typer.Option("--jobs", "-j", min=0, max=_MAX_JOBS, help="Cells at a time; 0: one per CPU.")
 ]
 Keep = Annotated[
     bool, typer.Option("--keep", help="Keep the folder of every run, not only of failed ones.")
 ]
-NoServer = Annotated[
-    bool,
-    typer.Option(
-        "--no-server",
-        help="Load the program anew for each cell, instead of once for many; the same results.",
-    ),
-]
+NoServer = Annotated[bool, typer.Option("--no-server", help=_LOADED)]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")]
 Seed = Annotated[
     int, typer.Option(min=0, max=MAX_SEED, help="Seed of start offsets and random draws.")
@@ -80,14 +58,7 @@ Seeds = Annotated[
     int,
     typer.Option(min=1, max=_MAX_SEEDS, help="Run so many seeds; on the host these are repeats."),
 ]
-TimeLimit = Annotated[
-    float,
-    typer.Option(
-        min=0,
-        max=_MAX_TIME_S,
-        help="Seconds of CPU time a cell may take; 0: the engine's own limit.",
-    ),
-]
+TimeLimit = Annotated[float, typer.Option(min=0, max=_MAX_TIME_S, help=_SECONDS)]
 
 
 @contextmanager

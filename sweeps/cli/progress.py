@@ -2,39 +2,28 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import Progress, Task, TaskID
 from rich.text import Text
 
 _EVERY_S = 10.0  # between two plain lines
 
 
-class _StateColumn(ProgressColumn):
-    """What the pool says of itself, where it says anything."""
+class _Words(progress.ProgressColumn):
+    """A few words about a job."""
 
-    def render(self, task: Task) -> str:
-        return str(task.fields.get("state", ""))
-
-
-class _RunsColumn(ProgressColumn):
-    """How many runs are done, and of how many: `at_least`, where more may follow from them."""
+    def __init__(self, words: Callable[[Task], str]) -> None:
+        super().__init__()
+        self._words = words
 
     def render(self, task: Task) -> Text:
-        return Text(_runs(task))
+        return Text(self._words(task))
 
 
 class Bar(Progress):
@@ -45,13 +34,13 @@ class Bar(Progress):
         self._plain = not console.is_interactive
         self._next_line = 0.0
         super().__init__(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            _RunsColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left:"),
-            TimeRemainingColumn(elapsed_when_finished=False),
-            _StateColumn(),
+            _Words(lambda task: task.description),
+            progress.BarColumn(),
+            _Words(_runs),
+            progress.TimeElapsedColumn(),
+            progress.TextColumn("left:"),
+            progress.TimeRemainingColumn(elapsed_when_finished=False),
+            _Words(_state),
             console=console,
             disable=self._plain,
         )
@@ -81,23 +70,23 @@ class Bar(Progress):
 
 
 def _runs(task: Task) -> str:
+    """How many runs are done, and of how many: `at_least`, where more may follow from them."""
     least = "at least " if task.fields.get("at_least") else ""
     return f"{task.completed:.0f} of {least}{task.total or 0:.0f} runs"
 
 
+def _state(task: Task) -> str:
+    """What the pool says of itself, where it says anything."""
+    return str(task.fields.get("state", ""))
+
+
 def _say(task: Task) -> None:
-    left = "" if task.time_remaining is None else f", {_clock(task.time_remaining)} left"
-    gone = _clock(task.elapsed or 0)
-    state = task.fields.get("state", "")
-    print(
-        f"{task.description}: {_runs(task)}, {gone}{left}" + (f"; {state}" if state else ""),
-        file=sys.stderr,
-        flush=True,
+    gone, left = (
+        "" if seconds is None else str(timedelta(seconds=round(seconds)))
+        for seconds in (task.elapsed or 0, task.time_remaining)
     )
-
-
-def _clock(seconds: float) -> timedelta:
-    return timedelta(seconds=round(seconds))
+    words = f"{task.description}: {_runs(task)}, {gone}" + (f", {left} left" if left else "")
+    print("; ".join(filter(None, (words, _state(task)))), file=sys.stderr, flush=True)
 
 
 class _OneBar(Bar):
@@ -123,7 +112,7 @@ class _OneBar(Bar):
 def one_bar(total: int, at_least: bool = False) -> Iterator[Progress]:
     """One bar over a whole job, however many batches the runner works in. `at_least`: which runs
     follow is known only when these have ended."""
-    with _OneBar() as progress:
-        job = progress.add_task("measuring", total=total, at_least=at_least)
-        yield progress
-        progress.update(job, at_least=False)
+    with _OneBar() as bar:
+        job = bar.add_task("measuring", total=total, at_least=at_least)
+        yield bar
+        bar.update(job, at_least=False)

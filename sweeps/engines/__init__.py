@@ -7,7 +7,8 @@ from importlib import import_module
 from results.errors import LockcrossError
 from sweeps.engines.base import Engine
 from sweeps.model import engines
-from sweeps.model.cell import LATENCIES, Cell
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import Cell
 from sweeps.model.machine import HOST
 
 
@@ -16,7 +17,7 @@ def load_engine(label: str) -> Engine:
     """The adapter of an engine label. Raises LockcrossError for an unknown one."""
     known = engines.entry(label)
     if known not in engines.ENGINES:
-        labels = ", ".join(one.label for one in engines.ENGINES)
+        labels = ", ".join(engines.labels())
         raise LockcrossError(f"engine {label!r} is unknown; known are {labels}")
     adapter: Engine = import_module(f"sweeps.engines.{known.family}.engine").make(label)
     return adapter

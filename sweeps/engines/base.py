@@ -1,12 +1,16 @@
 """What the driver asks of an engine."""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from sweeps.model.cell import LATENCIES, Cell
+from results.errors import LockcrossError
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import Cell
 from sweeps.programs import Program
+from sweeps.support.tools import NoToolError, Probe
 
 MAX_OUTPUT = 64 * 1024 * 1024  # bytes of any file a run may write: no run fills the disk
 
@@ -84,6 +88,7 @@ class Capabilities:
     `host_machines`: it runs on the host itself, which these machines describe, the best first; it
     needs the host's CPUs for itself, one cell at a time. None: it simulates any machine.
     `like_host`: the descriptions that are nearest to the host's processor, the best first.
+    `tables`: those of a machine file that it reads, and `unread`: the figures there that it leaves.
     """
 
     isas: tuple[str, ...]
@@ -93,7 +98,9 @@ class Capabilities:
     events: str = ""
     event_log: str = ""
     host_machines: tuple[str, ...] | None = None
-    like_host: tuple["Likeness", ...] = ()
+    like_host: tuple[Likeness, ...] = ()
+    tables: tuple[str, ...] = ("core", "out_of_order", "ordering", "memory", "latency", "charges")
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,8 +117,33 @@ class Check:
     absent: bool = False
 
 
+def judged(part: str, shown: Probe, well: str) -> Check:
+    """What a probe has shown of a part; `well`: what to say of one that can do everything."""
+    if shown.alone:
+        return Check(part, False, f"refused: {shown.alone}", optional=True)
+    return Check(part, True, f"one core only: {shown.together}" if shown.together else well)
+
+
+def unless_missing(part: str, checks: Iterator[Check], optional: bool = True) -> Iterator[Check]:
+    """Checks; where a tool keeps them from being made, one that says what is wrong with it."""
+    try:
+        yield from checks
+    except LockcrossError as error:
+        yield Check(part, False, error.message, optional, isinstance(error, NoToolError))
+
+
+def sources_digest(folder: Path, *suffixes: str) -> str:
+    """A digest of the sources below a folder, which stand for the model: results stored for one
+    model must never answer for another."""
+    total = hashlib.sha256()
+    for path in sorted(one for one in folder.rglob("*") if one.suffix in suffixes):
+        total.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()[:12]
+
+
 class Engine(Protocol):
-    """One engine. The driver starts and ends the processes; the engine reads their output."""
+    """One engine. The driver starts and ends the processes; the engine reads their output. What has
+    a body here holds of the engines that do not say otherwise."""
 
     time_limit_s: float  # CPU time of a run, unless the user sets another limit
 
@@ -124,24 +156,28 @@ class Engine(Protocol):
     def provenance(self, isa: str) -> str:
         """The version, and what else about the engine is stored with a run although it changes no
         answer."""
+        return self.version(isa)
 
     def capabilities(self) -> Capabilities:
         """What it can simulate."""
 
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell within its capabilities honestly, or nothing."""
+        return ""
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The resolved machine of a cell, in the engine's own terms."""
 
     def program(self, cell: Cell) -> Program:
         """The program that runs a cell there."""
+        return Program.of(cell)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The command that runs a cell; its working directory is a folder of its own."""
 
     def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
         """Files that the command expects in that folder, by name; none for most engines."""
+        return {}
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from how it ended and the files in its folder. Never raises."""
@@ -149,10 +185,12 @@ class Engine(Protocol):
     def mechanisms(self, isa: str) -> list[str]:
         """Engine labels, one for each mechanism by which it sets latencies on an ISA; none where it
         sets latencies directly."""
+        return []
 
     def regions(self, isa: str) -> list[str]:
         """Engine labels, one for each method by which it finds the region of interest on an ISA;
         none where there is only one."""
+        return []
 
     def doctor(self) -> list[Check]:
         """What is installed and what is missing."""

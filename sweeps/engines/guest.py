@@ -2,19 +2,22 @@
 
 import math
 import signal
-from typing import Annotated, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, ParamSpec, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
+from sweeps.engines.base import MAX_OUTPUT, PhaseCounts, ProcessResult, RunOutcome
 from sweeps.model.cell import Cell
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import WORKLOADS
 from sweeps.support.text import shown
-from sweeps.support.toml import Document, explain
+from sweeps.support.toml import Document, explain, head
 
-_MOST = (
-    2**53
-)  # the largest count: a float has it exactly, the store has room for its sum over cores
+# The largest count: a float has it exactly, the store has room for its sum over cores.
+_MOST = 2**53
 Count = Annotated[int, Field(ge=0, le=_MOST)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z]\w{0,63}$")]
 Counts = Annotated[dict[Name, Count], Field(max_length=100)]
@@ -43,6 +46,7 @@ class BadRunError(Exception):
 
 
 Model = TypeVar("Model", bound=BaseModel)
+Arguments = ParamSpec("Arguments")
 
 
 def parse(model: type[Model], text: bytes, what: str) -> Model:
@@ -53,6 +57,59 @@ def parse(model: type[Model], text: bytes, what: str) -> Model:
         if error.errors()[0]["type"] == "json_invalid":
             raise BadRunError(f"{what} is not JSON") from None
         raise BadRunError(f"{what} does not match the schema: {explain(error, model)}") from None
+
+
+def parse_file(model: type[Model], path: Path, what: str) -> Model:
+    """Reads a JSON document that a run has left. Raises BadRunError."""
+    try:
+        return parse(model, head(path, MAX_OUTPUT), what)
+    except OSError:
+        raise BadRunError(f"{what} is missing") from None
+
+
+def text_of(path: Path) -> str:
+    """What a run has left in a file; nothing where that is no plain file."""
+    try:
+        return head(path, MAX_OUTPUT).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def outcome(read: Callable[Arguments, RunOutcome]) -> Callable[Arguments, RunOutcome]:
+    """A function that reads what a run said: what it finds wrong becomes the outcome's cause."""
+
+    @wraps(read)
+    def never_raises(*words: Arguments.args, **named: Arguments.kwargs) -> RunOutcome:
+        try:
+            return read(*words, **named)
+        except BadRunError as bad:
+            return RunOutcome(str(bad))
+
+    return never_raises
+
+
+def valid(
+    cell: Cell,
+    guest: "GuestLine",
+    metrics: Metrics,
+    resolved: Mapping[str, int | str],
+    phases: Sequence[PhaseCounts] = (),
+) -> RunOutcome:
+    """The outcome of a run without fault, with what the workload itself reports and what stands in
+    for parts of the cell's lock in simulated time. Raises BadRunError for metrics that no run can
+    have."""
+    every = metrics | own_metrics(guest)
+    check_metrics(every)
+    stand_ins = load_locks()[cell.lock].stand_ins(cell.variant)
+    return RunOutcome("", every, {**resolved, **stand_ins}, phases)
+
+
+def check_alive(end: ProcessResult, what: str = "", why: str = "") -> None:
+    """Raises BadRunError for a process that hit a limit of time, or that a signal has killed."""
+    if end.exceeded:
+        raise BadRunError(end.exceeded)
+    if end.code < 0:
+        raise BadRunError(f"{what}killed by {signal_name(-end.code)}{why}")
 
 
 Line = TypeVar("Line", bound=GuestLine)
@@ -105,6 +162,25 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def stand_ins(cell: Cell) -> dict[str, int | str]:
-    """What stands in for parts of the cell's lock in simulated time: for the resolved options."""
-    return load_locks()[cell.lock].stand_ins(cell.variant)
+def cost(pairs: int, cycles: Sequence[float]) -> Metrics:
+    """What lock and unlock took, from the cycles of each core (interfaces, 7)."""
+    return {
+        "cycles": (max(cycles), "cycles"),
+        "core_cycles": (sum(cycles), "cycles"),
+        "pairs": (pairs, "pairs"),
+        "cycles_per_pair": (sum(cycles) / pairs, "cycles/pair"),
+    }
+
+
+def phase_times(marks: Iterable[tuple[int, float]], last: float) -> Metrics:
+    """Cycles of each phase, from its first core's entry to the first core's entry into the next, or
+    the end. `marks`: phase and cycle of a core's entry."""
+    begins: dict[int, float] = {}
+    for phase, cycle in marks:
+        begins[phase] = min(cycle, begins.get(phase, cycle))
+    order = sorted(begins)
+    ends = [*(begins[phase] for phase in order), last][1:]
+    return {
+        f"phase_{phase}_cycles": (end - begins[phase], "cycles")
+        for phase, end in zip(order, ends, strict=True)
+    }

@@ -1,26 +1,18 @@
-"""Cells: what is chosen for one run. Their axes stand here and nowhere else: plans, the columns of
-runs, queries and comparisons are made from them."""
+"""Cells: what is chosen for one run. Plans, the columns of runs, queries and comparisons are
+made from its axes."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, get_type_hints
 
 from sweeps.model import engines
+from sweeps.model.axes import LATENCIES, QUANTITIES, Quantity
 from sweeps.model.label import FULL, LockLabel
 
-MAX_THREADS = 128  # of a program (lockimpl: LOCK_MAX_THREADS)
-MAX_LATENCY = 10_000_000  # cycles; the embedded engine's own bound
-MAX_SEED = 2**32 - 1
 
-
-def _number(low: int, high: int, default: int | None, words: str = "") -> Any:
-    """An axis of whole numbers. `words`: of a latency that can be set, what stands before it."""
-    return field(default=default, metadata={"low": low, "high": high, "words": words})
-
-
-def _latency(words: str) -> Any:
-    return _number(0, MAX_LATENCY, None, words)
+def _default(axis: str) -> Any:
+    return QUANTITIES[axis].default
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,12 +32,12 @@ class Cell:
     variant: str = ""
     fence: str = FULL
     workload: str
-    threads: int = _number(1, MAX_THREADS, 1)
-    cores: int | None = _number(1, MAX_THREADS, None)
-    cas: int | None = _latency("CAS set to")
-    fence_latency: int | None = _latency("fence set to")
-    cancel: int | None = _latency("cancellation set to")
-    seed: int = _number(0, MAX_SEED, 1)
+    threads: int = _default("threads")
+    cores: int | None = _default("cores")
+    cas: int | None = _default("cas")
+    fence_latency: int | None = _default("fence_latency")
+    cancel: int | None = _default("cancel")
+    seed: int = _default("seed")
     parameters: Mapping[str, int | str] = field(hash=False)
 
     @property
@@ -60,34 +52,23 @@ class Cell:
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a cell: a name, or whole numbers from `low` to `high` (`optional`: or none).
-    `words`: of a latency that can be set, what stands before its cycles; else empty."""
+    """One axis of a cell: a name, or whole numbers, of which the table of axes says more.
+    `optional`: it may be none."""
 
     name: str
-    number: bool
+    quantity: Quantity | None
     optional: bool
-    low: int
-    high: int
-    words: str
     default: int | str | None  # None where one must be given, too
 
 
-def _axes() -> tuple[Axis, ...]:
-    types = get_type_hints(Cell)
-    return tuple(
-        Axis(
-            one.name, "low" in one.metadata, types[one.name] == int | None,
-            one.metadata.get("low", 0), one.metadata.get("high", 0), one.metadata.get("words", ""),
-            one.default if isinstance(one.default, int | str) else None,
-        )
-        for one in fields(Cell)
-        if one.name != "parameters"
-    )  # fmt: skip
-
-
-AXES = _axes()  # all but the workload's parameters
-LATENCIES = tuple(axis.name for axis in AXES if axis.words)  # those that can be set, in cycles
-COLUMNS = tuple(one.name for one in fields(Cell))  # of a cell in the table runs
+_TYPES = get_type_hints(Cell)
+_DEFAULTS = {one.name: None if one.default is MISSING else one.default for one in fields(Cell)}
+AXES = tuple(  # all but the workload's parameters
+    Axis(name, QUANTITIES.get(name), _TYPES[name] == int | None, default)
+    for name, default in _DEFAULTS.items()
+    if name != "parameters"
+)
+COLUMNS = tuple(_DEFAULTS)  # of a cell in the table runs
 
 
 def option(axis: str) -> str:

@@ -60,11 +60,9 @@ def invalid_reason(cell: Cell) -> str:
         return f"parameters.{missing[0]}: missing; workload {cell.workload} needs it"
     for axis in AXES:
         given = getattr(cell, axis.name)
-        if axis.number and given is not None and not axis.low <= given <= axis.high:
-            return (
-                f"{axis.name}: {shown(given)}: allowed is a whole number from {axis.low} "
-                f"to {axis.high}"
-            )
+        if (one := axis.quantity) and given is not None and not one.low <= given <= one.high:
+            bounds = f"from {one.low} to {one.high}"
+            return f"{axis.name}: {shown(given)}: allowed is a whole number {bounds}"
     return ""
 
 

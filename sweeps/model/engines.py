@@ -44,6 +44,11 @@ ENGINES = [
 DEFAULT = ENGINES[0].label
 
 
+def labels() -> list[str]:
+    """The labels of all entries."""
+    return [one.label for one in ENGINES]
+
+
 def entry(label: str) -> Engine:
     """The entry of an engine label, options left aside. One that is in no registry, as a database
     may have it, stands for itself."""

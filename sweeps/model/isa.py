@@ -62,6 +62,7 @@ ISAS: dict[str, Isa] = {
             _weak("AArch64")),
     )
 }  # fmt: skip
+FLAVOURS = tuple(flavour for isa in ISAS.values() for flavour in isa.flavours)
 
 
 def host_isa() -> str:

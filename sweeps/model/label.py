@@ -1,5 +1,7 @@
 """Lock labels: a lock, its variant and its fence kind in one word, as `reservation:signal/rmw`."""
 
+from collections.abc import Iterable
+
 FULL = "full"
 FENCE_KINDS = {FULL: "full fences", "rmw": "locked RMW", "store_forward": "store forwarding"}
 _SHORT = {"asym_tasuki": "asymmetric"}  # how figures and tables call a lock
@@ -45,3 +47,11 @@ class LockLabel(str):
         if self.fence != FULL:
             words += separator + FENCE_KINDS.get(self.fence, self.fence)
         return words
+
+
+def labels_words(labels: Iterable[str]) -> str:
+    """Which locks and fence kinds stand in a table."""
+    known = [LockLabel(label) for label in labels]
+    locks = dict.fromkeys(str(label.partition("/")[0]) for label in known)
+    kinds = [words for kind, words in FENCE_KINDS.items() if kind in {one.fence for one in known}]
+    return f"Compared: {', '.join(locks)}; with {', '.join(kinds)}."

@@ -1,24 +1,20 @@
 """The locks of the study, read from lockimpl/locks.def, their only registry."""
 
-import re
-from dataclasses import dataclass
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
+from typing import TypeVar
 
 from results.errors import LockcrossError
+from sweeps.model import registry
 from sweeps.model.isa import FENCE_KINDS
 from sweeps.model.label import LockLabel
 from sweeps.support.paths import LOCKS_DEF
 
-_NAME = r"\s*(\w+)\s*"
-_TEXT = r'\s*"([^"]*)"\s*'
-_NUMBER = r"\s*(\d+)\s*"
-_JOINED = r"\s*(\w+(?:\s*\|\s*\w+)*)\s*"  # words with | between them
-_LOCK = re.compile(
-    rf"\bLOCK\({_NAME},{_TEXT},{_TEXT},{_JOINED},{_JOINED},{_NUMBER},{_NUMBER},{_TEXT}\)"
-)
-_VARIANT = re.compile(rf"\bVARIANT\({_NAME},{_NAME},{_JOINED},{_TEXT}\)")
 _FILE = "lockimpl/locks.def"
+Kind = TypeVar("Kind", bound=str)
 
 
 class Trait(StrEnum):
@@ -91,54 +87,62 @@ class Lock:
 
 def parse_locks(text: str) -> dict[str, Lock]:
     """Reads the text of a registry, in its order. Raises LockcrossError for what it cannot read."""
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    text = re.sub(r'"\s*\n\s*"', "", text)  # strings that were broken over lines
-    if rest := _LOCK.sub("", _VARIANT.sub("", text)).strip():
-        raise LockcrossError(f"{_FILE}: not an entry: {rest.splitlines()[0]}")
+    try:
+        rows = list(registry.parse(text))
+    except ValueError as error:
+        raise LockcrossError(f"{_FILE}: not an entry: {error}") from None
+    locks: dict[str, Lock] = {}
     variants: dict[str, list[Variant]] = {}
-    for lock, name, traits, summary in _VARIANT.findall(text):
-        variants.setdefault(lock, []).append(Variant(name, _traits(lock, traits), summary))
-    locks = {}
-    for name, paper_name, source, traits, fences, threads, words, summary in _LOCK.findall(text):
-        lines = tuple(variants.pop(name, ()))
-        if lines and lines[0].traits:
+    for row in rows:
+        owner = ast.unparse(row.arguments[0]) if row.arguments else ""
+        try:
+            match row.name, row.arguments:
+                case "LOCK", [_, title, source, traits, fences, threads, words, sentence]:
+                    locks[owner] = Lock(
+                        owner,
+                        registry.string(title),
+                        registry.string(source),
+                        frozenset(_known("TRAIT_", traits, Trait)),
+                        tuple(_known("FENCE_", fences, FENCE_KINDS)),
+                        ast.literal_eval(threads),
+                        ast.literal_eval(words),
+                        registry.string(sentence),
+                    )
+                case "VARIANT", [_, variant, traits, sentence]:
+                    added = frozenset(_known("TRAIT_", traits, Trait))
+                    one = Variant(registry.word(variant), added, registry.string(sentence))
+                    variants.setdefault(owner, []).append(one)
+                case _:
+                    raise LockcrossError(f"{_FILE}: not an entry: {row}")
+        except ValueError as error:
+            raise LockcrossError(f"{_FILE}: {owner}: {error}") from None
+    if unknown := [name for name in variants if name not in locks]:
+        raise LockcrossError(f"{_FILE}: variants of {unknown[0]}, which is no lock")
+    for name, (first, *_) in variants.items():
+        if first.traits:
             raise LockcrossError(
-                f"{_FILE}: {name}: variant {lines[0].name} is the default, whose traits are the "
+                f"{_FILE}: {name}: variant {first.name} is the default, whose traits are the "
                 "lock's: it must have TRAIT_NONE"
             )
-        locks[name] = Lock(
-            name, paper_name, source, _traits(name, traits),
-            tuple(_known(name, "FENCE_", fences, FENCE_KINDS)), int(threads), int(words), summary,
-            lines,
-        )  # fmt: skip
-    if variants:
-        raise LockcrossError(f"{_FILE}: variants of {next(iter(variants))}, which is no lock")
-    return locks
+    return {
+        name: replace(lock, variant_lines=tuple(variants.get(name, ())))
+        for name, lock in locks.items()
+    }
 
 
-def _traits(name: str, joined: str) -> frozenset[Trait]:
-    words = [] if joined == "TRAIT_NONE" else _known(name, "TRAIT_", joined, tuple(Trait))
-    return frozenset(map(Trait, words))
-
-
-def _known(name: str, prefix: str, joined: str, allowed: tuple[str, ...]) -> list[str]:
-    """The words of a list such as FENCE_FULL | FENCE_RMW, without their prefix."""
-    words = [word.strip() for word in joined.split("|")]
-    found = [word.removeprefix(prefix).lower() for word in words]
-    for word, value in zip(words, found, strict=True):
-        if value not in allowed or word != prefix + value.upper():
-            names = ", ".join(prefix + one.upper() for one in allowed)
-            raise LockcrossError(f"{_FILE}: {name}: {word} is unknown; allowed are {names}")
-    return found
+def _known(prefix: str, joined: ast.expr, allowed: Iterable[Kind]) -> list[Kind]:
+    """The values of words such as FENCE_FULL | FENCE_RMW; of TRAIT_NONE none. Raises ValueError."""
+    known = {prefix + value.upper(): value for value in allowed}
+    words = [word for word in registry.words(joined) if word != "TRAIT_NONE"]
+    if unknown := [word for word in words if word not in known]:
+        raise ValueError(f"{unknown[0]} is unknown; allowed are {', '.join(known)}")
+    return [known[word] for word in words]
 
 
 @cache
 def load_locks() -> dict[str, Lock]:
     """All locks by name, in the registry's order. Raises LockcrossError if it cannot be read."""
-    try:
-        return parse_locks(LOCKS_DEF.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LockcrossError(f"{_FILE}: {error.strerror}", exit_code=1) from None
+    return parse_locks(registry.read(LOCKS_DEF))
 
 
 def cancels(label: str) -> bool:

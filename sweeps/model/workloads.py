@@ -4,12 +4,13 @@ import ast
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from results.errors import LockcrossError
-from sweeps.model.cell import MAX_THREADS
+from sweeps.model import registry
+from sweeps.model.axes import MAX_THREADS
 from sweeps.model.locks import load_locks
 from sweeps.support.paths import WORKLOADS_DEF
 
@@ -102,13 +103,11 @@ class Sequences(Key):
 
 Expression = ast.expr
 
-_ARITHMETIC: dict[type[ast.AST], Callable[[int, int], int]] = {
+_OPERATIONS: dict[type[ast.AST], Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.floordiv,
-}
-_COMPARISONS: dict[type[ast.AST], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -133,14 +132,6 @@ class Rule:
     condition: Expression
     message: str
     keys: tuple[str, ...]
-
-
-def parse(text: str) -> Expression:
-    """Reads an expression. Raises ValueError for one that is none."""
-    try:
-        return ast.parse(text.replace("&&", " and ").replace("||", " or "), mode="eval").body
-    except SyntaxError:
-        raise ValueError(f"{text!r} is no expression") from None
 
 
 def names(node: Expression) -> Iterator[str]:
@@ -182,13 +173,14 @@ def evaluate(node: Expression, values: Mapping[str, int]) -> int:
             return number
         case ast.Name() | ast.Call() if _written(node) in values:
             return values[_written(node)]
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
-            number = _ARITHMETIC[type(op)](evaluate(left, values), evaluate(right, values))
+        case (
+            ast.BinOp(left=left, op=op, right=right)
+            | ast.Compare(left=left, ops=[op], comparators=[right])
+        ) if type(op) in _OPERATIONS:
+            number = int(_OPERATIONS[type(op)](evaluate(left, values), evaluate(right, values)))
             if number < 0:
                 raise ValueError(f"{ast.unparse(node)}: below 0, as no number in C is")
             return number
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
-            return int(_COMPARISONS[type(op)](evaluate(left, values), evaluate(right, values)))
         case ast.BoolOp(op=ast.And(), values=parts):
             return int(all(evaluate(part, values) for part in parts))
         case ast.BoolOp(op=ast.Or(), values=parts):
@@ -224,9 +216,6 @@ _CONSTANTS = {
     "LOCK_MAX_THREADS": MAX_THREADS,
     "LOCK_MOST_THREADS": MAX_THREADS,
 }
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_BLOCK = re.compile(r"^#ifdef WORKLOAD_(\w+)\n(.*?)^#endif\n", re.MULTILINE | re.DOTALL)
-_TOKEN = re.compile(r'"[^"]*"|[(),]|[^"(),]+')
 
 
 @dataclass
@@ -248,6 +237,18 @@ class Workload:
     phases: str = ""
     length: str = ""
 
+    def check(self, expression: Expression) -> None:
+        """Raises ValueError for a name that is unknown in a rule of it, as it is until now."""
+        known = {*self.constants, "THREADS", "LOCK_IS_JAVA"}
+        known |= {row.name for row in self.rules if isinstance(row, Let)}
+        for name, key in self.keys.items():
+            if not isinstance(key, Sequences):
+                known.add(f"KEY({name})")
+            if isinstance(key, Choice):
+                known |= {f"WORD_{word}" for word in key.choices}
+        if unknown := [name for name in names(expression) if name not in known]:
+            raise ValueError(f"{unknown[0]} is unknown here")
+
     @property
     def threads(self) -> str:
         """The numbers of threads that it runs with, in words."""
@@ -267,20 +268,22 @@ class Workload:
 
 def parse_workloads(text: str) -> dict[str, Workload]:
     """Reads the text of a registry, in its order. Raises LockcrossError that names a faulty row."""
-    text = _COMMENT.sub("", text)
-    found = re.findall(r"^#define (\w+) (\d+)\s*$", text, flags=re.MULTILINE)
-    constants = _CONSTANTS | {name: int(value) for name, value in found}
+    defined = re.findall(r"^#define (\w+) (\d+)\b", text, flags=re.MULTILINE)
+    constants = _CONSTANTS | {name: int(value) for name, value in defined}
     blocks: dict[str, Workload] = {}
-    for name, body in _BLOCK.findall(text):
-        blocks[name] = Workload(name, constants)
-        for row, arguments in _rows(body):
-            try:
-                _read(blocks[name], row, arguments)
-            except ValueError as error:
-                where = f"workloads.def: {name}: {row}({', '.join(arguments)})"
-                raise LockcrossError(f"{where}: {error}", exit_code=1) from None
-    for row, _ in _rows(re.sub(r"^#.*$", "", _BLOCK.sub("", text), flags=re.MULTILINE)):
-        raise LockcrossError(f"workloads.def: {row}(...) stands in no block", exit_code=1)
+    try:
+        rows = list(registry.parse(text))
+    except ValueError as error:
+        raise LockcrossError(f"workloads.def: not a row: {error}", exit_code=1) from None
+    for row in rows:
+        if not row.block:
+            raise LockcrossError(f"workloads.def: {row.name}(...) stands in no block", exit_code=1)
+        block = blocks.setdefault(row.block, Workload(row.block, constants))
+        try:
+            _add(block, row)
+        except ValueError as error:
+            why = f"workloads.def: {row.block}: {row}: {error}"
+            raise LockcrossError(why, exit_code=1) from None
     scheduling = blocks.pop(_SCHEDULER).keys if _SCHEDULER in blocks else {}
     for block in blocks.values():
         if block.needs_cores:
@@ -288,142 +291,71 @@ def parse_workloads(text: str) -> dict[str, Workload]:
     return blocks
 
 
-def _rows(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Every ROW(argument, ...), with quotes as they stand. Raises LockcrossError."""
-    row, arguments, depth = "", [""], 0
-    for token in _TOKEN.findall(text):
-        depth += (token == "(") - (token == ")")
-        if token == ")" and depth == 0:
-            yield row.strip(), [" ".join(argument.split()) for argument in arguments]
-            row, arguments = "", [""]
-        elif depth == 0:
-            row += token
-        elif depth == 1 and token == ",":
-            arguments.append("")
-        elif depth > 1 or token != "(":
-            arguments[-1] += token
-    if row.strip():
-        first = row.strip().splitlines()[0]
-        raise LockcrossError(f"workloads.def: not a row: {first}", exit_code=1)
+# How many arguments a row has; a CHOICE has one more for each of its words.
+_ROWS = {
+    "WORKLOAD": 5, "NUMBER": 5, "CHOICE": 3, "SEQUENCES": 5, "LET": 2, "RULE": 2, "METRIC": 3,
+    "PHASES": 1, "LENGTH": 1,
+}  # fmt: skip
 
 
-def _read(block: Workload, row: str, arguments: list[str]) -> None:
+def _add(block: Workload, row: registry.Row) -> None:
     """Adds a row to its block. Raises ValueError."""
-    if row not in _READERS:
-        raise ValueError(f"no row of a workload; those are {', '.join(_READERS)}")
-    count, reader = _READERS[row]
-    if len(arguments) != count:
-        raise ValueError(f"has {len(arguments)} arguments, not {count}")
-    reader(block, *arguments)
+    if row.name not in _ROWS:
+        raise ValueError(f"no row of a workload; those are {', '.join(_ROWS)}")
+    count = len(row.arguments)
+    if count != _ROWS[row.name] and (row.name != "CHOICE" or count < _ROWS["CHOICE"]):
+        raise ValueError(f"has {count} arguments, not {_ROWS[row.name]}")
+    first, *rest = row.arguments
+    match row.name, rest:
+        case "WORKLOAD", [fewest, most, locks, cores]:
+            if registry.word(first) != block.name:
+                raise ValueError(f"stands in the block WORKLOAD_{block.name}")
+            block.min_threads = evaluate(fewest, block.constants)
+            block.max_threads = evaluate(most, block.constants)
+            block.locks = tuple(registry.string(locks).split())
+            block.cores = _one_of(_CORES, cores)
+        case "LET", [expression]:
+            block.check(expression)
+            block.rules += (Let(registry.word(first), expression),)
+        case "RULE", [message]:
+            block.check(first)
+            depends = keys_of(first, block.rules)
+            block.rules += (Rule(first, registry.string(message), depends),)
+        case "METRIC", [unit, _]:  # its value at the start is the kernel's business
+            block.metrics[registry.word(first)] = registry.string(unit)
+        case "PHASES", _:
+            block.phases = _one_of(block.keys, first)
+        case "LENGTH", _:
+            block.length = _one_of(block.keys, first)
+        case _, [presence, default, *more]:
+            _one_of(_PRESENCE, presence)
+            name, key = registry.word(first), _key(row.name, default, more, block.constants)
+            if name in block.keys:
+                raise ValueError("this key stands twice")
+            if why := key.invalid_reason(key.default):
+                raise ValueError(f"the default: {why}")
+            block.keys[name] = key
 
 
-def _head(block: Workload, name: str, fewest: str, most: str, locks: str, cores: str) -> None:
-    if name != block.name:
-        raise ValueError(f"stands in the block WORKLOAD_{block.name}")
-    block.min_threads, block.max_threads = _constant(block, fewest), _constant(block, most)
-    block.locks = tuple(_text(locks).split())
-    block.cores = _one_of(_CORES, cores)
+def _key(
+    kind: str, default: Expression, more: Sequence[Expression], constants: Mapping[str, int]
+) -> Key:
+    if kind == "CHOICE":
+        words = (re.fullmatch(r"WORD\((\w+)\)", ast.unparse(word)) for word in more)
+        return Choice(registry.word(default), tuple(word[1] for word in words if word))
+    first, second = (evaluate(bound, constants) for bound in more)
+    if kind == "SEQUENCES":
+        return Sequences(registry.string(default), first, second)
+    return Number(evaluate(default, constants), first, second)
 
 
-def _number(block: Workload, key: str, presence: str, default: str, low: str, high: str) -> None:
-    bounds = (_constant(block, text) for text in (default, low, high))
-    _add_key(block, key, presence, Number(*bounds))
+def _one_of(words: Iterable[str], node: Expression) -> str:
+    if (given := registry.word(node)) not in (known := list(words)):
+        raise ValueError(f"{given}: allowed are {', '.join(known)}")
+    return given
 
 
-def _choice(block: Workload, key: str, presence: str, default: str, words: str) -> None:
-    _add_key(block, key, presence, Choice(default, tuple(re.findall(r"WORD\((\w+)\)", words))))
-
-
-def _sequences(
-    block: Workload, key: str, presence: str, default: str, runs: str, sequences: str
-) -> None:
-    most = _constant(block, runs), _constant(block, sequences)
-    _add_key(block, key, presence, Sequences(_text(default), *most))
-
-
-def _add_key(block: Workload, name: str, presence: str, key: Key) -> None:
-    _one_of(_PRESENCE, presence)
-    if name in block.keys:
-        raise ValueError("this key stands twice")
-    if why := key.invalid_reason(key.default):
-        raise ValueError(f"the default: {why}")
-    block.keys[name] = key
-
-
-def _let(block: Workload, name: str, expression: str) -> None:
-    block.rules += (Let(name, _expression(block, expression)),)
-
-
-def _rule(block: Workload, condition: str, message: str) -> None:
-    parsed = _expression(block, condition)
-    block.rules += (Rule(parsed, _text(message), keys_of(parsed, block.rules)),)
-
-
-def _metric(block: Workload, name: str, unit: str, initial: str) -> None:
-    del initial  # the kernel's business
-    block.metrics[name] = _text(unit)
-
-
-def _phases(block: Workload, key: str) -> None:
-    block.phases = _one_of(tuple(block.keys), key)
-
-
-def _length(block: Workload, key: str) -> None:
-    block.length = _one_of(tuple(block.keys), key)
-
-
-def _expression(block: Workload, text: str) -> Expression:
-    """Of a rule. Raises ValueError for a name that is unknown."""
-    parsed = parse(text)
-    known = {*block.constants, "THREADS", "LOCK_IS_JAVA"}
-    known |= {row.name for row in block.rules if isinstance(row, Let)}
-    for name, key in block.keys.items():
-        if not isinstance(key, Sequences):
-            known.add(f"KEY({name})")
-        if isinstance(key, Choice):
-            known |= {f"WORD_{word}" for word in key.choices}
-    if unknown := [name for name in names(parsed) if name not in known]:
-        raise ValueError(f"{unknown[0]} is unknown here")
-    return parsed
-
-
-def _constant(block: Workload, text: str) -> int:
-    return evaluate(parse(text), block.constants)
-
-
-def _text(quoted: str) -> str:
-    if not re.fullmatch('"[^"]*"', quoted):
-        raise ValueError(f"{quoted}: text is expected, in quotes")
-    return quoted[1:-1]
-
-
-def _one_of(words: tuple[str, ...], word: str) -> str:
-    if word not in words:
-        raise ValueError(f"{word}: allowed are {', '.join(words)}")
-    return word
-
-
-_READERS: dict[str, tuple[int, Callable[..., None]]] = {  # row -> number of arguments, reader
-    "WORKLOAD": (5, _head),
-    "NUMBER": (5, _number),
-    "CHOICE": (4, _choice),
-    "SEQUENCES": (5, _sequences),
-    "LET": (2, _let),
-    "RULE": (2, _rule),
-    "METRIC": (3, _metric),
-    "PHASES": (1, _phases),
-    "LENGTH": (1, _length),
-}
-
-
-def _load() -> dict[str, Workload]:
-    try:
-        return parse_workloads(WORKLOADS_DEF.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LockcrossError(f"{WORKLOADS_DEF.name}: {error.strerror}", exit_code=1) from None
-
-
-WORKLOADS = _load()  # by name, in the registry's order
+WORKLOADS = parse_workloads(registry.read(WORKLOADS_DEF))  # by name, in the registry's order
 
 
 def with_defaults(workload: str, given: Mapping[str, Value]) -> dict[str, Value]:
@@ -450,11 +382,7 @@ def choices(workload: str, key: str) -> tuple[str, ...]:
 
 
 def unsupported_reason(
-    workload: str,
-    lock: str,
-    threads: int,
-    cores: int | None,
-    parameters: Mapping[str, Value],
+    workload: str, lock: str, threads: int, cores: int | None, parameters: Mapping[str, Value]
 ) -> str:
     """Why a workload cannot be run like this ("key: reason"), or nothing.
 
@@ -465,11 +393,7 @@ def unsupported_reason(
 
 @lru_cache(maxsize=10_000)  # of a study's cells many differ in latencies and seeds alone
 def _unsupported_reason(
-    workload: str,
-    lock: str,
-    threads: int,
-    cores: int | None,
-    given: tuple[tuple[str, Value], ...],
+    workload: str, lock: str, threads: int, cores: int | None, given: tuple[tuple[str, Value], ...]
 ) -> str:
     kind, parameters = WORKLOADS[workload], dict(given)
     if kind.locks and lock not in kind.locks:
@@ -483,10 +407,6 @@ def _unsupported_reason(
     for name, key in kind.keys.items():
         if why := key.unsupported_reason(parameters[name], threads):
             return f"parameters.{name}: {why}"
-    return _broken_rule(kind, lock, threads, parameters)
-
-
-def _broken_rule(kind: Workload, lock: str, threads: int, parameters: Mapping[str, Value]) -> str:
     values = {"THREADS": threads, "LOCK_IS_JAVA": int(load_locks()[lock].java)}
     for name, key in kind.keys.items():
         match key:
@@ -498,5 +418,5 @@ def _broken_rule(kind: Workload, lock: str, threads: int, parameters: Mapping[st
     rule = broken(kind.rules, {**kind.constants, **values})
     if rule is None:
         return ""
-    given = ", ".join(f"{name} = {parameters[name]}" for name in rule.keys)
-    return f"parameters: {rule.message} ({given}, threads = {threads})"
+    shown = ", ".join(f"{name} = {parameters[name]}" for name in rule.keys)
+    return f"parameters: {rule.message} ({shown}, threads = {threads})"

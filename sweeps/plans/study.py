@@ -1,27 +1,69 @@
-"""The plan of the main job: sweeps/plans/studies/*.toml."""
+"""The plan of the main job: sweeps/plans/studies/*.toml; and what plans of other studies share."""
 
 import tomllib
-from pathlib import Path
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from results.errors import LockcrossError
 from sweeps.engines import load_engine
 from sweeps.model import engines
-from sweeps.model.cell import MAX_LATENCY, MAX_THREADS
-from sweeps.model.isa import FENCE_KINDS, ISAS
+from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
+from sweeps.model.isa import FENCE_KINDS, FLAVOURS, ISAS
+from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, known_machines
 from sweeps.model.workloads import WORKLOADS
-from sweeps.support.paths import STUDIES
-from sweeps.support.toml import Document, is_path, load
+from sweeps.plans import STUDIES
+from sweeps.support.toml import Document
 
 CROSSOVER, MANY_CORES = "crossover", "many_cores"  # the questions that have studies
 SHARED_AXES = ("cancel", "owner_share", "run_length", "threads")
+OTHER_FENCES = [kind for kind in FENCE_KINDS if kind != FULL]
 
-Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
-Count = Annotated[int, Field(ge=1)]
+
+def isa_of(flavour: str) -> str:
+    """The ISA of a flavour that is known."""
+    return next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
+
+
+def labels(flavour: str, locks: Sequence[str], fence_kinds: Sequence[str]) -> list[LockLabel]:
+    """Lock labels with full fences, then with every other kind that lock and ISA allow
+    (interfaces, 8)."""
+    refused = ISAS[isa_of(flavour)].refused_fence_kinds
+    return [
+        LockLabel.of(lock, fence=kind)
+        for kind in (FULL, *fence_kinds)
+        for lock in locks
+        if kind == FULL or (kind not in refused and kind in load_locks()[lock].fence_kinds)
+    ]
+
+
+def check_known(rows: Iterable[tuple[str, Iterable[str], Collection[str]]]) -> None:
+    """Raises ValueError for the first of some names that is none of those known: of each key, the
+    names given and those known."""
+    for key, given, known in rows:
+        if unknown := [name for name in given if name not in known]:
+            raise ValueError(f"{key}: {unknown[0]!r} is unknown; allowed are {', '.join(known)}")
+
+
+def check_engine(label: str) -> None:
+    """Raises ValueError for a label that no engine has."""
+    try:
+        load_engine(label)
+    except LockcrossError as error:
+        raise ValueError(f"engine: {error.message}") from None
+
+
+def check_reach(latencies: Sequence[int], axes: Iterable[Sequence[int]]) -> None:
+    """Raises ValueError where calibrations do not reach as far as the axes of a map."""
+    for axis in axes:
+        if axis[0] < latencies[0] or axis[-1] > latencies[-1]:
+            raise ValueError(
+                f"calibration.latencies: must reach from {axis[0]} to {axis[-1]}, since the map's "
+                "axes are shown as measured"
+            )
 
 
 def _rising(values: list[int]) -> list[int]:
@@ -30,45 +72,63 @@ def _rising(values: list[int]) -> list[int]:
     return values
 
 
+def check_keys(
+    workload: str, parameters: Mapping[str, int | str], own: Sequence[str] = (),
+    words: str = "{}: unknown; workload {} has {}", where: str = "",
+) -> None:  # fmt: skip
+    """Raises ValueError for keys that a workload has not, or that are the plan's `own` to give, and
+    for values that they cannot have."""
+    keys = WORKLOADS[workload].keys
+    for name, value in parameters.items():
+        if name not in keys or name in own:
+            allowed = ", ".join(key for key in keys if key not in own)
+            raise ValueError(where + words.format(name, workload, allowed))
+        if why := keys[name].invalid_reason(value):
+            raise ValueError(f"{where}{name}: {value}: {why}")
+
+
+def _keys_of(workload: str) -> AfterValidator:
+    def check(parameters: dict[str, int]) -> dict[str, int]:
+        check_keys(workload, parameters)
+        return parameters
+
+    return AfterValidator(check)
+
+
+Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
+Count = Annotated[int, Field(ge=1)]
+Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
+Share = Annotated[int, Field(ge=0, le=1_000_000)]  # parts per million
+Seeds = Annotated[int, Field(ge=1, le=100)]
+Percent = Annotated[float, Field(ge=0, le=100)]
+Text = Annotated[str, Field(min_length=1)]
+RISING = AfterValidator(_rising)
+Some = Field(min_length=1)
+Several = Field(min_length=2)
+Latencies = Annotated[list[Latency], Several, RISING]
+Locks = Annotated[list[str], Several]
+
+
 class _Sequence(Document):
     """A use of the workload lock_sequence."""
 
-    threads: Annotated[int, Field(ge=1, le=MAX_THREADS)]
-    parameters: dict[str, int]
+    threads: Threads
+    parameters: Annotated[dict[str, int], _keys_of("lock_sequence")]
     tolerance: Count
-
-    @field_validator("parameters")
-    @classmethod
-    def _known_keys(cls, parameters: dict[str, int]) -> dict[str, int]:
-        _check_parameters("lock_sequence", parameters)
-        return parameters
-
-
-def _check_parameters(workload: str, parameters: dict[str, int]) -> None:
-    keys = WORKLOADS[workload].keys
-    for name, value in parameters.items():
-        if name not in keys:
-            raise ValueError(f"{name}: unknown; workload {workload} has {', '.join(keys)}")
-        if why := keys[name].invalid_reason(value):
-            raise ValueError(f"{name}: {value}: {why}")
 
 
 class Map(_Sequence):
     """The winner map: a grid of set latencies in cycles, and the tolerance of crossovers."""
 
-    cas: Annotated[list[Latency], Field(min_length=2)]
-    fence_latency: Annotated[list[Latency], Field(min_length=2)]
-
-    _rise = field_validator("cas", "fence_latency")(_rising)
+    cas: Latencies
+    fence_latency: Latencies
 
 
 class RunLength(_Sequence):
     """Cost against run length, for some cancellation costs in cycles."""
 
-    values: Annotated[list[Count], Field(min_length=2)]
-    cancel: Annotated[list[Latency], Field(min_length=1)]
-
-    _rise = field_validator("values", "cancel")(_rising)
+    values: Annotated[list[Count], Several, RISING]
+    cancel: Annotated[list[Latency], Some, RISING]
 
 
 class Rounds(Document):
@@ -76,24 +136,16 @@ class Rounds(Document):
 
     machine: MachineName
     flavour: str
-    fences: Annotated[list[str], Field(min_length=1)]  # fence kinds, a panel of the figure each
-    parameters: dict[str, int]
-
-    @field_validator("parameters")
-    @classmethod
-    def _known_keys(cls, parameters: dict[str, int]) -> dict[str, int]:
-        _check_parameters("rounds", parameters)
-        return parameters
+    fences: Annotated[list[str], Some]  # fence kinds, a panel of the figure each
+    parameters: Annotated[dict[str, int], _keys_of("rounds")]
 
 
 class Axis(Document):
     """A further axis. Only multiples of `step` are tried."""
 
-    values: Annotated[list[Latency], Field(min_length=2)]
+    values: Latencies
     tolerance: Count
     step: Count = 1
-
-    _rise = field_validator("values")(_rising)
 
     @model_validator(mode="after")
     def _multiples(self) -> Self:
@@ -105,26 +157,24 @@ class Axis(Document):
 class Calibration(Document):
     """Set latencies at which CAS and fence are measured, and the real processors."""
 
-    latencies: Annotated[list[Latency], Field(min_length=2)]
+    latencies: Latencies
     machines: list[MachineName]
-
-    _rise = field_validator("latencies")(_rising)
 
 
 class StudyPlan(Document):
     """All parameters of the main job."""
 
-    title: Annotated[str, Field(min_length=1)]
+    title: Text
     engine: str = engines.DEFAULT
     machine: MachineName
     beside: list[MachineName] = []  # further machines with maps and crossovers of their own
-    flavours: Annotated[list[str], Field(min_length=1)]
-    locks: Annotated[list[str], Field(min_length=2)]
+    flavours: Annotated[list[str], Some]
+    locks: Locks
     table_locks: list[str]
     limits: dict[str, str] = {}  # of locks among table_locks: what they cannot do, in words
     fence_kinds: list[str]
-    seeds: Annotated[int, Field(ge=1, le=100)] = 1  # of each crossover
-    tie_percent: Annotated[float, Field(ge=0, le=100)] = 2.0  # a lead below it is a tie
+    seeds: Seeds = 1  # of each crossover
+    tie_percent: Percent = 2.0  # a lead below it is a tie
     map: Map
     run_length: RunLength | None = None
     rounds: Rounds | None = None
@@ -136,47 +186,23 @@ class StudyPlan(Document):
         """Those with maps and crossovers."""
         return [self.machine, *self.beside]
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_cancelling(cls, given: object) -> object:
-        """Older studies list the locks that cancel; which ones do, lockimpl/locks.def says."""
-        if isinstance(given, dict):
-            return {key: value for key, value in given.items() if key != "cancelling"}
-        return given
-
     @model_validator(mode="after")
     def _known_names(self) -> Self:
-        try:
-            load_engine(self.engine)
-        except LockcrossError as error:
-            raise ValueError(f"engine: {error.message}") from None
+        check_engine(self.engine)
         rounds = [self.rounds] if self.rounds else []
         machines = [*self.machines, *(r.machine for r in rounds), *self.calibration.machines]
-        for key, values, known in (
-            ("machine", machines, known_machines(machines)),
-            ("locks", [*self.locks, *self.table_locks], list(load_locks())),
-            ("limits", list(self.limits), self.table_locks),
-            ("fence_kinds", self.fence_kinds, [k for k in FENCE_KINDS if k != "full"]),
-            ("axes", list(self.axes), list(SHARED_AXES)),
-            ("rounds.fences", [f for r in rounds for f in r.fences], list(FENCE_KINDS)),
-        ):
-            if unknown := [value for value in values if value not in known]:
-                raise ValueError(
-                    f"{key}: {unknown[0]!r} is unknown; allowed are {', '.join(known)}"
-                )
-        measured = self.calibration.latencies
-        for axis in (self.map.cas, self.map.fence_latency):
-            if axis[0] < measured[0] or axis[-1] > measured[-1]:
-                raise ValueError(
-                    f"calibration.latencies: must reach from {axis[0]} to {axis[-1]}, "
-                    "since the map's axes are shown as measured"
-                )
-        for flavour in [*self.flavours, *(r.flavour for r in rounds)]:
-            known = [name for isa in ISAS.values() for name in isa.flavours]
-            if flavour not in known:
-                raise ValueError(
-                    f"flavours: {flavour!r} is unknown; allowed are {', '.join(known)}"
-                )
+        check_known(
+            (
+                ("machine", machines, known_machines(machines)),
+                ("locks", [*self.locks, *self.table_locks], load_locks()),
+                ("limits", self.limits, self.table_locks),
+                ("fence_kinds", self.fence_kinds, OTHER_FENCES),
+                ("axes", self.axes, SHARED_AXES),
+                ("rounds.fences", [kind for r in rounds for kind in r.fences], FENCE_KINDS),
+            )
+        )
+        check_reach(self.calibration.latencies, (self.map.cas, self.map.fence_latency))
+        check_known([("flavours", [*self.flavours, *(r.flavour for r in rounds)], FLAVOURS)])
         return self
 
 
@@ -185,15 +211,14 @@ def load_study(name: str) -> StudyPlan:
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    return load(StudyPlan, STUDIES, name, "study")
+    return STUDIES.load(StudyPlan, name)
 
 
 def question_of(name: str) -> str:
     """The question that a study of a name or a path is a plan of: many_cores where it has a table
     [cores], else crossover; so what cannot be read."""
     try:
-        path = Path(name) if is_path(name) else STUDIES / f"{name}.toml"
-        plan = tomllib.loads(path.read_text(encoding="utf-8"))
+        plan = tomllib.loads(STUDIES.path(name).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return CROSSOVER
     return MANY_CORES if "cores" in plan else CROSSOVER

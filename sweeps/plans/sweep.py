@@ -4,34 +4,26 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import (
-    AliasChoices,
-    BeforeValidator,
-    Field,
-    create_model,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from results.errors import LockcrossError
-from sweeps.engines import load_engine
 from sweeps.model.cell import AXES, Cell
 from sweeps.model.cell import Axis as CellAxis
 from sweeps.model.cells import invalid_reason, unsupported_reason
-from sweeps.model.isa import FENCE_KINDS, ISAS
-from sweeps.model.locks import load_locks
+from sweeps.model.isa import FENCE_KINDS, FLAVOURS, ISAS
+from sweeps.model.locks import Trait, load_locks
 from sweeps.model.machine import HOST, MachineName, isas_of, known_machines
 from sweeps.model.workloads import WORKLOADS, with_defaults
-from sweeps.support.paths import PLANS
-from sweeps.support.text import shortened, shown
-from sweeps.support.toml import Document, head, names, parse
+from sweeps.plans import SWEEPS
+from sweeps.plans.study import check_engine
+from sweeps.support.text import shown
+from sweeps.support.toml import Document, parse
 
 MAX_CELLS = 1_000_000  # a plan with more has a mistake in a range
-_MAX_FILE = 1_000_000  # bytes of a plan
-_MAX_MESSAGE = 10_000  # characters
 _RANGE = {"from", "to", "step"}
+_ALL, _NOT = "all", "not "
+_SEVERAL = (_ALL, *Trait)  # words that stand for several locks
 
 Value = TypeVar("Value")
 
@@ -71,8 +63,8 @@ _FOLLOWING = ("isa", "flavour")  # left out, they are the machine's and the ISA'
 def _field(axis: CellAxis) -> Any:
     """The field of a cell's axis in a sweep, as pydantic takes it: type and default."""
     kind: Any = Names
-    if axis.number:
-        kind = Axis[Annotated[int, Field(ge=axis.low, le=axis.high)]]
+    if axis.quantity:
+        kind = Axis[Annotated[int, Field(ge=axis.quantity.low, le=axis.quantity.high)]]
     if axis.name == "machine":
         kind = Annotated[list[MachineName], BeforeValidator(_as_names)]
     if axis.optional or axis.name in _FOLLOWING:
@@ -86,38 +78,38 @@ _Axes = create_model("_Axes", __base__=Document, **{axis.name: _field(axis) for 
 class Sweep(_Axes):
     """One product of the axes of a cell. Defaults: every ISA of the machine; the first flavour of
     the ISA and the first variant of the lock ("all": each of them); a core for each thread; the
-    machine's own latencies; the workload's own parameters. Latencies are in cycles."""
+    machine's own latencies; the workload's own parameters. Latencies are in cycles.
+
+    A `lock` may be "all", which stands for every lock that a workload of the sweep allows, or a
+    trait of locks.def, for those that have it in every variant; "not NAME" takes one away again.
+    """
 
     parameters: dict[str, Axis[int | str]] = Field({})
-    # Plans of earlier versions say skip_impossible.
-    skip_unsupported: bool = Field(
-        False, validation_alias=AliasChoices("skip_unsupported", "skip_impossible")
-    )
+    skip_unsupported: bool = False
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
         for engine in self.given("engine"):
-            try:
-                load_engine(engine)
-            except LockcrossError as error:
-                raise ValueError(f"engine: {error.message}") from None
+            check_engine(engine)
         for key, known in (
             ("machine", [*known_machines(self.given("machine")), HOST]),
             ("isa", list(ISAS)),
-            ("flavour", ["all", *itertools.chain(*(isa.flavours for isa in ISAS.values()))]),
-            ("lock", list(load_locks())),
+            ("flavour", ["all", *FLAVOURS]),
+            ("lock", [*load_locks(), *_SEVERAL]),
             ("fence", FENCE_KINDS),
             ("workload", list(WORKLOADS)),
         ):
-            for value in self.given(key):
-                if value not in known:
+            for value in getattr(self, key) or []:
+                if (value.removeprefix(_NOT) if key == "lock" else value) not in known:
                     raise ValueError(
                         f"{key}: {shown(value)} is unknown; allowed are {', '.join(known)}"
                     )
-        own = list(itertools.chain(*(load_locks()[lock].variants for lock in self.given("lock"))))
+        if not (locks := self.given("lock")):
+            raise ValueError("lock: what is given stands for no lock")
+        own = list(itertools.chain(*(load_locks()[lock].variants for lock in locks)))
         for variant in self.given("variant"):
             if variant not in ("", "all", *own):
-                known_to = f"{', '.join(self.given('lock'))}: " + (", ".join(own) or "none")
+                known_to = f"{', '.join(locks)}: " + (", ".join(own) or "none")
                 raise ValueError(f"variant: {shown(variant)} is unknown; variants of {known_to}")
         for key in ("flavour", "variant"):
             values = self.given(key)
@@ -126,8 +118,27 @@ class Sweep(_Axes):
         return self
 
     def given(self, axis: str) -> list[Any]:
-        """The values of an axis as the plan gives them; none where it gives none."""
-        return getattr(self, axis) or []
+        """The values of an axis as the plan gives them; none where it gives none. Of the locks
+        those that its words stand for."""
+        if axis != "lock":
+            return getattr(self, axis) or []
+        words, workloads = ([*map(str, getattr(self, key))] for key in ("lock", "workload"))
+        kinds = [WORKLOADS[name] for name in workloads if name in WORKLOADS]
+        allowed = [
+            lock
+            for lock in load_locks().values()
+            if any(not kind.locks or lock.name in kind.locks for kind in kinds)
+        ]
+        chosen: dict[str, None] = {}  # a set, in order
+        for word in words:
+            if word.startswith(_NOT):
+                chosen.pop(word.removeprefix(_NOT), None)
+            elif word in _SEVERAL:
+                meant = [one.name for one in allowed if word == _ALL or one.has(Trait(word))]
+                chosen |= dict.fromkeys(meant)
+            else:
+                chosen[word] = None
+        return list(chosen)
 
     def cells(self) -> Iterator[Cell]:
         """Every cell of the product, supported or not, in the order of the axes."""
@@ -141,7 +152,7 @@ class Sweep(_Axes):
 
     def size(self) -> int:
         """How many cells there are, where no axis stands for several values."""
-        axes = [getattr(self, axis.name) for axis in AXES] + list(self.parameters.values())
+        axes = [self.given(axis.name) for axis in AXES] + list(self.parameters.values())
         return math.prod(len(values) for values in axes if values)
 
     def _choices(self, chosen: dict[str, Any], names: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -155,6 +166,8 @@ class Sweep(_Axes):
     def _values(self, name: str, chosen: Mapping[str, Any]) -> Sequence[Any]:
         """The values of an axis; what some stand for depends on the axes before."""
         given = getattr(self, name)
+        if name == "lock":
+            return self.given(name)
         if name == "isa":
             return given or isas_of(chosen["machine"])
         if name == "flavour":
@@ -183,34 +196,17 @@ class LoadedPlan:
     cells: list[Cell]
 
 
-def plan_names() -> list[str]:
-    """The names of the plans in sweeps/plans, sorted."""
-    return names(PLANS)
-
-
 def load_plan(name: str) -> LoadedPlan:
     """Reads a plan by its name in sweeps/plans or by its path.
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    path = PLANS / f"{name}.toml" if name in plan_names() else Path(name)
-    try:
-        text = head(path, _MAX_FILE + 1).decode()
-    except FileNotFoundError:
-        raise LockcrossError(
-            f"plan {name!r}: there is no such file, and the plans in sweeps/plans are "
-            f"{', '.join(plan_names())}"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise LockcrossError(f"plan {name!r} cannot be read: {why}") from None
-    if len(text) > _MAX_FILE:
-        raise LockcrossError(f"plan {name!r} is larger than a plan may be, {_MAX_FILE} bytes")
-    try:
+
+    def read(text: str) -> LoadedPlan:
         plan = parse_plan(text)
-        return LoadedPlan(path.stem, plan.title, expand(plan))
-    except ValueError as error:
-        raise LockcrossError(shortened(f"{path.name}: {error}", _MAX_MESSAGE)) from None
+        return LoadedPlan(SWEEPS.path(name).stem, plan.title, expand(plan))
+
+    return SWEEPS.read(read, name)
 
 
 def parse_plan(text: str) -> Plan:

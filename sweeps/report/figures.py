@@ -10,19 +10,17 @@ import json
 import platform
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
-from results.draw.job import Job
+from results.draw.drawing import Drawing
 from results.errors import NoDataError
 from results.paths import ROOT
 from results.store.database import file_of, log_of
-from sweeps.questions.explore.explorer import KIND
-from sweeps.report.catalogue import ENGINES, STUDY, jobs
-from sweeps.report.reference import References
-from sweeps.search.found import optional_fact
+from sweeps.report.reference import OF_STUDIES, References, Source
+from sweeps.report.shown import drawings, questions
 
 _PACKAGES = ("contourpy", "kiwisolver", "matplotlib", "numpy", "pillow")
 
@@ -37,30 +35,31 @@ def draw_all(
     The same database gives the same bytes. Raises NoDataError for a database with nothing to
     draw, FigureError when a file cannot be written.
     """
-    wanted = jobs(connection, others)
-    left_out = _drawn(wanted, folder, _source(connection, others))
-    found = {}
-    for job in wanted:
-        if not left_out[job.name]:
-            found[job.name] = folder / f"{job.name}.png"
-        elif job.said:
-            print(f"figure {job.name} left out: {left_out[job.name]}", file=sys.stderr)
-    if others and others.apart:
-        print(f"figure {ENGINES.name}: {others.apart}", file=sys.stderr)
-    engines = found.pop(ENGINES.name, None)
-    if any(job.section == STUDY and job.name in found for job in wanted):
-        if why := left_out.get(ENGINES.name):
-            raise NoDataError(why)
-        found |= {ENGINES.name: engines} if engines else {}
-    if not found and optional_fact(connection, KIND) is None:
+    others = others or References([Source(connection)], {})
+    wanted = drawings(connection, others)
+    left_out = _drawn(wanted, folder, _source(connection, wanted))
+    paths = {one.name: folder / f"{one.name}.png" for one in wanted if not left_out[one.name]}
+    for one in wanted:
+        if left_out[one.name] and one.said:
+            print(f"figure {one.name} left out: {left_out[one.name]}", file=sys.stderr)
+    if others.apart:
+        print(f"figure {OF_STUDIES}: {others.apart}", file=sys.stderr)
+    sections = {one.section for one in wanted if one.name in paths and not one.beside}
+    for one in (one for one in wanted if one.beside):
+        path = paths.pop(one.name, None)
+        if one.section in sections:
+            if path is None:
+                raise NoDataError(left_out[one.name])
+            paths[one.name] = path  # behind all others
+    if not paths and not any(shown.alone(connection) for shown in questions().values()):
         raise NoDataError(
             "this database holds no finished study (./lockcross crossover makes one), no "
             "validation and no latency sweeps (./lockcross validate), so there is nothing to draw"
         )
-    return found
+    return paths
 
 
-def _drawn(wanted: list[Job], folder: Path, source: str) -> dict[str, str]:
+def _drawn(wanted: list[Drawing], folder: Path, source: str) -> dict[str, str]:
     """Why each figure is left out, or nothing: those of them that have to be are drawn."""
     record = folder / "drawn.json"
     known: dict[str, dict[str, str]] = {}
@@ -68,17 +67,16 @@ def _drawn(wanted: list[Job], folder: Path, source: str) -> dict[str, str]:
         kept = json.loads(record.read_text(encoding="utf-8"))
         known = kept["figures"] if kept["source"] == source else {}
     as_it_was = {name for name, one in known.items() if _files(folder, name, one) == one}
-    if missing := [job for job in wanted if job.name not in as_it_was]:
+    if missing := [one for one in wanted if one.name not in as_it_was]:
         from results.draw.painter import paint_all  # all of Matplotlib
 
-        for job, why in zip(missing, paint_all(missing, folder), strict=True):
-            known[job.name] = _files(folder, job.name, {"left_out": why} if why else {})
-        names = {job.name for job in wanted}
-        figures = {name: one for name, one in known.items() if name in names}
+        for one, why in zip(missing, paint_all(missing, folder), strict=True):
+            known[one.name] = _files(folder, one.name, {"left_out": why} if why else {})
+        figures = {one.name: known[one.name] for one in wanted}
         with suppress(FileNotFoundError):  # nothing was drawn, so there is no folder
             text = json.dumps({"source": source, "figures": figures}, indent=1, sort_keys=True)
             record.write_text(text + "\n", encoding="utf-8")
-    return {job.name: known[job.name].get("left_out", "") for job in wanted}
+    return {one.name: known[one.name].get("left_out", "") for one in wanted}
 
 
 def _files(folder: Path, name: str, known: dict[str, str]) -> dict[str, str]:
@@ -89,7 +87,7 @@ def _files(folder: Path, name: str, known: dict[str, str]) -> dict[str, str]:
     return {path.suffix: _digest(path) for path in paths if path.is_file()}
 
 
-def _source(connection: sqlite3.Connection, others: References | None) -> str:
+def _source(connection: sqlite3.Connection, wanted: list[Drawing]) -> str:
     """A digest of all that figures are made of: databases, code, packages."""
     total = hashlib.sha256()
     for word in (platform.python_version(), *(version(name) for name in _PACKAGES)):
@@ -97,24 +95,17 @@ def _source(connection: sqlite3.Connection, others: References | None) -> str:
     sources = (path for package in ("results", "sweeps") for path in (ROOT / package).rglob("*.py"))
     for path in sorted(sources):
         total.update(f"{path.relative_to(ROOT)} {_digest(path)}\0".encode())
-    digests: dict[Path, str] = {}
-    for role, one in _databases(connection, others):
-        path = file_of(one)
-        if path not in digests:
-            digests[path] = "".join(_digest(file) for file in (path, log_of(path)))
+    databases = {"": file_of(connection)}  # by the figure, and what they are of it
+    for one in wanted:
+        several = one.given if isinstance(one.given, Mapping) else {"": one.given}
+        databases |= {
+            f"{one.name} {title}": path
+            for title, path in several.items() if isinstance(path, Path)
+        }  # fmt: skip
+    digests = {path: _digest(path) + _digest(log_of(path)) for path in set(databases.values())}
+    for role, path in databases.items():
         total.update(f"{role}\0{digests[path]}\0".encode())
     return total.hexdigest()
-
-
-def _databases(
-    connection: sqlite3.Connection, others: References | None
-) -> Iterator[tuple[str, sqlite3.Connection]]:
-    """Every database that figures are drawn from, by what it is for."""
-    yield "own", connection
-    if others:
-        yield from ((f"validation {one.name}", one.connection) for one in others.validations)
-        yield "latency", others.latency.connection
-        yield from ((f"study {title}", one) for title, one in others.studies.items())
 
 
 def _digest(path: Path) -> str:

@@ -11,10 +11,10 @@ from results.paths import REFERENCE
 from results.store.queries import compilers_of_study
 from results.store.store import Store
 from sweeps.model import engines
-from sweeps.questions.validate.latency import sweeps
-from sweeps.search.found import optional_fact
+from sweeps.search.found import PLAN
 
 VALIDATION = "validation.db"  # comes first
+OF_STUDIES = "engines"  # the figure of several studies
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,6 @@ class References:
     studies: Mapping[str, sqlite3.Connection]
     apart: str = ""
 
-    @property
-    def latency(self) -> Source:
-        """Where the latency sweeps come from."""
-        with_them = (one for one in self.validations if sweeps(one.connection))
-        return next(with_them, self.validations[0])
-
 
 @contextmanager
 def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iterator[References]:
@@ -64,43 +58,31 @@ def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iter
         paths = sorted(folder.glob("*.db"), key=lambda path: (path.name != VALIDATION, path.name))
         others = {path.name: read(path) for path in paths}
         studies: dict[str, sqlite3.Connection] = {}
-        apart = ""
-        plan = optional_fact(connection, "plan")
-        if plan and plan.get("engine", engines.DEFAULT) == engines.DEFAULT:
-            studies = {name: one for name, one in others.items() if optional_fact(one, "plan")}
-            studies, apart = _of_the_same_compiler(connection, studies)
-        if studies:
-            studies = {"the database": connection, **studies}
-        yield References(_validations(connection, others), studies, apart)
-
-
-def _of_the_same_compiler(
-    connection: sqlite3.Connection, studies: dict[str, sqlite3.Connection]
-) -> tuple[dict[str, sqlite3.Connection], str]:
-    """The studies whose programs the database's compiler made, and why the others are not among
-    them."""
-    own = compilers_of_study(connection)
-    others = {title: compilers_of_study(one) for title, one in studies.items()}
-    apart = sorted({name for found in others.values() if found != own for name in found})
-    words = (
-        f"the programs of the studies in results/reference are compiled by {', '.join(apart)}, "
-        f"this one's by {', '.join(own)}; they are not drawn over one another"
-    )
-    same = {title: one for title, one in studies.items() if others[title] == own}
-    return same, words if apart else ""
-
-
-def _validations(
-    connection: sqlite3.Connection, others: Mapping[str, sqlite3.Connection]
-) -> list[Source]:
-    """The database's own validation, and those of `others` against engines that it lacks; the
-    database itself where there is none at all."""
-    own = _validated(connection)
-    found = [Source(connection)] if own else []
-    for name, other in others.items():
-        if (theirs := _validated(other)) and not theirs & own:
-            found.append(Source(other, name))
-    return found or [Source(connection)]
+        foreign: set[str] = set()  # compilers of studies that are not compared with this one
+        plan, own = PLAN.optional(connection), compilers_of_study(connection)
+        if plan and plan.engine == engines.DEFAULT:
+            for name, other in others.items():
+                if PLAN.optional(other) and (made_by := compilers_of_study(other)) != own:
+                    foreign |= set(made_by)
+                elif PLAN.optional(other):
+                    studies[name] = other
+        words = (
+            "the programs of the studies in results/reference are compiled by "
+            f"{', '.join(sorted(foreign))}, this one's by {', '.join(own)}; they are not drawn "
+            "over one another"
+        )
+        validated = _validated(connection)
+        validations = [Source(connection)] if validated else []
+        validations += [
+            Source(other, name)
+            for name, other in others.items()
+            if (theirs := _validated(other)) and not theirs & validated
+        ]
+        yield References(
+            validations or [Source(connection)],
+            {"the database": connection, **studies} if studies else {},
+            words if foreign else "",
+        )
 
 
 def _validated(connection: sqlite3.Connection) -> set[str]:

@@ -11,7 +11,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
@@ -19,13 +19,12 @@ from functools import partial
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NoReturn
-
-from rich.table import Table
+from typing import Any
 
 from results.errors import LockcrossError
 from results.paths import REFERENCE
 from results.store.store import Store
+from results.text.rows import FRAMED, Rows
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits, Serving
 from sweeps.model import engines
@@ -68,24 +67,20 @@ def _ptrace(request: int, thread: int, address: int, data: int) -> bool:
     return int(_libc.ptrace(ctypes.c_long(request), ctypes.c_long(thread), *words)) >= 0
 
 
-def _do(work: Callable[[], object]) -> NoReturn:
-    code = _FAILED
-    try:
-        if not _ptrace(_TRACEME, 0, 0, 0):
-            os._exit(_MAY_NOT)
-        os.kill(os.getpid(), signal.SIGSTOP)
-        work()
-        code = 0
-    except Exception:
-        traceback.print_exc()
-    finally:
-        os._exit(code)
-
-
 def _trace(work: Callable[[], object]) -> tuple[int, int]:
     first = os.fork()
     if first == 0:
-        _do(work)
+        code = _FAILED
+        try:
+            if not _ptrace(_TRACEME, 0, 0, 0):
+                os._exit(_MAY_NOT)
+            os.kill(os.getpid(), signal.SIGSTOP)
+            work()
+            code = 0
+        except Exception:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
     _, status = os.waitpid(first, 0)
     options = _CALLS | _FORK | _VFORK | _CLONE | _EXEC | _END_WITH_TRACER
     if not os.WIFSTOPPED(status) or not _ptrace(_SET_OPTIONS, first, 0, options):
@@ -104,22 +99,16 @@ def _trace(work: Callable[[], object]) -> tuple[int, int]:
             continue
         why = os.WSTOPSIG(status)
         if why == _AT_A_CALL:
-            calls[thread] += _enters(thread)
+            info = ctypes.c_uint8()
+            if _ptrace(_CALL_INFO, thread, ctypes.sizeof(info), ctypes.addressof(info)):
+                calls[thread] += info.value == _ENTRY  # the call is not done yet
+            elif ctypes.get_errno() != errno.ESRCH:  # else it was killed
+                raise NotTracedError("the kernel does not say where a process was stopped", 1)
         # A thread begins with a stop that is nobody's, and stops at each that it starts.
         ours = why == _AT_A_CALL or status >> 16 or thread not in seen
         seen.add(thread)
         _ptrace(_NEXT_CALL, thread, 0, 0 if ours else why)  # one that was killed cannot go on
     return calls[first], calls.total() - calls[first]
-
-
-def _enters(thread: int) -> bool:
-    """Whether a thread that stops at a system call has not done it yet."""
-    info = ctypes.c_uint8()
-    if not _ptrace(_CALL_INFO, thread, ctypes.sizeof(info), ctypes.addressof(info)):
-        if ctypes.get_errno() == errno.ESRCH:  # it was killed
-            return False
-        raise NotTracedError("the kernel does not say where a process was stopped", 1)
-    return info.value == _ENTRY
 
 
 _OWN: Any = import_module(f"sweeps.engines.{engines.DEFAULT}.bench")
@@ -203,11 +192,6 @@ def command(cell: Cell, **options: int) -> list[str]:
     return argv
 
 
-def _without_engine(cell: Cell) -> list[str]:
-    argv: list[str] = _OWN.without_engine(cell, _binary(cell))
-    return argv
-
-
 def _binary(cell: Cell) -> Path:
     program = load_engine(engines.DEFAULT).program(cell)
     return Builder().build([program])[program].path
@@ -263,47 +247,52 @@ def _sweep(cells: int, path: Path) -> None:
 def rows(folder: Path) -> Iterator[Row]:
     """All lines, measured now. Raises LockcrossError (1) when a cell cannot be run."""
     one_turn = replace(SMALL, lock="thin", workload="sync", threads=1, parameters={"iterations": 1})
-    yield from _parts(folder, _without_engine(one_turn))
-    yield from _calls(folder)
+    yield from _parts(folder, _OWN.without_engine(one_turn, _binary(one_turn)))
+    names = "system calls, alone", "system calls, served", "system calls, driver"
+    try:
+        counts = astuple(calls(_SWEPT, folder))
+        yield from (Row(name, n, "", n) for name, n in zip(names, counts, strict=True))
+    except NotTracedError as error:
+        yield from (Row(name, None, error.message) for name in names)
     yield from _sweeps(folder)
     for isa in ISAS.values():
         for model, machine in _OWN.MODELS.items():
-            cell = replace(
-                one_turn, isa=isa.name, flavour=isa.flavours[0], machine=machine,
-                parameters={"iterations": _TURNS},
-            )  # fmt: skip
-            yield _instructions(f"{isa.title}, {model}", cell, folder)
+            cell = replace(one_turn, isa=isa.name, flavour=isa.flavours[0], machine=machine)
+            cell = replace(cell, parameters={"iterations": _TURNS})
+            # Instructions a second of a core, its start included.
+            bare = _OWN.without_engine(cell, _binary(cell))
+            least = _least({"bare": bare, "engine": command(cell)}, folder, "bare")
+            own_ms = least["engine"].cpu_ms
+            rate = least["engine"].instructions / own_ms / 1e3
+            multiple = own_ms / least["bare"].cpu_ms
+            yield Row(f"{isa.title}, {model}", rate, "M instructions/s", multiple)
     yield from _other_engines(replace(one_turn, parameters={"iterations": _TURNS // 10}))
 
 
 def _least(named: dict[str, list[str]], folder: Path, bare: str) -> dict[str, Sample]:
     """The cheapest run of each command; `bare`: the one without the engine."""
-    found: dict[str, Sample] = {}
+    cheapest: dict[str, Sample] = {}
     for _ in range(_REPEATS):
         for name, command in named.items():
             sample = measure(command, folder, counts=name != bare)
-            if name not in found or sample.cpu_ms < found[name].cpu_ms:
-                found[name] = sample
-    return found
+            if name not in cheapest or sample.cpu_ms < cheapest[name].cpu_ms:
+                cheapest[name] = sample
+    return cheapest
 
 
 def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
     """A cell by part, and its counts."""
-    found = _least(
-        {
-            "bare": bare, "small": command(SMALL), "contended": command(CONTENDED),
-            "own threads": command(CONTENDED, own_threads=1),
-        },
-        folder, "bare",
-    )  # fmt: skip
-    start, small, contended = found["bare"].cpu_ms, found["small"], found["contended"]
+    commands = {"bare": bare, "small": command(SMALL), "contended": command(CONTENDED)}
+    commands["own threads"] = command(CONTENDED, own_threads=1)
+    samples = _least(commands, folder, "bare")
+    start, small, contended = samples["bare"].cpu_ms, samples["small"], samples["contended"]
     by_server = served(_SWEPT, folder)
     for name, value in {
         "small cell, alone": small.cpu_ms,
         "small cell, served": by_server.cpu_ms,
         "contended cell, alone": contended.cpu_ms,
         "of that: simulated": contended.cpu_ms - small.cpu_ms,
-        "own_threads=1 adds": found["own threads"].cpu_ms - contended.cpu_ms,
+        "own_threads=1 adds": samples["own threads"].cpu_ms - contended.cpu_ms,
     }.items():
         yield Row(name, value, "ms", value / start)
     handovers = contended.handovers - small.handovers
@@ -316,17 +305,6 @@ def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
         "its sleeping threads": contended.switches,
         "page faults, served": by_server.page_faults,
     }.items():
-        yield Row(name, count, "", count)
-
-
-def _calls(folder: Path) -> Iterator[Row]:
-    names = "system calls, alone", "system calls, served", "system calls, driver"
-    try:
-        found = calls(_SWEPT, folder)
-    except NotTracedError as error:
-        yield from (Row(name, None, error.message) for name in names)
-        return
-    for name, count in zip(names, astuple(found), strict=True):
         yield Row(name, count, "", count)
 
 
@@ -351,14 +329,6 @@ def _sweeps(folder: Path) -> Iterator[Row]:
             how = f"{jobs} at a time, {'served' if serve else 'alone'}"
             yield Row(f"small cells, {how}", rate, "cells/s", rate / one if jobs > 1 else None)
     yield Row("driver, for a cell", driver.cpu_ms / len(cells), "ms")
-
-
-def _instructions(name: str, cell: Cell, folder: Path) -> Row:
-    """Instructions a second of a core, its start included."""
-    found = _least({"bare": _without_engine(cell), "engine": command(cell)}, folder, "bare")
-    engine, bare = found["engine"], found["bare"]
-    rate = engine.instructions / engine.cpu_ms / 1e3
-    return Row(name, rate, "M instructions/s", engine.cpu_ms / bare.cpu_ms)
 
 
 def _other_engines(cell: Cell) -> Iterator[Row]:
@@ -393,24 +363,24 @@ def _accepted(cell: Cell) -> Cell | None:
     return None
 
 
-def table(found: Sequence[Row], last: dict[str, float]) -> Table:
+def beside(found: Sequence[Row], last: dict[str, float]) -> Rows:
     """The lines beside the last release's."""
-    shown = Table("what", "now", "unit", "compared", "last", "ratio")
-    for row in found:
-        before = last.get(row.name)
-        shown.add_row(
-            row.name, _number(row.value), row.unit, _number(row.compared), _number(before),
-            _number(row.compared / before) if row.compared is not None and before else "",
-        )  # fmt: skip
-    return shown
+    records = [
+        {
+            "what": row.name, "now": row.value, "unit": row.unit, "compared": row.compared,
+            "last": (before := last.get(row.name)),
+            "ratio": row.compared / before if row.compared is not None and before else None,
+        }
+        for row in found
+    ]  # fmt: skip
+    shown: dict[str, Any] = {name: partial(_number, name) for name in records[0]}
+    return Rows(records, shown | {name: f"{{{name}}}" for name in ("what", "unit")}, look=FRAMED)
 
 
 def last_release() -> dict[str, float]:
     """What the last release had, by name; nothing where none was kept."""
-    if not LAST.exists():
-        return {}
-    found: dict[str, float] = json.loads(LAST.read_text(encoding="utf-8"))
-    return found
+    kept = json.loads(LAST.read_text(encoding="utf-8")) if LAST.exists() else {}
+    return dict(kept)
 
 
 def keep(found: Sequence[Row]) -> None:
@@ -419,7 +389,8 @@ def keep(found: Sequence[Row]) -> None:
     LAST.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
-def _number(value: float | None) -> str:
+def _number(name: str, record: Mapping[str, Any]) -> str:
+    value: float | None = record[name]
     if value is None:
         return ""
     return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"

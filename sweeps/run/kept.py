@@ -32,13 +32,13 @@ def keep(folder: Path, place: Path) -> None:
 
 def pack(folder: Path) -> list[Entry]:
     """What `keep` would copy of a folder, to be sent elsewhere."""
-    found, room = [], _MAX_PACKED
+    entries, room = [], _MAX_PACKED
     for entry in _entries(folder):
         room -= len(entry[1]) if isinstance(entry[1], bytes) else 0
         if room < 0:
             break
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
 def unpack(entries: Iterable[Entry], place: Path) -> None:
@@ -52,25 +52,27 @@ def unpack(entries: Iterable[Entry], place: Path) -> None:
             new.mkdir()
             try:
                 for name, content in entries:
-                    _write(new / name, content)
+                    if content is None:
+                        (new / name).mkdir()
+                    elif isinstance(content, bytes):
+                        (new / name).write_bytes(content)
+                    else:
+                        (new / name).symlink_to(content)
                 shutil.rmtree(place, ignore_errors=True)
                 new.rename(place)
             finally:
                 shutil.rmtree(new, ignore_errors=True)
 
 
-def _write(path: Path, content: bytes | Path | None) -> None:
-    if content is None:
-        path.mkdir()
-    elif isinstance(content, bytes):
-        path.write_bytes(content)
-    else:
-        path.symlink_to(content)
-
-
 def _entries(folder: Path) -> Iterator[Entry]:
-    """Everything below a folder that is kept, each folder before its contents."""
-    for path in islice(_below(folder), _MAX_ENTRIES):
+    """Everything below a folder that is kept, links not followed, each folder before its
+    contents."""
+    below = (
+        Path(here, name)
+        for here, folders, files in os.walk(folder)
+        for name in sorted([*folders, *files])
+    )
+    for path in islice(below, _MAX_ENTRIES):
         name = str(path.relative_to(folder))
         if path.is_symlink():
             yield name, path.readlink()
@@ -82,13 +84,6 @@ def _entries(folder: Path) -> Iterator[Entry]:
             except OSError:  # a run may leave what nobody may read
                 continue
             yield name, content
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    """Everything below a folder, links not followed, each folder before its contents."""
-    for here, folders, files in os.walk(folder):
-        for name in sorted([*folders, *files]):
-            yield Path(here, name)
 
 
 def _shortened(path: Path) -> bytes:

@@ -9,11 +9,10 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from sweeps.engines.base import ProcessResult, Request
@@ -27,7 +26,6 @@ _LOOK_S = 0.05  # between two looks at a run's CPU time, at least
 _libc = ctypes.CDLL(None, use_errno=True)
 
 Key = TypeVar("Key")
-_Handler = Callable[[int, FrameType | None], Any] | int | None  # as signal.signal returns it
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,43 @@ class Task(Generic[Key]):
     bound: bool = True
     files: Mapping[str, str] = field(default_factory=dict)
     request: Request | None = None
+
+
+class Signals:
+    """Has signals raise KeyboardInterrupt, but not in the middle of what must be done whole: while
+    `held`."""
+
+    def __init__(self, *numbers: int) -> None:
+        self._numbers = numbers
+        self._handlers: dict[int, Any] = {}
+        self.held = self._interrupted = False
+
+    def begin(self) -> None:
+        """From now on."""
+        for number in self._numbers:
+            self._handlers[number] = signal.signal(number, self._interrupt)
+
+    def end(self) -> None:
+        """What was done with signals before is done again."""
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        self._handlers.clear()
+
+    def _interrupt(self, *_: object) -> None:
+        self._interrupted = True
+        if not self.held:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Inside, signals wait."""
+        self.held = True
+        try:
+            yield
+        finally:
+            self.held = False
+        if self._interrupted and self._handlers:
+            raise KeyboardInterrupt
 
 
 class _Alone:
@@ -86,7 +121,13 @@ class _Running(Generic[Key]):
         if self.exceeded or now < self.next_look:
             return
         limit = self.task.time_limit_s
-        left = limit - self._cpu_s()
+        # Of all its threads, from the kernel's clock of the process, since a container may lack
+        # /proc; none once it has ended.
+        clock, taken = ctypes.c_int(), 0.0
+        if _libc.clock_getcpuclockid(self.process.pid, ctypes.byref(clock)) == 0:
+            with suppress(OSError):
+                taken = time.clock_gettime(clock.value)
+        left = limit - taken
         if left <= 0:
             self.exceeded = f"CPU time limit: {limit:g} s"
         elif now >= self.deadline:
@@ -99,17 +140,6 @@ class _Running(Generic[Key]):
         # On one CPU its CPU time grows no faster than the clock.
         self.next_look = min(self.deadline, now + max(left, _LOOK_S))
 
-    def _cpu_s(self) -> float:
-        """The CPU time of all its threads. From the kernel's clock of the process, since a
-        container may lack /proc; none once it has ended."""
-        clock = ctypes.c_int()
-        if _libc.clock_getcpuclockid(self.process.pid, ctypes.byref(clock)) != 0:
-            return 0.0
-        try:
-            return time.clock_gettime(clock.value)
-        except OSError:
-            return 0.0
-
 
 class _Folder:
     """Where the runs of this process get their folders, below `root`, which must lie on this host:
@@ -121,7 +151,9 @@ class _Folder:
         with (root / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # one process at a time looks through them
             for left in root.glob("[!.]*"):
-                _remove_unless_held(left)
+                with suppress(OSError), (left / _LOCK).open("a") as held:
+                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(left, ignore_errors=True)
             self.path = Path(tempfile.mkdtemp(dir=root, prefix="driver-"))
             self._held = (self.path / _LOCK).open("w")
             fcntl.flock(self._held, fcntl.LOCK_EX)
@@ -130,12 +162,6 @@ class _Folder:
         """Removes it with everything in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._held.close()
-
-
-def _remove_unless_held(folder: Path) -> None:
-    with suppress(OSError), (folder / _LOCK).open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -164,41 +190,20 @@ class Processes(Generic[Key]):
         self._wall = _WALL * -(-together // len(self._cpus))  # more where they share CPUs
         if share is not None:
             self._cpus = [self._cpus[share.rank % len(self._cpus)]]
-        self._signals = () if share else (signal.SIGINT, signal.SIGTERM)
+        # A process that starts or has ended is noted whole, so that `__exit__` finds every one.
+        self._signals = Signals(*(() if share else (signal.SIGINT, signal.SIGTERM)))
         self._free = list(range(jobs))[::-1]
         self._running: dict[int, _Running[Key]] = {}
         self._selector = selectors.DefaultSelector()
         self._folder = _Folder(root)
         self._empty: list[Path] = []  # folders of runs, to be used again
-        self._interrupted = False
-        self._noting = False
-        self._handlers: dict[int, _Handler] = {}
 
     def __enter__(self) -> "Processes[Key]":
-        for number in self._signals:
-            self._handlers[number] = signal.signal(number, self._interrupt)
+        self._signals.begin()
         return self
 
-    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        self._interrupted = True
-        if not self._noting:
-            raise KeyboardInterrupt
-
-    @contextmanager
-    def _not_interrupted(self) -> Iterator[None]:
-        """A process that starts or has ended is noted whole, so that `__exit__` finds every one."""
-        self._noting = True
-        try:
-            yield
-        finally:
-            self._noting = False
-        if self._interrupted and self._handlers:
-            raise KeyboardInterrupt
-
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        self._handlers.clear()
+        self._signals.end()
         for running in list(self._running.values()):
             running.process.kill()
             self._end(running)
@@ -215,12 +220,12 @@ class Processes(Generic[Key]):
         waiting = iter(tasks)
         while True:
             while self._free and (task := next(waiting, None)) is not None:
-                with self._not_interrupted():
+                with self._signals.waiting():
                     self._start(task)
             if not self._running:
                 return
             for running in self._wait():
-                with self._not_interrupted():
+                with self._signals.waiting():
                     end = self._end(running)
                     if end is None:
                         self._start(replace(running.task, request=None))
@@ -228,16 +233,13 @@ class Processes(Generic[Key]):
                     if end is not None:
                         yield running.task.key, end, running.folder
                 finally:
-                    self._leave(running)
-
-    def _leave(self, running: _Running[Key]) -> None:
-        """Removes what a run that has ended leaves. A file system may take milliseconds to remove a
-        folder, so that of a server's child is used again. Not others': what they have started may
-        be alive, and write there."""
-        if isinstance(running.process, Child) and _emptied(running.folder):
-            self._empty.append(running.folder)
-        else:
-            shutil.rmtree(running.folder, ignore_errors=True)
+                    # A file system may take milliseconds to remove a folder, so that of a server's
+                    # child is used again. Not others': what they have started may be alive, and
+                    # write there.
+                    if isinstance(running.process, Child) and _emptied(running.folder):
+                        self._empty.append(running.folder)
+                    else:
+                        shutil.rmtree(running.folder, ignore_errors=True)
 
     def _start(self, task: Task[Key]) -> None:
         slot = self._free[-1]
@@ -259,11 +261,10 @@ class Processes(Generic[Key]):
         self._selector.register(process.pidfd, selectors.EVENT_READ)
 
     def _process(self, task: Task[Key], cpus: set[int], folder: Path) -> _Alone | Child:
+        child = None
         if self._servers and task.request:
             child = self._servers.start(task.request, cpus, folder)
-            if child:
-                return child
-        return _Alone(task.argv, cpus, folder)
+        return child or _Alone(task.argv, cpus, folder)
 
     def _wait(self) -> list[_Running[Key]]:
         """Those that have ended, after killing those past their limits."""
@@ -288,8 +289,13 @@ class Processes(Generic[Key]):
         os.close(pidfd)
         del self._running[pidfd]
         self._free.append(running.slot)
-        out, err = (_said(running.folder / name) for name in ("stdout", "stderr"))
-        return None if code is None else ProcessResult(code, out, err, running.exceeded, duration)
+        said = {"stdout": "", "stderr": ""}
+        for name in said:
+            with suppress(OSError):  # the run has put something else in its place
+                said[name] = head(running.folder / name, _KEPT).decode(errors="replace")
+        if code is None:
+            return None
+        return ProcessResult(code, said["stdout"], said["stderr"], running.exceeded, duration)
 
 
 def _emptied(folder: Path) -> bool:
@@ -300,10 +306,3 @@ def _emptied(folder: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def _said(path: Path) -> str:
-    try:
-        return head(path, _KEPT).decode(errors="replace")
-    except OSError:  # the run has put something else in its place
-        return ""

@@ -1,27 +1,32 @@
-"""How long a sweep will take, estimated from stored runs of similar cells."""
+"""Runs the cells that are not stored yet, and says before how long that will take, estimated from
+stored runs of similar cells."""
 
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from results.store.records import MachineRecord, RunRecord, StoredRun
+from results.store.records import MachineRecord, StoredRun
 from results.store.store import Store
 from sweeps.engines import load_engine, refusal
-from sweeps.engines.base import Engine, Limits
+from sweeps.engines.base import Limits
 from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments, command, digest, invalid_reason, unsupported_reason
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder
 from sweeps.run.pool import LocalPool, Pool
-from sweeps.run.work import Done, Work, alone
+from sweeps.run.work import CellRecord, Done, Work, alone
 from sweeps.support.revision import source_revision
 from sweeps.support.text import shortened
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 GUESS_S = 0.15  # where no similar cell is stored: a small program, start of QEMU included
 _Kind = tuple[str, str, str, int]
@@ -31,13 +36,11 @@ class Durations:
     """Mean seconds of a run by engine, workload, ISA and number of threads."""
 
     def __init__(self, store: Store) -> None:
-        self._known: dict[_Kind, float] = {
-            (engine, workload, isa, threads): seconds
-            for engine, workload, isa, threads, seconds in store.connection.execute(
-                "SELECT engine, workload, isa, threads, avg(duration_s) FROM runs "
-                "WHERE status = 'ok' GROUP BY engine, workload, isa, threads"
-            )
-        }
+        rows = store.connection.execute(
+            "SELECT engine, workload, isa, threads, avg(duration_s) FROM runs "
+            "WHERE status = 'ok' GROUP BY engine, workload, isa, threads"
+        )
+        self._known: dict[_Kind, float] = {(row[0], row[1], row[2], row[3]): row[4] for row in rows}
 
     def of(self, cell: Cell) -> float | None:
         """Seconds of a cell, or None where no similar one is stored."""
@@ -48,9 +51,6 @@ def kind(cell: Cell) -> _Kind:
     """What cells of about equal length have in common."""
     return cell.engine, cell.workload, cell.isa, cell.threads
 
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 _SHOWN_CAUSE = 2000  # characters of a failed run's cause that are stored
 
@@ -117,7 +117,11 @@ class Runner:
         nothing can be run at all: a missing engine or compiler, a cell with values unknown to it.
         """
         prepared = self.prepare(cells)
-        self._keep_machines(cells)
+        # No file of the tree says what users' own machines are.
+        for name in {cell.machine for cell in cells} - self._kept:
+            self._kept.add(name)
+            if is_own(name):
+                self._store.set_machine(record_of(name))
         missing = self._missing(prepared)
         refused = [item for item in missing if item.refusal]
         self._store.add_runs([self._record(item, None) for item in refused], plan)
@@ -146,50 +150,46 @@ class Runner:
 
     def prepare(self, cells: Sequence[Cell]) -> list[Prepared]:
         """Builds the cells' programs and works out their identities. Raises as `run` does."""
-        refusals = []
+        refusals, programs = [], []
         for cell in cells:
             if why := invalid_reason(cell):
                 raise LockcrossError(why)
             refusals.append(unsupported_reason(cell) or refusal(cell))
-        programs = [
-            None if why else load_engine(cell.engine).program(cell)
-            for cell, why in zip(cells, refusals, strict=True)
-        ]
+            programs.append(None if refusals[-1] else load_engine(cell.engine).program(cell))
         if self._builder is None:
             self._builder = Builder()
         binaries = self._builder.build([p for p in programs if p is not None], self._jobs)
-        return [
-            self._prepare_one(cell, None if program is None else binaries[program], why)
-            for cell, program, why in zip(cells, programs, refusals, strict=True)
-        ]
+        prepared = []
+        for cell, program, why in zip(cells, programs, refusals, strict=True):
+            if program is None:  # never run, so there is nothing more that could change the answer
+                identity = digest(["refused", why, vars(cell)])
+                prepared.append(Prepared(cell, identity, "", None, why))
+                continue
+            engine, binary = load_engine(cell.engine), binaries[program]
+            identity = digest(
+                {
+                    "engine": [cell.engine, engine.version(cell.isa)],
+                    "options": engine.options(cell),
+                    "arguments": arguments(cell),
+                    "binary": binary.digest,
+                }
+            )
+            prepared.append(Prepared(cell, identity, engine.provenance(cell.isa), binary, ""))
+        return prepared
 
     def look_up(self, cells: Sequence[Cell]) -> Known:
         """What a run of these cells would find and what it would have to do."""
         prepared = self.prepare(cells)
         distinct = _distinct(prepared)
-        found = self._store.find(distinct)
+        stored = self._store.find(distinct)
         return Known(
             cells=len(cells),
             distinct=len(distinct),
-            stored=len(found),
-            failed=sum(run.status == "failed" for run in found.values()),
+            stored=len(stored),
+            failed=sum(run.status == "failed" for run in stored.values()),
             refused=sum(bool(item.refusal) for item in distinct.values()),
             missing=self._missing(prepared),
         )
-
-    def _prepare_one(self, cell: Cell, binary: Binary | None, refusal: str) -> Prepared:
-        engine = load_engine(cell.engine)
-        if binary is None:  # never run, so there is nothing more that could change the answer
-            return Prepared(cell, digest(["refused", refusal, vars(cell)]), "", None, refusal)
-        identity = digest(
-            {
-                "engine": [cell.engine, engine.version(cell.isa)],
-                "options": engine.options(cell),
-                "arguments": arguments(cell),
-                "binary": binary.digest,
-            }
-        )
-        return Prepared(cell, identity, engine.provenance(cell.isa), binary, refusal)
 
     def _missing(self, prepared: Sequence[Prepared]) -> list[Prepared]:
         """Those to be run, each identity once."""
@@ -200,13 +200,6 @@ class Runner:
             if not (run.status == "failed" and self._retry_failed)
         }
         return [item for identity, item in distinct.items() if identity not in known]
-
-    def _keep_machines(self, cells: Sequence[Cell]) -> None:
-        """Stores what users' own machines are: no file of the tree says it."""
-        for name in {cell.machine for cell in cells} - self._kept:
-            self._kept.add(name)
-            if is_own(name):
-                self._store.set_machine(record_of(name))
 
     def _run_all(self, items: Sequence[Prepared], plan: str, title: str, pool: Pool) -> None:
         if not items:
@@ -226,33 +219,27 @@ class Runner:
     def _works(self, items: Sequence[Prepared]) -> list[Work]:
         """Cells of one program one after another, for whoever loads a program once."""
         durations = Durations(self._store)
-        programs: dict[Path, int] = {}
+        works: dict[Path, list[Work]] = {}
         for item in items:
-            if item.binary is not None:
-                programs.setdefault(item.binary.path, len(programs))
-        works = [
-            Work(
+            assert item.binary is not None  # refused cells are not run
+            time_s = self._limits.time_s or load_engine(item.cell.engine).time_limit_s
+            work = Work(
                 cell=item.cell,
                 identity=item.identity,
                 engine_version=item.engine_version,
                 binary=item.binary,
-                limits=self._limits_of(load_engine(item.cell.engine)),
+                limits=replace(self._limits, time_s=time_s),
                 expected_s=durations.of(item.cell),
                 keep=self._keep,
             )
-            for item in items
-            if item.binary is not None  # refused cells are not run
-        ]
-        return sorted(works, key=lambda work: programs[work.binary.path])
+            works.setdefault(item.binary.path, []).append(work)
+        return list(chain.from_iterable(works.values()))
 
-    def _limits_of(self, engine: Engine) -> Limits:
-        return replace(self._limits, time_s=self._limits.time_s or engine.time_limit_s)
-
-    def _record(self, item: Prepared, done: Done | None) -> RunRecord:
+    def _record(self, item: Prepared, done: Done | None) -> CellRecord:
         """A run as it is stored; without `done`, one that was refused."""
         cell, cause = item.cell, done.outcome.cause if done else item.refusal
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return RunRecord(
+        return CellRecord(
             **vars(cell),
             identity=item.identity,
             engine_version=item.engine_version,
@@ -281,41 +268,33 @@ def record_of(machine: str) -> MachineRecord:
 def _distinct(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
     """Each identity once. Two variants of a lock may be one program; the run is the first's, as the
     default variant comes before the others."""
-    found: dict[str, Prepared] = {}
+    distinct: dict[str, Prepared] = {}
     for item in prepared:
-        found.setdefault(item.identity, item)
-    return found
+        distinct.setdefault(item.identity, item)
+    return distinct
 
 
 def describe(store: Store, known: Known, jobs: int) -> str:
     """Says in a few lines what a sweep has to do, and the time it takes with `jobs` processes."""
     jobs = jobs or len(os.sched_getaffinity(0))
     durations = Durations(store)
-    total, by_itself, guessed = 0.0, 0.0, 0
     to_run = [item.cell for item in known.missing if not item.refusal]
-    for cell in to_run:
-        like = durations.of(cell)
-        guessed += like is None
-        seconds = GUESS_S if like is None else like
-        if alone(cell):
-            by_itself += seconds
-        else:
-            total += seconds
+    likely = [(alone(cell), durations.of(cell)) for cell in to_run]
+    by_itself, together = (
+        sum(GUESS_S if like is None else like for single, like in likely if single is wanted)
+        for wanted in (True, False)
+    )
+    seconds = together / jobs + by_itself
+    span = f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
     lines = [
         f"{known.cells} cells, {known.distinct} distinct: {known.stored} known "
         f"({known.failed} of them failed), {known.refused} refused, {len(to_run)} to run",
-        f"estimated time: {_span(total / jobs + by_itself)} with {jobs} at a time"
+        f"estimated time: {f'{seconds:.0f} s' if seconds < 90 else span} with {jobs} at a time"
         + (", on the host one at a time" if by_itself else ""),
     ]
-    if guessed:
+    if guessed := sum(like is None for _, like in likely):
         lines.append(
             f"  {GUESS_S} s each are assumed for {guessed} of them: no run of their engine, "
             "workload, ISA and number of threads is stored"
         )
     return "\n".join(lines)
-
-
-def _span(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

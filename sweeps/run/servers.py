@@ -86,14 +86,12 @@ class Server:
     def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Child | None:
         """Starts a cell in a folder, where its output goes to files `stdout` and `stderr`. None
         when it says that it cannot. Raises ServerLostError."""
-        words = [
-            str(folder), ",".join(map(str, cpus)), str(len(request.options)),
-            *request.options, *request.arguments,
-        ]  # fmt: skip
+        words = [str(folder), ",".join(map(str, cpus)), str(len(request.options))]
+        words += [*request.options, *request.arguments]
         with self._or_lost():
             self._socket.sendall(b"".join(os.fsencode(word) + b"\0" for word in words))
             while (heard := self._hear())[0] == "ended":
-                self._note(heard)
+                pass
             if heard[0] != "started":
                 return None
             child = Child(self, int(heard[1]))
@@ -106,7 +104,7 @@ class Server:
         self._running.discard(pid)
         with self._or_lost():
             while pid not in self._ended:
-                self._note(self._hear())
+                self._hear()
         return self._ended.pop(pid)
 
     @contextmanager
@@ -123,10 +121,9 @@ class Server:
         words = self._socket.recv(256).decode().split()
         if not words:
             raise ConnectionError("it has ended")
+        if words[0] == "ended":  # a child: its number and its exit code
+            self._ended[int(words[1])] = int(words[2])
         return words
-
-    def _note(self, words: list[str]) -> None:
-        self._ended[int(words[1])] = int(words[2])
 
     def end(self) -> None:
         """Ends it and its children."""
@@ -149,7 +146,8 @@ class Servers:
         """Starts a cell, or not: the first of a program run alone, since a server costs more than
         it saves with few; and so do all of a program whose server cannot do it."""
         key = request.command
-        if not _is_short(request):
+        room = sum(len(os.fsencode(word)) for word in request.arguments)
+        if room > _LONGEST_ARGUMENTS or room + sum(map(len, request.options)) > _LONGEST_REQUEST:
             return None
         self._asked[key] += 1
         if self._asked[key] <= _ALONE or self._lost[key] >= _MOST_LOST:
@@ -157,7 +155,9 @@ class Servers:
         server = self._servers.pop(key, None)
         try:
             if server is None:
-                self._make_room()
+                idle = [one for one, running in self._servers.items() if running.is_idle]
+                for other in idle[: max(0, len(self._servers) - _KEPT + 1)]:
+                    self._servers.pop(other).end()
                 server = Server(key)
             child = server.start(request, cpus, folder)
         except ServerLostError:
@@ -172,17 +172,6 @@ class Servers:
         else:
             self._servers[key] = server
         return child
-
-    def _make_room(self) -> None:
-        idle = [key for key, server in self._servers.items() if server.is_idle]
-        for key in idle[: max(0, len(self._servers) - _KEPT + 1)]:
-            self._servers.pop(key).end()
-
-
-def _is_short(request: Request) -> bool:
-    room = sum(len(os.fsencode(word)) for word in request.arguments)
-    options = sum(len(word) for word in request.options)
-    return room <= _LONGEST_ARGUMENTS and room + options <= _LONGEST_REQUEST
 
 
 def _end_all(servers: dict[tuple[str, ...], Server]) -> None:

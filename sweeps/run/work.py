@@ -2,22 +2,30 @@
 
 import os
 import platform
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from results.store.records import Place
+from results.store.records import Place, RunRecord
 from sweeps.engines import load_engine
-from sweeps.engines.base import Limits, PhaseCounts, ProcessResult, RunOutcome, Serving
+from sweeps.engines.base import Limits, PhaseCounts, RunOutcome, Serving
 from sweeps.engines.guest import BadRunError, Metrics
 from sweeps.model.cell import Cell
 from sweeps.programs import Binary
 from sweeps.run.kept import check_room
 from sweeps.run.processes import Processes, Task
 from sweeps.support.text import shortened
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellRecord(Cell, RunRecord):
+    """One run as it is stored: a cell and what came of it."""
+
 
 PATHS = ("acquire", "nested_acquire", "nested_release", "release")
 _OBJECTS = ("own", "foreign")
@@ -47,7 +55,7 @@ def path_metrics(phases: Sequence[PhaseCounts], threads: int) -> Metrics:
     if not totals or len(totals) % turn or any(one.keys() != totals[0].keys() for one in totals):
         raise BadRunError(f"engine output: {len(totals)} phases, not a multiple of {turn}")
     steps = [{name: now[name] - before[name] for name in now} for before, now in pairwise(totals)]
-    found: Metrics = {}
+    metrics: Metrics = {}
     for first in range(0, len(totals), turn):
         base = steps[first]
         for place, (item, path) in enumerate(
@@ -56,13 +64,10 @@ def path_metrics(phases: Sequence[PhaseCounts], threads: int) -> Metrics:
             counts = steps[first + place]
             for name in counts if path else ():
                 key, value = f"path_{item}_{path}_{name}", counts[name] - base[name]
-                if found.setdefault(key, (value, _unit(name)))[0] != value:
-                    raise BadRunError(f"{key}: {found[key][0]:g} the first time, then {value}")
-    return {key: value for key, value in found.items() if "_fences_" not in key or value[0]}
-
-
-def _unit(name: str) -> str:
-    return "instructions" if name == "instructions" else "count"
+                unit = "instructions" if name == "instructions" else "count"
+                if metrics.setdefault(key, (value, unit))[0] != value:
+                    raise BadRunError(f"{key}: {metrics[key][0]:g} the first time, then {value}")
+    return {key: value for key, value in metrics.items() if "_fences_" not in key or value[0]}
 
 
 _DERIVED: dict[str, Callable[[Sequence[PhaseCounts], int], Metrics]] = {"footprint": path_metrics}
@@ -115,35 +120,30 @@ def execute(
         outcome = replace(with_derived(cell, read), phases=())
         if outcome.cause:
             check_room(processes.root)  # a cell that failed because the disk is full is not stored
-        yield work, _done(work, end, outcome, place), folder
+        started = datetime.fromtimestamp(datetime.now(UTC).timestamp() - end.duration_s, UTC)
+        said = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
+        done = Done(
+            identity=work.identity,
+            outcome=outcome,
+            said=shortened(said, _SHOWN_OUTPUT) if outcome.cause else "",
+            started=started.isoformat(timespec="milliseconds"),
+            duration_s=end.duration_s,
+            place=place,
+        )
+        yield work, done, folder
 
 
 def _task(work: Work) -> Task[Work]:
     engine = load_engine(work.cell.engine)
     what = work.cell, work.binary.path, work.limits
-    request = None
-    if work.limits.serve and isinstance(engine, Serving):
-        request = engine.request(*what)
+    serving = engine if work.limits.serve and isinstance(engine, Serving) else None
     return Task(
         work,
         engine.command(*what),
         work.limits.time_s,
         bound=not alone(work.cell),
         files=engine.inputs(*what),
-        request=request,
-    )
-
-
-def _done(work: Work, end: ProcessResult, outcome: RunOutcome, place: Place) -> Done:
-    started = datetime.fromtimestamp(datetime.now(UTC).timestamp() - end.duration_s, UTC)
-    said = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
-    return Done(
-        identity=work.identity,
-        outcome=outcome,
-        said=shortened(said, _SHOWN_OUTPUT) if outcome.cause else "",
-        started=started.isoformat(timespec="milliseconds"),
-        duration_s=end.duration_s,
-        place=place,
+        request=serving.request(*what) if serving else None,
     )
 
 
@@ -156,17 +156,9 @@ def alone(cell: Cell) -> bool:
 def this_host() -> Place:
     """Where this process runs. A node of a batch system has the name that the system gave it."""
     host = os.environ.get("SLURMD_NODENAME") or platform.node()
-    return Place(host, _processor())
-
-
-def _processor() -> str:
-    """The processor's name for people, where the kernel has one."""
-    try:
-        lines = _CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return platform.machine()
-    for line in lines:
-        name, _, value = line.partition(":")
-        if name.strip() in ("model name", "cpu"):
-            return value.strip()
-    return platform.machine()
+    text = ""
+    with suppress(OSError):
+        text = _CPUINFO.read_text(encoding="utf-8", errors="replace")
+    # The processor's name for people, where the kernel has one.
+    name = re.search(r"^(?:model name|cpu)[ \t]*:[ \t]*(.*\S)", text, flags=re.MULTILINE)
+    return Place(host, name[1] if name else platform.machine())

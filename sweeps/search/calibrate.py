@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from results.store.records import CalibrationRecord, StoredRun
+from results.store.records import CalibrationRecord
 from results.store.store import Store
 from sweeps.model import engines
 from sweeps.model.cell import Cell
@@ -41,18 +41,10 @@ class Setting:
     def cell(self, op: str, turns: int) -> Cell:
         """The run that measures an operation's loop of so many turns."""
         return Cell(
-            engine=self.engine,
-            machine=self.machine,
-            isa=self.isa,
-            flavour=self.flavour,
-            lock="null",
-            fence="full",
-            workload="calibrate",
-            parameters={"op": op, "iterations": turns},
-            cas=self.cas,
-            fence_latency=self.fence_latency,
-            cancel=self.cancel,
-        )
+            engine=self.engine, machine=self.machine, isa=self.isa, flavour=self.flavour,
+            lock="null", workload="calibrate", parameters={"op": op, "iterations": turns},
+            cas=self.cas, fence_latency=self.fence_latency, cancel=self.cancel,
+        )  # fmt: skip
 
 
 def iterations(op: str) -> int:
@@ -82,24 +74,15 @@ def measure(runner: Runner, settings: Sequence[Setting]) -> list[dict[str, Calib
     for setting in settings:
         wanted = setting.loops()
         loops = dict(zip(wanted, itertools.islice(left, len(wanted)), strict=True))
-        found.append({op: _record(setting, op, loops) for op in setting.ops if op != "empty"})
+        calibrated = {}
+        for op in setting.ops:
+            turns = iterations(op)
+            run, base = loops[op, turns], loops[_BASE.get(op, "empty"), turns]
+            calibrated[op] = CalibrationRecord(
+                machine=setting.machine, isa=setting.isa, flavour=setting.flavour,
+                engine=setting.engine, cas=setting.cas, fence_latency=setting.fence_latency, op=op,
+                cycles=(run.metrics["cycles"] - base.metrics["cycles"]) / turns, run_id=run.id,
+                base_run_id=base.id,
+            )  # fmt: skip
+        found.append({op: one for op, one in calibrated.items() if op != "empty"})
     return found
-
-
-def _record(
-    setting: Setting, op: str, loops: dict[tuple[str, int], StoredRun]
-) -> CalibrationRecord:
-    turns = iterations(op)
-    run, base = loops[op, turns], loops[_BASE.get(op, "empty"), turns]
-    return CalibrationRecord(
-        machine=setting.machine,
-        isa=setting.isa,
-        flavour=setting.flavour,
-        engine=setting.engine,
-        cas=setting.cas,
-        fence_latency=setting.fence_latency,
-        op=op,
-        cycles=(run.metrics["cycles"] - base.metrics["cycles"]) / turns,
-        run_id=run.id,
-        base_run_id=base.id,
-    )

@@ -12,7 +12,6 @@ import itertools
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
 from typing import TypeVar
 
 
@@ -119,12 +118,9 @@ def search(
 
 
 def _search(
-    difference: "Difference",
-    coarse: Sequence[int],
-    begin: Sequence[int],
-    tolerance: int,
+    difference: "Difference", coarse: Sequence[int], begin: Sequence[int], tolerance: int,
     expected: Crossing | None,
-) -> Search:
+) -> Search:  # fmt: skip
     if expected is None:
         yield from difference.ask(begin)
         known = len(begin) == len(coarse) or (yield from _explained(difference, begin, tolerance))
@@ -137,11 +133,8 @@ def _search(
     for low, high in itertools.pairwise(signed):
         if difference.sign(low) != difference.sign(high):
             crossings.append((yield from refine(difference, low, high, tolerance)))
-    if crossings:
-        verdict = "crosses"
-    elif not signed:
-        verdict = "tie"
-    else:
+    verdict = "crosses" if crossings else "tie"
+    if signed and not crossings:
         verdict = "a_always" if difference.sign(signed[0]) < 0 else "b_always"
     return Crossover(
         difference.lock_a, difference.lock_b, coarse[0], coarse[-1], tolerance, verdict,
@@ -186,13 +179,10 @@ class Difference:
     """cost(lock_a) - cost(lock_b) at the values that were asked for."""
 
     def __init__(
-        self,
-        lock_a: str,
-        lock_b: str,
-        points: Mapping[tuple[str, int], Point] = MappingProxyType({}),
+        self, lock_a: str, lock_b: str, points: Mapping[tuple[str, int], Point] | None = None
     ) -> None:
         self.lock_a, self.lock_b = lock_a, lock_b
-        self.points = dict(points)
+        self.points = dict(points or {})
 
     def ask(self, values: Sequence[int]) -> Generator[Wanted, Sequence[Point], None]:
         """Asks for both costs at the values, but for those that are known."""
@@ -211,9 +201,7 @@ class Difference:
 
     def share(self, x: int) -> Fraction:
         """The lead of the cheaper one, as a share of what the other costs."""
-        return abs(self.at(x)) / max(
-            self.points[lock, x].cost for lock in (self.lock_a, self.lock_b)
-        )
+        return abs(self.at(x)) / max(self.points[a, x].cost for a in (self.lock_a, self.lock_b))
 
     def known_between(self, low: int, high: int) -> list[int]:
         """The values that were looked at, from `low` to `high`, in order."""
@@ -264,20 +252,15 @@ def refine(
             return Crossing(Fraction(zeros[0] + zeros[-1], 2), zeros[0], zeros[-1], below)
         if high - low <= tolerance:
             return Crossing(difference.root(low, high), low, high, below)
-        yield from difference.ask([_next_look(difference, low, high, tolerance, look % 3 == 0)])
+        expected = difference.expected(low, high)
+        if look % 3 == 0:
+            at = (low + high) // 2
+        elif expected - low < tolerance:
+            at = low + tolerance
+        else:
+            at = high - tolerance if high - expected < tolerance else round(expected)
+        yield from difference.ask([at])
     raise AssertionError("looks are counted without end")
-
-
-def _next_look(difference: Difference, low: int, high: int, tolerance: int, halve: bool) -> int:
-    """Where a bracket that is wider than the tolerance is looked into."""
-    if halve:
-        return (low + high) // 2
-    expected = difference.expected(low, high)
-    if expected - low < tolerance:
-        return low + tolerance
-    if high - expected < tolerance:
-        return high - tolerance
-    return round(expected)
 
 
 def _narrowest(difference: Difference, low: int, high: int) -> tuple[int, int]:

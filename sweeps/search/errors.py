@@ -26,6 +26,13 @@ _SEVERAL_THREADS = {  # what their kernels say of themselves; several threads of
 # Locks by what a pair by the only thread takes. In a row of BOTH a pair of locks has one of each.
 ATOMIC, NO_ATOMIC, BOTH, ANY = "atomic", "no atomic", "atomic and no atomic", "any"
 
+_WORK_WORDS = {
+    ONE_THREAD: "with one thread", IN_TURN: "with threads that take turns",
+    CONTENDED: "under contention",
+}  # fmt: skip
+_KIND_WORDS = {
+    ATOMIC: ", of locks that take an atomic", NO_ATOMIC: ", of locks whose owner takes none",
+}  # fmt: skip
 _SUBJECT = ("reference", "machine", "core", "work", "kind")
 COLUMNS = (
     *_SUBJECT, "cells", "median_error", "low", "high",
@@ -165,16 +172,24 @@ def error_of(
     from; else from locks of any kind, else from cores of the other kind, and `words` says so.
     `rows`: the stored ones. Raises LockcrossError where nothing was compared at such work.
     """
-    wanted = _wanted(frozenset(kinds))
+    one_kind = next(iter(kinds)) if len(set(kinds)) == 1 else ANY
+    wanted = BOTH if set(kinds) == {ATOMIC, NO_ATOMIC} else one_kind
     core, other = (OUT_OF_ORDER, IN_ORDER) if out_of_order else (IN_ORDER, OUT_OF_ORDER)
     known = _stored() if rows is None else rows
     for place in ((c, kind) for c in (core, other) for kind in dict.fromkeys((wanted, ANY))):
         found = [row for row in known if (row.core, row.kind, row.work) == (*place, work)]
         enough = [r for r in found if r.cells >= ENOUGH_CELLS and r.pairs[0] >= ENOUGH_PAIRS]
         if enough:
-            best = max(enough, key=lambda row: (row.reference == SILICON, row.median_error))
-            note = "" if place[0] == core else f", on cores {other}: too little was compared {core}"
-            return _answer(best, note)
+            row = max(enough, key=lambda row: (row.reference == SILICON, row.median_error))
+            against = f"silicon: {row.machine}" if row.reference == SILICON else row.machine
+            words = f"against {against}, {row.cells} cells {_WORK_WORDS[row.work]}"
+            words += _KIND_WORDS.get(row.kind, "")
+            if place[0] != core:
+                words += f", on cores {other}: too little was compared {core}"
+            return EngineError(
+                words, row.cells, row.pairs[0], row.median_error, row.low, row.high,
+                decisive(row), row,
+            )  # fmt: skip
     raise LockcrossError(f"nothing has been compared with another engine at work {work!r}")
 
 
@@ -190,26 +205,6 @@ def kind_of(label: str, rows: Sequence[Row] | None = None) -> str:
 @cache
 def _stored() -> list[Row]:
     return read_rows()
-
-
-def _wanted(kinds: frozenset[str]) -> str:
-    if len(kinds) == 1:
-        return next(iter(kinds))
-    return BOTH if kinds == {ATOMIC, NO_ATOMIC} else ANY
-
-
-def _answer(row: Row, note: str) -> EngineError:
-    against = f"silicon: {row.machine}" if row.reference == SILICON else row.machine
-    how = {
-        ONE_THREAD: "with one thread", IN_TURN: "with threads that take turns",
-    }.get(row.work, "under contention")  # fmt: skip
-    which = {
-        ATOMIC: ", of locks that take an atomic", NO_ATOMIC: ", of locks whose owner takes none",
-    }.get(row.kind, "")  # fmt: skip
-    words = f"against {against}, {row.cells} cells {how}{which}{note}"
-    return EngineError(
-        words, row.cells, row.pairs[0], row.median_error, row.low, row.high, decisive(row), row
-    )
 
 
 def _step(lead: float) -> int:
@@ -239,12 +234,10 @@ def decisive(row: Row) -> float | None:
     pools: list[tuple[int, Right]] = []
     for first, alike in reversed(steps):
         pools.append((first, alike))
-        while len(pools) > 1 and _surer(pools[-2][1], pools[-1][1]):
+        while len(pools) > 1:
             (least, one), (_, other) = pools[-2:]
+            if one.right * other.pairs <= other.right * one.pairs:
+                break
             pools[-2:] = [(least, Right(one.right + other.right, one.pairs + other.pairs))]
     sure = (first for first, found in pools if found.right >= SURE * found.pairs)
     return next((LEADS[first] / 100 for first in sure), None)
-
-
-def _surer(one: Right, other: Right) -> bool:
-    return one.right * other.pairs > other.right * one.pairs

@@ -6,13 +6,14 @@ from results.store.store import Store
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import HOST
 from sweeps.run.runner import record_of
+from sweeps.search.found import ISA, IsaFact
 
 
 def store_isas(store: Store) -> None:
     """Keeps the titles of the ISAs and the mnemonics of their full fences."""
     for isa in ISAS.values():
         mnemonic = isa.full_fence.removeprefix("fence_")
-        store.set_fact(f"isa/{isa.name}", {"title": isa.title, "full_fence": mnemonic})
+        ISA.of(isa.name).write(store, IsaFact(title=isa.title, full_fence=mnemonic))
 
 
 def store_machines(store: Store, names: Iterable[str]) -> None:

@@ -4,17 +4,106 @@ import json
 import math
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from results.errors import NoDataError
 from results.store import queries
+from results.store.facts import Fact
 from sweeps.model import engines
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.label import LockLabel
 
-MAP_CHECK = "map/check"  # a fact: from which points a winner map is interpolated, and how far off
+
+class FactModel(BaseModel):
+    """What is read of a fact that says more."""
+
+    model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
+
+
+class MapParameters(FactModel):
+    """Keys of the workload of a map."""
+
+    objects: int
+    runs: int
+    run_length: int
+    owner_share: int
+
+
+class MapFact(FactModel):
+    """The winner map of a study: set latencies in cycles, and the tolerance of crossovers."""
+
+    threads: int
+    tolerance: int
+    parameters: MapParameters
+    cas: list[int] = []
+    fence_latency: list[int] = []
+
+
+class PlanFact(FactModel):
+    """The plan of the study that a database holds."""
+
+    title: str
+    engine: str = engines.DEFAULT
+    machine: str
+    flavours: list[str]
+    beside: list[str]
+    locks: list[str]
+    table_locks: list[str]
+    limits: dict[str, str]
+    seeds: int
+    tie_percent: float
+    map: MapFact
+
+    @property
+    def machines(self) -> list[str]:
+        """Those with maps and crossovers, the study's own first."""
+        return [self.machine, *self.beside]
+
+
+class IsaFact(BaseModel):
+    """An ISA's title and the mnemonic of its full fence."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
+    title: str
+    full_fence: str
+
+
+class Check(BaseModel):
+    """How far interpolated costs are off, as shares, where they were checked: in so many points,
+    of so many costs; and in how many points another lock is the cheapest."""
+
+    model_config = ConfigDict(strict=True, defer_build=True)
+    points: int
+    costs: int
+    mean: float
+    worst: float
+    wrong: int
+
+
+class MapCheck(Check):
+    """The set latencies whose points a winner map is interpolated from."""
+
+    cas: list[int]
+    fence_latency: list[int]
+
+
+@dataclass(frozen=True)
+class JobFact:
+    """The last main job that made new runs."""
+
+    command: str
+    started: str  # ISO 8601
+    duration_s: float
+    new_runs: int
+
+
+PLAN: Fact[PlanFact] = Fact("plan", PlanFact)
+JOB: Fact[JobFact] = Fact("job", JobFact)
+ISA: Fact[IsaFact] = Fact("isa", IsaFact)
+MAP_CHECK: Fact[dict[str, MapCheck]] = Fact("map/check", dict[str, MapCheck])  # by series
 
 
 @dataclass(frozen=True)
@@ -66,15 +155,15 @@ def at_most(share: float) -> str:
     return f"{math.ceil(round(share * 1e4, 6)) / 100:.2f}%"
 
 
-def accuracy(checks: Sequence[Mapping[str, Any]]) -> Accuracy | None:
+def accuracy(checks: Sequence[Check]) -> Accuracy | None:
     """Over several maps that were checked; None without one."""
-    if not (costs := sum(one["costs"] for one in checks)):
+    if not (costs := sum(one.costs for one in checks)):
         return None
     return Accuracy(
-        sum(one["points"] for one in checks),
-        sum(one["mean"] * one["costs"] for one in checks) / costs,
-        max(one["worst"] for one in checks),
-        sum(one["wrong"] for one in checks),
+        sum(one.points for one in checks),
+        sum(one.mean * one.costs for one in checks) / costs,
+        max(one.worst for one in checks),
+        sum(one.wrong for one in checks),
     )
 
 
@@ -154,46 +243,31 @@ class FoundCrossover:
     band: Band | None = None
 
 
-def optional_fact(connection: sqlite3.Connection, name: str) -> dict[str, Any] | None:
-    """A fact, or None."""
-    row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-    return None if row is None else json.loads(row[0])
-
-
-def fact(connection: sqlite3.Connection, name: str) -> dict[str, Any]:
-    """A fact of the study. Raises NoDataError when there is none of that name."""
-    found = optional_fact(connection, name)
-    if found is None:
-        raise NoDataError(
-            "this database holds no finished study; run ./lockcross crossover (with the same --db)"
-        )
-    return found
-
-
 def isa(connection: sqlite3.Connection, name: str) -> Isa:
     """An ISA by name. Raises NoDataError."""
-    return Isa(name, **fact(connection, f"isa/{name}"))
+    known = ISA.of(name).read(connection)
+    return Isa(name, known.title, known.full_fence)
 
 
 def isa_title(connection: sqlite3.Connection, name: str) -> str:
     """An ISA's title; its name in a database without a study."""
-    return str((optional_fact(connection, f"isa/{name}") or {}).get("title", name))
+    known = ISA.of(name).optional(connection)
+    return known.title if known else name
 
 
 def engine(connection: sqlite3.Connection) -> str:
     """The engine label of the study. Raises NoDataError."""
-    return str(fact(connection, "plan").get("engine", engines.DEFAULT))
+    return PLAN.read(connection).engine
 
 
 def machines(connection: sqlite3.Connection) -> list[str]:
     """The machines with maps and crossovers, the study's own first. Raises NoDataError."""
-    plan = fact(connection, "plan")
-    return [plan["machine"], *plan["beside"]]
+    return PLAN.read(connection).machines
 
 
 def tie_share(connection: sqlite3.Connection) -> float:
     """The lead, as a share of the next lock's cost, below which two locks tie in the study."""
-    return float(fact(connection, "plan")["tie_percent"]) / 100
+    return PLAN.read(connection).tie_percent / 100
 
 
 def series_names(
@@ -205,13 +279,10 @@ def series_names(
     rows = connection.execute(
         "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
     ).fetchall()
-    flavours: list[str] = fact(connection, "plan")["flavours"]
+    flavours = PLAN.read(connection).flavours
     found = [tuple(name.removeprefix(f"{kind}/").split("/")) for (name,) in rows]
-    return sorted(found, key=lambda parts: (_index(flavours, parts[-1]), parts))
-
-
-def _index(values: Sequence[str], value: str) -> int:
-    return list(values).index(value) if value in values else len(values)
+    places = {flavour: place for place, flavour in enumerate(flavours)}
+    return sorted(found, key=lambda parts: (places.get(parts[-1], len(places)), parts))
 
 
 def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
@@ -235,14 +306,13 @@ def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
 
 def maps_accuracy(connection: sqlite3.Connection) -> Accuracy | None:
     """How far interpolated costs are off on the study's winner maps; None if none are."""
-    return accuracy(list((optional_fact(connection, MAP_CHECK) or {}).values()))
+    return accuracy(list((MAP_CHECK.optional(connection) or {}).values()))
 
 
-def map_check(connection: sqlite3.Connection, name: str) -> dict[str, Any] | None:
+def map_check(connection: sqlite3.Connection, name: str) -> MapCheck | None:
     """From which points the winner map of a series is interpolated, and how far it was off where
     that was checked; None where every point was run."""
-    found: dict[str, Any] | None = (optional_fact(connection, MAP_CHECK) or {}).get(name)
-    return found
+    return (MAP_CHECK.optional(connection) or {}).get(name)
 
 
 class Scale:
@@ -297,16 +367,13 @@ def map_crossings(
     """The searched crossovers of a winner map's series, at measured latencies."""
     found = []
     for one in crossovers(connection, name):
-        if one.value is None or one.band is None:
-            continue
-
-        def place(x: float, one: FoundCrossover = one) -> tuple[float, float]:
-            if one.axis == "cas":
-                return cas(x), fence(one.setting["fence_latency"])
-            return cas(one.setting["cas"]), fence(x)
-
-        band = (place(one.band.low), place(one.band.high))
-        found.append(MapCrossing(one.lock_a, one.lock_b, *place(one.value), band))
+        if one.value is not None and one.band is not None:
+            value, *band = (
+                (cas(at["cas"]), fence(at["fence_latency"]))
+                for x in (one.value, one.band.low, one.band.high)
+                for at in [{**one.setting, one.axis: x}]
+            )
+            found.append(MapCrossing(one.lock_a, one.lock_b, *value, tuple(band)))
     return found
 
 
@@ -380,16 +447,13 @@ class SeedsModel:
 def seeds_model(connection: sqlite3.Connection) -> SeedsModel:
     """What the study's crossovers rest on, with seeds other than the first."""
     found = [
-        (one.band, one.tolerance)
+        (one.band.there - 1, one.band.modelled, one.band.error / one.tolerance)
         for kind in ("axis", "run_length", "map")
         for one in crossovers(connection, kind)
         if one.band is not None and one.value is not None
     ]
-    return SeedsModel(
-        sum(band.there - 1 for band, _ in found),
-        sum(band.modelled for band, _ in found),
-        max((band.error / tolerance for band, tolerance in found), default=0.0),
-    )
+    values, modelled, off = zip(*found, strict=True) if found else ((), (), ())
+    return SeedsModel(sum(values), sum(modelled), max(off, default=0.0))
 
 
 def phases(connection: sqlite3.Connection, run_id: int) -> list[float]:

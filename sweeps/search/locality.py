@@ -249,10 +249,20 @@ class Sections:
         self.log = log
         self._kind: Integers = self.events["kind"].to_numpy()
         self._object: Integers = self.events["object"].to_numpy()
+        # Of one thread at one object, in order.
+        self._by_thread: Integers = self._object << 16 | self.events["thread"].to_numpy()
         outermost = self._outermost()
         self._gains = self._is(Kind.WAITED) | (self._is(Kind.ACQUIRED) & outermost)
         self._losses = self._is(Kind.WAIT) | (self._is(Kind.RELEASE) & outermost)
-        self._check_exclusion()
+        places = np.flatnonzero(self._gains | self._losses)
+        again = self._gains[places[:-1]] & self._gains[places[1:]]
+        again &= self._object[places[:-1]] == self._object[places[1:]]
+        if again.any():
+            cycle = self.events["cycle"].iloc[places[1:][again][0]]
+            raise LockcrossError(
+                f"{log.name}: at cycle {cycle} a thread acquires a lock that another holds: the "
+                "log is of a lock that excludes nobody"
+            )
         change = self._contention_changes()
         level = _levels(change, self._object)
         self._fat_after: Flags = level > 0
@@ -264,29 +274,17 @@ class Sections:
     def _outermost(self) -> Flags:
         """Of ACQUIRE, ACQUIRED and RELEASE: not nested."""
         change = self._is(Kind.ACQUIRED).astype(np.int64) - self._is(Kind.RELEASE)
-        key = self._object << 16 | self.events["thread"].to_numpy()
-        order = np.argsort(key, kind="stable")
-        depth = np.empty_like(change)
-        depth[order] = _levels(change[order], key[order])
-        outermost: Flags = depth == self._is(Kind.ACQUIRED)
+        outermost: Flags = _levels(change, self._by_thread) == self._is(Kind.ACQUIRED)
         return outermost
-
-    def _check_exclusion(self) -> None:
-        places = np.flatnonzero(self._gains | self._losses)
-        again = self._gains[places[:-1]] & self._gains[places[1:]]
-        again &= self._object[places[:-1]] == self._object[places[1:]]
-        if again.any():
-            cycle = self.events["cycle"].iloc[places[1:][again][0]]
-            raise LockcrossError(
-                f"{self.log.name}: at cycle {cycle} a thread acquires a lock that another holds: "
-                "the log is of a lock that excludes nobody"
-            )
 
     def _contention_changes(self) -> Integers:
         """At each record: by how much the number of contending and waiting threads changes."""
         size = len(self._kind)
         begins = np.flatnonzero(self._is(Kind.ACQUIRE) & self._outermost())
-        ends = self._ends_of(begins)
+        # Where each has the lock; behind all records where it never does. A thread tells nothing in
+        # between.
+        index = pd.Series(np.arange(size))
+        ends = index.groupby(self._by_thread).shift(-1, fill_value=size).to_numpy()[begins]
         last, following = self._neighbours(begins, self._gains | self._losses)
         _, gain = self._neighbours(begins, self._gains)  # of any thread
         # A lock that is held when the log begins has its release as the first record.
@@ -297,31 +295,13 @@ class Sections:
         np.subtract.at(change, ends[contended & (ends < size)], 1)
         return change
 
-    def _ends_of(self, begins: Integers) -> Integers:
-        """Where each attempt has the lock; behind all records where it never does. A thread tells
-        nothing in between."""
-        size = len(self._kind)
-        key = self._object << 16 | self.events["thread"].to_numpy()
-        order = np.argsort(key, kind="stable")
-        following = np.full(size, size)
-        same = key[order][:-1] == key[order][1:]
-        following[order[:-1][same]] = order[1:][same]
-        return following[begins]
-
     def _neighbours(self, places: Integers, marked: Flags) -> tuple[Integers, Integers]:
         """Of the records at some places, which are not marked: the last marked one of the same
         object before each (or -1), and the next one behind it (or the number of records)."""
         size = len(marked)
-        marks = np.flatnonzero(marked)
-        index = np.searchsorted(marks, places)
-        last = np.concatenate(([-1], marks))[index]
-        following = np.append(marks, size)[index]
-        owner = np.append(self._object, -1)  # of no object: what is not there
-        mine = self._object[places]
-        return (
-            np.where(owner[last] == mine, last, -1),
-            np.where(owner[following] == mine, following, size),
-        )
+        marks = pd.Series(np.where(marked, np.arange(size), np.nan)).groupby(self._object)
+        last, following = marks.ffill().fillna(-1), marks.bfill().fillna(size)
+        return np.asarray(last, np.int64)[places], np.asarray(following, np.int64)[places]
 
     def acquisitions(self) -> pd.DataFrame:
         """The outermost acquisitions, those of an object in order: object and thread."""
@@ -339,15 +319,11 @@ class Sections:
         """By object: its operations, those in fat sections and on an inflated lock, its fat and
         flat sections, whether it takes part in event notification (`waits`)."""
         begins = np.diff(self._object, prepend=-1) != 0  # here the records of an object begin
-        sections = pd.DataFrame(
-            {
-                "object": self._object,
-                # The log may find an object in a fat section.
-                "fat": (self._fat_after & ~self._fat_before) | (begins & self._fat_before),
-                "flat": (self._fat_before & ~self._fat_after) | (begins & ~self._fat_before),
-            }
-        )
-        sums = sections.groupby("object").sum()
+        before, after = self._fat_before, self._fat_after
+        # The log may find an object in a fat section.
+        fat = (after & ~before) | (begins & before)
+        flat = (before & ~after) | (begins & ~before)
+        sums = pd.DataFrame({"fat": fat, "flat": flat}).groupby(self._object).sum()
         done = self.operations().assign(waits=lambda t: t["kind"].isin(_NOTIFICATION))
         found = done.groupby("object").agg(
             operations=("kind", "size"), in_fat=("in_fat", "sum"), inflated=("fat", "sum"),
@@ -397,10 +373,9 @@ class Sections:
 
 
 def _levels(changes: Integers, groups: Integers) -> Integers:
-    """The running sum of changes within each group of neighbours, raised where it would go below
-    zero: what was there when the log began."""
-    table = pd.DataFrame({"change": changes, "group": groups})
-    level = table.groupby("group", sort=False)["change"].cumsum()
-    lowest = level.groupby(table["group"], sort=False).transform("min").clip(upper=0)
+    """The running sum of changes within each group, raised where it would go below zero: what was
+    there when the log began."""
+    level = pd.Series(changes).groupby(groups, sort=False).cumsum()
+    lowest = level.groupby(groups, sort=False).transform("min").clip(upper=0)
     found: Integers = (level - lowest).to_numpy()
     return found

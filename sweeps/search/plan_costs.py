@@ -7,7 +7,8 @@ from statistics import median
 
 from results.errors import LockcrossError
 from results.store.queries import condition, values_of_plan
-from sweeps.model.cell import LATENCIES, Cell, cell_of, option, read_cell, selected, values
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import Cell, cell_of, option, read_cell, selected, values
 from sweeps.model.label import FULL, LockLabel
 from sweeps.search.winners import Win, winner
 
@@ -54,16 +55,14 @@ class Group:
     def contests(self, tie: float) -> list[tuple[str, Win | None]]:
         """The winner with full fences, and the one with any kind where there are others; None
         where there is one lock alone."""
-        kinds = {label.fence for label in self.costs}
-        found = []
-        for fences, labels in (
-            (FULL, [label for label in self.costs if label.fence == FULL]),
-            ("any", list(self.costs) if kinds - {FULL} else []),
-        ):
-            costs = {label: self.costs[label].median for label in labels}
-            if costs:
-                found.append((fences, winner(costs, tie) if len(costs) > 1 else None))
-        return found
+        every = {label: band.median for label, band in self.costs.items()}
+        full = {label: cost for label, cost in every.items() if label.fence == FULL}
+        contests = {FULL: full, "any": every if len(full) < len(every) else {}}
+        return [
+            (fences, winner(costs, tie) if len(costs) > 1 else None)
+            for fences, costs in contests.items()
+            if costs
+        ]
 
 
 def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[PlanRun]:
@@ -165,20 +164,17 @@ def compare(
     LockcrossError for names that do not differ or are unknown."""
     by, along = axis_name(by), axis_name(along)
     only = {axis_name(name): value for name, value in (only or {}).items()}
-    found = [
-        (_places(run), run.cost) for run in runs if run.status == "ok" and run.cost is not None
-    ]
-    if not found:
-        raise LockcrossError("none of the plan's runs has a cost per acquire-release pair")
+    found = _with_cost(runs)
     known = list(dict.fromkeys(name for place, _ in found for name in place))
     for what, name in (("--by", by), ("--along", along), *(("--only", name) for name in only)):
         if name not in known:
             raise LockcrossError(f"{what}: {name!r} is unknown; known are {', '.join(known)}")
-    found = [
-        (place, cost)
-        for place, cost in found
-        if all(_word(place.get(name)) == value for name, value in only.items())
-    ]
+
+    def chosen(place: Mapping[str, Value]) -> bool:
+        words = {name: "" if place.get(name) is None else str(place[name]) for name in only}
+        return words == only
+
+    found = [(place, cost) for place, cost in found if chosen(place)]
     if not found:
         raise LockcrossError("--only: no run has these values")
     names = _differing([place for place, _ in found], known)
@@ -186,61 +182,51 @@ def compare(
         rest = ", ".join(name for name in names if name != by) or "nothing"
         raise LockcrossError(f"--along: {along} is the same in all runs; {rest} differ")
     held = [name for name in names if name not in (by, along, "seed")]
+    costs: dict[tuple[Value, ...], dict[Value, dict[Value, list[float]]]] = {}
+    for place, cost in found:
+        curves = costs.setdefault(tuple(place.get(name) for name in held), {})
+        curves.setdefault(place.get(by), {}).setdefault(place.get(along), []).append(cost)
+    panels = [
+        Panel(
+            dict(zip(held, place, strict=True)),
+            {
+                compared: {x: Band.of(curve[x]) for x in sorted(curve, key=order)}
+                for compared, curve in sorted(curves.items(), key=lambda pair: order(pair[0]))
+            },
+        )
+        for place, curves in sorted(costs.items(), key=lambda pair: [order(x) for x in pair[0]])
+    ]
     first = found[0][0]
-    same = {name: first.get(name) for name in known if name not in names and name != by}
-    return Comparison(by, along, _set(same), _panels(found, by, along, held))
+    same: dict[str, Value] = {
+        name: value
+        for name in known
+        if name not in names and name != by and (value := first.get(name)) not in (None, "")
+    }
+    return Comparison(by, along, same, panels)
 
 
 def varied(runs: Iterable[PlanRun]) -> tuple[list[str], list[str]]:
     """What differs among runs with a cost, but for lock and seed: axes and keys of numbers, and
     those of texts. Raises LockcrossError where no run has a cost."""
-    found = [_places(run) for run in runs if run.status == "ok" and run.cost is not None]
-    if not found:
-        raise LockcrossError("none of the plan's runs has a cost per acquire-release pair")
+    found = [place for place, _ in _with_cost(runs)]
     names = _differing(found, dict.fromkeys(name for place in found for name in place))
     names = [name for name in names if name not in (LOCK, "seed")]
     texts = [name for name in names if any(isinstance(place.get(name), str) for place in found)]
     return [name for name in names if name not in texts], texts
 
 
-def _places(run: PlanRun) -> dict[str, Value]:
-    """Every value of a run, with the whole label as its lock."""
-    every = values(run.cell)
-    return {name: one for name, one in every.items() if name not in _OF_LABEL} | {
-        LOCK: run.cell.label
-    }
-
-
-def _word(value: Value) -> str:
-    return "" if value is None else str(value)
-
-
-def _set(place: Mapping[str, Value]) -> dict[str, Value]:
-    return {name: value for name, value in place.items() if value not in (None, "")}
+def _with_cost(runs: Iterable[PlanRun]) -> list[tuple[dict[str, Value], float]]:
+    """Every value of each run with a cost, with the whole label as its lock; and the cost. Raises
+    LockcrossError where no run has one."""
+    found = []
+    for run in runs:
+        if run.status == "ok" and run.cost is not None:
+            every = {k: v for k, v in values(run.cell).items() if k not in _OF_LABEL}
+            found.append((every | {LOCK: run.cell.label}, run.cost))
+    if not found:
+        raise LockcrossError("none of the plan's runs has a cost per acquire-release pair")
+    return found
 
 
 def _differing(places: Sequence[Mapping[str, Value]], known: Iterable[str]) -> list[str]:
     return [name for name in known if len({place.get(name) for place in places}) > 1]
-
-
-def _panels(
-    found: Iterable[tuple[dict[str, Value], float]], by: str, along: str, held: Sequence[str]
-) -> list[Panel]:
-    costs: dict[tuple[Value, ...], dict[Value, dict[Value, list[float]]]] = {}
-    for place, cost in found:
-        panel = costs.setdefault(tuple(place.get(name) for name in held), {})
-        panel.setdefault(place.get(by), {}).setdefault(place.get(along), []).append(cost)
-    return [
-        Panel(
-            dict(zip(held, place, strict=True)),
-            {
-                one: {x: Band.of(some) for x, some in sorted(curve.items(), key=_first)}
-                for one, curve in sorted(panel.items(), key=_first)
-            },
-        )
-        for place, panel in sorted(costs.items(), key=lambda pair: [order(x) for x in pair[0]])
-    ]
-
-
-def _first(pair: tuple[Value, object]) -> tuple[int, int, str]:
-    return order(pair[0])

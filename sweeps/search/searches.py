@@ -1,13 +1,13 @@
 """The searches of the main job: one a pair of locks and line, then again with the other seeds."""
 
 import itertools
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import median
 
 from results.errors import LockcrossError
-from results.store.records import CrossoverRecord, CrossoverRun, CrossoverSeed, StoredRun
+from results.store.records import CrossoverRecord, CrossoverRun, CrossoverSeed
 from sweeps.model.cell import Cell
 from sweeps.model.locks import cancels
 from sweeps.run.runner import Runner
@@ -22,8 +22,9 @@ from sweeps.search.crossing import (
     refine,
     search,
 )
-from sweeps.search.lines import FIRST_SEED, AxisLine, Evaluate, isa_of
+from sweeps.search.lines import FIRST_SEED, AxisLine
 
+Evaluate = Callable[[Sequence[Cell]], Sequence[Point]]  # what cells cost
 _LOOKS = 2  # at a shifted crossing: where the first seed has it, and where that one says it is
 
 
@@ -59,10 +60,14 @@ def shifted(found: Crossover, first: Crossing, axis: Axis) -> RepeatSearch:
     for _ in range(_LOOKS if axis.tolerance > 1 else 1):
         yield from difference.ask([at])
         shift = difference.at(at) - known.line(first.low, first.high, at)
-        value = _root(known, first, shift)
+        # Where the first seed's line through its bracket is zero once it is shifted.
+        slope = (known.at(first.high) - known.at(first.low)) / (first.high - first.low)
+        value = first.low - (known.at(first.low) + shift) / slope
         if axis.tolerance == 1:
             low, high = first.low, first.high
-            sure = _is_sure(known, first, shift)
+            # Twice the shift would leave the signs at both ends as they are.
+            ends = [known.at(x) for x in (low, high)]
+            sure = all(abs(2 * shift) < abs(end) or shift * end > 0 for end in ends)
         else:
             low, high = sorted((at, at + (axis.tolerance if value >= at else -axis.tolerance)))
             low, high = max(low, axis.low), min(high, axis.high)
@@ -74,20 +79,6 @@ def shifted(found: Crossover, first: Crossing, axis: Axis) -> RepeatSearch:
     return Repeat(None, difference.points)
 
 
-def _root(known: Difference, first: Crossing, shift: Fraction) -> Fraction:
-    """Where the first seed's line through its bracket is zero once it is shifted."""
-    slope = (known.at(first.high) - known.at(first.low)) / (first.high - first.low)
-    return first.low - (known.at(first.low) + shift) / slope
-
-
-def _is_sure(known: Difference, first: Crossing, shift: Fraction) -> bool:
-    """Whether twice the shift would leave the signs at both ends as they are."""
-    return all(
-        abs(2 * shift) < abs(known.at(x)) or shift * known.at(x) > 0
-        for x in (first.low, first.high)
-    )
-
-
 def search_near(first: Crossing, difference: Difference, axis: Axis) -> RepeatSearch:
     """Looks for a crossing again, with other costs: in its bracket, then beside it, in steps that
     double, up to the ends of the axis. `difference` has what is known of these costs."""
@@ -96,7 +87,11 @@ def search_near(first: Crossing, difference: Difference, axis: Axis) -> RepeatSe
     step = max(high - low, axis.tolerance)
     while True:
         yield from difference.ask(sorted({low, high}))
-        if crossing := (yield from _inside(difference, low, high, first.below, axis.tolerance)):
+        if equal := [x for x in (low, high) if difference.sign(x) == 0]:
+            x = equal[0]
+            return Repeat(Crossing(Fraction(x), x, x, first.below), difference.points)
+        if difference.sign(low) == cheaper_below == -difference.sign(high):
+            crossing = yield from refine(difference, low, high, axis.tolerance)
             return Repeat(crossing, difference.points)
         if difference.sign(low) == cheaper_below:
             low, high = high, min(high + step, axis.high)
@@ -105,19 +100,6 @@ def search_near(first: Crossing, difference: Difference, axis: Axis) -> RepeatSe
         if low == high:
             return Repeat(None, difference.points)
         step *= 2
-
-
-def _inside(
-    difference: Difference, low: int, high: int, below: str, tolerance: int
-) -> Generator[Wanted, Sequence[Point], Crossing | None]:
-    """The crossing between two values that were looked at, if the costs change places there."""
-    for x in (low, high):
-        if difference.sign(x) == 0:
-            return Crossing(Fraction(x), x, x, below)
-    cheaper = difference.lock_a if difference.sign(low) < 0 else difference.lock_b
-    if cheaper == below and difference.sign(low) != difference.sign(high):
-        return (yield from refine(difference, low, high, tolerance))
-    return None
 
 
 def check_throughout(found: Crossover) -> RepeatSearch:
@@ -151,7 +133,12 @@ class SeedCosts:
         """The cells' costs, all of them from runs."""
         missing = [cell for cell in dict.fromkeys(cells) if cell not in self._runs]
         for cell, point in zip(missing, self._evaluate(missing) if missing else (), strict=True):
-            self._keep(cell, point)
+            self._runs[cell] = point
+            plain = replace(cell, seed=FIRST_SEED)
+            self._by_seed.setdefault((_scope(cell), cell.seed), {})[plain] = point.cost
+            if cell.seed != FIRST_SEED and plain in self._runs:
+                shift = point.cost - self._runs[plain].cost
+                self._shifts.setdefault((_plane(cell), cell.seed), {})[plain] = shift
         return [self._runs[cell] for cell in cells]
 
     def find(self, cells: Sequence[Cell]) -> list[Point]:
@@ -174,14 +161,6 @@ class SeedCosts:
         for cell in sorted(alike, key=lambda one: one.seed):  # another may be alike itself
             found[cell] = Point(found[alike[cell]].cost, None)
         return [found[cell] for cell in cells]
-
-    def _keep(self, cell: Cell, point: Point) -> None:
-        self._runs[cell] = point
-        plain = replace(cell, seed=FIRST_SEED)
-        self._by_seed.setdefault((_scope(cell), cell.seed), {})[plain] = point.cost
-        if cell.seed != FIRST_SEED and plain in self._runs:
-            shift = point.cost - self._runs[plain].cost
-            self._shifts.setdefault((_plane(cell), cell.seed), {})[plain] = shift
 
     def _samples(self, cells: Iterable[Cell]) -> list[Cell]:
         """Those that are run first, evenly drawn, if others can follow from their shift."""
@@ -237,7 +216,7 @@ _MOST_OFF = Fraction(1, 4)  # of the tolerance: a model that is further off is n
 @dataclass(frozen=True)
 class CrossoverTask:
     """One search: a pair of locks along a line, from the coarse values it starts with, or from
-    where the crossing is `expected`, in steps of the line."""
+    where the crossing is `expected`. It has the line's steps as its unit."""
 
     line: AxisLine
     lock_a: str
@@ -245,13 +224,28 @@ class CrossoverTask:
     coarse: tuple[int, ...]
     expected: Crossing | None = None
 
-    def search(self) -> Search:
-        """The search itself, in steps of the line's unit."""
+    @property
+    def axis(self) -> Axis:
+        """The axis, in steps."""
         step = self.line.step
+        low, high = self.line.limits
+        return Axis(low // step, high // step, self.line.tolerance // step)
+
+    def cell(self, lock: str, x: int, seed: int = FIRST_SEED) -> Cell:
+        """The run of a lock at so many steps."""
+        return self.line.cell(lock, x * self.line.step, seed)
+
+    def search(self) -> Search:
+        """The search itself."""
         return search(
-            self.lock_a, self.lock_b, [x // step for x in self.coarse],
-            self.line.tolerance // step, self.expected, self.line.follows_model,
+            self.lock_a, self.lock_b, [x // self.line.step for x in self.coarse],
+            self.axis.tolerance, self.expected, self.line.follows_model,
         )  # fmt: skip
+
+
+def pairs(line: AxisLine, locks: Iterable[str]) -> list[CrossoverTask]:
+    """A search along a line for each two of some locks."""
+    return [CrossoverTask(line, a, b, line.values) for a, b in itertools.combinations(locks, 2)]
 
 
 @dataclass(frozen=True)
@@ -268,11 +262,10 @@ def search_all(
     evaluate: Evaluate, tasks: Sequence[CrossoverTask], seeds: Sequence[int]
 ) -> list[Searched]:
     """Drives all searches at once, then those of the other `seeds` near the crossings found."""
-
     costs = SeedCosts(evaluate)
 
     def first(wanted: Sequence[tuple[int, str, int]]) -> Sequence[Point]:
-        return costs.run([_cell(tasks[number], lock, x) for number, lock, x in wanted])
+        return costs.run([tasks[number].cell(lock, x) for number, lock, x in wanted])
 
     found = find_all(first, {number: task.search() for number, task in enumerate(tasks)})
     repeats = _OtherSeeds(costs, tasks, found).find(seeds)
@@ -299,164 +292,110 @@ class _OtherSeeds:
 
     def find(self, seeds: Sequence[int]) -> dict[_Key, Repeat]:
         """What each seed shows of each crossing, or of the lock that wins throughout."""
-        wins = [
-            (number, 0, seed)
-            for number, one in self._found.items()
+        wins = {
+            (number, 0, seed): check_throughout(found)
+            for number, found in self._found.items()
             for seed in seeds
-            if not one.crossings and one.verdict != "tie"
-        ]
+            if not found.crossings and found.verdict != "tie"
+        }
         crossings = [
             (number, place, seed)
-            for number, one in self._found.items()
-            for place in range(len(one.crossings))
+            for number, found in self._found.items()
+            for place in range(len(found.crossings))
             for seed in seeds
         ]
-        repeats = self._run(
-            {key: check_throughout(self._found[key[0]]) for key in wins}, self._costs.run
-        )
-        guessed = self._run(
-            {
-                key: shifted(self._found[key[0]], self._first(key), self._axis(key))
-                for key in crossings
-                if self._first(key).low < self._first(key).high
-                and _two_threads(self._tasks[key[0]].line)
-            },
-            self._costs.find,
-        )
-        guessed = self._check(guessed)
-        return repeats | guessed | self._search([k for k in crossings if k not in guessed])
+        repeats = self._run(wins, self._costs.run)
+        guesses = {}
+        for key in crossings:
+            task, first = self._tasks[key[0]], self._first(key)
+            # A seed says when the cores start and no more: with three threads it says who takes an
+            # object, too, which is other work.
+            two_threads = int(task.line.setting.get("threads", 3)) <= 2
+            if first.low < first.high and two_threads:
+                guesses[key] = shifted(self._found[key[0]], first, task.axis)
+        sure = self._check(self._run(guesses, self._costs.find))
+        return repeats | sure | self._search([key for key in crossings if key not in sure])
 
     def _check(self, guessed: Mapping[_Key, Repeat]) -> dict[_Key, Repeat]:
-        """Those that are sure and whose check has not failed, with its error."""
+        """Those that are sure and whose check has not failed, with its error. A check is for a pair
+        of locks along an axis, on one machine in one flavour."""
+        crossings = {key: one.crossing for key, one in guessed.items() if one.crossing is not None}
         groups: dict[object, list[_Key]] = {}
-        for key, one in guessed.items():
-            if one.crossing is not None:
-                groups.setdefault(self._group(key), []).append(key)
+        for key in crossings:
+            task = self._tasks[key[0]]
+            line = task.line
+            of = line.series, line.base.machine, line.base.flavour, line.axis
+            groups.setdefault((*of, task.lock_a, task.lock_b), []).append(key)
+
+        def reach(key: _Key) -> tuple[Fraction, Fraction, _Key]:
+            """How far a value lies from the nearest one that was looked at, and how far it has
+            moved from the first seed's; in tolerances."""
+            value, tolerance = crossings[key].value, self._tasks[key[0]].axis.tolerance
+            nearest = min(abs(value - x) for _, x in guessed[key].points)
+            return nearest / tolerance, abs(value - self._first(key).value) / tolerance, key
+
         # Farthest from what was run, the model is the least sure.
-        checks = {max(keys, key=lambda key: self._reach(key, guessed)): keys for keys in
-                  groups.values()}  # fmt: skip
+        checks = {max(keys, key=reach): keys for keys in groups.values()}
         checked = self._search(checks)
         right: dict[_Key, Repeat] = {}
         for key, keys in checks.items():
-            value, there = guessed[key].crossing, checked[key].crossing
-            assert value is not None  # only crossings are checked
-            off = None if there is None else abs(there.value - value.value)
-            if off is not None and off <= self._axis(key).tolerance * _MOST_OFF:
-                right |= {one: _with_error(guessed[one], off) for one in keys}
+            there = checked[key].crossing
+            off = None if there is None else abs(there.value - crossings[key].value)
+            if off is not None and off <= self._tasks[key[0]].axis.tolerance * _MOST_OFF:
+                right |= {
+                    one: replace(guessed[one], crossing=replace(crossings[one], error=off))
+                    for one in keys
+                }
         return right | checked
 
     def _search(self, keys: Iterable[_Key]) -> dict[_Key, Repeat]:
         """Searches at both ends of a bracket."""
-        tasks = self._tasks
-        searches = {
-            key: search_near(
-                self._first(key),
-                Difference(tasks[key[0]].lock_a, tasks[key[0]].lock_b),
-                self._axis(key),
-            )
-            for key in keys
-        }
+        searches = {}
+        for key in keys:
+            task = self._tasks[key[0]]
+            difference = Difference(task.lock_a, task.lock_b)
+            searches[key] = search_near(self._first(key), difference, task.axis)
         return self._run(searches, self._costs.run)
 
     def _run(self, searches: Mapping[_Key, RepeatSearch], evaluate: Evaluate) -> dict[_Key, Repeat]:
         def costs(wanted: Sequence[tuple[_Key, str, int]]) -> Sequence[Point]:
-            return evaluate(
-                [_cell(self._tasks[key[0]], lock, x, key[2]) for key, lock, x in wanted]
-            )
+            return evaluate([self._tasks[key[0]].cell(lock, x, key[2]) for key, lock, x in wanted])
 
         return find_all(costs, searches)
-
-    def _axis(self, key: _Key) -> Axis:
-        return _axis(self._tasks[key[0]])
 
     def _first(self, key: _Key) -> Crossing:
         return self._found[key[0]].crossings[key[1]]
 
-    def _group(self, key: _Key) -> object:
-        """What one check is for: a pair of locks along an axis, on one machine in one flavour."""
-        task = self._tasks[key[0]]
-        line = task.line
-        return line.series, line.machine, line.flavour, line.axis, task.lock_a, task.lock_b
 
-    def _reach(self, key: _Key, repeats: Mapping[_Key, Repeat]) -> tuple[Fraction, Fraction, _Key]:
-        """How far a value lies from the nearest one that was looked at, and how far it has moved
-        from the first seed's; in tolerances."""
-        crossing, tolerance = repeats[key].crossing, self._axis(key).tolerance
-        assert crossing is not None
-        reach = min(abs(crossing.value - x) for _, x in repeats[key].points)
-        return reach / tolerance, abs(crossing.value - self._first(key).value) / tolerance, key
-
-
-def _two_threads(line: AxisLine) -> bool:
-    """Whether a seed says when the cores start and no more. With three threads it says who takes an
-    object, too, which is other work."""
-    return int(line.setting.get("threads", 3)) <= 2
-
-
-def _with_error(repeat: Repeat, error: Fraction) -> Repeat:
-    assert repeat.crossing is not None
-    return replace(repeat, crossing=replace(repeat.crossing, error=error))
-
-
-def _axis(task: CrossoverTask) -> Axis:
-    """The axis of a task, in steps."""
-    line = task.line
-    low, high = line.limits
-    return Axis(low // line.step, high // line.step, line.tolerance // line.step)
-
-
-def records(searched: Searched, engine: str) -> list[CrossoverRecord]:
+def records(searched: Searched) -> list[CrossoverRecord]:
     """What is stored of a search: a record a crossing, or one that says who wins throughout."""
     task, found = searched.task, searched.found
-    line, step = task.line, task.line.step
-    runs = _runs(FIRST_SEED, found.points, step)
+    line, base, step = task.line, task.line.base, task.line.step
     always = {"a_always": found.lock_a, "b_always": found.lock_b}.get(found.verdict, "")
     crossings: Sequence[Crossing | None] = found.crossings or [None]
     kept = []
     for crossing, repeats in zip(crossings, searched.repeats, strict=True):
-        first = _seed(FIRST_SEED, crossing, step)
-        seeds = (first, *(_seed(seed, one.crossing, step) for seed, one in repeats.items()))
-        others = (_runs(seed, one.points, step) for seed, one in repeats.items())
-        every = tuple(itertools.chain(runs, *others))
+        every = {FIRST_SEED: Repeat(crossing, found.points), **repeats}
+        runs = tuple(
+            CrossoverRun(point.run_id, seed, lock, x * step, float(point.cost))
+            for seed, one in every.items()
+            for (lock, x), point in one.points.items()
+            if point.run_id is not None
+        )
+        seeds = tuple(_seed(seed, one.crossing, step) for seed, one in every.items())
+        first = seeds[0]
         kept.append(
             CrossoverRecord(
-                machine=line.machine, isa=isa_of(line.flavour), flavour=line.flavour,
-                engine=engine, workload=line.workload, setting=line.setting, unit=line.unit,
+                machine=base.machine, isa=base.isa, flavour=base.flavour, engine=base.engine,
+                workload=base.workload, setting=line.setting, unit=line.unit, axis=line.axis,
                 lock_a=found.lock_a, lock_b=found.lock_b, low=min(task.coarse),
-                high=max(task.coarse), tolerance=line.tolerance, axis=line.axis,
-                verdict=found.verdict, below=crossing.below if crossing else always,
-                value=first.value, bracket_low=first.bracket_low,
-                bracket_high=first.bracket_high, runs=every, seeds=seeds,
+                high=max(task.coarse), tolerance=line.tolerance, verdict=found.verdict,
+                below=crossing.below if crossing else always, value=first.value,
+                bracket_low=first.bracket_low, bracket_high=first.bracket_high, runs=runs,
+                seeds=seeds,
             )
         )  # fmt: skip
     return kept
-
-
-def points(runner: Runner, cells: Sequence[Cell], plan: str) -> list[Point]:
-    """The cost in core cycles per pair, exactly, of each cell. Raises as `Runner.require` does."""
-    return [_point(cell, run) for cell, run in zip(cells, runner.require(cells, plan), strict=True)]
-
-
-def _point(cell: Cell, run: StoredRun) -> Point:
-    if run.metrics.get("charges_stop", 0) > 0 and not cancels(cell.label):
-        raise LockcrossError(
-            f"lock {cell.lock} stops threads: give it TRAIT_CANCELS in lockimpl/locks.def"
-        )
-    cycles, pairs = int(run.metrics["core_cycles"]), int(run.metrics["pairs"])
-    return Point(Fraction(cycles, pairs), run.id)
-
-
-def _cell(task: CrossoverTask, lock: str, x: int, seed: int = FIRST_SEED) -> Cell:
-    return task.line.cell(lock, x * task.line.step, seed)
-
-
-def _runs(seed: int, points: Mapping[tuple[str, int], Point], step: int) -> list[CrossoverRun]:
-    """Those of the points that were run."""
-    return [
-        CrossoverRun(point.run_id, seed, lock, x * step, float(point.cost))
-        for (lock, x), point in points.items()
-        if point.run_id is not None
-    ]
 
 
 def _seed(seed: int, crossing: Crossing | None, step: int) -> CrossoverSeed:
@@ -466,3 +405,17 @@ def _seed(seed: int, crossing: Crossing | None, step: int) -> CrossoverSeed:
     return CrossoverSeed(
         seed, float(crossing.value * step), crossing.low * step, crossing.high * step, error
     )
+
+
+def points(runner: Runner, plan: str, cells: Sequence[Cell]) -> list[Point]:
+    """The cost in core cycles per pair, exactly, of each cell. Raises as `Runner.require` does, and
+    for a lock that stops threads without its trait."""
+    found = []
+    for cell, run in zip(cells, runner.require(cells, plan), strict=True):
+        if run.metrics.get("charges_stop", 0) > 0 and not cancels(cell.label):
+            raise LockcrossError(
+                f"lock {cell.lock} stops threads: give it TRAIT_CANCELS in lockimpl/locks.def"
+            )
+        cost = Fraction(int(run.metrics["core_cycles"]), int(run.metrics["pairs"]))
+        found.append(Point(cost, run.id))
+    return found

@@ -4,11 +4,6 @@ from results.paths import ROOT, WORK
 
 CLUSTERS = ROOT / "sweeps" / "clusters"
 MACHINES = ROOT / "sweeps" / "machines"
-PLANS = ROOT / "sweeps" / "plans"
-STUDIES = PLANS / "studies"
-EXPLORATIONS = PLANS / "explorations"
-VALIDATIONS = PLANS / "validations"
-REPRODUCTIONS = PLANS / "reproductions"
 LOCKS_DEF = ROOT / "lockimpl" / "locks.def"
 WORKLOADS_DEF = ROOT / "workloads" / "workloads.def"
 OPTIONS_DEF = ROOT / "qemu-timing" / "src" / "base" / "options.def"

@@ -1,15 +1,18 @@
 """Reading TOML files into pydantic's models, and messages for what is wrong in them."""
 
 import errno
+import json
 import os
+import re
 import stat
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 
 from results.errors import LockcrossError
 from results.paths import ROOT
@@ -36,8 +39,10 @@ def head(path: Path, most: int) -> bytes:
 _MAX_FILE = 1_000_000  # bytes of a document
 _MAX_LINES = 10  # mistakes that are listed
 _MAX_LINE = 1000  # characters of each
+_MAX_MESSAGE = 11_000  # characters of all
 
 Model = TypeVar("Model", bound=BaseModel)
+Read = TypeVar("Read")
 
 
 def parse(model: type[Model], text: str) -> Model:
@@ -68,27 +73,53 @@ def load(model: type[Model], folder: Path, name: str, kind: str) -> Model:
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    if not is_path(name) and name not in (known := names(folder)):
-        raise LockcrossError(
-            f"{kind} {name!r} is unknown; known are {', '.join(known)}; a file of your own is "
-            "named by its path, ./FILE.toml"
-        )
-    path = Path(name) if is_path(name) else folder / f"{name}.toml"
+    return read(partial(parse, model), folder, name, kind)
+
+
+def read(parse: Callable[[str], Read], folder: Path, name: str, kind: str) -> Read:
+    """As `load`, by a function that raises ValueError."""
+    path = Path(name)
+    if not is_path(name):
+        if name in (known := names(folder)):
+            path = folder / f"{name}.toml"
+        elif not path.exists():
+            raise LockcrossError(
+                f"{kind} {name!r} is unknown; known are {', '.join(known)}; a file of your own is "
+                "named by its path, ./FILE.toml"
+            )
+    place = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
     try:
         text = head(path, _MAX_FILE + 1).decode()
         if len(text) > _MAX_FILE:
             raise ValueError(f"larger than a {kind} may be, {_MAX_FILE} bytes")
-        return parse(model, text)
+        return parse(text)
     except OSError as error:
-        raise LockcrossError(f"{kind} {_short(path)}: {error.strerror}") from None
+        raise LockcrossError(f"{kind} {place}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise LockcrossError(f"{kind} {_short(path)}: no text in UTF-8") from None
+        raise LockcrossError(f"{kind} {place}: no text in UTF-8") from None
     except ValueError as error:
-        raise LockcrossError(f"{_short(path)}: {error}") from None
+        raise LockcrossError(shortened(f"{place}: {error}", _MAX_MESSAGE)) from None
 
 
-def _short(path: Path) -> str:
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+def pairs(table: Mapping[str, Any]) -> list[str]:
+    """Keys and values as TOML writes them."""
+    keys = (key if re.fullmatch(r"[\w-]+", key, re.ASCII) else written(key) for key in table)
+    return [f"{key} = {written(value)}" for key, value in zip(keys, table.values(), strict=True)]
+
+
+def written(value: Any) -> str:
+    """A value as TOML writes it in one line."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():  # JSON's escapes are TOML's, but for one character
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case dict():
+            return f"{{ {', '.join(pairs(value))} }}"
+        case list():
+            return f"[{', '.join(map(written, value))}]"
+        case _:
+            return str(value)
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
@@ -115,10 +146,11 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
 
 def _keys(model: type[BaseModel], place: Sequence[int | str]) -> list[str]:
     """The keys of the table at `place` in a document."""
-    kind: Any = model
+    kind: Any = model.model_fields["root"].annotation if issubclass(model, RootModel) else model
     for part in place:
         table = isinstance(kind, type) and issubclass(kind, BaseModel)
-        kind = kind.model_fields[part].annotation if table else get_args(kind)[-1]
+        which = 0 if get_origin(kind) in (list, tuple) else -1  # of `tuple[X, ...]` too
+        kind = kind.model_fields[part].annotation if table else get_args(kind)[which]
         while get_origin(kind) in (Annotated, Union, UnionType):
             kind = next(one for one in get_args(kind) if one is not NoneType)
     return list(kind.model_fields)

@@ -1,5 +1,5 @@
 /* Each primitive and each lock operation as a function of its own, for tests that read the code
- * which the compiler made of it (tests/test_generated_code.py). Never run. */
+ * which the compiler made of it (tests/locks/test_generated_code.py). Never run. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,20 +1,15 @@
 """The reference engine: the user's own gem5 in SE mode, with gem5-configs/."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from results.errors import LockcrossError
+from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
 from sweeps.engines.gem5 import output as gem5_output
-from sweeps.engines.gem5.find import (
-    NoGem5Error,
-    Probe,
-    configs_digest,
-    figures_of,
-    find_gem5,
-    probe,
-    script_command,
-)
+from sweeps.engines.gem5.find import configs_digest, figures_of, find_gem5, probe, script_command
 from sweeps.model import workloads
 from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments
@@ -35,16 +30,13 @@ ATOMIC = {
 # POWER has one class for all floating point, so one sentinel.
 FENCE = ATOMIC | {("ppc64le", "minor"): ("padding",)}
 
-# Cycles of one turn of the padding loop, as measured; the calibration of charges checks it.
-CYCLES_PER_TURN = {
-    ("x86_64", "timing"): 2.0,
-    ("x86_64", "minor"): 10.5,
-    ("x86_64", "o3"): 1.0,
-    ("aarch64", "timing"): 2.0,
-    ("aarch64", "minor"): 4.0,
-    ("aarch64", "o3"): 1.0,
-    ("ppc64le", "timing"): 1.0,
-    ("ppc64le", "minor"): 4.0,
+MODELS = ("timing", "minor", "o3")
+# Cycles of one turn of the padding loop by core model, as measured; the calibration of charges
+# checks it.
+_CYCLES_PER_TURN = {
+    "x86_64": (2.0, 10.5, 1.0),
+    "aarch64": (2.0, 4.0, 1.0),
+    "ppc64le": (1.0, 4.0),
 }
 _SINGLE_ISSUE_X86 = 12.0  # Minor, which decodes an operation a cycle then
 
@@ -65,14 +57,9 @@ class Latencies:
 
     def built_in(self) -> Mechanisms:
         """What the program is built with. Functional-unit timing needs nothing there."""
-        found = {k: v for k, v in self.mechanisms.items() if v != "fu_timing"}
-        return Mechanisms(
-            found.get("atomic", "engine"),
-            found.get("fence", "engine"),
-            found.get("charge", "engine"),
-            self.chains.get("atomic", 0),
-            self.chains.get("fence", 0),
-        )
+        built: dict[str, Any] = {k: v for k, v in self.mechanisms.items() if v != "fu_timing"}
+        built |= {f"{kind}_chain": length for kind, length in self.chains.items()}
+        return Mechanisms(**built)
 
 
 def mechanism(kind: str, isa: str, model: str, forced: str) -> str:
@@ -85,7 +72,7 @@ def cycles_per_turn(isa: str, model: str, width: int) -> float:
     """Cycles of one turn of the padding loop on a core of that width."""
     if (isa, model, width) == ("x86_64", "minor", 1):
         return _SINGLE_ISSUE_X86
-    return CYCLES_PER_TURN[isa, model]
+    return _CYCLES_PER_TURN[isa][MODELS.index(model)]
 
 
 def latencies(
@@ -120,7 +107,6 @@ def latencies(
     return Latencies(mechanisms, program, config, chains)
 
 
-MODELS = ("timing", "minor", "o3")
 MECHANISMS = ("quiesce", "sentinel", "padding", "chain", "fu_timing")
 ROIS = ("m5", "pc_count")
 MAX_CORES = 64
@@ -128,7 +114,7 @@ _CHARGES = "charge_"
 _FEWEST_COUNTERS = 2  # of gem5's LocalBP
 
 
-class Gem5Engine:
+class Gem5Engine(base.Engine):
     """Runs cells under gem5 with one core model; `gem5/<model>[/<mechanism>][/<roi>]`.
 
     Raises LockcrossError (exit code 2) for a label that names none.
@@ -162,13 +148,12 @@ class Gem5Engine:
         """gem5's version and a digest of gem5-configs/."""
         return f"gem5 {find_gem5(isa).version}, gem5-configs {configs_digest()}"
 
-    def provenance(self, isa: str) -> str:
-        """The version."""
-        return self.version(isa)
-
     def capabilities(self) -> Capabilities:
         """Every ISA, a simulated core a thread; the probe says what holds of a given gem5."""
-        return Capabilities(tuple(ISAS), MAX_CORES)
+        return Capabilities(
+            tuple(ISAS), MAX_CORES, tables=("core", "memory", "latency", "charges"),
+            unread=("switch",),
+        )  # fmt: skip
 
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without gem5."""
@@ -176,11 +161,11 @@ class Gem5Engine:
         gem5 = find_gem5(cell.isa)
         if self.model not in gem5.models[cell.isa]:
             return f"isa: {cell.isa}: this gem5 has no {self.model} core for it"
-        found = probe(gem5, cell.isa, self.model)
-        if found.alone:
-            return f"isa: {cell.isa}: {where} is unusable: {found.alone}"
-        if cell.threads > 1 and found.together:
-            return f"threads: {cell.threads}: atomics are not atomic across cores: {found.together}"
+        shown = probe(gem5, cell.isa, self.model)
+        if shown.alone:
+            return f"isa: {cell.isa}: {where} is unusable: {shown.alone}"
+        if cell.threads > 1 and shown.together:
+            return f"threads: {cell.threads}: atomics are not atomic across cores: {shown.together}"
         return self._misfit(cell, where)
 
     def _misfit(self, cell: Cell, where: str) -> str:
@@ -215,10 +200,10 @@ class Gem5Engine:
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The machine's figures, the mechanisms of set latencies, the method for the region."""
-        found = self._latencies(cell)
+        added = self._latencies(cell)
         options: dict[str, int | str] = dict(figures_of(cell.machine, cell.isa))
-        options |= {f"mechanism_{kind}": name for kind, name in found.mechanisms.items()}
-        options |= {**found.program, **found.config}
+        options |= {f"mechanism_{kind}": name for kind, name in added.mechanisms.items()}
+        options |= {**added.program, **added.config}
         return options | {"model": self.model, "roi": self._roi_of(cell)}
 
     def program(self, cell: Cell) -> Program:
@@ -227,22 +212,18 @@ class Gem5Engine:
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The gem5 command. The instruction limit is used as a cycle limit."""
-        found, roi = self._latencies(cell), self._roi_of(cell)
+        added, roi = self._latencies(cell), self._roi_of(cell)
         figures = figures_of(cell.machine, cell.isa)
         figures = {name: n for name, n in figures.items() if not name.startswith(_CHARGES)}
         phases = workloads.phases(cell.workload, cell.parameters)
         more = [f"--roi={roi}", f"--limit={limits.instructions}", f"--phases={phases}"]
-        more += [f"--latency={name}={cycles}" for name, cycles in sorted(found.config.items())]
+        more += [f"--latency={name}={cycles}" for name, cycles in sorted(added.config.items())]
         command = script_command(
             find_gem5(cell.isa), cell.isa, self.model, cell.threads, figures, more
         )
-        amounts = [f"{name}={amount}" for name, amount in sorted(found.program.items())]
+        amounts = [f"{name}={amount}" for name, amount in sorted(added.program.items())]
         marker = "marker=m5" if roi == "m5" else "marker=watch"
         return [*command, str(binary), *arguments(cell), *amounts, marker]
-
-    def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
-        """None: the command says everything."""
-        return {}
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from its exit, the program's line and the script's report."""
@@ -262,28 +243,18 @@ class Gem5Engine:
 
     def doctor(self) -> list[Check]:
         """gem5 for each ISA, and what the probe shows of each core model."""
-        checks = []
-        for isa in ISAS:
-            try:
-                gem5 = find_gem5(isa)
-                checks.append(Check(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})"))
-                for model in gem5.models[isa]:
-                    checks.append(_judge(isa, model, probe(gem5, isa, model)))
-            except LockcrossError as error:
-                absent = isinstance(error, NoGem5Error)
-                checks.append(Check(f"gem5 for {isa}", False, error.message, True, absent))
-        return checks
+
+        def checks(isa: str) -> Iterator[Check]:
+            gem5 = find_gem5(isa)
+            yield Check(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})")
+            for model in gem5.models[isa]:
+                shown = probe(gem5, isa, model)
+                well = "threads start, atomics work across cores"
+                yield base.judged(f"gem5/{model} for {isa}", shown, well)
+
+        return [
+            check for isa in ISAS for check in base.unless_missing(f"gem5 for {isa}", checks(isa))
+        ]
 
 
-def make(label: str) -> Gem5Engine:
-    """The adapter of a label. Raises LockcrossError for an unknown one."""
-    return Gem5Engine(label)
-
-
-def _judge(isa: str, model: str, found: Probe) -> Check:
-    part = f"gem5/{model} for {isa}"
-    if found.alone:
-        return Check(part, False, f"refused: {found.alone}", optional=True)
-    if found.together:
-        return Check(part, True, f"one core only: {found.together}")
-    return Check(part, True, "threads start, atomics work across cores")
+make = Gem5Engine

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from results.errors import LockcrossError
 from results.paths import WORK
+from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Likeness, Limits, ProcessResult, RunOutcome
 from sweeps.engines.native import host, sample
 from sweeps.engines.native import output as native_output
@@ -27,7 +28,7 @@ _CHARGES = ("stop", "park", "unpark", "wake")
 _NEEDS = {"lse": "atomics"}  # flavour -> what the kernel calls the feature
 
 
-class NativeEngine:
+class NativeEngine(base.Engine):
     """Runs cells on the host, each thread bound to a CPU of its own."""
 
     time_limit_s = 60.0
@@ -43,18 +44,25 @@ class NativeEngine:
             )
         return f"native {_method()}: {host.identity()}"
 
-    def provenance(self, isa: str) -> str:
-        """The version."""
-        return self.version(isa)
-
     def capabilities(self) -> Capabilities:
         """The host's ISA and its CPUs; no latency can be set."""
         isas = tuple(isa for isa in ISAS if isa == host_isa())
-        machines = (*machines_of(host.processor()), HOST)
+        kind = host.processor()
+        measured, own = machines_of(kind), "`./lockcross measure NAME` describes this very host"
+        # Machines measured on this kind of processor, then those that name it, or the nearest.
+        words = {name: f"{name}, measured on {kind}" for name in measured}
+        for name, all_of_it in machines_like(kind):
+            nearest = f"nearest to {kind} is {name}"
+            words[name] = f"{name}, which is of {kind}" if all_of_it else nearest
         return Capabilities(
-            isas, len(host.cpus()), shared_cores=True, latencies=(), host_machines=machines,
-            like_host=_like_host(),
-        )  # fmt: skip
+            isas,
+            len(host.cpus()),
+            shared_cores=True,
+            latencies=(),
+            host_machines=(*measured, HOST),
+            like_host=tuple(Likeness(name, f"host: {text}; {own}") for name, text in words.items()),
+            tables=(),
+        )
 
     def refuses(self, cell: Cell) -> str:
         """What the host cannot answer honestly."""
@@ -73,10 +81,10 @@ class NativeEngine:
     def options(self, cell: Cell) -> dict[str, int | str]:
         """What is resolved of a cell: its machine is the host, its seed the number of the repeat.
         Two lengths where the workload has a length."""
-        found: dict[str, int | str] = {"machine": cell.machine, "repeat": cell.seed}
-        found["cpus"] = _cpus(cell)
-        found |= {f"length_{i}": n for i, n in enumerate(_lengths(cell))}
-        return found
+        resolved: dict[str, int | str] = {"machine": cell.machine, "repeat": cell.seed}
+        resolved["cpus"] = _cpus(cell)
+        resolved |= {f"length_{i}": n for i, n in enumerate(_lengths(cell))}
+        return resolved
 
     def program(self, cell: Cell) -> Program:
         """The program for the host."""
@@ -92,28 +100,16 @@ class NativeEngine:
         job = asdict(sample.Job(commands, str(_LOCK)))
         return [sys.executable, "-I", str(Path(sample.__file__)), json.dumps(job)]
 
-    def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
-        """None: the command says everything."""
-        return {}
-
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What the repeats said, or that the machine is too noisy."""
         return native_output.read(cell, end, folder)
 
-    def mechanisms(self, isa: str) -> list[str]:
-        """None: no latency can be set."""
-        return []
-
-    def regions(self, isa: str) -> list[str]:
-        """None: the program times its region itself."""
-        return []
-
     def doctor(self) -> list[Check]:
         """The host's processor, or why it cannot be an engine."""
+        why = host.no_clock()
         if host_isa() not in ISAS:
             why = f"this host is {host_isa()}; known are {', '.join(ISAS)}"
-            return [Check("native", False, why, optional=True)]
-        if why := host.no_clock():
+        if why:
             return [Check("native", False, why, optional=True)]
         cpus = ", ".join(str(cpu.number) for cpu in host.cpus())
         return [Check("native", True, f"{host.identity()}; CPUs in the order of use: {cpus}")]
@@ -140,16 +136,3 @@ def _lengths(cell: Cell) -> list[int]:
 @cache
 def _method() -> str:
     return hashlib.sha256(Path(sample.__file__).read_bytes()).hexdigest()[:12]
-
-
-def _like_host() -> tuple[Likeness, ...]:
-    """Machines measured on this kind of processor, then those that name it, or the nearest."""
-    kind = host.processor()
-    own = "`./lockcross measure NAME` describes this very host"
-    found = [
-        Likeness(name, f"host: {name}, measured on {kind}; {own}") for name in machines_of(kind)
-    ]
-    for name, all_of_it in machines_like(kind):
-        words = f"{name}, which is of {kind}" if all_of_it else f"nearest to {kind} is {name}"
-        found.append(Likeness(name, f"host: {words}; {own}"))
-    return tuple(found)

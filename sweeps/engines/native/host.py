@@ -54,10 +54,10 @@ def facts() -> Mapping[str, str]:
 
 def parse_cpuinfo(text: str) -> dict[str, str]:
     """Name -> value; of a name that stands several times, the first."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in re.findall(r"^([^\n:]*\S)[ \t]*:[ \t]*(.*)$", text, flags=re.MULTILINE):
-        found.setdefault(name, value.strip())
-    return found
+        values.setdefault(name, value.strip())
+    return values
 
 
 def processor() -> str:
@@ -105,49 +105,40 @@ def cpus(folder: Path = _SYSTEM, allowed: frozenset[int] | None = None) -> list[
     further hardware threads of a core, one last-level cache before the next."""
     if allowed is None:
         allowed = frozenset(os.sched_getaffinity(0))
-    found = []
+    usable = []
     for number in sorted(allowed):
         here = folder / f"cpu{number}"
-        core = [cpu for cpu in _list(_siblings(here)) if cpu in allowed] or [number]
-        found.append(Cpu(number, sorted(core).index(number), _last_cache(here, number)))
-    return sorted(found, key=lambda cpu: (cpu.sibling, cpu.cache, cpu.number))
+        names = ("core_cpus_list", "thread_siblings_list")  # the latter of older kernels
+        siblings = next(filter(None, (_read(here / "topology" / name) for name in names)), "")
+        core = [cpu for cpu in _list(siblings) if cpu in allowed] or [number]
+        levels = {_read(one / "level"): one for one in (here / "cache").glob("index*")}
+        shared = _read(levels[max(levels)] / "shared_cpu_list") if levels else ""
+        cache = min(_list(shared), default=number)
+        usable.append(Cpu(number, sorted(core).index(number), cache))
+    return sorted(usable, key=lambda cpu: (cpu.sibling, cpu.cache, cpu.number))
 
 
 def caches(folder: Path = _SYSTEM / "cpu0" / "cache") -> list[Cache]:
     """The data caches of the first CPU, the nearest first; none where the system does not say."""
-    found = []
+    data_caches = []
     for index in sorted(folder.glob("index*")):
         kind, size = _read(index / "type"), _read(index / "size")
-        numbers = [_read(index / name) for name in (
-            "level", "ways_of_associativity", "coherency_line_size")]  # fmt: skip
+        names = ("level", "ways_of_associativity", "coherency_line_size")
+        numbers = [_read(index / name) for name in names]
         match = re.fullmatch(r"(\d+)([KM]?)", size)
         if kind in ("Data", "Unified") and match and all(one.isdecimal() for one in numbers):
             level, ways, line = map(int, numbers)
             bytes_ = int(match[1]) * {"": 1, "K": 2**10, "M": 2**20}[match[2]]
-            found.append(Cache(level, bytes_, ways, line))
-    return sorted(found, key=lambda cache: cache.level)
-
-
-def _siblings(cpu: Path) -> str:
-    return _read(cpu / "topology" / "core_cpus_list") or _read(
-        cpu / "topology" / "thread_siblings_list"
-    )
-
-
-def _last_cache(cpu: Path, number: int) -> int:
-    levels = {_read(one / "level"): one for one in (cpu / "cache").glob("index*")}
-    if not levels:
-        return number
-    shared = _list(_read(levels[max(levels)] / "shared_cpu_list"))
-    return min(shared, default=number)
+            data_caches.append(Cache(level, bytes_, ways, line))
+    return sorted(data_caches, key=lambda cache: cache.level)
 
 
 def _list(text: str) -> list[int]:
     """A list of CPUs as the kernel writes it: 0-3,8."""
-    found: list[int] = []
+    numbers: list[int] = []
     for low, high in re.findall(r"(\d+)(?:-(\d+))?", text):
-        found += range(int(low), int(high or low) + 1)
-    return found
+        numbers += range(int(low), int(high or low) + 1)
+    return numbers
 
 
 def _read(path: Path) -> str:

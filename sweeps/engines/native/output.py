@@ -9,21 +9,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sweeps.engines.base import MAX_OUTPUT, ProcessResult, RunOutcome
-from sweeps.engines.guest import (
-    BadRunError,
-    Count,
-    GuestLine,
-    Metrics,
-    check_line,
-    check_metrics,
-    own_metrics,
-    parse,
-    signal_name,
-)
+from sweeps.engines import guest
+from sweeps.engines.base import ProcessResult, RunOutcome
+from sweeps.engines.guest import BadRunError, Count, GuestLine, Metrics
 from sweeps.engines.native.sample import SAMPLES, Line, Round, cycles_of, cycles_per_tick, estimate
 from sweeps.model.cell import Cell
-from sweeps.support.toml import Document, head
+from sweeps.support.toml import Document
 
 CHAIN_ISAS = ("x86_64", "aarch64")  # on which an addition takes one cycle
 NO_CYCLES = (
@@ -70,57 +61,45 @@ class Samples(Document):
     left_out: Count
 
 
+@guest.outcome
 def read(cell: Cell, end: ProcessResult, folder: Path) -> RunOutcome:
     """What the repeats of a cell said. Whatever went wrong becomes the outcome's cause."""
-    try:
-        _check_end(cell, end)
-        samples = _samples(folder)
-        found = Round(
-            [[_checked(cell, line) for line in lines] for lines in samples.repeats],
-            samples.left_out,
+    _check_end(cell, end)
+    samples = guest.parse_file(Samples, folder / SAMPLES, "the sampler's output")
+    # Every line of the program has verified itself, and has all its counts in bounds.
+    repeats = [
+        [
+            guest.check_line(NativeLine, cell, json.dumps(line), 0).model_dump(exclude_none=True)
+            for line in lines
+        ]
+        for lines in samples.repeats
+    ]
+    last = Round(repeats, samples.left_out)
+    if why := last.trouble():
+        raise BadRunError(
+            f"the machine is too noisy: {why}, in {samples.rounds} rounds; stop what else runs "
+            "here, and run it again"
         )
-        if why := found.trouble():
-            raise BadRunError(
-                f"the machine is too noisy: {why}, in {samples.rounds} rounds; stop what else runs "
-                "here, and run it again"
-            )
-        metrics = metrics_of(found, samples.tick_mhz)
-        check_metrics(metrics)
-    except BadRunError as bad:
-        return RunOutcome(str(bad))
-    counted = found.repeats[0][0]["host"]["threads"][0].get("chain_cycles")
+    metrics = metrics_of(last, samples.tick_mhz)
+    guest.check_metrics(metrics)
+    counted = repeats[0][0]["host"]["threads"][0].get("chain_cycles")
     if not counted and cell.isa not in CHAIN_ISAS:
-        return RunOutcome(NO_CYCLES.format(isa=cell.isa))
+        raise BadRunError(NO_CYCLES.format(isa=cell.isa))
     by = "kernel's counter of user-mode cycles" if counted else "time stamps and a chain of adds"
     return RunOutcome("", metrics, {"cycles_by": by})
 
 
 def _check_end(cell: Cell, end: ProcessResult) -> None:
-    if end.exceeded:
-        raise BadRunError(end.exceeded)
-    if end.code < 0:
-        raise BadRunError(f"the sampler was killed by {signal_name(-end.code)}")
+    guest.check_alive(end, "the sampler was ")
     if end.code > _SIGNALLED:
-        raise BadRunError(f"killed by {signal_name(end.code - _SIGNALLED)}")
+        raise BadRunError(f"killed by {guest.signal_name(end.code - _SIGNALLED)}")
     said = end.stderr.strip().splitlines()
     if end.code == 2 and said:
         raise BadRunError(f"arguments refused: {said[-1]}")
     if end.code != 0:
         if end.stdout.strip():
-            check_line(NativeLine, cell, end.stdout, end.code)
+            guest.check_line(NativeLine, cell, end.stdout, end.code)
         raise BadRunError(f"exit code {end.code}: {said[-1] if said else 'it did not say why'}")
-
-
-def _samples(folder: Path) -> Samples:
-    try:
-        return parse(Samples, head(folder / SAMPLES, MAX_OUTPUT), "the sampler's output")
-    except OSError:
-        raise BadRunError("the sampler's output is missing") from None
-
-
-def _checked(cell: Cell, line: Mapping[str, object]) -> Line:
-    """A line of the program that verified itself, with all its counts in bounds."""
-    return check_line(NativeLine, cell, json.dumps(line), 0).model_dump(exclude_none=True)
 
 
 def metrics_of(found: Round, tick_mhz: float) -> Metrics:
@@ -146,30 +125,25 @@ def metrics_of(found: Round, tick_mhz: float) -> Metrics:
         "repeats_left_out": (found.left_out, "repeats"),
         "clock": (clock, "MHz"),
     }
-    return metrics | _own(lines) | phase_metrics(lines)
-
-
-def _own(lines: Sequence[Line]) -> Metrics:
-    """What the workload itself reports, the median of the repeats. Its clock is the host's
-    counter, so what it calls cycles are ticks."""
-    found: dict[str, list[float]] = {}
-    units: dict[str, str] = {}
+    # What the workload itself reports, the median of the repeats. Its clock is the host's counter,
+    # so what it calls cycles are ticks.
+    own: dict[tuple[str, str], list[float]] = {}
     for line in lines:
-        for name, (value, unit) in own_metrics(NativeLine.model_validate(line)).items():
+        for name, (value, unit) in guest.own_metrics(NativeLine.model_validate(line)).items():
             scale = cycles_per_tick(line, line["host"]["threads"][0]) if unit == "cycles" else 1.0
-            found.setdefault(name, []).append(value * scale)
-            units[name] = unit
-    return {name: (median(values), units[name]) for name, values in found.items()}
+            own.setdefault((name, unit), []).append(value * scale)
+    metrics |= {name: (median(values), unit) for (name, unit), values in own.items()}
+    return metrics | phase_metrics(lines)
 
 
 def phase_metrics(lines: Sequence[Line]) -> Metrics:
     """`phase_<n>_cycles`: from a phase to the next one, on whichever thread, or to the end."""
-    found: dict[int, list[float]] = {}
+    cycles: dict[int, list[float]] = {}
     for line in lines:
         threads = line["host"]["threads"]
         marks = sorted((tick, number) for one in threads for number, tick in one["phases"])
         marks.append((max(one["end"] for one in threads), 0))
         scale = cycles_per_tick(line, threads[0])
         for (tick, number), (until, _) in pairwise(marks):
-            found.setdefault(number, []).append((until - tick) * scale)
-    return {f"phase_{n}_cycles": (estimate(each).value, "cycles") for n, each in found.items()}
+            cycles.setdefault(number, []).append((until - tick) * scale)
+    return {f"phase_{n}_cycles": (estimate(each).value, "cycles") for n, each in cycles.items()}

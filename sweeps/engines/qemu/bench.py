@@ -5,13 +5,13 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from rich.table import Table
+from typing import Any
 
 from results.errors import LockcrossError
+from results.text.rows import FRAMED, Rows
 from sweeps.engines.qemu.engine import REPORT, find_qemu, guest_command, own_options, plugin_options
 from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments
@@ -28,6 +28,7 @@ GOALS = {
     "generic_inorder": {1: 60e6, 2: 100e3, 8: 40e3},
 }
 MEMORY_GOAL_MB = 200
+_INSTRUCTIONS = "instructions/s"
 NOTE = (
     f"Best of {REPEATS} interleaved runs on one CPU, start of QEMU included; workload threads, "
     f"lock thin; the engine on machines {' and '.join(GOALS)}. MB: peak memory; goal: at most "
@@ -57,17 +58,30 @@ def counted(folder: Path) -> tuple[int, int]:
     return sum(core["instructions"] for core in document["cores"]), document["handovers"]
 
 
-def bench(isas: Sequence[str]) -> Table:
+def bench(isas: Sequence[str]) -> Rows:
     """Instructions and hand-overs a second, and memory, for some instruction sets."""
-    table = Table("ISA", "cores", "run", "seconds", "rate", "goal", "MB")
+    records: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for isa in isas:
             for threads, iterations in ((1, 2_000_000), (2, 20_000), (8, 500)):
-                _bench_one(table, Path(folder) / "report.json", isa, threads, iterations)
-    return table
+                records += _bench_one(Path(folder), isa, threads, iterations)
+    shown: dict[str, Any] = {
+        "ISA": "{ISA}", "cores": "{cores}", "run": "{run}", "seconds": "{seconds:.2f}",
+        "rate": lambda one: _per_second(one["rate"], one["unit"], one["unit"]),
+        "goal": lambda one: _per_second(one["goal"], one["unit"]), "MB": "{MB:.0f}",
+    }  # fmt: skip
+    return Rows(records, shown, look=FRAMED)
 
 
-@dataclass
+def _per_second(rate: float | None, unit: str, words: str = "") -> str:
+    """A rate in millions of instructions, or thousands of hand-overs."""
+    if rate is None:
+        return ""
+    number = f"{rate / 1e6:.0f} M" if unit == _INSTRUCTIONS else f"{rate / 1e3:.0f} k"
+    return f"{number} {words}".rstrip()
+
+
+@dataclass(frozen=True)
 class Sample:
     """One run: seconds of wall time, peak memory in MB, and what the engine counted."""
 
@@ -77,12 +91,13 @@ class Sample:
     handovers: int = 0
 
 
-def _run(command: Sequence[str], report: Path | None) -> Sample:
+def _run(command: Sequence[str], folder: Path, counts: bool) -> Sample:
     """Runs a command on one CPU, as the pool does. Raises LockcrossError when it fails."""
     cpu = min(os.sched_getaffinity(0))
     begin = time.perf_counter()
     child = subprocess.Popen(
         ["taskset", "-c", str(cpu), *command],
+        cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env={},
@@ -94,58 +109,36 @@ def _run(command: Sequence[str], report: Path | None) -> Sample:
     seconds = time.perf_counter() - begin
     if child.returncode != 0:
         raise LockcrossError(f"benchmark run failed: {complaint or command[-1]}", exit_code=1)
-    sample = Sample(seconds, usage.ru_maxrss / 1024)
-    if report is not None:
-        document = json.loads(report.read_text(encoding="utf-8"))
-        sample.instructions = sum(core["instructions"] for core in document["cores"])
-        sample.handovers = document["handovers"]
-    return sample
+    return Sample(seconds, usage.ru_maxrss / 1024, *(counted(folder) if counts else ()))
 
 
-def _commands(
-    isa: str, binary: Path, threads: int, iterations: int, report: Path
-) -> dict[str, list[str]]:
+def _bench_one(folder: Path, isa: str, threads: int, iterations: int) -> Iterator[dict[str, Any]]:
     """The same program under QEMU alone, with empty callbacks, and with the engine on each
     machine."""
-    qemu = [find_qemu(isa).path]
+    program = Program("threads", "thin", "full", ISAS[isa].flavours[0])
+    binary = Builder().build([program])[program].path
+    qemu = find_qemu(isa).path
     arguments = [str(binary), f"threads={threads}", f"iterations={iterations}"]
-    commands = {
-        "QEMU alone": [*qemu, *arguments],
-        "empty callbacks": [*qemu, "-plugin", f"file={NULL_PLUGIN}", *arguments],
-    }
+    commands = {}
+    if threads == 1:  # spinning threads on one CPU: without the engine's turns only time slices
+        commands["QEMU alone"] = [qemu, *arguments]
+        commands["empty callbacks"] = [qemu, "-plugin", f"file={NULL_PLUGIN}", *arguments]
     for machine in GOALS:
         settings = ",".join(f"{k}={v}" for k, v in own_options(machine, isa).items())
-        plugin = f"file={ENGINE_PLUGIN},out={report},{settings}"
-        commands[machine] = [*qemu, "-plugin", plugin, *arguments, "marker=syscall"]
-    if threads > 1:  # spinning threads on one CPU: without the engine's turns only time slices
-        del commands["QEMU alone"], commands["empty callbacks"]
-    return commands
-
-
-def _measure(commands: dict[str, list[str]], report: Path) -> dict[str, Sample]:
+        plugin = f"file={ENGINE_PLUGIN},out={REPORT},{settings}"
+        commands[machine] = [qemu, "-plugin", plugin, *arguments, "marker=syscall"]
     best: dict[str, Sample] = {}
     for _ in range(REPEATS):
         for name, command in commands.items():
-            sample = _run(command, report if name in GOALS else None)
+            sample = _run(command, folder, name in GOALS)
             if name not in best or sample.seconds < best[name].seconds:
                 best[name] = sample
-    return best
-
-
-def _bench_one(table: Table, report: Path, isa: str, threads: int, iterations: int) -> None:
-    program = Program("threads", "thin", "full", ISAS[isa].flavours[0])
-    binary = Builder().build([program])[program].path
-    best = _measure(_commands(isa, binary, threads, iterations, report), report)
     # One thread executes the same instructions under each of them.
     instructions = max(sample.instructions for sample in best.values())
     for name, sample in best.items():
-        goals = GOALS.get(name)
-        if threads == 1:
-            rate = f"{instructions / sample.seconds / 1e6:.0f} M instructions/s"
-            goal = f"{goals[1] / 1e6:.0f} M" if goals else ""
-        else:
-            rate = f"{sample.handovers / sample.seconds / 1e3:.0f} k hand-overs/s"
-            goal = f"{goals[threads] / 1e3:.0f} k" if goals else ""
-        table.add_row(
-            isa, str(threads), name, f"{sample.seconds:.2f}", rate, goal, f"{sample.memory_mb:.0f}"
-        )
+        done = instructions if threads == 1 else sample.handovers
+        yield {
+            "ISA": isa, "cores": threads, "run": name, "seconds": sample.seconds,
+            "rate": done / sample.seconds, "goal": GOALS.get(name, {}).get(threads),
+            "unit": _INSTRUCTIONS if threads == 1 else "hand-overs/s", "MB": sample.memory_mb,
+        }  # fmt: skip

@@ -1,16 +1,15 @@
 """The embedded engine: QEMU's user mode with the plugin of qemu-timing/."""
 
-import hashlib
 import os
 import re
 import shutil
-import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
+from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, Request, RunOutcome
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.model.cell import Cell
@@ -19,6 +18,7 @@ from sweeps.model.isa import ISAS
 from sweeps.model.machine import ATOMICS, load_machine
 from sweeps.programs import Program
 from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
+from sweeps.support.tools import Tool
 
 _WHY = "the first on PATH"
 
@@ -41,27 +41,16 @@ def find_qemu(isa: str) -> Qemu:
     if path is None:
         where = f"not in LOCKCROSS_QEMU={folder}" if folder else "missing"
         raise LockcrossError(f"{program} is {where}; ./lockcross finds or builds one", 1)
-    if "-plugin" not in _ask(path, "--help"):
+    tool = Tool(program, (program,))
+    if "-plugin" not in tool.ask(path, "--help").stdout:
         raise LockcrossError(
             f"{program} ({path}) was built without plugins, which the engine needs; "
             "./lockcross finds or builds another, unless LOCKCROSS_QEMU names this one",
             exit_code=1,
         )
-    found = re.search(r"version (\d\S*)", _ask(path, "--version"))
-    if found is None:
+    if not (version := tool.version(r"version (\d\S*)", path, "--version")):
         raise LockcrossError(f"{path} --version prints no version; install it again", 1)
-    return Qemu(path, found[1], os.environ.get("LOCKCROSS_QEMU_WHY", _WHY))
-
-
-def _ask(path: str, option: str) -> str:
-    try:
-        done = subprocess.run(
-            [path, option], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-            check=False, timeout=30, errors="replace",
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise LockcrossError(f"{path} does not run ({error}); install it again", 1) from None
-    return done.stdout
+    return Qemu(path, version, os.environ.get("LOCKCROSS_QEMU_WHY", _WHY))
 
 
 REPORT = "engine.json"  # the plugin's report, in the run's own folder
@@ -70,7 +59,7 @@ MAX_CORES = 128  # qemu-timing: kMaxCores
 _LABEL, _WITH_EVENTS = "qemu", "qemu/events"
 
 
-class QemuEngine:
+class QemuEngine(base.Engine):
     """Runs cells under qemu-<isa> with the timing plugin.
 
     `events`: runs programs that report their lock events; the log is left in the run's folder. It
@@ -98,10 +87,6 @@ class QemuEngine:
             tuple(ISAS), MAX_CORES, shared_cores=True, events=_WITH_EVENTS, event_log=EVENTS
         )
 
-    def refuses(self, cell: Cell) -> str:
-        """Nothing: it answers all that it is capable of."""
-        return ""
-
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The plugin's options (interfaces, 6): the machine's figures under the cell's own."""
         return plugin_options(cell)
@@ -127,37 +112,26 @@ class QemuEngine:
             settings |= {"events": EVENTS, "clock_mhz": clock}
         return settings
 
-    def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
-        """None: the command says everything."""
-        return {}
-
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from its exit, the guest's line and the plugin's report."""
         return qemu_output.read(cell, limits, end, folder / REPORT)
 
-    def mechanisms(self, isa: str) -> list[str]:
-        """None: the plugin adds latencies itself."""
-        return []
-
-    def regions(self, isa: str) -> list[str]:
-        """None: the program tells the plugin of its region."""
-        return []
-
     def doctor(self) -> list[Check]:
         """QEMU of each ISA, and the plugin."""
-        checks = []
-        for isa in ISAS:
-            try:
-                found = find_qemu(isa)
-                detail = f"{found.version} ({found.path}: {found.why})"
-                checks.append(Check(f"qemu-{isa}", True, detail))
-            except LockcrossError as error:
-                checks.append(Check(f"qemu-{isa}", False, error.message))
-        try:
-            checks.append(Check("engine plugin", True, plugin_version()))
-        except LockcrossError as error:
-            checks.append(Check("engine plugin", False, error.message))
-        return checks
+
+        def qemu(isa: str) -> Iterator[Check]:
+            known = find_qemu(isa)
+            yield Check(f"qemu-{isa}", True, f"{known.version} ({known.path}: {known.why})")
+
+        def plugin() -> Iterator[Check]:
+            yield Check("engine plugin", True, plugin_version())
+
+        parts = {f"qemu-{isa}": qemu(isa) for isa in ISAS} | {"engine plugin": plugin()}
+        return [
+            check
+            for part, checks in parts.items()
+            for check in base.unless_missing(part, checks, optional=False)
+        ]
 
 
 def make(label: str) -> QemuEngine:
@@ -213,16 +187,11 @@ def own_options(machine: str, isa: str) -> Mapping[str, int]:
 
 @cache
 def plugin_version() -> str:
-    """The plugin's version and a digest of its sources, which stands for the model itself: results
-    stored for one model must never answer for another. Raises LockcrossError when it is not
-    built."""
+    """The plugin's version and a digest of its sources, which stands for the model itself. Raises
+    LockcrossError when it is not built."""
     if not ENGINE_PLUGIN.exists():
         raise LockcrossError("the engine plugin is not built; ./lockcross builds it", 1)
-    sources = sorted(p for p in ENGINE_SOURCES.rglob("*") if p.suffix in (".cc", ".h", ".def"))
-    total = hashlib.sha256()
-    for path in sources:
-        name = path.relative_to(ENGINE_SOURCES).as_posix()
-        total.update(name.encode() + b"\0" + path.read_bytes())
+    sources = base.sources_digest(ENGINE_SOURCES, ".cc", ".h", ".def")
     report = (ENGINE_SOURCES / "output" / "report.h").read_text("utf-8")
-    found = re.search(r'kVersion = "([^"]+)"', report)
-    return f"qemu-timing {found[1] if found else 'unknown'}+{total.hexdigest()[:12]}"
+    version = re.search(r'kVersion = "([^"]+)"', report)
+    return f"qemu-timing {version[1] if version else 'unknown'}+{sources}"

@@ -5,22 +5,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sweeps.engines.base import MAX_OUTPUT, Limits, PhaseCounts, ProcessResult, RunOutcome
-from sweeps.engines.guest import (
-    BadRunError,
-    Count,
-    Counts,
-    Metrics,
-    Name,
-    check_guest,
-    check_metrics,
-    own_metrics,
-    parse,
-    signal_name,
-    stand_ins,
-)
+from sweeps.engines import guest
+from sweeps.engines.base import Limits, PhaseCounts, ProcessResult, RunOutcome
+from sweeps.engines.guest import BadRunError, Count, Counts, Metrics, Name
 from sweeps.model.cell import Cell
-from sweeps.support.toml import Document, head
+from sweeps.support.toml import Document
 
 
 class CasCounts(Document):
@@ -89,48 +78,37 @@ class EngineReport(Document):
 PREFIX = "lockcross-timing:"  # begins every line of the plugin on stderr
 
 
+@guest.outcome
 def read(cell: Cell, limits: Limits, end: ProcessResult, report: Path) -> RunOutcome:
     """What a run said. Whatever went wrong becomes the outcome's cause."""
-    try:
-        check_end(limits, end)
-        guest = check_guest(cell, end.stdout, end.code)
-        engine = check_engine(cell, report)
-        found = metrics(guest.pairs, engine) | own_metrics(guest)
-        check_metrics(found)
-    except BadRunError as bad:
-        return RunOutcome(str(bad))
-    resolved: dict[str, int | str] = {**engine.options, **stand_ins(cell)}
-    return RunOutcome("", found, resolved, phase_counts(engine))
+    check_end(limits, end)
+    line = guest.check_guest(cell, end.stdout, end.code)
+    engine = check_engine(cell, report)
+    return guest.valid(
+        cell, line, metrics(line.pairs, engine), engine.options, phase_counts(engine)
+    )
 
 
 def check_end(limits: Limits, end: ProcessResult) -> None:
     """Raises BadRunError for failures that show in how QEMU's process ended."""
-    if end.exceeded:
-        raise BadRunError(end.exceeded)
-    if end.code < 0:
-        raise BadRunError(f"killed by {signal_name(-end.code)}")
+    guest.check_alive(end)
     said = [line for line in end.stderr.splitlines() if line.strip()]
     last = said[-1] if said else "it did not say why"
     ours = any(line.startswith(PREFIX) for line in said)
-    if end.code == 3:
-        raise BadRunError(f"instruction limit: {limits.instructions}")
-    if end.code == 4:
-        raise BadRunError(f"engine failure: {last}")
-    if end.code == 2:
-        raise BadRunError(f"{'options' if ours else 'arguments'} refused: {last}")
+    causes = {
+        2: f"{'options' if ours else 'arguments'} refused: {last}",
+        3: f"instruction limit: {limits.instructions}",
+        4: f"engine failure: {last}",
+    }
     if end.code not in (0, 1):
-        raise BadRunError(f"exit code {end.code}: {last}")
+        raise BadRunError(causes.get(end.code, f"exit code {end.code}: {last}"))
     if end.code == 1 and not end.stdout.strip():
         raise BadRunError(f"QEMU failed: {last}")
 
 
 def check_engine(cell: Cell, path: Path) -> EngineReport:
     """The plugin's report of a complete run of this cell. Raises BadRunError for any other."""
-    try:
-        text = head(path, MAX_OUTPUT)
-    except OSError:
-        raise BadRunError("engine output is missing") from None
-    engine = parse(EngineReport, text, "engine output")
+    engine = guest.parse_file(EngineReport, path, "engine output")
     if not engine.complete:
         raise BadRunError(
             "engine output is incomplete: not every thread reached the end of the region"
@@ -150,19 +128,14 @@ def check_engine(cell: Cell, path: Path) -> EngineReport:
 def metrics(pairs: int, engine: EngineReport) -> Metrics:
     """The metrics of a run (interfaces, 7): name -> (value, unit)."""
     cores = engine.cores
-    core_cycles = sum(core.cycles for core in cores)
-    found: Metrics = {
-        "cycles": (max(core.cycles for core in cores), "cycles"),
-        "core_cycles": (core_cycles, "cycles"),
-        "pairs": (pairs, "pairs"),
-        "cycles_per_pair": (core_cycles / pairs, "cycles/pair"),
+    known = guest.cost(pairs, [core.cycles for core in cores]) | {
         "instructions": (sum(core.instructions for core in cores), "instructions"),
         "cas_won": (sum(core.cas.won for core in cores), "count"),
         "cas_lost": (sum(core.cas.lost for core in cores), "count"),
         "handovers": (engine.handovers, "count"),
     }
     for name in ("loads", "stores", "rmw", "reservations_lost", "holds"):
-        found[name] = (sum(getattr(core, name) for core in cores), "count")
+        known[name] = (sum(getattr(core, name) for core in cores), "count")
     for table, prefix, unit in (
         ("fences", "fences", "count"),
         ("charges", "charges", "count"),
@@ -170,39 +143,21 @@ def metrics(pairs: int, engine: EngineReport) -> Metrics:
     ):
         for name in getattr(cores[0], table):
             total = sum(getattr(core, table).get(name, 0) for core in cores)
-            found[f"{prefix}_{name}"] = (total, unit)
+            known[f"{prefix}_{name}"] = (total, unit)
     for event, states in cores[0].coherence.items():
         for state in states:
             total = sum(core.coherence.get(event, {}).get(state, 0) for core in cores)
-            found[f"coherence_{event}_{state}"] = (total, "count")
-    return found | _phase_times(engine)
-
-
-def _phase_times(engine: EngineReport) -> Metrics:
-    """Each from its first core's entry to the first core's entry into the next, or the end."""
-    begins: dict[int, int] = {}
-    for mark in engine.phases:
-        begins[mark.phase] = min(mark.cycle, begins.get(mark.phase, mark.cycle))
-    order = sorted(begins)
-    last = max(core.start + core.cycles for core in engine.cores)
-    ends = [*(begins[phase] for phase in order), last][1:]
-    return {
-        f"phase_{phase}_cycles": (end - begins[phase], "cycles")
-        for phase, end in zip(order, ends, strict=True)
-    }
+            known[f"coherence_{event}_{state}"] = (total, "count")
+    last = max(core.start + core.cycles for core in cores)
+    return known | guest.phase_times(((mark.phase, mark.cycle) for mark in engine.phases), last)
 
 
 def phase_counts(engine: EngineReport) -> list[PhaseCounts]:
     """What each core had done at each phase."""
-    return [_counts(mark) for mark in engine.phases]
-
-
-def _counts(mark: PhaseMark) -> PhaseCounts:
-    fences = {f"fences_{kind}": count for kind, count in mark.fences.items()}
-    return PhaseCounts(
-        mark.phase,
-        {
-            "instructions": mark.instructions, "loads": mark.loads, "stores": mark.stores,
-            "cas_won": mark.cas.won, "cas_lost": mark.cas.lost, "rmw": mark.rmw, **fences,
-        },
-    )  # fmt: skip
+    phases = []
+    for mark in engine.phases:
+        counts = {name: getattr(mark, name) for name in ("instructions", "loads", "stores", "rmw")}
+        counts |= {"cas_won": mark.cas.won, "cas_lost": mark.cas.lost}
+        counts |= {f"fences_{kind}": count for kind, count in mark.fences.items()}
+        phases.append(PhaseCounts(mark.phase, counts))
+    return phases

@@ -1,25 +1,31 @@
 """How fast the engine is on this machine, with the user's own SST."""
 
 import os
-import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-from rich.table import Table
+from typing import Any
 
 from results.errors import LockcrossError
+from results.text.rows import FRAMED, Rows
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.guest import Metrics
 from sweeps.engines.sst.engine import SstEngine
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.programs import Builder
+from sweeps.support.tools import run
 
 REPEATS = 3  # of short cells; the best counts, since the machine may be shared
 _ACCESSES = ("loads", "stores", "cas_won", "cas_lost", "rmw")
+
+
+def _cell(machine: str, workload: str, lock: str, threads: int, **parameters: int | str) -> Cell:
+    where: dict[str, Any] = {"machine": machine, "workload": workload, "lock": lock}
+    fixed: dict[str, Any] = {"engine": "sst", "isa": "x86_64", "flavour": "lock"}
+    return Cell(**fixed, **where, threads=threads, parameters=parameters)
 
 
 @dataclass(frozen=True)
@@ -27,37 +33,19 @@ class _Measured:
     """A cell that is run. `counted`: metrics whose sum a second is its rate, where it has one."""
 
     title: str
-    machine: str
-    workload: str
-    lock: str
-    threads: int
-    parameters: Mapping[str, int | str]
+    cell: Cell
     goal: float
     counted: Sequence[str] = ()
 
-    def cell(self, isa: str) -> Cell:
-        """The cell for an ISA."""
-        return Cell(
-            engine="sst", machine=self.machine, isa=isa, flavour=ISAS[isa].flavours[0],
-            lock=self.lock, workload=self.workload, threads=self.threads,
-            parameters=self.parameters,
-        )  # fmt: skip
 
-
-_NOTHING = {"iterations": 1}
-_START = _Measured("start", "sst_bus", "sync", "null", 1, _NOTHING, 2)
-_START_64 = _Measured("start", "sst_mesh64", "sync", "null", 1, _NOTHING, 2)
-_PRIVATE = _Measured(
-    "private hits", "sst_bus", "sync", "thin", 1, {"iterations": 200_000}, 300e3, _ACCESSES
-)
-_CONTENDED = _Measured(
-    "contended accesses", "sst_bus", "transfer", "null", 8, {"iterations": 2000, "op": "cas"},
-    60e3, ("link_requests",),
-)  # fmt: skip
-_CELL_64 = _Measured(
-    "256 pairs on one lock", "sst_mesh64", "threads", "tasuki", 64,
-    {"iterations": 4, "critical": 20, "think": 100}, 300,
-)  # fmt: skip
+_START = _Measured("start", _cell("sst_bus", "sync", "null", 1, iterations=1), 2)
+_START_64 = _Measured("start", _cell("sst_mesh64", "sync", "null", 1, iterations=1), 2)
+_HITS = _cell("sst_bus", "sync", "thin", 1, iterations=200_000)
+_PRIVATE = _Measured("private hits", _HITS, 300e3, _ACCESSES)
+_CAS = _cell("sst_bus", "transfer", "null", 8, iterations=2000, op="cas")
+_CONTENDED = _Measured("contended accesses", _CAS, 60e3, ("link_requests",))
+_PAIRS = _cell("sst_mesh64", "threads", "tasuki", 64, iterations=4, critical=20, think=100)
+_CELL_64 = _Measured("256 pairs on one lock", _PAIRS, 300)
 NOTE = (
     f"Best of {REPEATS} runs on one CPU (the last one: once). Private hits: accesses of workload "
     "sync, lock thin, which hit the L1; contended accesses: requests to SST in workload transfer; "
@@ -66,30 +54,43 @@ NOTE = (
 )
 
 
-def bench(isas: Sequence[str]) -> Table:
+def bench(isas: Sequence[str]) -> Rows:
     """Seconds and rates of a few cells, for some instruction sets. Raises LockcrossError when one
     fails."""
-    table = Table("ISA", "what", "machine", "cores", "seconds", "rate", "goal")
+    records: list[dict[str, Any]] = []
     for isa in isas:
-        start, _ = _best(table, _START, isa)
-        _best(table, _START_64, isa)
+        start, _ = _best(records, _START, isa)
+        _best(records, _START_64, isa)
         for one in (_PRIVATE, _CONTENDED):
-            _best(table, one, isa, start)
-        _best(table, _CELL_64, isa, repeats=1)
-    return table
+            _best(records, one, isa, start)
+        _best(records, _CELL_64, isa, repeats=1)
+    shown: dict[str, Any] = {
+        "ISA": "{ISA}", "what": "{what}", "machine": "{machine}", "cores": "{cores}",
+        "seconds": "{seconds:.2f}",
+        "rate": lambda one: "" if one["rate"] is None else f"{one['rate'] / 1e3:.0f} k/s",
+        "goal": lambda one: (
+            f"{one['goal']:g} s" if one["rate"] is None else f"{one['goal'] / 1e3:.0f} k/s"
+        ),
+    }  # fmt: skip
+    return Rows(records, shown, look=FRAMED)
 
 
 def _best(
-    table: Table, one: _Measured, isa: str, start: float = 0.0, repeats: int = REPEATS
+    records: list[dict[str, Any]],
+    one: _Measured,
+    isa: str,
+    start: float = 0.0,
+    repeats: int = REPEATS,
 ) -> tuple[float, Metrics]:
     """The seconds of the fastest run and its metrics; adds its row."""
-    seconds, metrics = min((_run(one.cell(isa)) for _ in range(repeats)), key=lambda run: run[0])
-    rate, goal = "", f"{one.goal:g} s"
-    if one.counted:
-        done = sum(metrics[name][0] for name in one.counted)
-        rate = f"{done / max(seconds - start, 1e-9) / 1e3:.0f} k/s"
-        goal = f"{one.goal / 1e3:.0f} k/s"
-    table.add_row(isa, one.title, one.machine, str(one.threads), f"{seconds:.2f}", rate, goal)
+    cell = replace(one.cell, isa=isa, flavour=ISAS[isa].flavours[0])
+    seconds, metrics = min((_run(cell) for _ in range(repeats)), key=lambda run: run[0])
+    done = sum(metrics[name][0] for name in one.counted)
+    records.append({
+        "ISA": isa, "what": one.title, "machine": cell.machine, "cores": cell.threads,
+        "seconds": seconds, "rate": done / max(seconds - start, 1e-9) if one.counted else None,
+        "goal": one.goal,
+    })  # fmt: skip
     return seconds, metrics
 
 
@@ -100,16 +101,12 @@ def _run(cell: Cell) -> tuple[float, Metrics]:
         raise LockcrossError(why)
     program = engine.program(cell)
     binary = Builder().build([program])[program].path
-    cpu = min(os.sched_getaffinity(0))
+    on_one = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
         for name, content in engine.inputs(cell, binary, limits).items():
             Path(folder, name).write_text(content, encoding="utf-8")
-        command = ["taskset", "-c", str(cpu), *engine.command(cell, binary, limits)]
         begin = time.perf_counter()
-        done = subprocess.run(
-            command, cwd=folder, env={}, capture_output=True, text=True, errors="replace",
-            stdin=subprocess.DEVNULL, check=False,
-        )  # fmt: skip
+        done = run([*on_one, *engine.command(cell, binary, limits)], cwd=folder, env={})
         seconds = time.perf_counter() - begin
         end = ProcessResult(done.returncode, done.stdout, done.stderr, "", seconds)
         outcome = engine.read(cell, limits, end, Path(folder))

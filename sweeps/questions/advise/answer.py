@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
-from sweeps.model.axis_words import AXIS_WORDS
+from sweeps.model.axes import AXIS_WORDS, USE_QUANTITIES
 from sweeps.model.label import LockLabel
 from sweeps.search.crossing import Crossing, Crossover
 from sweeps.search.errors import EngineError
@@ -27,11 +27,7 @@ REST = "the rest"
 STORE_FORWARD = "store_forward"  # fences of this kind are in no recommendation
 TRIED = ("threads",)  # units of axes that have only some values: nothing lies between them
 # What may be moved, in words.
-USE_AXES = {
-    **AXIS_WORDS, "shared_objects": "objects that are shared", "think": "work between sections",
-    "owner_share": "owner's share, shared objects", "first_share": "owner's first share",
-    "acquisitions": "acquisitions, shared objects",
-}  # fmt: skip
+USE_AXES = AXIS_WORDS | {name: one.words for name, one in USE_QUANTITIES.items()}
 # How an input of an answer is known.
 ASKED, MEASURED, QUOTED, ASSUMED = "asked", "measured", "quoted", "assumed"
 

@@ -14,10 +14,7 @@ from sweeps.cli import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 
 if TYPE_CHECKING:
-    from sweeps.engines.base import Limits
     from sweeps.questions.advise.answer import Advice
-    from sweeps.questions.advise.question import Question
-    from sweeps.questions.advise.use import Use
 
 _FORMATS = ("table", "json")
 _USUAL = 140  # runs of a question
@@ -25,13 +22,12 @@ _MOST = 10_000  # cycles of an atomic or a fence
 _PROCESSOR, _USE = "Processor", "How the program uses its locks"  # panels of the help
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(advise)
+def _processor(words: str, **more: Any) -> Any:
+    return typer.Option(help=words, rich_help_panel=_PROCESSOR, **more)
 
 
-def _share(words: str) -> Any:
-    return typer.Option(min=0, max=1, help=words, rich_help_panel=_USE)
+def _share(words: str, most: float = 1) -> Any:
+    return typer.Option(min=0, max=most, help=words, rich_help_panel=_USE)
 
 
 def _number(words: str, low: float = 0, high: float = 10**9) -> Any:
@@ -46,28 +42,18 @@ def _latency(words: str, name: str) -> Any:
 def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     machine: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Machines (see `machines`), files or host; several with commas between, or each "
-            "with an option of its own. Default: generic.",
-            rich_help_panel=_PROCESSOR,
+        _processor(
+            "Machines (see `machines`), files or host; several with commas between, or each with "
+            "an option of its own. Default: generic.",
             autocompletion=complete.several_machines,
         ),
     ] = None,
     isa: Annotated[
-        str,
-        typer.Option(
-            help="Default: the machine's first.",
-            rich_help_panel=_PROCESSOR,
-            autocompletion=complete.isas,
-        ),
+        str, _processor("Default: the machine's first.", autocompletion=complete.isas)
     ] = "",
     flavour: Annotated[
         str,
-        typer.Option(
-            help="Atomic flavour; default: the ISA's first.",
-            rich_help_panel=_PROCESSOR,
-            autocompletion=complete.flavours,
-        ),
+        _processor("Atomic flavour; default: the ISA's first.", autocompletion=complete.flavours),
     ] = "",
     cas_latency: Annotated[
         int | None,
@@ -79,12 +65,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = None,
     cancel_latency: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            max=10_000_000,
-            rich_help_panel=_PROCESSOR,
-            help="Cycles that stopping a thread is set to, as in `run`.",
-        ),
+        _processor("Cycles that stopping a thread is set to, as in `run`.", min=0, max=10_000_000),
     ] = None,
     threads: Annotated[int | None, _number("Threads.", 1, 64)] = None,
     shared_objects: Annotated[
@@ -108,12 +89,7 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     run_length: Annotated[
         float | None, _number("Acquisitions in a row by another thread.", 1, 10_000)
     ] = None,
-    nested: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=0.9, help="Share of acquisitions that are nested.", rich_help_panel=_USE
-        ),
-    ] = None,
+    nested: Annotated[float | None, _share("Share of acquisitions that are nested.", 0.9)] = None,
     contended: Annotated[
         float | None, _share("Share of acquisitions that find the lock held.")
     ] = None,
@@ -163,8 +139,12 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     db: Database = DATABASE,
 ) -> None:
     """Say which lock is cheapest on a processor for a program, why, and what would change it."""
+    from results.store.store import Store
+    from sweeps.cli.progress import one_bar
+    from sweeps.questions.advise.advise import Advisor, check_engine
     from sweeps.questions.advise.question import Latencies, ask
-    from sweeps.questions.advise.use import Use
+    from sweeps.questions.advise.use import Use, with_log
+    from sweeps.run.runner import Runner
 
     if form not in _FORMATS:
         raise LockcrossError(f"--format: {form!r} is unknown; allowed are {', '.join(_FORMATS)}")
@@ -175,7 +155,9 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         first_share, run_length, nested, contended, critical, think, locks_per_second,
     )  # fmt: skip
     if log is not None:
-        use = _with_log(use, log)
+        from sweeps.search.locality import pattern, read_events
+
+        use = with_log(use, pattern(read_events(log)), log.name)
     latencies = Latencies(cas_latency, fence_latency, cancel_latency)
     given = [one for text in machine or ["generic"] for one in _names(text)]
     if not given:
@@ -185,23 +167,29 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         ask(name, isa, flavour, _names(locks), _names(fences), latencies, use) for name in machines
     ]
     if figure is not None:
-        from sweeps.questions.advise.figure import check_format
+        from sweeps.questions.advise.figure import check_format, draw_advice
 
         if len(machines) > 1:
             raise LockcrossError("--figure: one machine at a time")
         check_format(figure)  # before anything is run
-    _show(_answers(questions, db, jobs, cluster, served(no_server), check), form, figure)
+    if check:
+        check_engine(check, [one.base for one in questions])
+    bounds, total = served(no_server), _USUAL * len(questions)
+    answers: list[Advice] = []
+    with Store(db) as store, pool_of(cluster) as pool, one_bar(total) as progress:
+        runner = Runner(store, jobs, progress, bounds, True, pool=pool)
+        for question in questions:
+            advisor = Advisor(question, store, runner)
+            answer = advisor.answer()
+            answers.append(answer.with_native(advisor.natively(check)) if check else answer)
+    _print(answers, form)
+    if figure is not None:
+        draw_advice(answers[0], figure)
+        print(figure, file=sys.stderr)
 
 
 def _names(given: str) -> list[str]:
     return [name.strip() for name in given.split(",") if name.strip()]
-
-
-def _with_log(use: "Use", log: Path) -> "Use":
-    from sweeps.questions.advise.use import with_log
-    from sweeps.search.locality import pattern, read_events
-
-    return with_log(use, pattern(read_events(log)), log.name)
 
 
 def _machine(given: str) -> str:
@@ -222,44 +210,17 @@ def _machine(given: str) -> str:
     return near[0].machine
 
 
-def _show(answers: "list[Advice]", form: str, figure: Path | None) -> None:
+def _print(answers: "list[Advice]", form: str) -> None:
     from sweeps.questions.advise.text import print_advice, print_overview
 
     if form == "json":
-        found = [_as_json(one) for one in answers]
-        print(json.dumps(found if len(found) > 1 else found[0], indent=1))
-    else:
-        if len(answers) > 1:
-            print_overview(answers)
-        for one in answers:
-            print_advice(one)
-    if figure is not None:
-        from sweeps.questions.advise.figure import draw_advice
-
-        draw_advice(answers[0], figure)
-        print(figure, file=sys.stderr)
-
-
-def _answers(
-    questions: "list[Question]", db: Path, jobs: int, cluster: str, bounds: "Limits", check: str
-) -> "list[Advice]":
-    """Runs what is missing and answers."""
-    from results.store.store import Store
-    from sweeps.cli.progress import one_bar
-    from sweeps.questions.advise.advise import Advisor, check_engine
-    from sweeps.run.runner import Runner
-
-    if check:
-        check_engine(check, [one.base for one in questions])
-    total = _USUAL * len(questions)
-    with Store(db) as store, pool_of(cluster) as pool, one_bar(total) as progress:
-        runner = Runner(store, jobs, progress, bounds, True, pool=pool)
-        advisors = [Advisor(one, store, runner) for one in questions]
-        found = []
-        for advisor in advisors:
-            answer = advisor.answer()
-            found.append(answer.with_native(advisor.natively(check)) if check else answer)
-    return found
+        rows = [_as_json(one) for one in answers]
+        print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
+        return
+    if len(answers) > 1:
+        print_overview(answers)
+    for one in answers:
+        print_advice(one)
 
 
 def _as_json(advice: "Advice") -> dict[str, Any]:

@@ -58,28 +58,6 @@ def ask(
     latencies: Latencies, use: Use,
 ) -> Question:  # fmt: skip
     """The question in terms of cells. Raises LockcrossError for what cannot be run."""
-    isa, flavour = _target(machine, isa, flavour)
-    labels = _labels(locks, fences, isa)
-    use = use.at_clock(load_machine(machine).clock_mhz.number)
-    settled = settle(use)
-    base = Cell(
-        machine=machine, isa=isa, flavour=flavour, lock=labels[0].lock, workload=USE,
-        parameters={**settled.keys, "on_map": int(not use.given())},
-        threads=settled.threads, cancel=latencies.cancel,
-    )  # fmt: skip
-    for label in labels:
-        for one in strata(base):
-            check_cell(with_lock(one.cell, label))
-    said = use.given()
-    inputs = [
-        *_latencies(base, latencies, labels),
-        *(Input(name, f"{said[name]:,.10g}", ASKED, _whence(name, use)) for name in said),
-        *(_assumed(base, name, words) for name, words in settled.assumed.items()),
-    ]
-    return Question(base, labels, latencies, tuple(inputs), _limits(labels), use.contended or 0)
-
-
-def _target(machine: str, isa: str, flavour: str) -> tuple[str, str]:
     isas = load_machine(machine).isas
     if isa and isa not in isas:
         raise LockcrossError(f"--isa: {isa!r}: machine {machine} is {', '.join(isas)} only")
@@ -87,20 +65,45 @@ def _target(machine: str, isa: str, flavour: str) -> tuple[str, str]:
     flavours = ISAS[isa].flavours
     if flavour and flavour not in flavours:
         raise LockcrossError(f"--flavour: {flavour!r}: {isa} has {', '.join(flavours)} only")
-    return isa, flavour or flavours[0]
+    study = load_study(STUDY)
+    labels = _labels(locks or [*study.locks, *study.table_locks], fences, isa)
+    use = use.at_clock(load_machine(machine).clock_mhz.number)
+    settled = settle(use)
+    base = Cell(
+        machine=machine, isa=isa, flavour=flavour or flavours[0], lock=labels[0].lock, workload=USE,
+        parameters={**settled.keys, "on_map": int(not use.given())},
+        threads=settled.threads, cancel=latencies.cancel,
+    )  # fmt: skip
+    for label in labels:
+        for one in strata(base):
+            check_cell(with_lock(one.cell, label))
+    said = use.given()
+    whence = dict.fromkeys(said, use.log)
+    if use.locks_per_second is not None:
+        whence["think"] = "from locks a second"
+    inputs = [
+        *_latencies(base, latencies, labels),
+        *(Input(name, f"{value:,.10g}", ASKED, whence[name]) for name, value in said.items()),
+        *(_assumed(base, name, words) for name, words in settled.assumed.items()),
+    ]
+    limits = {
+        label: BROKEN if label.fence == STORE_FORWARD else study.limits[label.lock]
+        for label in labels
+        if label.fence == STORE_FORWARD or label.lock in study.limits
+    }
+    return Question(base, labels, latencies, tuple(inputs), limits, use.contended or 0)
 
 
 def _labels(locks: Sequence[str], fences: Sequence[str], isa: str) -> tuple[LockLabel, ...]:
     """Every lock with each kind of fence: that of its name, or those asked for, or the one that
     runtimes use."""
-    study = load_study(STUDY)
     refused = ISAS[isa].refused_fence_kinds
     if unknown := [kind for kind in fences if kind not in FENCE_KINDS]:
         raise LockcrossError(
             f"--fences: {unknown[0]!r} is unknown; known are {', '.join(FENCE_KINDS)}"
         )
     found = []
-    for name in locks or [*study.locks, *study.table_locks]:
+    for name in locks:
         label = check_label(name.removesuffix(f"/{FULL}"))
         kinds = [one for one in load_locks()[label.lock].fence_kinds if one not in refused]
         if "/" in name:
@@ -118,12 +121,6 @@ def _labels(locks: Sequence[str], fences: Sequence[str], isa: str) -> tuple[Lock
             "forwarding do not count, since it orders nothing"
         )
     return labels
-
-
-def _limits(labels: Sequence[LockLabel]) -> dict[LockLabel, str]:
-    limits = load_study(STUDY).limits
-    found = {label: limits[label.lock] for label in labels if label.lock in limits}
-    return found | {label: BROKEN for label in labels if label.fence == STORE_FORWARD}
 
 
 def _paid(labels: Sequence[LockLabel]) -> list[str]:
@@ -165,16 +162,11 @@ def _plausible(base: Cell, axis: str, value: int) -> tuple[int, int]:
         return value // _TWICE, value * _TWICE
     clock = load_machine(base.machine).clock_mhz.number
     signals = [
-        load_machine(name).measured[_SIGNAL].value / load_machine(name).clock_mhz.number
-        for name in machine_names()
-        if _SIGNAL in load_machine(name).measured
+        one.measured[_SIGNAL].value / one.clock_mhz.number
+        for one in map(load_machine, machine_names())
+        if _SIGNAL in one.measured
     ]
     return 0, max(value, round(max(signals, default=0) * clock))
-
-
-def _whence(name: str, use: Use) -> str:
-    by_rate = name == "think" and use.locks_per_second is not None
-    return "from locks a second" if by_rate else use.log
 
 
 def _assumed(base: Cell, name: str, words: str) -> Input:

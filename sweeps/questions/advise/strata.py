@@ -22,8 +22,9 @@ _LONG = 10_000  # acquisitions by one thread, behind which each costs what the l
 _MOST_PAIRS = 40_000  # of a run: a fraction of a second
 _FEWEST_PAIRS = 3_200  # as on the winner map
 _MOST_OBJECTS = 512
+_LONGER = 1.05  # times what can be run: what is run where it cannot be taken apart
 _MOST_TURNS = 100  # of an object, behind which each costs what the last did
-_ROUNDED = 1e-3  # of all acquisitions: what whole numbers of turns and returns may leave
+_ROUNDED = 1e-2  # of all acquisitions: what whole numbers of turns and returns may leave
 _MOST_DELAY = 20_000_000  # cycles of work in a run
 _FEWEST_LONG = 200  # acquisitions by one thread that are run, however much work lies between them
 _PPM = 1_000_000
@@ -64,7 +65,10 @@ def strata(use: Cell) -> list[Stratum]:
         found[key] = replace(one, weight=weight + one.weight)
     whole = sum((one.weight for one in found.values()), Fraction(0))
     if abs(whole - 1) > _ROUNDED:
-        raise AssertionError(f"the strata of {use} stand for {float(whole)} of it")
+        raise LockcrossError(
+            f"whole acquisitions would make {float(whole):.4g} times as many as are asked for: an "
+            "object's owner and the others take it once at least"
+        )
     return [one for one in found.values() if one.weight]
 
 
@@ -104,19 +108,17 @@ class _Lives:
         if not self._shared:
             return
         words = "objects that change hands"
-        if (cell := self._as_on_the_map()) is not None:
-            yield Stratum(cell, self._shared, words)
+        if self._keys["on_map"]:
+            yield Stratum(self._as_on_the_map(), self._shared, words)
             return
         for life, part in self._shared_lives():
             each = self._shared * part / self._life  # for each acquisition of such an object
             yield from self._beginning(life, each, words)
 
-    def _as_on_the_map(self) -> Cell | None:
+    def _as_on_the_map(self) -> Cell:
         """The run of workload lock_sequence that the main job's tables have: where nothing was said
         of the use (`on_map`)."""
         keys = self._keys
-        if not keys["on_map"]:
-            return None
         length = keys["run_length"] // LIVES
         runs = int(self._life / length)
         parameters = {
@@ -150,11 +152,12 @@ class _Lives:
         if life.pairs > 2 * most and life.first > most:
             yield from self._steady(each * (life.first - most), words)
             life = replace(life, first=most)
-        if life.pairs <= 2 * most:
+        turn = Fraction(life.run_length * life.turns + life.after, max(life.turns, 1))
+        few = min(life.turns // 2, _MOST_TURNS, int(most / max(turn, Fraction(1))))
+        # With whole numbers a life may be a little longer than the one that was asked for.
+        if life.pairs <= 2 * most or (few < 1 and life.pairs <= 2 * most * _LONGER):
             yield Stratum(self._run(life), each * life.pairs, words)
             return
-        turn = Fraction(life.run_length * life.turns + life.after, life.turns)
-        few = min(life.turns // 2, _MOST_TURNS, int(most / turn))
         if few < 1:
             raise LockcrossError(
                 f"between two changes of hands lie {float(turn):,.0f} acquisitions: too many to "
@@ -195,21 +198,16 @@ class _Lives:
 def _turns(foreign: Fraction, length: Fraction) -> Iterator[tuple[int, int, Fraction]]:
     """Lengths of others' runs and how many there are, and the shares of objects that have them, so
     that they make `foreign` acquisitions in runs of a mean length. A run is no longer than all."""
-    for run, share in _lengths(length):
-        if run >= foreign:
-            yield from ((whole, 1, share * part) for whole, part in _whole(foreign))
-        else:
-            yield from ((run, count, share * part) for count, part in _whole(foreign / run))
-
-
-def _lengths(length: Fraction) -> list[tuple[int, Fraction]]:
-    """The two whole lengths of runs around a mean one, and the shares of acquisitions in runs of
-    each with which they make it."""
+    # The two whole lengths around the mean, and the shares of acquisitions with which they make it.
     low = max(int(length), 1)
-    if length <= low:
-        return [(low, Fraction(1))]
-    part = (1 / length - Fraction(1, low + 1)) / (Fraction(1, low) - Fraction(1, low + 1))
-    return [(low, part), (low + 1, 1 - part)]
+    part = Fraction(1)
+    if length > low:
+        part = (1 / length - Fraction(1, low + 1)) / (Fraction(1, low) - Fraction(1, low + 1))
+    for run, share in ((low, part), (low + 1, 1 - part)):
+        if share and run >= foreign:
+            yield from ((whole, 1, share * of_these) for whole, of_these in _whole(foreign))
+        elif share:
+            yield from ((run, n, share * of_these) for n, of_these in _whole(foreign / run))
 
 
 def _whole(value: Fraction) -> list[tuple[int, Fraction]]:

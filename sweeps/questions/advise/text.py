@@ -5,20 +5,9 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from results.text.terminal import console
-from sweeps.questions.advise.answer import (
-    ASKED,
-    ASSUMED,
-    MEASURED,
-    USE_AXES,
-    Advice,
-    AxisAnswer,
-    Change,
-    Contended,
-    Flip,
-    Input,
-    LockCost,
-    why,
-)
+from sweeps.questions.advise import answer
+from sweeps.questions.advise.answer import Advice, AxisAnswer, Contended, Flip
+from sweeps.search.errors import EngineError
 
 _MEASURED = ("cas", "fence_latency")  # axes whose values are not those that are set
 _FEW = 10  # pairs of which no share is taken
@@ -33,13 +22,12 @@ def print_overview(answers: Sequence[Advice]) -> None:
     table.add_column("over")
     table.add_column("depends on")
     for one in answers:
-        win = one.win
-        tied = "".join(f" = {lock.words()}" for lock in win.tied)
+        win, cost = one.win, f"{one.beside_work(one.win.lock):.1f}"
+        best = " = ".join(lock.words() for lock in (win.lock, *win.tied))
         decides = dict.fromkeys(name_of(flip.given.name) for flip in one.flips)
         table.add_row(
-            str(one.setting["machine"]), win.lock.words() + tied,
-            f"{one.beside_work(win.lock):.1f}",
-            f"{100 * win.lead:.1f} %", win.runner_up.words(), ", ".join(decides) or "-",
+            str(one.setting["machine"]), best, cost, f"{100 * win.lead:.1f} %",
+            win.runner_up.words(), ", ".join(decides) or "-",
         )  # fmt: skip
     console(fold=False).print(table, end="\n\n")
 
@@ -57,30 +45,43 @@ def print_advice(advice: Advice) -> None:
         out.print("Causes count the program's own work, too: the core does both at once.")
     out.print("\n" + reason(advice), end="\n\n")
     out.print("How far one parameter would have to move for another lock to be as cheap:")
-    out.print(_changes(advice))
+    table = Table("parameter", "now", "downwards", "upwards", box=None)
+    for axis in advice.axes:
+        name = "measured " * (axis.axis in _MEASURED) + name_of(axis.axis)
+        down, up = _change(axis, upwards=False), _change(axis, upwards=True)
+        table.add_row(name, value_words(axis, axis.now), down, up)
+    out.print(table)
     out.print("\nWhat this rests on:")
-    out.print(_inputs(advice.inputs), end="\n\n")
+    table = Table("input", "value", "known", "source", box=None)
+    # Those that were given come last, without a source.
+    for given in sorted(advice.inputs, key=lambda one: one.kind == answer.ASKED):
+        table.add_row(name_of(given.name), given.value, given.kind, given.source)
+    out.print(table, end="\n\n")
 
 
 def headline(advice: Advice) -> str:
     """The answer in one sentence."""
-    win, cost = advice.win, advice.beside_work(advice.win.lock)
-    words = f"{cost:.1f} cycles a pair"
-    if works := _works(advice):
+    win, works = advice.win, _works(advice)
+    words = f"{advice.beside_work(win.lock):.1f} cycles a pair"
+    if works:
         words += f" beside the {advice.work:.1f} of the program itself"
     if advice.error is not None:
         low, high = (end * win.cost - advice.work for end in (advice.error.low, advice.error.high))
         words += f" ({max(low, 0):.0f} to {high:.0f})"
     depends = "It depends (see below). As things stand, " if advice.flips else ""
-    without = ""
+    named = f"{depends}{win.lock.words()} is the cheapest"
     if advice.contended is not None:
-        without = f" without the {100 * advice.contended.share:.3g} % that find the lock held"
-    named = f"{depends}{win.lock.words()} is the cheapest{without}"
-    if win.tied:
-        tied = ", ".join(lock.words() for lock in win.tied)
-        return f"{named}, {words}, in a tie with {tied}: {_threshold(advice.tie)}"
-    whole = " of all of it" * works
-    return f"{named}: {words}, {100 * win.lead:.1f} %{whole} less than {win.runner_up.words()}"
+        named += f" without the {100 * advice.contended.share:.3g} % that find the lock held"
+    if not win.tied:
+        whole = " of all of it" * works
+        return f"{named}: {words}, {100 * win.lead:.1f} %{whole} less than {win.runner_up.words()}"
+    tied = ", ".join(lock.words() for lock in win.tied)
+    threshold = (
+        f"leads below {100 * advice.tie:.3g} % are within the error"
+        if advice.tie < 1
+        else "no lead was large enough to be in the right order nine times of ten"
+    )
+    return f"{named}, {words}, in a tie with {tied}: {threshold}"
 
 
 def _works(advice: Advice) -> bool:
@@ -88,79 +89,66 @@ def _works(advice: Advice) -> bool:
     return bool(advice.setting["critical"] or advice.setting["think"])
 
 
-def _threshold(tie: float) -> str:
-    if tie >= 1:
-        return "no lead was large enough to be in the right order nine times of ten"
-    return f"leads below {100 * tie:.3g} % are within the error"
-
-
 def remarks(advice: Advice) -> list[str]:
     """What must be known beside the answer: what it depends on, how sure it is, what its lock
     cannot do and the best without it."""
     names = dict.fromkeys(flip.given.name for flip in advice.flips)
-    found = [decides([one for one in advice.flips if one.given.name == name]) for name in names]
-    assumed = [one.name for one in advice.inputs if one.kind == ASSUMED]
+    said = [decides([one for one in advice.flips if one.given.name == name]) for name in names]
+    assumed = [one.name for one in advice.inputs if one.kind == answer.ASSUMED]
     if others := [name for name in assumed if name not in names]:
-        found.append(
+        said.append(
             f"Assumed and not decisive, as far as their ranges are known: {len(others)} inputs "
             "(see the end)."
         )
-    found.append(_sure(advice))
-    found += _native(advice)
+    if advice.error is None:
+        said.append("How sure: nothing like this was compared with silicon or another simulator")
+    else:
+        said.append(_sure(advice, advice.error))
+    if native := {one.label: one.native for one in advice.locks if one.native is not None}:
+        best = min(native, key=lambda label: (native[label], label))
+        also = "too" if best in (advice.win.lock, *advice.win.tied) else "which is another"
+        said.append(
+            f"On this host {best.words()} is the cheapest, {also}: {native[best]:.1f} cycles a pair"
+        )
     if advice.contended is not None:
-        found.append(_under_contention(advice.contended))
+        said.append(_under_contention(advice.contended))
     other = advice.without_limits
     if (limit := advice.limits.get(advice.win.lock)) is not None:
-        found.append(f"Mind: {advice.win.lock.words()}: {limit}")
+        said.append(f"Mind: {advice.win.lock.words()}: {limit}")
         if other is not None:
             tied = "".join(f", in a tie with {lock.words()}" for lock in other.tied)
-            found[-1] += (
+            said[-1] += (
                 f". Without it: {other.lock.words()}, {advice.beside_work(other.lock):.1f} "
-                f"cycles a pair{tied} "
-                f"(lead {100 * other.lead:.1f} %)"
+                f"cycles a pair{tied} (lead {100 * other.lead:.1f} %)"
             )
-    return [*found, *advice.notes]
+    return [*said, *advice.notes]
 
 
-def _sure(advice: Advice) -> str:
+def _sure(advice: Advice, error: EngineError) -> str:
     """How sure the order of the first two is."""
-    error = advice.error
-    if error is None:
-        return "How sure: nothing like this was compared with silicon or another simulator"
     alike = error.alike(advice.win.lead)
     words = f"How sure: {error.words}: median error {100 * error.median:.0f} %; "
-    if alike.pairs >= _FEW:
-        words += f"of {alike.pairs} pairs of locks with a lead like this, {alike.right} were in "
-        words += "the right order"
-    else:
-        words += "too few pairs of locks had a lead like this"
+    words += (
+        f"of {alike.pairs} pairs of locks with a lead like this, {alike.right} were in the right "
+        "order"
+        if alike.pairs >= _FEW
+        else "too few pairs of locks had a lead like this"
+    )
     if _works(advice):
         words += "; none had work around the lock"
-    if advice.setting["described"] == MEASURED:
-        return words
-    return f"{words}. {advice.setting['machine']} itself was compared with no silicon"
+    if advice.setting["described"] != answer.MEASURED:
+        words += f". {advice.setting['machine']} itself was compared with no silicon"
+    return words
 
 
-def _native(advice: Advice) -> list[str]:
-    """What the host says, if it was asked."""
-    costs = {one.label: one.native for one in advice.locks if one.native is not None}
-    if not costs:
-        return []
-    best = min(costs, key=lambda label: (costs[label], label))
-    same = best == advice.win.lock or best in advice.win.tied
-    also = "too" if same else "which is another"
-    return [f"On this host {best.words()} is the cheapest, {also}: {costs[best]:.1f} cycles a pair"]
-
-
-def _under_contention(found: Contended) -> str:
-    costs = ", ".join(
-        f"{label.words()} {cost:,.0f}"
-        for label, cost in sorted(found.costs.items(), key=lambda pair: pair[1])
-    )
+def _under_contention(contended: Contended) -> str:
+    ordered = sorted(contended.costs.items(), key=lambda pair: pair[1])
+    costs = ", ".join(f"{label.words()} {cost:,.0f}" for label, cost in ordered)
     return (
-        f"Left out of all this: the {100 * found.share:.3g} % of acquisitions that find the lock "
-        f"held. Where all threads want one object, {found.best.words()} is the cheapest (cycles a "
-        f"pair, with work and waiting: {costs}); how many wait there differs from lock to lock"
+        f"Left out of all this: the {100 * contended.share:.3g} % of acquisitions that find the "
+        f"lock held. Where all threads want one object, {contended.best.words()} is the cheapest "
+        f"(cycles a pair, with work and waiting: {costs}); how many wait there differs from lock "
+        "to lock"
     )
 
 
@@ -171,26 +159,20 @@ def decides(flips: Sequence[Flip]) -> str:
     # No further than what was searched: a shared object lives long enough to be shared.
     low = value_words(axis, max(given.low, axis.low))
     high = value_words(axis, min(given.high, axis.high))
-    changes = ", ".join(
-        f"{flip.change.lock.words()} is as cheap "
-        + ("from {} on" if flip.upwards else "up to {}").format(
-            value_words(axis, flip.change.value)
-        )
-        for flip in flips
-    )
+    changes = []
+    for flip in flips:
+        value = value_words(axis, flip.change.value)
+        reach = f"from {value} on" if flip.upwards else f"up to {value}"
+        changes.append(f"{flip.change.lock.words()} is as cheap {reach}")
     return (
         f"  {name_of(given.name)}: {value_words(axis, axis.now)} is assumed, {low} to {high} is "
-        f"plausible; {changes}"
+        f"plausible; {', '.join(changes)}"
     )
-
-
-def _from_or_to(upwards: bool) -> str:
-    return "from" if upwards else "up to"
 
 
 def name_of(axis: str) -> str:
     """An input or an axis in words."""
-    return USE_AXES.get(axis, axis.replace("_", " "))
+    return answer.USE_AXES.get(axis, axis.replace("_", " "))
 
 
 def setting(advice: Advice) -> str:
@@ -215,55 +197,33 @@ def _locks(advice: Advice) -> Table:
     table = Table("lock", box=None)
     for name in ("cycles a pair", "over the best", *["on this host"] * native, "seeds", *causes):
         table.add_column(name, justify="right")
-    tied = advice.win.tied
     for one in advice.locks:
         more = "" if one is best else f"+{100 * (one.cost / best.cost - 1):.1f} %"
+        more += " tie" * (one.label in advice.win.tied)
         here = ["-" if one.native is None else f"{one.native:.1f}"] * native
-        table.add_row(
-            one.label.words(), f"{one.cost:.1f}", more + " tie" * (one.label in tied), *here,
-            str(one.seeds), *(f"{one.causes[cause]:.1f}" for cause in causes),
-        )  # fmt: skip
+        why = (f"{one.causes[cause]:.1f}" for cause in causes)
+        table.add_row(one.label.words(), f"{one.cost:.1f}", more, *here, str(one.seeds), *why)
     return table
 
 
 def reason(advice: Advice) -> str:
     """Why the best is ahead of the next, by cause."""
     best, other = advice.locks[:2]
-    differences = [pair for pair in why(best, other) if abs(pair[1]) >= _SMALL]
+    differences = [pair for pair in answer.why(best, other) if abs(pair[1]) >= _SMALL]
     dearer = ", ".join(f"{value:.1f} by {cause}" for cause, value in differences if value > 0)
     cheaper = ", ".join(f"{-value:.1f} by {cause}" for cause, value in differences if value < 0)
     words = f"Why: {other.label.words()} loses {dearer or 'nothing'}"
-    return words + (f", and saves {cheaper}" if cheaper else "") + _noise(best)
+    words += f", and saves {cheaper}" if cheaper else ""
+    return f"{words} (cycles a pair{f', seed 1 of {best.seeds}' if best.seeds > 1 else ''})"
 
 
-def _noise(best: LockCost) -> str:
-    return f" (cycles a pair, seed 1 of {best.seeds})" if best.seeds > 1 else " (cycles a pair)"
-
-
-def _changes(advice: Advice) -> Table:
-    table = Table("parameter", "now", "downwards", "upwards", box=None)
-    for axis in advice.axes:
-        table.add_row(
-            "measured " * (axis.axis in _MEASURED) + name_of(axis.axis),
-            value_words(axis, axis.now),
-            _change(axis, axis.below, axis.low, "down"), _change(axis, axis.above, axis.high, "up"),
-        )  # fmt: skip
-    return table
-
-
-def _change(axis: AxisAnswer, change: Change | None, end: float, word: str) -> str:
+def _change(axis: AxisAnswer, upwards: bool) -> str:
+    change, end = (axis.above, axis.high) if upwards else (axis.below, axis.low)
     if change is not None:
-        towards = "from" if word == "up" else "to"
+        towards = "from" if upwards else "to"
         return f"{change.lock.words()} {towards} {value_words(axis, change.value)}"
-    return "-" if end == axis.now else f"none {word} to {value_words(axis, end)}"
-
-
-def _inputs(inputs: Sequence[Input]) -> Table:
-    """Those that were given last, without a source."""
-    table = Table("input", "value", "known", "source", box=None)
-    for one in sorted(inputs, key=lambda one: one.kind == ASKED):
-        table.add_row(name_of(one.name), one.value, one.kind, one.source)
-    return table
+    none = f"none {'up' if upwards else 'down'} to {value_words(axis, end)}"
+    return "-" if end == axis.now else none
 
 
 def value_words(axis: AxisAnswer, value: float) -> str:

@@ -125,7 +125,11 @@ class _Settling:
     def keys(self) -> dict[str, int]:
         """The keys of Settled."""
         use = self._use
-        shared = self._only_local() if self._local else self._shared()
+        if self._local:
+            mean = self._usual_life() if use.acquisitions is None else _exact(use.acquisitions)
+            shared = _keys(Fraction(0), mean, mean, Fraction(1), None, Fraction(1))
+        else:
+            shared = self._shared()
         for name in ("critical", "think"):
             if getattr(use, name) is None:
                 self.assumed[name] = "0 cycles: the program does nothing there"
@@ -170,11 +174,6 @@ class _Settling:
             raise LockcrossError(
                 "--owner-share 1: then no object is shared; leave out --shared-objects"
             )
-
-    def _only_local(self) -> dict[str, int]:
-        life = self._use.acquisitions
-        mean = self._usual_life() if life is None else _exact(life)
-        return _keys(Fraction(0), mean, mean, Fraction(1), None, Fraction(1))
 
     def _usual_life(self) -> Fraction:
         self.assumed["acquisitions"] = (

@@ -11,14 +11,16 @@ from typing import Annotated, Any
 import typer
 
 from results.errors import LockcrossError
-from results.text.rows import Form, Format, print_rows, printer
+from results.text.rows import Form, Format, print_parts
 from sweeps.cli import complete
 from sweeps.model import engines
 from sweeps.model.isa import ISAS
 
 _TURNS = 20_000
+bench = typer.Typer()
 
 
+@bench.callback(invoke_without_command=True)
 def bench_cell(
     context: typer.Context,
     keep: Annotated[
@@ -32,15 +34,13 @@ def bench_cell(
     """
     if context.invoked_subcommand:
         return
-    from sweeps.run import bench
+    from sweeps.run import bench as of_runs
 
     with TemporaryDirectory() as folder:
-        found = [row for one in [bench, *_of_questions()] for row in one.rows(Path(folder))]
-    with printer(form) as out:
-        out.print(bench.table(found, bench.last_release()))
-        out.print(bench.NOTE)
+        found = [row for one in [of_runs, *_of_questions()] for row in one.rows(Path(folder))]
+    print_parts(form, of_runs.beside(found, of_runs.last_release()), of_runs.NOTE)
     if keep:
-        bench.keep(found)
+        of_runs.keep(found)
 
 
 def _of_questions() -> list[Any]:
@@ -49,6 +49,7 @@ def _of_questions() -> list[Any]:
     return [import_module(f"sweeps.questions.{name}.bench") for name in folders]
 
 
+@bench.command("engine")
 def bench_engine(
     isas: Annotated[
         list[str] | None,
@@ -77,11 +78,8 @@ def bench_engine(
     if unknown:
         raise LockcrossError(f"ISA {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
     measured = _benchmark(engine)
-    with printer(form) as out:
-        out.print(measured.bench(isas or list(ISAS)))
-        out.print(measured.NOTE)
-        if beside:
-            out.print(_beside(beside))
+    rows = measured.bench(isas or list(ISAS))
+    print_parts(form, rows, measured.NOTE, *([_beside(beside)] if beside else []))
 
 
 def _benchmark(label: str) -> Any:
@@ -122,18 +120,18 @@ def _beside(other: str) -> str:
     )
 
 
+@bench.command("results")
 def bench_results(
     runs: Annotated[int, typer.Option(min=100, help="How many runs.")] = 200_000,
     form: Format = Form.TABLE,
 ) -> None:
     """Measure a large database: size, pages in the browser, winners, memory of an export."""
-    from results.browser.bench import NOTE, bench
+    from sweeps.questions.bench.large import NOTE, measured
 
-    with printer(form) as out:
-        out.print(bench(runs))
-        out.print(NOTE)
+    print_parts(form, measured(runs), NOTE)
 
 
+@bench.command("cluster")
 def bench_cluster(
     file: Annotated[str, typer.Argument(help="A cluster file; see sweeps/clusters.")],
     form: Format = Form.TABLE,
@@ -142,25 +140,14 @@ def bench_cluster(
 
     Most of it with stand-ins that only wait, so that few cores can have many workers.
     """
-    from results.store.queries import Answer
-    from sweeps.run.cluster.bench import COLUMNS, NOTE, bench, row
+    from sweeps.run.cluster.bench import NOTE, rows
     from sweeps.run.cluster.description import load_cluster
 
     before = os.getloadavg()[0]
-    found = [row(one) for one in bench(load_cluster(file))]
-    print_rows(Answer(COLUMNS, found), form)
+    print_parts(form, rows(load_cluster(file)), fold=False)
     print(NOTE, file=sys.stderr)
     print(
         f"this machine: {len(os.sched_getaffinity(0))} CPUs, load {before:.1f} before and "
         f"{os.getloadavg()[0]:.1f} after",
         file=sys.stderr,
     )
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the `bench` commands."""
-    group = typer.Typer(callback=bench_cell, invoke_without_command=True)
-    group.command("engine")(bench_engine)
-    group.command("results")(bench_results)
-    group.command("cluster")(bench_cluster)
-    app.add_typer(group, name="bench")

@@ -1,19 +1,27 @@
 """`lockcross cluster`: what the nodes of a cluster are like."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from results.text.rows import Form, Format, print_rows
+from results.text.rows import Form, Format, Rows, print_parts, whole
 
 if TYPE_CHECKING:
     from sweeps.run.cluster.check import Answer
 
-_COLUMNS = ["node", "job", "processor", "CPUs", "memory GB", "scratch GB free", "clock s off",
-            "cycles", "limits", "fit"]  # fmt: skip
+_SHOWN: dict[str, Any] = {
+    "node": "{node}", "job": "{job}", "processor": "{processor}", "CPUs": "{CPUs}",
+    "memory GB": "{memory GB:.0f}", "scratch GB free": "{scratch GB free:.0f}",
+    "clock s off": "{clock s off:.1f}",
+    "cycles": lambda one: "" if one["cycles"] is None else f"{one['cycles']:.0f}",
+    "limits": "{limits}", "fit": "{fit}",
+}  # fmt: skip
+
+cluster = typer.Typer(no_args_is_help=True)
 
 
+@cluster.command()
 def check(
     file: Annotated[str, typer.Argument(help="A cluster file; see sweeps/clusters.")],
     nodes: Annotated[
@@ -26,13 +34,12 @@ def check(
     Compares engine versions, the tree, the clock, limits and a small cell with this machine. Exits
     with 1 when a node cannot.
     """
-    from results.store.queries import Answer as Rows
     from sweeps.run.cluster.check import check as ask
     from sweeps.run.cluster.description import load_cluster
 
-    cluster = load_cluster(file)
-    found, cycles = ask(cluster, nodes or cluster.nodes)
-    print_rows(Rows(_COLUMNS, [_row(one) for one in found]), form)
+    description = load_cluster(file)
+    found, cycles = ask(description, nodes or description.nodes)
+    print_parts(form, Rows([_row(one) for one in found], _SHOWN), fold=False)
     print(f"a small cell takes {cycles:.0f} cycles on this machine", file=sys.stderr)
     wrong = [(one.node.place.host, why) for one in found for why in one.wrong]
     for host, why in wrong:
@@ -41,23 +48,15 @@ def check(
         raise typer.Exit(1)
 
 
-def _row(answer: "Answer") -> tuple[object, ...]:
+def _row(answer: "Answer") -> dict[str, object]:
     node = answer.node
-    return (
-        node.place.host, node.place.job, node.place.processor, node.cpus, f"{node.memory_gb:.0f}",
-        f"{node.scratch_gb:.0f}", f"{answer.clock_off_s:.1f}",
-        "" if node.cycles is None else f"{node.cycles:.0f}", node.limits,
-        "no" if answer.wrong else "yes",
-    )  # fmt: skip
+    return dict(zip(_SHOWN, (
+        node.place.host, node.place.job, node.place.processor, node.cpus, node.memory_gb,
+        node.scratch_gb, answer.clock_off_s, None if node.cycles is None else whole(node.cycles),
+        node.limits, "no" if answer.wrong else "yes",
+    ), strict=True))  # fmt: skip
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the `cluster` commands."""
-    group = typer.Typer(help="Look at a cluster.", no_args_is_help=True)
-    group.command("check")(check)
-    group.callback(help="Look at a cluster.")(_nothing)
-    app.add_typer(group, name="cluster")
-
-
+@cluster.callback(help="Look at a cluster.")
 def _nothing() -> None:
     """A group of one command needs a callback to stay a group."""

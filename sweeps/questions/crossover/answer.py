@@ -2,32 +2,15 @@
 
 import math
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sweeps.model import engines
-from sweeps.model.axis_words import AXIS_WORDS, UNIT_WORDS
+from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.isa import isa_words
 from sweeps.model.label import FENCE_KINDS, FULL, LockLabel
-from sweeps.search.found import (
-    Band,
-    FoundCrossover,
-    Isa,
-    Scale,
-    at_most,
-    crossovers,
-    engine,
-    fact,
-    isa,
-    machines,
-    maps_accuracy,
-    measured,
-    places,
-    seeds_model,
-    series,
-    series_names,
-    tie_share,
-)
+from sweeps.search import found
+from sweeps.search.found import PLAN, FoundCrossover, Isa, Scale, at_most
 from sweeps.search.winners import Win, winner
 
 _LATENCIES = ("cas", "fence_latency")
@@ -72,35 +55,36 @@ class Row:
 def rows(connection: sqlite3.Connection) -> list[Row]:
     """The winner table: the study's machines first, then the real ones, if the engine has their
     latencies. Raises NoDataError."""
-    plan, own = fact(connection, "plan"), machines(connection)
-    own_costs = engines.entry(engine(connection)).own_costs
-    found = []
-    for machine, isa_name, flavour in series_names(connection, "table"):
-        runs = series(connection, f"table/{machine}/{isa_name}/{flavour}")
-        costs = dict(sorted(((r.label, r.cost) for r in runs), key=lambda pair: pair[1]))
+    locks, own = PLAN.read(connection).locks, found.machines(connection)
+    own_costs = engines.entry(found.engine(connection)).own_costs
+    tie = found.tie_share(connection)
+
+    def contest(costs: Mapping[LockLabel, float]) -> Contest:
+        compared = {label: cost for label, cost in costs.items() if label.lock in locks}
+        return Contest(winner(costs, tie), winner(compared, tie))
+
+    table = []
+    for machine, isa_name, flavour in found.series_names(connection, "table"):
+        runs = found.series(connection, f"table/{machine}/{isa_name}/{flavour}")
+        costs = {run.label: run.cost for run in sorted(runs, key=lambda run: run.cost)}
         full = {label: cost for label, cost in costs.items() if label.fence == FULL}
-        known = {place.machine: place for place in places(connection, isa_name, flavour)}
-        if machine not in known or sum(label.lock in plan["locks"] for label in full) < 2:
+        known = {one.machine: one for one in found.places(connection, isa_name, flavour)}
+        if machine not in known or sum(label.lock in locks for label in full) < 2:
             continue  # not calibrated, or nothing to compare
         if own_costs and machine not in own:
             continue
-        place, tie = known[machine], tie_share(connection)
-        found.append(
+        place = known[machine]
+        # The study's own machines are neutral by intent, not for want of a figure.
+        assumed = place.assumed and machine not in own
+        table.append(
             Row(
-                machine, place.title, isa(connection, isa_name), flavour, place.cas, place.fence,
-                # The study's own machines are neutral by intent, not for want of a figure.
-                place.assumed and machine not in own, costs, tie,
-                _contest(full, plan["locks"], tie),
-                _contest(costs, plan["locks"], tie) if len(costs) > len(full) else None,
+                machine, place.title, found.isa(connection, isa_name), flavour, place.cas,
+                place.fence, assumed, costs, tie, contest(full),
+                contest(costs) if len(costs) > len(full) else None,
             )
         )  # fmt: skip
     order = {machine: number for number, machine in enumerate(own)}
-    return sorted(found, key=lambda row: order.get(row.machine, len(order)))
-
-
-def _contest(costs: Mapping[LockLabel, float], locks: Sequence[str], tie: float) -> Contest:
-    compared = {label: cost for label, cost in costs.items() if label.lock in locks}
-    return Contest(winner(costs, tie), winner(compared, tie))
+    return sorted(table, key=lambda row: order.get(row.machine, len(order)))
 
 
 @dataclass(frozen=True)
@@ -133,9 +117,9 @@ class CrossoverSentence:
     @property
     def words(self) -> str:
         """The whole sentence: `reservation beats tasuki above 23.8 cycles`."""
-        if self.tie:
-            return f"{self.cheaper.words()} and {self.dearer.words()} cost the same {self._reach}"
-        return f"{self.cheaper.words()} beats {self.dearer.words()} {self._reach}"
+        first, second = self.cheaper.words(), self.dearer.words()
+        said = f"{first} and {second} cost the same" if self.tie else f"{first} beats {second}"
+        return f"{said} {self.reach} {UNIT_WORDS.get(self.unit, self.unit)}"
 
     @property
     def short(self) -> str:
@@ -147,10 +131,6 @@ class CrossoverSentence:
         """What else was set, in words."""
         return ", ".join(held_words(key, [value]) for key, value in self.held.items())
 
-    @property
-    def _reach(self) -> str:
-        return f"{self.reach} {UNIT_WORDS.get(self.unit, self.unit)}"
-
 
 def held_words(key: str, values: Sequence[int]) -> str:
     """A setting that was held at each of `values` in turn, in words."""
@@ -161,82 +141,73 @@ def held_words(key: str, values: Sequence[int]) -> str:
 
 def lines(connection: sqlite3.Connection, kind: str) -> list[CrossoverSentence]:
     """The crossovers of the series of a kind (`axis`, `run_length`, `map`) in words."""
-    flavours: list[str] = fact(connection, "plan")["flavours"]
-    own = machines(connection)
-    found = [_line(connection, one) for one in crossovers(connection, kind)]
+    flavours, own = PLAN.read(connection).flavours, found.machines(connection)
+    # The sequence of run lengths is a workload of its own.
+    keys = ["owner_share"] * (kind == "run_length") + [*_LATENCIES, "cancel"]
+    sentences = []
+    for one in found.crossovers(connection, kind):
+        scale = None
+        if one.axis in _LATENCIES:
+            scale = found.measured(connection, one.machine, one.isa, one.flavour, one.axis)
+        above = one.lock_b if one.below == one.lock_a else one.lock_a
+        cheaper, dearer = (one.below, above) if one.value is None else (above, one.below)
+        if one.verdict == "tie":
+            cheaper, dearer = one.lock_a, one.lock_b
+        held = {key: one.setting[key] for key in keys if key in one.setting and key != one.axis}
+        bracket, others, seeds = "", "", one.band.seeds if one.band else 0
+        if one.value is not None:
+            bracket = f"{one.bracket_low:,} to {one.bracket_high:,}"
+            others = "searched" if seeds > 1 else ""
+        if others and one.band and one.band.modelled:
+            some = "" if one.band.modelled == seeds - 1 else f"{one.band.modelled} "
+            off = math.ceil(one.band.error * 1000) / 1000
+            others = f"{some}modelled, off by at most {off:g} where checked"
+        sentences.append(
+            CrossoverSentence(
+                one.machine, found.isa(connection, one.isa), one.flavour, one.axis, one.unit, held,
+                (one.lock_a, one.lock_b), cheaper, dearer, one.verdict == "tie",
+                _reach(one, scale), bracket, one.tolerance, seeds, others, one.id,
+            )
+        )  # fmt: skip
     axes = list(AXIS_WORDS)
     # A flavour that an earlier plan had comes last.
     order = {flavour: number for number, flavour in enumerate(flavours)}
-
-    def place(line: CrossoverSentence) -> tuple[int, int, int, int]:
-        flavour = order.get(line.flavour, len(order))
-        return (flavour, axes.index(line.axis), own.index(line.machine), line.id)
-
-    return sorted(found, key=place)
-
-
-def _line(connection: sqlite3.Connection, one: FoundCrossover) -> CrossoverSentence:
-    scale = None
-    if one.axis in _LATENCIES:
-        scale = measured(connection, one.machine, one.isa, one.flavour, one.axis)
-    other = one.lock_b if one.below == one.lock_a else one.lock_a
-    cheaper, dearer = (one.below, other) if one.value is None else (other, one.below)
-    if one.verdict == "tie":
-        cheaper, dearer = one.lock_a, one.lock_b
-    # The sequence of run lengths is a workload of its own.
-    keys = ("owner_share",) * one.series.startswith("run_length/") + (*_LATENCIES, "cancel")
-    held = {key: one.setting[key] for key in keys if key in one.setting and key != one.axis}
-    bracket = f"{one.bracket_low:,} to {one.bracket_high:,}" if one.value is not None else ""
-    return CrossoverSentence(
-        one.machine, isa(connection, one.isa), one.flavour, one.axis, one.unit, held,
-        (one.lock_a, one.lock_b), cheaper, dearer, one.verdict == "tie", _reach(one, scale),
-        bracket, one.tolerance, one.band.seeds if one.band else 0, _others(one), one.id,
+    return sorted(
+        sentences,
+        key=lambda line: (
+            order.get(line.flavour, len(order)), axes.index(line.axis), own.index(line.machine),
+            line.id,
+        ),
     )  # fmt: skip
 
 
-def _others(one: FoundCrossover) -> str:
-    """What the values of the other seeds rest on; "" without a crossing or with one seed."""
-    if one.value is None or one.band is None or one.band.seeds < 2:
-        return ""
-    if not one.band.modelled:
-        return "searched"
-    some = "" if one.band.modelled == one.band.seeds - 1 else f"{one.band.modelled} "
-    off = math.ceil(one.band.error * 1000) / 1000
-    return f"{some}modelled, off by at most {off:g} where checked"
-
-
 def _reach(one: FoundCrossover, scale: Scale | None) -> str:
-    """Where the cheaper of two locks is the cheaper one, without the unit."""
+    """Where the cheaper of two locks is the cheaper one, without the unit; in brackets the least
+    and the greatest value over several seeds."""
     band = one.band
+
+    def tried(value: int) -> str:
+        if one.unit == "ppm":
+            return f"{value / _PPM:g}"
+        return f"{scale(value) if scale is not None else value:,.0f}"
+
+    def point(value: float) -> str:
+        shown = scale(value) if scale is not None else value
+        return f"{shown:,.{0 if shown >= 1000 else 1}f}"
+
     if one.value is None:
         some = f" (not with {band.there} of {band.seeds} seeds)" if band else ""
-        return (
-            f"everywhere from {_shown(one, one.low, scale)} to {_shown(one, one.high, scale)}{some}"
-        )
+        return f"everywhere from {tried(one.low)} to {tried(one.high)}{some}"
     if one.unit in _TRIED and one.bracket_high is not None:
-        ends = [_shown(one, x, scale) for x in (band.upper_low, band.upper_high)] if band else []
-        return f"from {_shown(one, one.bracket_high, scale)}{_band(band, ends)}"
-    ends = [_point(x, scale) for x in (band.low, band.high)] if band else []
-    return f"above {_point(one.value, scale)}{_band(band, ends)}"
-
-
-def _band(band: Band | None, ends: Sequence[str]) -> str:
-    """The least and the greatest value over several seeds, in brackets."""
+        words = f"from {tried(one.bracket_high)}"
+        ends = [tried(x) for x in (band.upper_low, band.upper_high)] if band else []
+    else:
+        words = f"above {point(one.value)}"
+        ends = [point(x) for x in (band.low, band.high)] if band else []
     if band is None or band.seeds < 2:
-        return ""
+        return words
     some = f", {band.there} of {band.seeds} seeds" if band.there < band.seeds else ""
-    return f" ({ends[0]} to {ends[1]}{some})"
-
-
-def _point(value: float, scale: Scale | None) -> str:
-    shown = scale(value) if scale is not None else value
-    return f"{shown:,.{0 if shown >= 1000 else 1}f}"
-
-
-def _shown(one: FoundCrossover, value: int, scale: Scale | None) -> str:
-    if one.unit == "ppm":
-        return f"{value / _PPM:g}"
-    return f"{scale(value) if scale is not None else value:,.0f}"
+    return f"{words} ({ends[0]} to {ends[1]}{some})"
 
 
 _Held = tuple[tuple[str, int], ...]  # what was set beside the axis, by its name
@@ -253,11 +224,11 @@ class CostTable:
     @property
     def heads(self) -> list[tuple[str, list[str]]]:
         """The labels in words, as headings of two lines: each lock, and its fence kinds."""
-        found: dict[str, list[str]] = {}
+        kinds: dict[str, list[str]] = {}
         for label in self.labels:
             lock = label.with_full_fences.words()
-            found.setdefault(lock, []).append(FENCE_KINDS.get(label.fence, label.fence))
-        return list(found.items())
+            kinds.setdefault(lock, []).append(FENCE_KINDS.get(label.fence, label.fence))
+        return list(kinds.items())
 
 
 @dataclass(frozen=True)
@@ -296,13 +267,9 @@ def win_words(win: Win) -> str:
     """A winner with its cost and its lead, or with the locks that it ties with."""
     lead = f"{100 * win.lead:.1f} %"
     if win.tied:
-        return f"{win.lock.words()} {win.cost:.1f}, tie with {tied_words(win)} ({lead})"
+        tied = " and ".join(label.words() for label in win.tied)
+        return f"{win.lock.words()} {win.cost:.1f}, tie with {tied} ({lead})"
     return f"{win.lock.words()} {win.cost:.1f} ({lead} less than {win.runner_up.words()})"
-
-
-def tied_words(win: Win) -> str:
-    """The locks that a winner ties with."""
-    return " and ".join(label.words() for label in win.tied)
 
 
 def ties_words(rows: Sequence[Row]) -> str:
@@ -320,89 +287,75 @@ def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:
 
 def model_sentences(connection: sqlite3.Connection) -> list[str]:
     """What of a study follows from a model, and how far that may be off."""
-    found, seeds, maps = [], seeds_model(connection), maps_accuracy(connection)
+    said, seeds, maps = [], found.seeds_model(connection), found.maps_accuracy(connection)
     if seeds.modelled:
-        found.append(
+        said.append(
             f"{seeds.modelled:,} of the other seeds' {seeds.values:,} values follow from costs at "
             f"one point and the first seed's slope: off by at most {at_most(seeds.worst)} of the "
             "tolerance where checked; where a check was off by more than a quarter, they were "
             "searched"
         )
     if maps is not None:
-        found.append(
+        said.append(
             "Winner maps are runs at some points and interpolated between them: off by "
             f"{maps.mean:.2%} on average and {at_most(maps.worst)} at most in {maps.points} points "
             f"that were run to check it; another lock was the cheapest in {maps.wrong or 'none'}"
         )
-    return found
+    return said
 
 
 def cost_table(rows: Sequence[Row], locks: Sequence[str]) -> CostTable:
     """The costs of the winner table. Labels come in the order of `locks`, the study's, each with
     full fences first."""
-    found = {label for row in rows for label in row.costs}
-
-    def place(label: LockLabel) -> tuple[int, LockLabel]:
-        # A label with full fences is the beginning of the others, so it comes before them.
-        return (locks.index(label.lock) if label.lock in locks else len(locks), label)
-
+    # A label with full fences is the beginning of the others, so it comes before them.
+    labels = sorted({label for row in rows for label in row.costs})
+    labels.sort(key=lambda label: locks.index(label.lock) if label.lock in locks else len(locks))
     machines: dict[str, list[Row]] = {}
     for row in rows:
         machines.setdefault(row.machine, []).append(row)
-    return CostTable(tuple(sorted(found, key=place)), tuple(map(tuple, machines.values())))
+    return CostTable(tuple(labels), tuple(map(tuple, machines.values())))
 
 
 def axis_tables(
     sentences: Sequence[CrossoverSentence], by_machine: bool = False
 ) -> list[AxisTable]:
     """A table for each axis, in the order of the sentences: a column an ISA, or a machine."""
-    axes = dict.fromkeys(one.axis for one in sentences)
-    return [
-        _axis_table([one for one in sentences if one.axis == axis], by_machine) for axis in axes
-    ]
-
-
-def _axis_table(sentences: Sequence[CrossoverSentence], by_machine: bool) -> AxisTable:
-    """The table of the sentences of one axis."""
-    first = sentences[0]
-    cells: dict[tuple[str, str, _Held], dict[str, list[str]]] = {}
-    columns: dict[str, None] = {}  # in order
-    for one in sentences:
-        group, column = one.machine, isa_words(one.isa.title, one.flavour)
-        if by_machine:
-            group, column = column, group
-        columns[column] = None
-        key = (" / ".join(label.words() for label in one.pair), group, tuple(one.held.items()))
-        cells.setdefault(key, {}).setdefault(column, []).append(one.short)
-    pairs = list(dict.fromkeys(pair for pair, _, _ in cells))
-    groups = list(dict.fromkeys(group for _, group, _ in cells))
-    ordered = sorted(
-        cells.items(), key=lambda row: (pairs.index(row[0][0]), groups.index(row[0][1]), row[0][2])
-    )
-    # Rows that differ in nothing but the last setting become one.
-    merged: dict[tuple[str, str, tuple[str, ...], _Held], list[_Held]] = {}
-    for (pair, group, held), found in ordered:
-        shown = tuple("; ".join(found.get(column, [])) for column in columns)
-        merged.setdefault((pair, group, shown, held[:-1]), []).append(held)
-    rows = [
-        AxisRow(pair, group, _held(every), shown)
-        for (pair, group, shown, _), every in merged.items()
-    ]
-    return AxisTable(AXIS_WORDS[first.axis], _unit(first), tuple(columns), tuple(rows))
-
-
-def _unit(one: CrossoverSentence) -> str:
-    """The unit of an axis, and whether latencies are measured or set; "" where the axis says it."""
-    unit = UNIT_WORDS.get(one.unit, one.unit)
-    if one.axis in _HOW:
-        return f"{unit}, {_HOW[one.axis]}"
-    return "" if unit == AXIS_WORDS[one.axis] else unit
-
-
-def _held(settings: Iterable[_Held]) -> str:
-    """Settings that differ in the last value alone, in words."""
-    values: dict[str, list[int]] = {}
-    for setting in settings:
-        for key, value in setting:
-            values.setdefault(key, []).append(value)
-    return ", ".join(held_words(key, list(dict.fromkeys(found))) for key, found in values.items())
+    tables = []
+    for axis in dict.fromkeys(one.axis for one in sentences):
+        own = [one for one in sentences if one.axis == axis]
+        cells: dict[tuple[str, str, _Held], dict[str, list[str]]] = {}
+        columns: dict[str, None] = {}  # in order
+        for one in own:
+            group, column = one.machine, isa_words(one.isa.title, one.flavour)
+            if by_machine:
+                group, column = column, group
+            columns[column] = None
+            pair = " / ".join(label.words() for label in one.pair)
+            at = cells.setdefault((pair, group, tuple(one.held.items())), {})
+            at.setdefault(column, []).append(one.short)
+        pairs = list(dict.fromkeys(pair for pair, _, _ in cells))
+        groups = list(dict.fromkeys(group for _, group, _ in cells))
+        # Rows that differ in nothing but the last setting become one.
+        merged: dict[tuple[str, str, tuple[str, ...], _Held], dict[str, dict[int, None]]] = {}
+        for pair, group, held in sorted(
+            cells, key=lambda row: (pairs.index(row[0]), groups.index(row[1]), row[2])
+        ):
+            at = cells[pair, group, held]
+            shown = tuple("; ".join(at.get(column, [])) for column in columns)
+            settings = merged.setdefault((pair, group, shown, held[:-1]), {})
+            for key, value in held:
+                settings.setdefault(key, {})[value] = None
+        rows = tuple(
+            AxisRow(
+                pair, group,
+                ", ".join(held_words(key, list(tried)) for key, tried in settings.items()), shown,
+            )
+            for (pair, group, shown, _), settings in merged.items()
+        )  # fmt: skip
+        unit = UNIT_WORDS.get(own[0].unit, own[0].unit)
+        if axis in _HOW:
+            unit += f", {_HOW[axis]}"
+        elif unit == AXIS_WORDS[axis]:  # the axis says it
+            unit = ""
+        tables.append(AxisTable(AXIS_WORDS[axis], unit, tuple(columns), rows))
+    return tables

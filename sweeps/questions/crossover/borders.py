@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from results.draw.style import HALO
+from results.draw.painter import HALO, panels
 from results.errors import NoDataError
 from results.store.queries import compilers_of_study
 from sweeps.model import engines
@@ -25,10 +25,9 @@ from sweeps.questions.crossover.winner_map import (
     panels_of,
     workload_words,
 )
-from sweeps.search.found import engine, fact, machines
-from sweeps.search.winners import Surface
+from sweeps.search.found import PLAN, engine, machines
+from sweeps.search.grid import Surface
 
-_COLUMNS = 3
 # Labels are placed by eye, in points: a panel's size, a letter, a line of text.
 _PANEL = np.array([280.0, 265.0])
 _LETTER, _LINE = 4.6, 11.0
@@ -54,68 +53,54 @@ class _Border:
 def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
     """One panel for each flavour that two engines or more have, with the borders of every study.
 
-    `connections`: studies by a name for messages. Raises NoDataError.
+    `connections`: studies by a name for messages. Raises NoDataError, also when the studies'
+    programs are of several compilers.
     """
-    _check_compilers(connections)
-    studies = sorted(
-        (_study(title, connection) for title, connection in connections.items()),
-        key=lambda study: engines.order(study.engine),
-    )
-    by_place: dict[tuple[str, str], set[str]] = {}
-    for study in studies:
-        for place in study.panels:
-            by_place.setdefault(place, set()).add(study.engine)
-    places = [place for place, engines_of in by_place.items() if len(engines_of) > 1]
-    if not places:
-        raise NoDataError(f"no two engines have a winner map in common in {', '.join(connections)}")
-    columns = min(_COLUMNS, len(places))
-    rows = -(-len(places) // columns)
-    figure = Figure(figsize=(4.6 * columns, 4.4 * rows), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).flatten()
-    for ax, place in zip(axes, places, strict=False):
-        _draw_panel(ax, place, [study for study in studies if place in study.panels])
-    for ax in axes[len(places) :]:
-        ax.axis("off")
-    return figure
-
-
-def _check_compilers(connections: Mapping[str, sqlite3.Connection]) -> None:
-    """Raises NoDataError when the studies' programs are of several compilers."""
-    found = {title: compilers_of_study(one) for title, one in connections.items()}
-    first = next(iter(found))
-    for title, names in found.items():
-        if names and names != found[first]:
+    compilers = {title: compilers_of_study(one) for title, one in connections.items()}
+    first = next(iter(compilers))
+    for title, names in compilers.items():
+        if names and names != compilers[first]:
             raise NoDataError(
                 f"{title} is of programs by {' and '.join(names)}, {first} by "
-                f"{' and '.join(found[first])}: costs of two compilers are not drawn together"
+                f"{' and '.join(compilers[first])}: costs of two compilers are not drawn together"
             )
+    studies = [_study(title, connection) for title, connection in connections.items()]
+    studies.sort(key=lambda study: engines.order(study.engine))
+    of_place: dict[tuple[str, str], list[_Study]] = {}
+    for study in studies:
+        for place in study.panels:
+            of_place.setdefault(place, []).append(study)
+    shown = {
+        place: some for place, some in of_place.items() if len({one.engine for one in some}) > 1
+    }
+    if not shown:
+        raise NoDataError(f"no two engines have a winner map in common in {', '.join(connections)}")
+    figure, axes = panels(len(shown), 3, (4.6, 4.4))
+    for ax, (place, some) in zip(axes, shown.items(), strict=False):
+        base = some[0].panels[place]
+        grids = [study.panels[place].grid for study in some]
+        ax.set_title(f"{isa_words(base.grid.isa.title, place[1])}, {base.grid.isa.full_fence}")
+        ax.set_xlabel("measured CAS latency (cycles)")
+        ax.set_ylabel(f"measured {base.grid.isa.full_fence} latency (cycles)")
+        ax.set_xlim(min(one.cas[0] for one in grids), max(one.cas[-1] for one in grids))
+        ax.set_ylim(min(one.fence[0] for one in grids), max(one.fence[-1] for one in grids))
+        label_regions(ax, base)
+        found = [border for study in some for border in _draw_study(ax, study, study.panels[place])]
+        if found:  # else one lock wins everywhere
+            _label(ax, found, _labelled(found, some))
+    return figure
 
 
 def _study(title: str, connection: sqlite3.Connection) -> _Study:
     try:
-        panels: dict[tuple[str, str], Panel] = {}
+        of_place: dict[tuple[str, str], Panel] = {}
         # Those with full fences alone come first.
         for panel in panels_of(connection, machines(connection)[0]):
-            panels.setdefault((panel.grid.isa.name, panel.grid.flavour), panel)
-        words = workload_words(fact(connection, "plan")).replace("\n", " ")
-        return _Study(engine(connection), words, panels)
+            of_place.setdefault((panel.grid.isa.name, panel.grid.flavour), panel)
+        words = workload_words(PLAN.read(connection)).replace("\n", " ")
+        return _Study(engine(connection), words, of_place)
     except NoDataError as missing:
         raise NoDataError(f"{title}: {missing.message}") from None
-
-
-def _draw_panel(ax: Axes, place: tuple[str, str], studies: Sequence[_Study]) -> None:
-    base = studies[0].panels[place]
-    grids = [study.panels[place].grid for study in studies]
-    ax.set_title(f"{isa_words(base.grid.isa.title, place[1])}, {base.grid.isa.full_fence}")
-    ax.set_xlabel("measured CAS latency (cycles)")
-    ax.set_ylabel(f"measured {base.grid.isa.full_fence} latency (cycles)")
-    ax.set_xlim(min(one.cas[0] for one in grids), max(one.cas[-1] for one in grids))
-    ax.set_ylim(min(one.fence[0] for one in grids), max(one.fence[-1] for one in grids))
-    label_regions(ax, base)
-    found: list[_Border] = []
-    for study in studies:
-        found += _draw_study(ax, study, study.panels[place])
-    _label(ax, found, _labelled(found, studies))
 
 
 def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
@@ -132,24 +117,13 @@ def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
         if between.count() == 0 or not between.min() < 0 < between.max():
             continue
         drawn = ax.contour(
-            x,
-            y,
-            between,
-            levels=[0],
-            colors=[drawn_as.colour],
-            linestyles=[drawn_as.line],
-            linewidths=1.6,
-            zorder=4,
-        )
+            x, y, between, levels=[0], colors=[drawn_as.colour], linestyles=[drawn_as.line],
+            linewidths=1.6, zorder=4,
+        )  # fmt: skip
         found += [_Border(study, pair, part) for part in drawn.allsegs[0] if len(part) > 1]
     for points in borders(panel).values():
-        ax.plot(
-            *zip(*points, strict=True),
-            drawn_as.marker,
-            color=drawn_as.colour,
-            markersize=3.5,
-            zorder=4,
-        )
+        xs, ys = zip(*points, strict=True)
+        ax.plot(xs, ys, drawn_as.marker, color=drawn_as.colour, markersize=3.5, zorder=4)
     return found
 
 
@@ -161,11 +135,9 @@ def _labelled(found: Sequence[_Border], studies: Sequence[_Study]) -> list[tuple
     for study in studies:
         own = sorted((b for b in found if b.study is study), key=lambda b: -len(b.points))
         for number, border in enumerate(own):
-            parts = []
-            if number == 0:
-                parts.append(engines.title(study.engine))
-                if study.workload != studies[0].workload:
-                    parts.append(study.workload)
+            parts = [] if number else [engines.title(study.engine)]
+            if not number and study.workload != studies[0].workload:
+                parts.append(study.workload)
             if border.pair not in known:
                 parts.append(" / ".join(label.words() for label in border.pair))
             if parts:
@@ -175,8 +147,6 @@ def _labelled(found: Sequence[_Border], studies: Sequence[_Study]) -> list[tuple
 
 def _label(ax: Axes, found: Sequence[_Border], texts: Sequence[tuple[_Border, str]]) -> None:
     """Writes each text near its border, clear of all borders and other texts, with a line to it."""
-    if not found:  # one lock wins everywhere
-        return
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     origin, scale = np.array([left, low]), np.array([right - left, high - low]) / _PANEL
     names = [text for text in ax.texts if isinstance(text, Annotation)]
@@ -184,13 +154,18 @@ def _label(ax: Axes, found: Sequence[_Border], texts: Sequence[tuple[_Border, st
     lines = np.concatenate([(border.points - origin) / scale for border in found])
     for border, text in texts:
         half = _half(text)
-        places = [
-            (spot, spot + offset)
-            for spot in ((border.points - origin) / scale)[:: max(1, len(border.points) // _SPOTS)]
-            for offset in _OFFSETS + np.sign(_OFFSETS) * half
-        ]
+
+        def clearance(place: tuple[Surface, Surface], half: Surface = half) -> float:
+            """How far the box stays from all lines and texts, in points; enough is enough."""
+            away = [(np.abs(lines - place[1]) - half).max(axis=1).min()]
+            away += [(np.abs(other - place[1]) - half - size).max() for other, size in taken]
+            return float(min(*away, _ENOUGH))
+
+        spots = ((border.points - origin) / scale)[:: max(1, len(border.points) // _SPOTS)]
+        offsets = _OFFSETS + np.sign(_OFFSETS) * half
+        places = [(spot, spot + offset) for spot in spots for offset in offsets]
         inside = [p for p in places if (p[1] > half).all() and (p[1] < _PANEL - half).all()]
-        spot, centre = max(inside or places, key=lambda p: _clearance(p[1], half, lines, taken))
+        spot, centre = max(inside or places, key=clearance)
         taken.append((centre, half))
         colour = engines.entry(border.study.engine).colour
         ax.annotate(
@@ -204,12 +179,3 @@ def _half(text: str) -> Surface:
     """Half the width and height of a text, in points."""
     lines = text.splitlines()
     return np.array([max(map(len, lines)) * _LETTER / 2, len(lines) * _LINE / 2])
-
-
-def _clearance(
-    centre: Surface, half: Surface, lines: Surface, taken: Sequence[tuple[Surface, Surface]]
-) -> float:
-    """How far a text's box stays from all lines and texts, in points; enough is enough."""
-    away = [(np.abs(lines - centre) - half).max(axis=1).min()]
-    away += [(np.abs(other - centre) - half - size).max() for other, size in taken]
-    return float(min(*away, _ENOUGH))

@@ -2,9 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,12 +16,9 @@ from sweeps.cli import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines import load_engine
-from sweeps.engines.base import Limits
 from sweeps.model.isa import ISAS
-from sweeps.plans.study import question_of
-from sweeps.run.pool import Pool
+from sweeps.plans.study import isa_of, question_of
 from sweeps.run.runner import Runner
-from sweeps.search.lines import isa_of
 
 
 def _flavours(plan: Any, isas: list[str] | None) -> list[str]:
@@ -71,53 +66,33 @@ def crossover(
         load_engine(plan.engine).version(isa_of(flavour))
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     with Store(db) as store, pool_of(cluster) as pool:
-        study_of = partial(question.Study, plan, flavours, store)
-        new = _measure(store, study_of, jobs, pool, served(no_server))
-        if new:
+        before = _count_runs(store)
+        look = Runner(store, jobs, retry_failed=True, pool=pool)
+        looking = question.Study(plan, flavours, store, look)
+        if missing := len(look.look_up(looking.known_cells()).missing):
+            with one_bar(missing, at_least=True) as progress:  # searches follow from what is found
+                runner = Runner(store, jobs, progress, served(no_server), True, pool=pool)
+                question.Study(plan, flavours, store, runner).run()
+        else:
+            looking.run()
+        if new := _count_runs(store) - before:
+            words = ["--quick"] * quick + [f"--study {study}"] * bool(study)
+            words += [f"--isa {name}" for name in isa or []]
+            from sweeps.search.found import JOB, JobFact
+
+            command = " ".join(["./lockcross crossover", *words])
             duration = round(time.monotonic() - begin, 1)
-            store.set_fact(
-                "job",
-                {
-                    "command": " ".join(
-                        ["./lockcross crossover", *(["--quick"] if quick else []),
-                         *([f"--study {study}"] if study else []),
-                         *(f"--isa {name}" for name in isa or [])]
-                    ),
-                    "started": started, "duration_s": duration, "new_runs": new,
-                },
-            )  # fmt: skip
+            JOB.write(
+                store,
+                JobFact(command=command, started=started, duration_s=duration, new_runs=new),
+            )
     folder = output or db.parent
     print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
-    from sweeps.report.present import present
+    from sweeps.report.report import present
 
     present(db, folder)
-
-
-def _measure(
-    store: Store,
-    study: Callable[[Runner], Any],
-    jobs: int,
-    pool: Pool | None,
-    bounds: Limits,
-) -> int:
-    """Runs a study, which is made for a runner; returns how many runs were new."""
-    before = _count_runs(store)
-    look = Runner(store, jobs, retry_failed=True, pool=pool)
-    looking = study(look)
-    missing = len(look.look_up(looking.known_cells()).missing)
-    if missing:
-        with one_bar(missing, at_least=True) as progress:  # searches follow from what is found
-            study(Runner(store, jobs, progress, bounds, True, pool=pool)).run()
-    else:
-        looking.run()
-    return _count_runs(store) - before
 
 
 def _count_runs(store: Store) -> int:
     (count,) = store.connection.execute("SELECT count(*) FROM runs").fetchone()
     return int(count)
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the `crossover` command."""
-    app.command()(crossover)

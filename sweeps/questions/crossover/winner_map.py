@@ -3,7 +3,7 @@
 import itertools
 import sqlite3
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +16,15 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import Normal, withTickedStroke
 from numpy.typing import NDArray
 
-from results.draw.style import HALO, look
+from results.draw.painter import HALO, panels
+from results.draw.style import look
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import flavour_name
 from sweeps.model.label import FULL, LockLabel
-from sweeps.search.found import MapCrossing, Mark, at_most, fact, series_names
-from sweeps.search.winners import Grid, Surface, grid, polyline
+from sweeps.search.found import PLAN, MapCrossing, PlanFact, at_most, series_names
+from sweeps.search.grid import Grid, Surface, grid
+from sweeps.search.winners import polyline
 
 RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 61  # points a side on which a place for a label is looked for
@@ -36,6 +38,7 @@ _MARK: dict[str, Any] = {
     "linestyle": "",
 }  # fmt: skip
 _KEY_WIDTH = 45  # letters of a line of the key
+_TEETH = [withTickedStroke(angle=-90, spacing=8, length=0.6), Normal()]
 _TIE = 0.7  # how much of a region's colour the band of ties takes
 _ON_FRONT = 1.01  # a crossing counts when no third lock is cheaper by more than 1 %
 
@@ -52,18 +55,14 @@ class Panel:
 def draw_map(connection: sqlite3.Connection, machine: str) -> Figure:
     """One panel for each flavour with full fences, and one with every fence kind where an ISA has
     others. Raises NoDataError."""
-    panels = panels_of(connection, machine)
-    if not panels:
+    shown = panels_of(connection, machine)
+    if not shown:
         raise NoDataError("the study has no winner map")
-    columns = min(3, len(panels) + 1)  # the last place is the key's
-    lines = -(-(len(panels) + 1) // columns)
-    figure = Figure(figsize=(3.9 * columns, 3.9 * lines + 0.3), layout="constrained")
-    axes = figure.subplots(lines, columns, squeeze=False).flatten()
-    for ax, panel in zip(axes, panels, strict=False):
+    figure, axes = panels(len(shown) + 1, 3, (3.9, 3.9), (0.0, 0.3))
+    for ax, panel in zip(axes, shown, strict=False):
         draw_panel(ax, panel)
-    for ax in axes[len(panels) :]:
-        ax.axis("off")
-    _draw_key(axes[len(panels)], fact(connection, "plan"), machine, panels)
+    axes[len(shown)].axis("off")
+    _draw_key(axes[len(shown)], PLAN.read(connection), machine, shown)
     return figure
 
 
@@ -82,13 +81,6 @@ def panels_of(connection: sqlite3.Connection, machine: str) -> list[Panel]:
     return found
 
 
-def apart_of(panels: Sequence[Panel]) -> list[Mark]:
-    """The real processors that stand on none of the maps, each once."""
-    return list(
-        {mark.machine: mark for panel in panels for mark in panel.grid.marks.apart}.values()
-    )
-
-
 def draw_panel(ax: Axes, panel: Panel) -> None:
     """One winner map, with everything but the key."""
     shown = panel.grid
@@ -99,13 +91,28 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
     ax.set_ylim(shown.fence[0], shown.fence[-1])
     x, y = mesh(shown, RASTER)
     costs = {label: shown.cost_at(label, x, y) for label in panel.labels}
-    for label in panel.labels:
-        _fill(ax, x, y, costs, label)
-    _draw_ties(ax, x, y, costs, shown.tie)
-    _draw_lines(ax, panel)
+    for label, cost in costs.items():
+        lead = cost - np.min([one for other, one in costs.items() if other != label], axis=0)
+        if (lead < 0).any():  # it is the cheapest somewhere
+            style, levels = look(label), [lead.min() - 1, 0]
+            ax.contourf(
+                x, y, lead, levels, colors=[style.colour], alpha=0.35, hatches=[style.hatch]
+            )
+            # The border as the grid's own costs have it: runs on where no crossover was searched.
+            ax.contour(x, y, lead, levels=[0], colors="black", linewidths=0.7)
+    first, second = np.sort(list(costs.values()), axis=0)[:2]
+    lead = (second - first) / second
+    if (lead < shown.tie).any():  # lighter where it is a tie
+        ax.contourf(x, y, lead, levels=[-1, shown.tie], colors=["white"], alpha=_TIE, zorder=1.5)
+    for points in borders(panel).values():
+        xs, ys = zip(*points, strict=True)
+        ax.plot(xs, ys, "-o", color="black", linewidth=1.4, markersize=3, zorder=3)
+    for crossing in _shown(panel):
+        ax.plot(*zip(*crossing.band, strict=True), color="black", linewidth=3, zorder=3,
+                solid_capstyle="butt")  # fmt: skip
     for label in shown.aside:
-        _draw_aside(ax, x, y, costs, shown, label)
-    _draw_marks(ax, panel)
+        _draw_aside(ax, x, y, shown.cost_at(label, x, y) - first, label)
+    _draw_marks(ax, shown)
     label_regions(ax, panel)
 
 
@@ -118,49 +125,19 @@ def mesh(shown: Grid, side: int) -> tuple[Surface, Surface]:
     return x, y
 
 
-def _fill(
-    ax: Axes, x: Surface, y: Surface, costs: dict[LockLabel, Surface], label: LockLabel
-) -> None:
-    """Colours where `label` is cheapest: where its cost less the best other's is below zero."""
-    others = np.min([cost for other, cost in costs.items() if other != label], axis=0)
-    lead = costs[label] - others
-    if (lead < 0).any():
-        style = look(label)
-        ax.contourf(
-            x, y, lead, levels=[lead.min() - 1, 0], colors=[style.colour], alpha=0.35,
-            hatches=[style.hatch],
-        )  # fmt: skip
-        # The border as the grid's own costs have it: runs on where no crossover was searched.
-        ax.contour(x, y, lead, levels=[0], colors="black", linewidths=0.7)
-
-
-def _draw_ties(
-    ax: Axes, x: Surface, y: Surface, costs: Mapping[LockLabel, Surface], tie: float
-) -> None:
-    """Lightens the band in which the lead over the next lock is a tie."""
-    first, second = np.sort(list(costs.values()), axis=0)[:2]
-    lead = (second - first) / second
-    if (lead < tie).any():
-        ax.contourf(x, y, lead, levels=[-1, tie], colors=["white"], alpha=_TIE, zorder=1.5)
-
-
-def _draw_aside(
-    ax: Axes, x: Surface, y: Surface, costs: Mapping[LockLabel, Surface], shown: Grid,
-    label: LockLabel,
-) -> None:  # fmt: skip
+def _draw_aside(ax: Axes, x: Surface, y: Surface, lead: Surface, label: LockLabel) -> None:
     """The line up to which a lock that stands aside would be cheaper than all in the contest, with
-    teeth on the side where it is."""
-    lead = shown.cost_at(label, x, y) - np.min(list(costs.values()), axis=0)
-    if not lead.min() < 0 < lead.max():
-        words = "cheaper" if lead.max() <= 0 else "dearer"
-        ax.annotate(
-            f"{label.words()} is {words} everywhere", (0.5, 0.985), xycoords="axes fraction",
-            ha="center", va="top", fontsize=8, color=_dark(label), path_effects=HALO, zorder=6,
-        )  # fmt: skip
+    teeth on the side where it is. `lead`: its cost less theirs."""
+    if lead.min() < 0 < lead.max():
+        line = ax.contour(x, y, lead, levels=[0], colors=[look(label).colour], linewidths=1.6,
+                          linestyles="solid", zorder=4)  # fmt: skip
+        line.set(path_effects=_TEETH)
         return
-    line = ax.contour(x, y, lead, levels=[0], colors=[look(label).colour], linewidths=1.6,
-                      linestyles="solid", zorder=4)  # fmt: skip
-    line.set(path_effects=[withTickedStroke(angle=-90, spacing=8, length=0.6), Normal()])
+    words = "cheaper" if lead.max() <= 0 else "dearer"
+    ax.annotate(
+        f"{label.words()} is {words} everywhere", (0.5, 0.985), xycoords="axes fraction",
+        ha="center", va="top", fontsize=8, color=_dark(label), path_effects=HALO, zorder=6,
+    )  # fmt: skip
 
 
 def borders(panel: Panel) -> dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]]:
@@ -183,32 +160,18 @@ def _shown(panel: Panel) -> Iterator[MapCrossing]:
                 yield crossing
 
 
-def _draw_lines(ax: Axes, panel: Panel) -> None:
-    for points in borders(panel).values():
-        xs, ys = zip(*points, strict=True)
-        ax.plot(xs, ys, "-o", color="black", linewidth=1.4, markersize=3, zorder=3)
-    for crossing in _shown(panel):
-        ax.plot(*zip(*crossing.band, strict=True), color="black", linewidth=3, zorder=3,
-                solid_capstyle="butt")  # fmt: skip
-
-
-def _draw_marks(ax: Axes, panel: Panel) -> None:
+def _draw_marks(ax: Axes, shown: Grid) -> None:
     """Where the CAS and the fence of real processors lie. A mark names no winner: the map does."""
-    shown = panel.grid
-    width = shown.cas[-1] - shown.cas[0]
+    (least, most), (low, high) = ax.get_xlim(), ax.get_ylim()
     for mark in shown.marks.here:
-        if not (
-            shown.cas[0] <= mark.cas <= shown.cas[-1]
-            and shown.fence[0] <= mark.fence <= shown.fence[-1]
-        ):
-            continue
-        ax.plot(mark.cas, mark.fence, **_MARK, zorder=5)
-        left = mark.cas > shown.cas[0] + 0.7 * width
-        ax.annotate(
-            mark.machine + "*" * mark.assumed, (mark.cas, mark.fence), zorder=6, fontsize=8,
-            xytext=(-6 if left else 6, 0), textcoords="offset points",
-            ha="right" if left else "left", va="center", path_effects=HALO,
-        )  # fmt: skip
+        if least <= mark.cas <= most and low <= mark.fence <= high:
+            ax.plot(mark.cas, mark.fence, **_MARK, zorder=5)
+            left = mark.cas > least + 0.7 * (most - least)
+            ax.annotate(
+                mark.machine + "*" * mark.assumed, (mark.cas, mark.fence), zorder=6, fontsize=8,
+                xytext=(-6 if left else 6, 0), textcoords="offset points",
+                ha="right" if left else "left", va="center", path_effects=HALO,
+            )  # fmt: skip
 
 
 def label_regions(ax: Axes, panel: Panel) -> None:
@@ -217,8 +180,17 @@ def label_regions(ax: Axes, panel: Panel) -> None:
     x, y = mesh(panel.grid, _LABELS)
     costs = np.array([panel.grid.cost_at(label, x, y) for label in panel.labels])
     winners = costs.argmin(axis=0)
-    marked = _marked(panel.grid, x, y)
-    strips, taken = [], [*marked, *_edges(winners)]
+    wide, high = x[0, 1] - x[0, 0], y[1, 0] - y[0, 0]
+    # All in steps of the raster (column, row). A processor's name stands beside its mark, so the
+    # two of them are kept clear, and so is where the winner changes.
+    marked = [
+        ((mark.cas - x[0, 0]) / wide + shift, (mark.fence - y[0, 0]) / high)
+        for mark in panel.grid.marks.here
+        for shift in range(0, 9, 2)
+    ]
+    taken = [*marked, *((c + 0.5, r) for r, c in np.argwhere(np.diff(winners, axis=1)))]
+    taken += [(c, r + 0.5) for r, c in np.argwhere(np.diff(winners, axis=0))]
+    strips = []
     for index, label in enumerate(panel.labels):
         inside = winners == index
         wide, high = inside.any(axis=0).mean(), inside.any(axis=1).mean()
@@ -260,14 +232,6 @@ def _write(
     )  # fmt: skip
 
 
-def _edges(winners: NDArray[np.int_]) -> list[tuple[float, float]]:
-    """Where the winner changes, in steps of the label raster (column, row)."""
-    across, along = np.nonzero(np.diff(winners, axis=1)), np.nonzero(np.diff(winners, axis=0))
-    return [(c + 0.5, r) for r, c in zip(*across, strict=True)] + [
-        (c, r + 0.5) for r, c in zip(*along, strict=True)
-    ]
-
-
 def _beside(
     inside: NDArray[np.bool_], taken: Sequence[tuple[float, float]], length: int
 ) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -298,17 +262,6 @@ def _dark(label: LockLabel) -> str:
     return "#" + "".join(f"{part:02x}" for part in parts)
 
 
-def _marked(shown: Grid, x: Surface, y: Surface) -> list[tuple[float, float]]:
-    """Places of the real processors, in steps of the label raster (column, row)."""
-    wide, high = x[0, 1] - x[0, 0], y[1, 0] - y[0, 0]
-    # A processor's name stands beside its mark, so the two of them are kept clear.
-    return [
-        ((mark.cas - shown.cas[0]) / wide + shift, (mark.fence - shown.fence[0]) / high)
-        for mark in shown.marks.here
-        for shift in range(0, 9, 2)
-    ]
-
-
 def _roomiest(
     inside: NDArray[np.bool_], marked: Sequence[tuple[float, float]], length: int, upright: bool
 ) -> tuple[int, int]:
@@ -323,7 +276,12 @@ def _roomiest(
         [(columns + 1) / wide, (side - columns) / wide, (rows + 1) / high, (side - rows) / high]
     )
     # The nearest point outside has a neighbour inside, or a step closer would be nearer still.
-    rim = _beside_it(inside) & ~inside
+    rim = np.zeros_like(inside)
+    rim[1:] |= inside[:-1]
+    rim[:-1] |= inside[1:]
+    rim[:, 1:] |= inside[:, :-1]
+    rim[:, :-1] |= inside[:, 1:]
+    rim &= ~inside
     for column, row in [*zip(columns[rim], rows[rim], strict=True), *marked]:
         clear = np.minimum(clear, np.hypot((columns - column) / wide, (rows - row) / high))
     depth = np.minimum(rows, side - 1 - rows)
@@ -334,78 +292,53 @@ def _roomiest(
     return int(row_), int(column_)
 
 
-def _beside_it(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The points with a neighbour in a region, across or along."""
-    found = np.zeros_like(inside)
-    found[1:] |= inside[:-1]
-    found[:-1] |= inside[1:]
-    found[:, 1:] |= inside[:, :-1]
-    found[:, :-1] |= inside[:, 1:]
-    return found
-
-
-def workload_words(plan: Mapping[str, Any]) -> str:
+def workload_words(plan: PlanFact) -> str:
     """The workload of a study's map: threads and the owner's share."""
-    given = plan["map"]
-    threads = "1 thread" if given["threads"] == 1 else f"{given['threads']} threads"
-    return f"{threads},\nowner's share {given['parameters']['owner_share'] / 10_000:g} %"
+    given = plan.map
+    threads = "1 thread" if given.threads == 1 else f"{given.threads} threads"
+    return f"{threads},\nowner's share {given.parameters.owner_share / 10_000:g} %"
 
 
-def _handles(plan: Mapping[str, Any], panels: Sequence[Panel]) -> list[Artist]:
-    """The entries of the key."""
-    shown = panels[0].grid
+def _draw_key(ax: Axes, plan: PlanFact, machine: str, shown: Sequence[Panel]) -> None:
+    """The signs of the map, and what it is of."""
+    of, given = shown[0].grid, plan.map
+    marked = any(panel.grid.marks.here for panel in shown)
+    equal = "equal cost (searched)"
+    if plan.seeds > 1:
+        equal += f";\nthick: the band of {plan.seeds} seeds"
     handles: list[Artist] = [
-        Line2D([], [], color="black", marker="o", markersize=3, label="equal cost (searched)"
-               + f";\nthick: the band of {plan['seeds']} seeds" * (plan["seeds"] > 1)),
+        Line2D([], [], color="black", marker="o", markersize=3, label=equal),
         Patch(facecolor="white", edgecolor="#bbbbbb",
-              label=f"lighter: a tie, lead below {100 * shown.tie:g} %"),
+              label=f"lighter: a tie, lead below {100 * of.tie:g} %"),
     ]  # fmt: skip
     handles += [
-        Line2D([], [], color=look(label).colour, linewidth=1.6,
-               path_effects=[withTickedStroke(angle=-90, spacing=8, length=0.6), Normal()],
+        Line2D([], [], color=look(label).colour, linewidth=1.6, path_effects=_TEETH,
                label=f"where {label.words()} would be cheaper still\n(on the side of the teeth)")
-        for label in shown.aside
+        for label in of.aside
     ]  # fmt: skip
-    if not any(panel.grid.marks.here for panel in panels):
-        return handles
-    return [*handles, Line2D([], [], **_MARK, label="real processor (* latency partly assumed)")]
-
-
-def _draw_key(ax: Axes, plan: Mapping[str, Any], machine: str, panels: Sequence[Panel]) -> None:
-    shown, given = panels[0].grid, plan["map"]
-    parameters = given["parameters"]
-    label = str(plan.get("engine", engines.DEFAULT))
+    if marked:
+        handles.append(Line2D([], [], **_MARK, label="real processor (* latency partly assumed)"))
+    ax.legend(handles=handles, loc="upper left", frameon=False)
+    label = plan.engine
     where = machine + (f" on {engines.title(label)}" if label != engines.DEFAULT else "")
-    stop = (
-        f"a cancellation stops a thread for {shown.marks.cancel:,} cycles,\n"
-        if shown.marks.cancel is not None and given["threads"] > 1
-        else ""
-    )
-    ax.legend(handles=_handles(plan, panels), loc="upper left", frameon=False)
-    ax.text(
-        0.04, 0.6,
-        "Cheapest lock per acquire-release pair\n"
-        f"machine {where}, {workload_words(plan)}, runs of {parameters['run_length']},\n"
-        f"{parameters['runs']} runs in an object's life,\n{stop}"
-        f"crossovers to within {given['tolerance']} cycles"
-        + (f";\nelsewhere interpolated, off by at most {at_most(shown.check.worst)}\nwhere checked"
-           if shown.check else "")
-        + _processor_words(machine, panels),
-        transform=ax.transAxes, va="top", linespacing=1.5,
-    )  # fmt: skip
-
-
-def _processor_words(machine: str, panels: Sequence[Panel]) -> str:
-    """What the map says of the real processors, and of which it says nothing."""
-    found = []
-    if any(panel.grid.marks.here for panel in panels):
-        found.append(
-            f"a mark is a place: a {machine} core with these latencies and this cancellation"
+    lines = [
+        "Cheapest lock per acquire-release pair",
+        f"machine {where}, {workload_words(plan)}, runs of {given.parameters.run_length},",
+        f"{given.parameters.runs} runs in an object's life,",
+    ]
+    if of.marks.cancel is not None and given.threads > 1:
+        lines.append(f"a cancellation stops a thread for {of.marks.cancel:,} cycles,")
+    lines.append(f"crossovers to within {given.tolerance} cycles")
+    if of.check:
+        worst = at_most(of.check.worst)
+        lines[-1] += f";\nelsewhere interpolated, off by at most {worst}\nwhere checked"
+    if marked:
+        words = f"a mark is a place: a {machine} core with these latencies and this cancellation"
+        lines.append(textwrap.fill(words, _KEY_WIDTH))
+    if apart := {mark.machine: mark.words for panel in shown for mark in panel.grid.marks.apart}:
+        words = (
+            "no answer for processors whose cancellation costs other than that: "
+            f"{', '.join(apart.values())}; the winner table has theirs"
         )
-    if apart := apart_of(panels):
-        names = ", ".join(mark.words for mark in apart)
-        found.append(
-            f"no answer for processors whose cancellation costs other than that: {names}; the "
-            "winner table has theirs"
-        )
-    return "".join("\n" + textwrap.fill(words, _KEY_WIDTH) for words in found)
+        lines.append(textwrap.fill(words, _KEY_WIDTH))
+    ax.text(0.04, 0.6, "\n".join(lines), transform=ax.transAxes, va="top", linespacing=1.5)

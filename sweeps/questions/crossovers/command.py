@@ -3,7 +3,6 @@
 import csv
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,18 +15,10 @@ from sweeps.model import engines
 
 if TYPE_CHECKING:
     from results.store.records import CrossoverRecord
-    from sweeps.engines.base import Limits
-    from sweeps.model.cell import Cell
-    from sweeps.search.searches import CrossoverTask
 
 _FORMATS = ("table", "csv", "json")
 _POINTS = 5  # with which a search begins
 _SHARE = 250  # of the axis: the tolerance if none is given
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(crossovers)
 
 
 def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
@@ -87,7 +78,12 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     db: Database = DATABASE,
 ) -> None:
     """Find where one lock starts to beat another along any numeric axis of any workload."""
-    from sweeps.questions.crossovers.crossovers import coarse, tasks_of
+    from results.store.store import Store
+    from sweeps.cli.progress import one_bar
+    from sweeps.model.machine import machine_named
+    from sweeps.plans.sweep import load_plan
+    from sweeps.questions.crossovers import crossovers as search
+    from sweeps.run.runner import Runner
     from sweeps.search.lines import check_label
 
     if form not in _FORMATS:
@@ -95,54 +91,43 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     pair = [check_label(name.strip()) for name in locks.split(",")]
     if len(pair) != 2 or pair[0] == pair[1]:
         raise LockcrossError("--locks: two different locks are expected, e.g. thin,reservation")
-    values = coarse(low, high, coarse_points)
-    bases = _bases(plan, axis, machine, isa, flavour, workload, engine, settings or [])
-    wide = tolerance or max((high - low) // _SHARE, 1)
-    tasks = tasks_of(bases, (pair[0], pair[1]), axis, values, wide)
-    rows = [
-        _row(task, one)
-        for task, found in _find(tasks, seeds, db, jobs, served(no_server))
-        for one in found
-    ]
-    _print(rows, form)
-
-
-def _bases(
-    plan: str, axis: str, machine: str, isa: str, flavour: str, workload: str, engine: str,
-    settings: list[str],
-) -> "list[Cell]":  # fmt: skip
-    from sweeps.model.machine import machine_named
-    from sweeps.plans.sweep import load_plan
-    from sweeps.questions.crossovers.crossovers import base_cell, settings_of, with_settings
-
+    values = search.coarse(low, high, coarse_points)
     given: dict[str, int | str] = {}
-    for text in settings:
+    for text in settings or []:
         key, equals, value = text.partition("=")
         if not equals or key in given:
             raise LockcrossError(f"--set {text}: key=value is expected, each key once")
         given[key] = int(value) if value.isdecimal() and len(value) < 30 else value
     bases = (
-        settings_of(load_plan(plan), axis)
+        search.settings_of(load_plan(plan), axis)
         if plan
-        else [base_cell(machine_named(machine), isa, flavour, workload, engine)]
+        else [search.base_cell(machine_named(machine), isa, flavour, workload, engine)]
     )
-    return [with_settings(base, given) for base in bases]
-
-
-def _find(
-    tasks: "list[CrossoverTask]", seeds: int, db: Path, jobs: int, bounds: "Limits"
-) -> "list[tuple[CrossoverTask, list[CrossoverRecord]]]":
-    from results.store.store import Store
-    from sweeps.cli.progress import one_bar
-    from sweeps.questions.crossovers.crossovers import find
-    from sweeps.run.runner import Runner
-
-    total = sum(2 * len(task.coarse) for task in tasks)
+    bases = [search.with_settings(base, given) for base in bases]
+    wide = tolerance or max((high - low) // _SHARE, 1)
+    tasks = search.tasks_of(bases, (pair[0], pair[1]), axis, values, wide)
+    total, bounds = sum(2 * len(task.coarse) for task in tasks), served(no_server)
     with Store(db) as store, one_bar(total) as progress:
-        return find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
+        found = search.find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
+    rows = [_row(task.line.series, one) for task, kept in found for one in kept]
+    if form == "json":
+        print(json.dumps(rows, indent=1))
+    elif form == "csv":
+        writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    else:
+        from rich.table import Table
+
+        from results.text.terminal import console
+
+        table = Table(*rows[0], box=None)
+        for row in rows:
+            table.add_row(*("" if value is None else str(value) for value in row.values()))
+        console(fold=False).print(table)
 
 
-def _row(task: "CrossoverTask", one: "CrossoverRecord") -> dict[str, Any]:
+def _row(series: str, one: "CrossoverRecord") -> dict[str, Any]:
     """A crossing, or that there is none, for people."""
     values = [seed.value for seed in one.seeds if seed.value is not None]
     other = one.lock_b if one.below == one.lock_a else one.lock_a
@@ -160,24 +145,5 @@ def _row(task: "CrossoverTask", one: "CrossoverRecord") -> dict[str, Any]:
         "seeds": len(one.seeds),
         "modelled": sum(seed.error is not None for seed in one.seeds), "unit": one.unit,
         "setting": ", ".join(f"{key}={value}" for key, value in one.setting.items()),
-        "series": task.line.series,
+        "series": series,
     }  # fmt: skip
-
-
-def _print(rows: list[dict[str, Any]], form: str) -> None:
-    if form == "json":
-        print(json.dumps(rows, indent=1))
-        return
-    if form == "csv":
-        writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return
-    from rich.table import Table
-
-    from results.text.terminal import console
-
-    table = Table(*rows[0], box=None)
-    for row in rows:
-        table.add_row(*("" if value is None else str(value) for value in row.values()))
-    console(fold=False).print(table)

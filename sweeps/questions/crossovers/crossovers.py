@@ -1,23 +1,23 @@
 """Where two locks change places along one axis, in one setting or in those of a plan."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from results.errors import LockcrossError
 from results.store.records import CrossoverRecord
 from results.store.store import Store
-from sweeps.model.cell import AXES, Cell
+from sweeps.model.cell import AXES, Cell, cell_of
 from sweeps.model.cells import digest
 from sweeps.model.isa import ISAS
-from sweeps.model.label import LockLabel
+from sweeps.model.label import FULL, LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import WORKLOADS, with_defaults
 from sweeps.plans.sweep import LoadedPlan
 from sweeps.run.runner import Runner
-from sweeps.search.crossing import Point
 from sweeps.search.facts import store_isas, store_machines
-from sweeps.search.lines import axis_named, changed, check_cell, line_through, moved, with_lock
+from sweeps.search.lines import NO_LOCK, AxisLine, axis_named, check_cell, set_to, with_lock
 from sweeps.search.searches import CrossoverTask, points, records, search_all
 
 PLAN = "crossovers"
@@ -33,7 +33,7 @@ def base_cell(machine: str, isa: str, flavour: str, workload: str, engine: str) 
         raise LockcrossError(f"--isa: {isa!r} is unknown; known are {', '.join(ISAS)}")
     return Cell(
         engine=engine, machine=machine, isa=isa, flavour=flavour or ISAS[isa].flavours[0],
-        lock="null", workload=workload, parameters=with_defaults(workload, {}),
+        lock=NO_LOCK, workload=workload, parameters=with_defaults(workload, {}),
         threads=WORKLOADS[workload].min_threads,
     )  # fmt: skip
 
@@ -44,26 +44,26 @@ def with_settings(base: Cell, given: Mapping[str, int | str]) -> Cell:
     for name, value in given.items():
         if name in base.parameters:
             base = replace(base, parameters={**base.parameters, name: value})
-        elif isinstance(value, int):
-            base = changed(base, axis_named(name, base.workload), value)
-        else:
-            axis_named(name, base.workload)  # reports an unknown name
+            continue
+        axis = axis_named(name, base.workload)
+        if not isinstance(value, int):
             raise LockcrossError(f"--set {name}={value}: a whole number is expected")
+        base = set_to(base, axis, value)
     return base
 
 
 def settings_of(plan: LoadedPlan, axis: str) -> list[Cell]:
     """The settings of a plan, whatever its locks are and where it stands on the axis."""
+    own = {axis.name: axis.default for axis in AXES}
     found: dict[str, Cell] = {}
     for cell in plan.cells:
         name = axis_named(axis, cell.workload)
-        plain = replace(cell.setting(), engine=cell.engine, lock="null", fence="full", seed=1)
+        plain = cell_of(cell, lock=NO_LOCK, variant="", fence=FULL, seed=1)
         if name in plain.parameters:
             default = WORKLOADS[cell.workload].keys[name].default
             plain = replace(plain, parameters={**plain.parameters, name: default})
         else:
-            changes: dict[str, Any] = {name: next(a.default for a in AXES if a.name == name)}
-            plain = replace(plain, **changes)
+            plain = cell_of(plain, **{name: own[name]})
         found.setdefault(digest(vars(plain)), plain)
     if len(found) > _MOST_SETTINGS:
         raise LockcrossError(
@@ -88,13 +88,12 @@ def tasks_of(
     found = []
     for base in bases:
         name = axis_named(axis, base.workload)
-        for label in pair:
-            for x in (values[0], values[-1]):
-                check_cell(with_lock(moved(base, name, x), label))
         series = f"asked/{name}/{digest([vars(base), pair])[:12]}"
         # Whoever names values wants to see what happens between them.
-        line = replace(line_through(base, name, values, series, tolerance), modelled=False)
-        found.append(CrossoverTask(line, *pair, tuple(values)))
+        line = AxisLine(series, base, name, tuple(values), tolerance, modelled=False)
+        for label, x in itertools.product(pair, line.limits):
+            check_cell(with_lock(set_to(base, name, x), label))
+        found.append(CrossoverTask(line, *pair, line.values))
     return found
 
 
@@ -102,17 +101,10 @@ def find(
     tasks: Sequence[CrossoverTask], seeds: int, store: Store, runner: Runner
 ) -> list[tuple[CrossoverTask, list[CrossoverRecord]]]:
     """Searches and stores what was found, in place of what an earlier search found there."""
-
-    def evaluate(cells: Sequence[Cell]) -> list[Point]:
-        return points(runner, cells, PLAN)
-
-    searched = search_all(evaluate, tasks, range(2, 1 + seeds))
-    found = [
-        (one.task, records(one, one.task.line.cell(one.task.lock_a, one.task.coarse[0], 1).engine))
-        for one in searched
-    ]
+    searched = search_all(partial(points, runner, PLAN), tasks, range(2, 1 + seeds))
+    found = [(one.task, records(one)) for one in searched]
     for task, kept in found:
         store.set_crossovers(kept, task.line.series)
-    store_machines(store, {task.line.machine for task in tasks})
+    store_machines(store, {task.line.base.machine for task in tasks})
     store_isas(store)
     return found

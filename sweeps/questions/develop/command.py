@@ -26,13 +26,7 @@ _C_FOLDERS = (
 )
 _C_SUFFIXES = (".c", ".h", ".cc")
 _ANY = {"allow_extra_args": True, "ignore_unknown_options": True}
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    app.command(context_settings=_ANY)(test)
-    app.command()(check)
-    app.command(context_settings=_ANY)(python)
+SETTINGS = {"test": _ANY, "python": _ANY}
 
 
 def test(

@@ -13,7 +13,8 @@ from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines import load_engine
 from sweeps.model import engines
-from sweeps.questions.explore.explore import Exploration, isa_of, load_exploration, maps
+from sweeps.plans.study import isa_of
+from sweeps.questions.explore.explore import Exploration, load_exploration, maps
 from sweeps.run.runner import Runner
 
 
@@ -54,11 +55,6 @@ def explore(
             look.run()
     folder = output or db.parent
     print(f"drawing figures, writing the report into {folder}", file=sys.stderr, flush=True)
-    from sweeps.report.present import write_page
+    from sweeps.report.report import write_all
 
-    print(f"report    {write_page(db, folder)}")
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the `explore` command."""
-    app.command()(explore)
+    print(f"report    {write_all(db, folder)[0]}")

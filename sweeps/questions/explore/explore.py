@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Annotated, Self
 
@@ -12,69 +13,55 @@ from pydantic import Field, field_validator, model_validator
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import engines
-from sweeps.model.cell import MAX_LATENCY, MAX_THREADS, Cell
-from sweeps.model.isa import FENCE_KINDS, ISAS
-from sweeps.model.label import FULL, LockLabel
-from sweeps.model.locks import cancels, load_locks
+from sweeps.model.cell import Cell
+from sweeps.model.isa import FLAVOURS, ISAS
+from sweeps.model.label import LockLabel
+from sweeps.model.locks import load_locks
 from sweeps.model.machine import known_machines, load_machine, machine_named, machine_names
-from sweeps.model.workloads import WORKLOADS, with_defaults
-from sweeps.questions.explore.explorer import AS_IS, CHECK, ExplorerMap, explorer
+from sweeps.model.workloads import with_defaults
+from sweeps.plans import EXPLORATIONS, study
+from sweeps.plans.study import isa_of
+from sweeps.questions.explore.explorer import AS_IS, CHECK, PLAN, ExploreFact, explorer
 from sweeps.run.runner import Runner
+from sweeps.search import found
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
 from sweeps.search.facts import store_isas, store_machines
-from sweeps.support.paths import EXPLORATIONS
-from sweeps.support.toml import Document, load
+from sweeps.search.lines import NO_LOCK, with_lock
+from sweeps.support.toml import Document
 
 NAME = "explore"
 WORKLOAD = "lock_sequence"
 _WHOLE = 1_000_000  # parts of a share
 
 Point = tuple[int, int, int, int]  # set CAS, fence and cancellation latency, owner's share
-Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
-Share = Annotated[int, Field(ge=0, le=_WHOLE)]
 
 
 class Grid(Document):
     """Set latencies in cycles, and shares in parts per million."""
 
-    cas: Annotated[list[Latency], Field(min_length=2)]
-    fence_latency: Annotated[list[Latency], Field(min_length=2)]
-    cancel: Annotated[list[Latency], Field(min_length=1)]
-    owner_share: Annotated[list[Share], Field(min_length=1)]
-
-    @field_validator("cas", "fence_latency", "cancel", "owner_share")
-    @classmethod
-    def _rising(cls, values: list[int]) -> list[int]:
-        if sorted(set(values)) != values:
-            raise ValueError("values must rise, each given once")
-        return values
+    cas: study.Latencies
+    fence_latency: study.Latencies
+    cancel: Annotated[list[study.Latency], study.Some, study.RISING]
+    owner_share: Annotated[list[study.Share], study.Some, study.RISING]
 
 
 class Workload(Document):
     """Threads and parameters of the workload, but for the owner's share."""
 
-    threads: Annotated[int, Field(ge=1, le=MAX_THREADS)]
+    threads: study.Threads
     parameters: dict[str, int]
 
     @field_validator("parameters")
     @classmethod
     def _known_keys(cls, parameters: dict[str, int]) -> dict[str, int]:
-        keys = WORKLOADS[WORKLOAD].keys
-        for name, value in parameters.items():
-            if name not in keys or name == "owner_share":
-                raise ValueError(f"{name}: unknown here; workload {WORKLOAD} has {', '.join(keys)}")
-            if why := keys[name].invalid_reason(value):
-                raise ValueError(f"{name}: {value}: {why}")
+        study.check_keys(WORKLOAD, parameters, ("owner_share",))
         return parameters
 
 
-class Calibration(Document):
-    """Set latencies at which CAS and fence are measured, and the real processors. `owner_share`:
-    that of the runs on machines as they are."""
+class Calibration(study.Calibration):
+    """`owner_share`: that of the runs on machines as they are."""
 
-    latencies: Annotated[list[Latency], Field(min_length=2)]
-    owner_share: Share
-    machines: list[str]
+    owner_share: study.Share
 
 
 class Check(Document):
@@ -87,13 +74,13 @@ class Check(Document):
 class ExplorePlan(Document):
     """A file of sweeps/plans/explorations."""
 
-    title: Annotated[str, Field(min_length=1)]
-    machines: Annotated[list[str], Field(min_length=1)]
-    flavours: Annotated[list[str], Field(min_length=1)]
-    locks: Annotated[list[str], Field(min_length=2)]
+    title: study.Text
+    machines: Annotated[list[str], study.Some]
+    flavours: Annotated[list[str], study.Some]
+    locks: study.Locks
     aside: list[str] = []
     fence_kinds: list[str] = []
-    tie_percent: Annotated[float, Field(ge=0, le=100)] = 2.0
+    tie_percent: study.Percent = 2.0
     limits: dict[str, str] = {}
     workload: Workload
     grid: Grid
@@ -102,30 +89,17 @@ class ExplorePlan(Document):
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
-        flavours = [flavour for isa in ISAS.values() for flavour in isa.flavours]
-        for key, values, known in (
-            ("machines", self.machines, machine_names()),
-            ("flavours", self.flavours, flavours),
-            ("locks", [*self.locks, *self.aside], list(load_locks())),
-            ("fence_kinds", self.fence_kinds, [kind for kind in FENCE_KINDS if kind != FULL]),
-            ("limits", list(self.limits), self.aside),
-            ("calibration.machines", self.calibration.machines, machine_names()),
-        ):
-            if unknown := [value for value in values if value not in known]:
-                raise ValueError(
-                    f"{key}: {unknown[0]!r} is unknown; allowed are {', '.join(known)}"
-                )
-        measured = self.calibration.latencies
-        for axis in (self.grid.cas, self.grid.fence_latency):
-            if axis[0] < min(measured) or axis[-1] > max(measured):
-                raise ValueError(
-                    f"calibration.latencies: must reach from {axis[0]} to {axis[-1]}, "
-                    "since the map's axes are shown as measured"
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _reaches_cancellations(self) -> Self:
+        study.check_known(
+            (
+                ("machines", self.machines, machine_names()),
+                ("flavours", self.flavours, FLAVOURS),
+                ("locks", [*self.locks, *self.aside], load_locks()),
+                ("fence_kinds", self.fence_kinds, study.OTHER_FENCES),
+                ("limits", self.limits, self.aside),
+                ("calibration.machines", self.calibration.machines, machine_names()),
+            )
+        )
+        study.check_reach(self.calibration.latencies, (self.grid.cas, self.grid.fence_latency))
         # Who leaves a processor on the page goes on from its cancellation on the map.
         for name in self.calibration.machines:
             stop = load_machine(name).charges.stop.number
@@ -142,28 +116,26 @@ def load_exploration(name: str = NAME) -> ExplorePlan:
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    return load(ExplorePlan, EXPLORATIONS, name, "exploration")
-
-
-def isa_of(flavour: str) -> str:
-    """The ISA of a flavour."""
-    return next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
+    return EXPLORATIONS.load(ExplorePlan, name)
 
 
 def labels(plan: ExplorePlan, flavour: str) -> list[LockLabel]:
     """Every lock of the plan with every fence kind that it and the ISA allow."""
-    refused = ISAS[isa_of(flavour)].refused_fence_kinds
-    return [
-        LockLabel.of(lock, fence=kind)
-        for kind in (FULL, *plan.fence_kinds)
-        for lock in (*plan.locks, *plan.aside)
-        if kind not in refused and kind in load_locks()[lock].fence_kinds
-    ]
+    return study.labels(flavour, [*plan.locks, *plan.aside], plan.fence_kinds)
+
+
+def _base(plan: ExplorePlan, machine: str, flavour: str, share: int) -> Cell:
+    """A run at the machine's own latencies; its lock is still to be named."""
+    parameters = {**plan.workload.parameters, "owner_share": share}
+    return Cell(
+        engine=engines.DEFAULT, machine=machine, isa=isa_of(flavour), flavour=flavour,
+        lock=NO_LOCK, workload=WORKLOAD, parameters=with_defaults(WORKLOAD, parameters),
+        threads=plan.workload.threads,
+    )  # fmt: skip
 
 
 def map_cells(plan: ExplorePlan, machine: str, flavour: str) -> list[Cell]:
-    """The runs of one map, each once. A latency that a lock never pays is left unset, so that one
-    run serves for all its values."""
+    """The runs of one map, each once."""
     grid = plan.grid
     points = itertools.product(grid.cas, grid.fence_latency, grid.cancel, grid.owner_share)
     cells = {
@@ -179,27 +151,14 @@ def point_cell(
 ) -> Cell:
     """The run of a lock at a point."""
     cas, fence, cancel, share = point
-    parameters = {**plan.workload.parameters, "owner_share": share}
-    return Cell(
-        engine=engines.DEFAULT, machine=machine, isa=isa_of(flavour), flavour=flavour,
-        lock=label.lock, variant=label.variant, fence=label.fence, workload=WORKLOAD,
-        parameters=with_defaults(WORKLOAD, parameters), threads=plan.workload.threads, cas=cas,
-        fence_latency=fence if label.fence == FULL else None,
-        cancel=cancel if cancels(label) else None,
-    )  # fmt: skip
+    base = _base(plan, machine, flavour, share)
+    return with_lock(replace(base, cas=cas, fence_latency=fence, cancel=cancel), label)
 
 
 def as_is_cells(plan: ExplorePlan, machine: str, flavour: str) -> list[Cell]:
     """Every lock on a machine as it is, a run each: nothing is set but the workload."""
-    parameters = {**plan.workload.parameters, "owner_share": plan.calibration.owner_share}
-    return [
-        Cell(
-            engine=engines.DEFAULT, machine=machine, isa=isa_of(flavour), flavour=flavour,
-            lock=label.lock, variant=label.variant, fence=label.fence, workload=WORKLOAD,
-            parameters=with_defaults(WORKLOAD, parameters), threads=plan.workload.threads,
-        )
-        for label in labels(plan, flavour)
-    ]  # fmt: skip
+    base = _base(plan, machine, flavour, plan.calibration.owner_share)
+    return [with_lock(base, label) for label in labels(plan, flavour)]
 
 
 def drawn_points(plan: ExplorePlan, machine: str, flavour: str) -> list[Point]:
@@ -244,25 +203,6 @@ def maps(plan: ExplorePlan, machines: Sequence[str], isas: Sequence[str]) -> lis
     return found
 
 
-def _compare(
-    one: ExplorerMap, points: Sequence[Point], kinds: Sequence[LockLabel],
-    rows: Sequence[Sequence[float]],
-) -> Mapping[str, float]:  # fmt: skip
-    """Interpolated costs against those measured: a row a point, a column a lock label."""
-    axes = (one.cas, one.fence, one.cancel, one.share)
-    locks = {lock.label: lock for lock in one.locks}
-    errors, wrong = [], 0
-    for (cas, fence, cancel, share), measured in zip(points, rows, strict=True):
-        place = (np.interp(cas, one.cas_set, one.cas), np.interp(fence, one.fence_set, one.fence))
-        guessed = [locks[label].at(axes, (*map(float, place), cancel, share)) for label in kinds]
-        errors += [abs(a / b - 1) for a, b in zip(guessed, measured, strict=True)]
-        wrong += int(np.argmin(guessed) != np.argmin(measured))
-    return {
-        "points": len(points), "costs": len(errors), "mean": float(np.mean(errors)),
-        "worst": max(errors), "wrong": wrong,
-    }  # fmt: skip
-
-
 class Exploration:
     """Runs a plan's maps and stores them."""
 
@@ -297,7 +237,7 @@ class Exploration:
                 self._store.set_series(name, [run.id for run in runs])
         store_machines(self._store, {setting.machine for setting in self._settings()})
         store_isas(self._store)
-        self._store.set_fact(NAME, self._plan.model_dump())
+        PLAN.write(self._store, ExploreFact.model_validate(self._plan.model_dump()))
         self._store_check()
 
     def _check_cells(self, machine: str, flavour: str) -> list[Cell]:
@@ -310,16 +250,27 @@ class Exploration:
 
     def _store_check(self) -> None:
         """How far interpolated costs are off from those of the runs, by map."""
-        kept = dict(self._store.fact(CHECK) or {})
+        kept = dict(CHECK.optional(self._store.connection) or {})
         maps = {(one.machine, one.flavour): one for one in explorer(self._store.connection).maps}
         for key in self._asked:
             points, kinds = drawn_points(self._plan, *key), labels(self._plan, key[1])
-            runs = self._runner.require(self._check_cells(*key), NAME)
-            costs = [run.metrics["cycles_per_pair"] for run in runs]
-            rows = [costs[n : n + len(kinds)] for n in range(0, len(costs), len(kinds))]
-            if points and key in maps:
-                kept["/".join(key)] = _compare(maps[key], points, kinds, rows)
-        self._store.set_fact(CHECK, kept)
+            runs = iter(self._runner.require(self._check_cells(*key), NAME))
+            if not points or key not in maps:
+                continue
+            of = maps[key]
+            axes, locks = (of.cas, of.fence, of.cancel, of.share), {x.label: x for x in of.locks}
+            errors, wrong = [], 0
+            for cas, fence, cancel, share in points:
+                x, y = np.interp(cas, of.cas_set, of.cas), np.interp(fence, of.fence_set, of.fence)
+                guessed = [locks[k].at(axes, (float(x), float(y), cancel, share)) for k in kinds]
+                measured = [next(runs).metrics["cycles_per_pair"] for _ in kinds]
+                errors += [abs(a / b - 1) for a, b in zip(guessed, measured, strict=True)]
+                wrong += int(np.argmin(guessed) != np.argmin(measured))
+            kept["/".join(key)] = found.Check(
+                points=len(points), costs=len(errors), mean=float(np.mean(errors)),
+                worst=float(max(errors)), wrong=wrong,
+            )  # fmt: skip
+        CHECK.write(self._store, kept)
 
     def _settings(self) -> list[Setting]:
         """Calibrations along both axes of each map, and of each machine as it is."""

@@ -10,39 +10,55 @@ import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import contains
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from results.errors import NoDataError
+from results.store.facts import Fact
 from results.store.queries import show_run
 from sweeps.model import engines
-from sweeps.model.cell import LATENCIES, option
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import option
 from sweeps.model.label import FULL, LockLabel
+from sweeps.search.found import PLAN as STUDY
 from sweeps.search.found import (
     Accuracy,
+    Check,
+    FactModel,
     Isa,
     MapCrossing,
     Mark,
+    PlanFact,
     SeriesRun,
     accuracy,
     engine,
     isa,
-    machines,
     map_check,
     map_crossings,
     measured,
-    optional_fact,
     places,
     series,
 )
 
-KIND = "explore"  # of the series, and the name of the fact
-CHECK = "explore/check"  # a fact: how far interpolation is off, by map
+KIND = "explore"  # of the series
 AS_IS = "explore/as_is"  # of the series of machines as they are
 _SHARE = "owner_share"
+
+
+class ExploreFact(FactModel):
+    """The plan of the maps."""
+
+    machines: list[str]
+    flavours: list[str]
+    aside: list[str] = []
+    tie_percent: float
+    limits: dict[str, str] = {}
+
+
+PLAN: Fact[ExploreFact] = Fact(KIND, ExploreFact)
+CHECK: Fact[dict[str, Check]] = Fact("explore/check", dict[str, Check])  # by MACHINE/FLAVOUR
 
 
 @dataclass(frozen=True)
@@ -135,65 +151,90 @@ class Explorer:
 
 def explorer(connection: sqlite3.Connection) -> Explorer:
     """Every map that a database holds runs for."""
-    found, notes, checks = [], [], []
-    for kind, machine, isa_name, flavour in _names(connection):
+    explored, study = PLAN.optional(connection), STUDY.optional(connection)
+    checked = CHECK.optional(connection) or {}
+    kinds: dict[tuple[str, ...], str] = {}  # a map is shown once
+    for kind, plan in ((KIND, explored), ("map", study)):
+        for name in _names(connection, kind, plan):
+            if name.count("/") == 3:
+                kinds.setdefault(tuple(name.split("/")[1:]), kind)
+    maps, notes, checks = [], [], list[Check]()
+    for (machine, isa_name, flavour), kind in kinds.items():
         try:
-            found.append(_map(connection, kind, machine, isa_name, flavour))
-            checks += _checks(connection, kind, f"{machine}/{isa_name}/{flavour}")
+            maps.append(_map(connection, kind, machine, isa_name, flavour))
         except NoDataError as missing:
             notes.append(f"machine {machine}, {isa_name} {flavour}: {missing.message}")
-    limits: dict[str, str] = {}
-    for name in ("plan", KIND):
-        limits |= (optional_fact(connection, name) or {}).get("limits", {})
-    return Explorer(tuple(found), processors(connection), tuple(notes), limits, accuracy(checks))
+            continue
+        check: Check | None
+        if kind == KIND:
+            check = checked.get(f"{machine}/{flavour}")
+        else:
+            check = map_check(connection, f"{kind}/{machine}/{isa_name}/{flavour}")
+        checks += [check] if check else []
+    limits = (study.limits if study else {}) | (explored.limits if explored else {})
+    return Explorer(tuple(maps), processors(connection), tuple(notes), limits, accuracy(checks))
+
+
+def _names(
+    connection: sqlite3.Connection, kind: str, plan: ExploreFact | PlanFact | None
+) -> list[str]:
+    """The series of a kind, in the order of the plan's machines and flavours."""
+    own, flavours = (plan.machines, plan.flavours) if plan else ([], [])
+
+    def place(name: str) -> tuple[int, int, str]:
+        machine, _, flavour = parts = name.split("/")[-3:]
+        return (
+            own.index(machine) if machine in own else len(own),
+            flavours.index(flavour) if flavour in flavours else len(flavours),
+            "/".join(parts),
+        )
+
+    rows = connection.execute(
+        "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
+    ).fetchall()
+    return sorted((name for (name,) in rows), key=place)
 
 
 def processors(connection: sqlite3.Connection) -> tuple[Processor, ...]:
     """The machines as they are: those of the study's winner table, then what else an exploration
     has run."""
-    found: dict[tuple[str, ...], Processor] = {}
-    for kind, fact in (("table", "plan"), (AS_IS, KIND)):
-        plan = optional_fact(connection, fact)
+    known: dict[tuple[str, ...], Processor] = {}
+    for kind, plan in (("table", STUDY.optional(connection)), (AS_IS, PLAN.optional(connection))):
         if plan is None:
             continue
         label = engine(connection) if kind == "table" else engines.DEFAULT
-        own = machines(connection) if kind == "table" else list(plan["machines"])
-        names = connection.execute(
-            "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
-        ).fetchall()
-        for (name,) in sorted(names, key=lambda one: _order(plan, one[0].split("/")[-3:])):
-            key = tuple(name.split("/")[-3:])
+        own = plan.machines
+        for name in _names(connection, kind, plan):
+            machine, isa_name, flavour = key = tuple(name.split("/")[-3:])
             # As in the table: a core model with costs of its own is not a real processor's.
-            if key in found or (engines.entry(label).own_costs and key[0] not in own):
+            if key in known or (engines.entry(label).own_costs and machine not in own):
                 continue
-            if one := _processor(connection, name, label, own, plan["tie_percent"]):
-                found[key] = one
-    return tuple(found.values())
+            place = _place(connection, machine, isa_name, flavour, label)
+            runs = series(connection, name)
+            if place is None or not runs:
+                continue  # not calibrated, or without a good run
+            if machine in own:  # neutral by intent, not for want of a figure
+                place = replace(place, assumed=False)
+            first = runs[0]
+            known[key] = Processor(
+                place, isa(connection, isa_name), flavour, _titled(connection, machine)[1],
+                first.latency("cancel", "charge_stop") or 0, int(first.cell.parameters[_SHARE]),
+                first.cell.threads, _parameters(first),
+                tuple(
+                    RunCost(run.label, run.cost, _command(connection, run.id))
+                    for run in sorted(runs, key=lambda run: (run.cost, run.label))
+                ),
+                plan.tie_percent / 100,
+            )  # fmt: skip
+    return tuple(known.values())
 
 
-def _processor(
-    connection: sqlite3.Connection, name: str, label: str, own: Sequence[str], tie_percent: float
-) -> Processor | None:
-    """A machine as it is, of a series; None if it was not calibrated or has no good run."""
-    machine, isa_name, flavour = name.split("/")[-3:]
-    places_ = places(connection, isa_name, flavour, label)
-    place = next((one for one in places_ if one.machine == machine), None)
-    runs = series(connection, name)
-    if place is None or not runs:
-        return None
-    if machine in own:  # neutral by intent, not for want of a figure
-        place = replace(place, assumed=False)
-    costs = tuple(
-        RunCost(run.label, run.cost, str(show_run(connection, run.id).columns["command"]))
-        for run in sorted(runs, key=lambda run: (run.cost, run.label))
-    )
-    first = runs[0]
-    return Processor(
-        place, isa(connection, isa_name), flavour, _titled(connection, machine)[1],
-        first.latency("cancel", "charge_stop") or 0, int(first.cell.parameters[_SHARE]),
-        first.cell.threads, {k: v for k, v in first.cell.parameters.items() if k != _SHARE}, costs,
-        tie_percent / 100,
-    )  # fmt: skip
+def _place(
+    connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str, label: str
+) -> Mark | None:
+    """Where a machine stands that was calibrated on an engine."""
+    every = places(connection, isa_name, flavour, label)
+    return next((one for one in every if one.machine == machine), None)
 
 
 def _titled(connection: sqlite3.Connection, machine: str) -> tuple[str, bool]:
@@ -206,39 +247,13 @@ def _titled(connection: sqlite3.Connection, machine: str) -> tuple[str, bool]:
     return str(title), bool(ooo)
 
 
-def _checks(connection: sqlite3.Connection, kind: str, name: str) -> list[Mapping[str, Any]]:
-    """The check of a map that is shown, if it was checked."""
-    if kind == KIND:
-        machine, _, flavour = name.split("/")
-        found = (optional_fact(connection, CHECK) or {}).get(f"{machine}/{flavour}")
-    else:
-        found = map_check(connection, f"{kind}/{name}")
-    return [found] if found else []
+def _parameters(run: SeriesRun) -> dict[str, int | str]:
+    """Of the workload, but for the owner's share."""
+    return {key: value for key, value in run.cell.parameters.items() if key != _SHARE}
 
 
-def _names(connection: sqlite3.Connection) -> list[tuple[str, str, str, str]]:
-    """(kind of series, machine, ISA, flavour) of each map, once, in the order of the page."""
-    plans = {
-        kind: optional_fact(connection, fact) for kind, fact in ((KIND, KIND), ("map", "plan"))
-    }
-    found: dict[tuple[str, str, str], str] = {}
-    for kind, plan in plans.items():
-        rows = connection.execute(
-            "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
-        ).fetchall()
-        parts = [tuple(name.split("/")[1:]) for (name,) in rows if name.count("/") == 3]
-        for machine, isa_name, flavour in sorted(parts, key=lambda one: _order(plan or {}, one)):
-            found.setdefault((machine, isa_name, flavour), kind)
-    return [(kind, *name) for name, kind in found.items()]
-
-
-def _order(plan: Mapping[str, Any], name: Sequence[str]) -> tuple[int, int, str]:
-    machines = plan.get("machines") or [plan.get("machine"), *plan.get("beside", [])]
-    return (
-        machines.index(name[0]) if name[0] in machines else len(machines),
-        plan["flavours"].index(name[2]) if name[2] in plan.get("flavours", []) else 99,
-        "/".join(name),
-    )
+def _command(connection: sqlite3.Connection, run: int) -> str:
+    return str(show_run(connection, run).columns["command"])
 
 
 def _map(
@@ -246,7 +261,7 @@ def _map(
 ) -> ExplorerMap:
     """One map. Raises NoDataError when some of its runs or calibrations are missing."""
     known, explored = isa(connection, isa_name), kind == KIND
-    plan = optional_fact(connection, KIND if explored else "plan") or {}
+    plan = PLAN.optional(connection) if explored else STUDY.optional(connection)
     label = engines.DEFAULT if explored else engine(connection)
     name = f"{kind}/{machine}/{isa_name}/{flavour}"
     runs = series(connection, name)
@@ -254,44 +269,43 @@ def _map(
         raise NoDataError("all of its runs failed")
     # A run at the machine's own cancellation may be one that a study asked for without setting it.
     cancelling = {run.label for run in runs if run.cell.cancel is not None}
-    points = {run.id: _point(run, known, run.label in cancelling) for run in runs}
+    # What is set of a run along each axis; None for a latency that its lock does not pay, or that
+    # the map does not set.
+    points: dict[int, tuple[int | None, ...]] = {
+        run.id: (
+            run.latency("cas", "cas_success"),
+            run.latency("fence_latency", f"fence_{known.full_fence}")
+            if run.label.fence == FULL
+            else None,
+            run.latency("cancel", "charge_stop") if run.label in cancelling else None,
+            int(run.cell.parameters[_SHARE]),
+        )
+        for run in runs
+    }
     if not explored and (check := map_check(connection, name)):
-        nodes = (check["cas"], [None, *check["fence_latency"]])
-        runs = [run for run in runs if all(map(contains, nodes, points[run.id]))]
+        cas_nodes, fence_nodes = check.cas, [None, *check.fence_latency]
+        runs = [
+            run
+            for run in runs
+            if points[run.id][0] in cas_nodes and points[run.id][1] in fence_nodes
+        ]
     axes = [sorted({x for run in runs if (x := points[run.id][n]) is not None}) for n in range(4)]
+    first = runs[0]
     if not axes[2]:  # no run sets it: they have the machine's own
-        own_stop = runs[0].latency("cancel", "charge_stop")
-        axes[2] = [own_stop if own_stop is not None else 0]
+        axes[2] = [first.latency("cancel", "charge_stop") or 0]
     cas, fence = (
         tuple(map(measured(connection, machine, isa_name, flavour, axis, label), values))
         for axis, values in (("cas", axes[0]), ("fence_latency", axes[1]))
     )
     title, ooo = _titled(connection, machine)
-    parameters = {k: v for k, v in runs[0].cell.parameters.items() if k != _SHARE}
-    crossings, searched = _crossings(connection, machine, isa_name, flavour, runs[0])
-    own = next(
-        (one for one in places(connection, isa_name, flavour, label) if one.machine == machine),
-        None,
-    )
+    crossings, searched = _crossings(connection, machine, isa_name, flavour, first)
     return ExplorerMap(
         machine, title, ooo, known, flavour, explored, cas, tuple(axes[0]), fence,
         tuple(axes[1]), tuple(axes[2]), tuple(axes[3]), _locks(connection, runs, points, axes),
-        tuple(plan.get("aside") or plan.get("table_locks") or ()),
-        plan.get("tie_percent", 0.0) / 100, runs[0].cell.threads,
-        parameters, own, crossings, searched,
+        tuple(plan.aside if isinstance(plan, ExploreFact) else plan.table_locks if plan else ()),
+        (plan.tie_percent if plan else 0.0) / 100, first.cell.threads, _parameters(first),
+        _place(connection, machine, isa_name, flavour, label), crossings, searched,
     )  # fmt: skip
-
-
-def _point(run: SeriesRun, known: Isa, cancels: bool) -> tuple[int | None, ...]:
-    """What is set of a run, in the order of a map's axes; None for a latency that its lock does not
-    pay, or that the map does not set."""
-    full = run.label.fence == FULL
-    return (
-        run.latency("cas", "cas_success"),
-        run.latency("fence_latency", f"fence_{known.full_fence}") if full else None,
-        run.latency("cancel", "charge_stop") if cancels else None,
-        int(run.cell.parameters[_SHARE]),
-    )
 
 
 def _locks(
@@ -304,27 +318,22 @@ def _locks(
     by_label: dict[LockLabel, list[SeriesRun]] = {}
     for run in runs:
         by_label.setdefault(run.label, []).append(run)
-    found = []
+    locks = []
     for label, own in by_label.items():
         fixed = [all(points[run.id][n] is None for run in own) for n in range(4)]
-        shape = [1 if fixed[n] else len(axes[n]) for n in range(4)]
-        costs = np.full(shape, np.nan)
+        costs = np.full([1 if fixed[n] else len(axes[n]) for n in range(4)], np.nan)
         for run in own:
             place = zip(points[run.id], axes, fixed, strict=True)
             costs[tuple(0 if no else list(axis).index(x or 0) for x, axis, no in place)] = run.cost
         if np.isnan(costs).any():
             raise NoDataError(f"runs of {label} are missing; run ./lockcross explore")
         fullest = max(own, key=lambda run: sum(getattr(run.cell, x) is not None for x in LATENCIES))
-        found.append(LockCosts(label, costs, _template(connection, fullest.id)))
-    return tuple(found)
-
-
-def _template(connection: sqlite3.Connection, run_id: int) -> str:
-    """The command of a run, with names in place of what a map varies."""
-    command = str(show_run(connection, run_id).columns["command"])
-    for axis in LATENCIES:
-        command = re.sub(rf"({option(axis)}) \d+", rf"\1 {{{axis}}}", command)
-    return re.sub(rf"({_SHARE}=)\d+", rf"\1{{{_SHARE}}}", command)
+        command = _command(connection, fullest.id)
+        for axis in LATENCIES:
+            command = re.sub(rf"({option(axis)}) \d+", rf"\1 {{{axis}}}", command)
+        command = re.sub(rf"({_SHARE}=)\d+", rf"\1{{{_SHARE}}}", command)
+        locks.append(LockCosts(label, costs, command))
+    return tuple(locks)
 
 
 def _crossings(
@@ -333,9 +342,9 @@ def _crossings(
     """The study's searched crossovers on this map, if they are of the same workload, with the
     cancellation cost and the share that they were searched with."""
     name = f"map/{machine}/{isa_name}/{flavour}"
-    if optional_fact(connection, "plan") is None or engine(connection) != like.cell.engine:
-        return (), (None, 0)
-    runs = series(connection, name)
+    runs = []
+    if STUDY.optional(connection) is not None and engine(connection) == like.cell.engine:
+        runs = series(connection, name)
     if not runs or _workload(runs[0]) != _workload(like):
         return (), (None, 0)
     cas, fence = (
@@ -346,5 +355,4 @@ def _crossings(
 
 
 def _workload(run: SeriesRun) -> tuple[Any, ...]:
-    parameters = {key: value for key, value in run.cell.parameters.items() if key != _SHARE}
-    return run.cell.workload, run.cell.threads, parameters
+    return run.cell.workload, run.cell.threads, _parameters(run)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.errors import LockcrossError
-from results.text.rows import Form, Format, print_rows, printer
+from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import complete
 
 if TYPE_CHECKING:
@@ -16,30 +16,21 @@ if TYPE_CHECKING:
     from sweeps.model.cell import Cell
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    app.command()(plans)
-    app.command()(machines)
-    app.command()(locks)
-    app.command()(workloads)
-    app.command()(doctor)
-
-
 def plans(form: Format = Form.TABLE) -> None:
     """List the plans with their number of cells, and how many of them are refused."""
-    from rich.table import Table
+    from sweeps.plans import SWEEPS
+    from sweeps.plans.sweep import load_plan
 
-    from sweeps.plans.sweep import load_plan, plan_names
+    plans = {name: load_plan(name) for name in SWEEPS.names()}
+    records = [
+        {"plan": name, "cells": len(plan.cells), "refused": _refused(plan.cells),
+         "title": plan.title}
+        for name, plan in plans.items()
+    ]  # fmt: skip
+    print_parts(form, Rows(records))
 
-    table = Table("plan", "cells", "refused", "title", box=None)
-    for name in plan_names():
-        plan = load_plan(name)
-        table.add_row(name, str(len(plan.cells)), _refused(plan.cells), plan.title)
-    with printer(form) as out:
-        out.print(table)
 
-
-def _refused(cells: "Sequence[Cell]") -> str:
+def _refused(cells: "Sequence[Cell]") -> int | str:
     """How many cells no engine would run, or the missing engine that would have to say."""
     from sweeps.engines import refusal
     from sweeps.model.cells import unsupported_reason
@@ -51,7 +42,7 @@ def _refused(cells: "Sequence[Cell]") -> str:
             count += bool(unsupported_reason(cell) or refusal(cell))
         except LockcrossError:
             return f"needs {entry(cell.engine).family}"
-    return str(count)
+    return count
 
 
 def machines(
@@ -59,19 +50,24 @@ def machines(
         str | None,
         typer.Argument(help="Show every figure of this machine.", autocompletion=complete.machines),
     ] = None,
+    every_option: Annotated[
+        bool, typer.Option("--options", help="Show what a machine file may say, and what it means.")
+    ] = False,
     form: Format = Form.TABLE,
 ) -> None:
     """List the machines, or every figure of one with its source or the reason for assuming it."""
     from sweeps.model.machine import load_machine, machine_named, machine_names
-    from sweeps.questions.list.machines import details, overview
+    from sweeps.questions.list.machines import details, options, overview
 
-    shown = (
-        overview(map(load_machine, machine_names()))
-        if name is None
-        else details(load_machine(machine_named(name)))
-    )
-    with printer(form) as out:
-        out.print(*shown, sep="\n")
+    if every_option and name is not None:
+        raise LockcrossError("--options is of every machine file: give no name with it")
+    if every_option:
+        shown = options(load_machine("generic"))
+    elif name is None:
+        shown = overview(map(load_machine, machine_names()))
+    else:
+        shown = details(load_machine(machine_named(name)))
+    print_parts(form, *shown)
 
 
 def locks(
@@ -87,8 +83,7 @@ def locks(
     if name is not None and name not in load_locks():
         raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(load_locks())}")
     shown = overview(load_locks().values()) if name is None else details(load_locks()[name])
-    with printer(form) as out:
-        out.print(*shown, sep="\n")
+    print_parts(form, *shown)
 
 
 def workloads(
@@ -106,13 +101,11 @@ def workloads(
     if name is not None and form == Form.TABLE:
         print(f"{name}: {description(name)}\n")  # its lines are not to be folded
     shown = overview() if name is None else details(WORKLOADS[name])
-    with printer(form) as out:
-        out.print(*shown, sep="\n")
+    print_parts(form, *shown)
 
 
 def doctor(form: Format = Form.TABLE) -> None:
     """Show which engines and compilers are installed, their versions, and what is missing."""
-    from results.store.queries import Answer
     from sweeps.engines import load_engine
     from sweeps.engines.base import Check
     from sweeps.model.engines import ENGINES
@@ -135,8 +128,11 @@ def doctor(form: Format = Form.TABLE) -> None:
             part = check.part + (" (optional)" if check.absent else "")
             print(f"{_state(check):7} {part}: {check.detail}")
     else:
-        rows = [(_state(one), one.part, one.optional, one.detail) for one in checks]
-        print_rows(Answer(["state", "part", "optional", "detail"], rows), form)
+        records = [
+            {"state": _state(one), "part": one.part, "optional": one.optional, "detail": one.detail}
+            for one in checks
+        ]
+        print_parts(form, Rows(records))
     if not all(check.ok or check.optional for check in checks):
         raise typer.Exit(1)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-
-from rich.table import Column, Table
+from typing import Any
 
 from proofs.stored import read_proofs, standing
+from results.text.rows import Rows
 from sweeps.engines import refusal
 from sweeps.model import engines
 from sweeps.model.cell import Cell
@@ -37,53 +37,58 @@ class Offer:
 
 def offers(lock: Lock) -> list[Offer]:
     """One for each variant of a lock, its default first."""
-    return [_offer(lock, variant) for variant in ("", *lock.variants[1:])]
-
-
-def _offer(lock: Lock, variant: str) -> Offer:
-    kinds: dict[str, tuple[str, ...]] = {}
-    missing: dict[str, str] = {}
-    for isa, flavour in _FLAVOURS:
-        found = []
-        for fence in (kind for kind in FENCE_KINDS if kind in lock.fence_kinds):
-            reasons = list(_reasons(lock, variant, isa, flavour, fence))
-            if not reasons[0]:
-                found.append(fence)
-            for reason in filter(None, reasons):
-                what, _, why = reason.rpartition(": ")
-                missing.setdefault(what, why)
-        kinds[flavour] = tuple(found)
-    return Offer(LockLabel.of(lock.name, variant), kinds, missing)
-
-
-def _reasons(lock: Lock, variant: str, isa: str, flavour: str, fence: str) -> Iterator[str]:
-    """Why it does not run with one thread, with two, with two on one core; "" where it does."""
     parameters = with_defaults(_WORKLOAD, {})
-    for threads, cores in ((1, None), (2, None), (2, 1)):
-        cell = Cell(
-            engine=engines.DEFAULT, machine="generic", isa=isa, flavour=flavour, lock=lock.name,
-            variant=variant, fence=fence, workload=_WORKLOAD, threads=threads, cores=cores,
-            parameters=parameters,
-        )  # fmt: skip
-        yield unsupported_reason(cell) or refusal(cell)
+    every = []
+    for variant in ("", *lock.variants[1:]):
+        offer = Offer(LockLabel.of(lock.name, variant), {}, {})
+        for isa, flavour in _FLAVOURS:
+            kinds = []
+            for fence in (kind for kind in FENCE_KINDS if kind in lock.fence_kinds):
+                # Why it does not run with one thread, with two, with two on one core.
+                cells = [
+                    Cell(
+                        engine=engines.DEFAULT, machine="generic", isa=isa, flavour=flavour,
+                        lock=lock.name, variant=variant, fence=fence, workload=_WORKLOAD,
+                        threads=threads, cores=cores, parameters=parameters,
+                    )
+                    for threads, cores in ((1, None), (2, None), (2, 1))
+                ]  # fmt: skip
+                reasons = [unsupported_reason(cell) or refusal(cell) for cell in cells]
+                if not reasons[0]:
+                    kinds.append(fence)
+                for reason in filter(None, reasons):
+                    what, _, why = reason.rpartition(": ")
+                    offer.missing.setdefault(what, why)
+            offer.kinds[flavour] = tuple(kinds)
+        every.append(offer)
+    return every
 
 
-def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
+def overview(locks: Iterable[Lock]) -> Iterator[Rows | str]:
     """A row a lock with the fence kinds of its default variant; below, what is not available."""
-    columns = map("\n".join, _FLAVOURS)  # one is called as the column of locks
-    table = Table("lock", "java", "threads", *columns, "proof", "summary", box=None)
-    proofs = read_proofs()
+    proofs, records = read_proofs(), list[dict[str, Any]]()
     every: list[Offer] = []
     for lock in locks:
         found = offers(lock)
         every += found
-        given = ["".join(map(_SHORT.__getitem__, kinds)) for kinds in found[0].kinds.values()]
+        given = {
+            " ".join(place): "".join(_SHORT[kind] for kind in found[0].kinds[place[1]])
+            for place in _FLAVOURS
+        }
         said = [lock.summary, *(["variants: " + " ".join(lock.variants)] if lock.variants else [])]
-        java, most = "yes" if lock.java else "no", str(lock.threads or "any")
         own = [one for one in proofs if one.lock == lock.name]
         rests = " ".join(standing(own, LockLabel(lock.name), isa).kind[0] for isa in ISAS)
-        table.add_row(lock.name, java, most, *given, rests, "\n".join(said))
-    yield table
+        records.append({
+            "lock": lock.name, "java": "yes" if lock.java else "no",
+            "threads": lock.threads or "any", **given, "proof": rests, "summary": "\n".join(said),
+        })  # fmt: skip
+    # The heads of the flavours have two lines: one of them is called as the column of locks.
+    of_flavours = {"\n".join(place): f"{{{' '.join(place)}}}" for place in _FLAVOURS}
+    before, behind = (
+        {name: f"{{{name}}}" for name in names}
+        for names in (("lock", "java", "threads"), ("proof", "summary"))
+    )
+    yield Rows(records, before | of_flavours | behind)
     yield _LEGEND
     yield _STANDINGS
     yield "not available:"
@@ -91,7 +96,7 @@ def overview(locks: Iterable[Lock]) -> Iterator[Table | str]:
         yield f"  {what} ({', '.join(labels)}): {why}"
 
 
-def details(lock: Lock) -> Iterator[Table | str]:
+def details(lock: Lock) -> Iterator[Rows | str]:
     """Everything the registry says about a lock."""
     yield f"{lock.name}: {lock.paper_name}; {lock.source}"
     yield lock.summary
@@ -100,12 +105,13 @@ def details(lock: Lock) -> Iterator[Table | str]:
     for number, variant in enumerate(lock.variant_lines):
         yield f"variant {variant.name}{'' if number else ' (the default)'}: {variant.summary}"
     yield from _standings(lock)
-    first = Column("variant", no_wrap=True)
-    table = Table(first, *(f"{isa} {flavour}" for isa, flavour in _FLAVOURS), box=None)
     found = offers(lock)
-    for offer in found:
-        table.add_row(offer.label, *(" ".join(kinds) for kinds in offer.kinds.values()))
-    yield table
+    records = [
+        {"variant": offer.label}
+        | {f"{isa} {flavour}": " ".join(offer.kinds[flavour]) for isa, flavour in _FLAVOURS}
+        for offer in found
+    ]
+    yield Rows(records, heads={"variant": {"no_wrap": True}})
     for (what, why), labels in _missing(found).items():
         whose = "" if len(labels) == len(found) else f" ({', '.join(labels)})"
         yield f"not available: {what}{whose}: {why}"

@@ -3,11 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
 from results.errors import LockcrossError
+from results.text.rows import Rows
 from sweeps.model.workloads import WORKLOADS, Let, Workload, in_words
 from sweeps.support.paths import KERNELS
 
@@ -36,32 +33,34 @@ def first_sentence(workload: str) -> str:
     return text[: end.end()].rstrip(".:") if end else text
 
 
-def overview() -> Iterator[Table]:
+def overview() -> Iterator[Rows]:
     """A row a workload."""
-    table = Table("workload", "threads", "in a sentence", box=None)
+    records = []
     for name, kind in WORKLOADS.items():
-        table.add_row(name, kind.threads, Text(first_sentence(name)))
-    yield table
+        threads = int(kind.threads) if kind.threads.isdecimal() else kind.threads
+        row = {"workload": name, "threads": threads, "in a sentence": first_sentence(name)}
+        records.append(row)
+    yield Rows(records)
 
 
-def details(kind: Workload) -> Iterator[Table | Text | Padding]:
+def details(kind: Workload) -> Iterator[Rows | str]:
     """What the registry says of a workload: threads, keys, rules, metrics."""
     locks = f"; built with lock {', '.join(kind.locks)} only" if kind.locks else ""
-    yield Text(f"Threads: {kind.threads}, on {_CORES[kind.cores]}{locks}.\n")
-    keys = Table("key", "default", "allowed", box=None)
-    for name, key in kind.keys.items():
-        keys.add_row(name, str(key.default), key.allowed)
-    yield keys
+    yield f"Threads: {kind.threads}, on {_CORES[kind.cores]}{locks}.\n"
+    yield Rows([
+        {"key": name, "default": key.default, "allowed": key.allowed}
+        for name, key in kind.keys.items()
+    ])  # fmt: skip
     if kind.rules:
-        rules = Table("rule", "if it does not hold", box=None)
-        for row in kind.rules:
-            if isinstance(row, Let):
-                rules.add_row(f"{row.name} = {in_words(row.expression, kind.constants)}", "")
-            else:
-                rules.add_row(in_words(row.condition, kind.constants), row.message)
-        yield Padding(rules, (1, 0, 0, 0))
+        yield ""
+        yield Rows([
+            {"rule": f"{row.name} = {in_words(row.expression, kind.constants)}",
+             "if it does not hold": ""}
+            if isinstance(row, Let)
+            else {"rule": in_words(row.condition, kind.constants),
+                  "if it does not hold": row.message}
+            for row in kind.rules
+        ])  # fmt: skip
     if kind.metrics:
-        metrics = Table("metric", "unit", box=None)
-        for name, unit in kind.metrics.items():
-            metrics.add_row(name, unit)
-        yield Padding(metrics, (1, 0, 0, 0))
+        yield ""
+        yield Rows([{"metric": name, "unit": unit} for name, unit in kind.metrics.items()])

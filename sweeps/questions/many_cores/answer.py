@@ -3,22 +3,43 @@
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from results.errors import NoDataError
 from results.store import queries
+from results.store.facts import Fact
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.label import LockLabel
-from sweeps.search.found import FoundCrossover, crossovers, optional_fact
-from sweeps.search.winners import Surface
+from sweeps.search.found import FactModel, FoundCrossover, crossovers
+from sweeps.search.grid import Surface
 
-FACT = "many_cores"  # the plan, and rows and columns of its machines' meshes
-CORES, DISTANCE, CANCELLATION = (f"{FACT}/{kind}" for kind in ("cores", "distance", "cancellation"))
+NAME = "many_cores"
+CORES, DISTANCE, CANCELLATION = (f"{NAME}/{kind}" for kind in ("cores", "distance", "cancellation"))
 _CANCELLED, _KNOWN = 4, 5  # phases of workload transition: thread 1, for the first time and again
 
 Metrics = Mapping[str, float]
+
+
+class Distance(FactModel):
+    """The owner's shares whose distances were tried, in parts per million."""
+
+    shares: list[int] = []
+
+
+class ManyCoresFact(FactModel):
+    """The plan, and rows and columns of its machines' meshes."""
+
+    title: str
+    engine: str
+    locks: list[str]
+    seeds: int
+    tie_percent: float
+    distance: Distance | None
+    meshes: dict[str, list[int]]
+
+
+PLAN: Fact[ManyCoresFact] = Fact(NAME, ManyCoresFact, "this database holds no study of many cores")
 
 
 @dataclass(frozen=True)
@@ -87,14 +108,6 @@ QUANTITIES = {
 }
 
 
-def plan(connection: sqlite3.Connection) -> dict[str, Any]:
-    """The plan. Raises NoDataError where there is no such study."""
-    found = optional_fact(connection, FACT)
-    if found is None:
-        raise NoDataError("this database holds no study of many cores")
-    return found
-
-
 def samples(connection: sqlite3.Connection, series: str) -> list[Sample]:
     """The good runs of a series. Raises NoDataError when there are none, or of two compilers."""
     rows = connection.execute(
@@ -104,74 +117,68 @@ def samples(connection: sqlite3.Connection, series: str) -> list[Sample]:
     ).fetchall()
     if not rows:
         raise NoDataError(f"the series {series} has no runs")
-    if len(found := queries.names(row[0] for row in rows)) > 1:
-        raise NoDataError(f"the series {series} mixes programs of {' and '.join(found)}")
-    return [Sample(read_cell(columns), _metrics(connection, run)) for _, run, *columns in rows]
-
-
-def _metrics(connection: sqlite3.Connection, run: int) -> dict[str, float]:
-    return dict(
-        connection.execute("SELECT name, value FROM metrics WHERE run_id = ?", (run,)).fetchall()
-    )
+    if len(compilers := queries.names(row[0] for row in rows)) > 1:
+        raise NoDataError(f"the series {series} mixes programs of {' and '.join(compilers)}")
+    metrics = "SELECT name, value FROM metrics WHERE run_id = ?"
+    return [
+        Sample(read_cell(columns), dict(connection.execute(metrics, (run,)).fetchall()))
+        for _, run, *columns in rows
+    ]
 
 
 def by_cores(connection: sqlite3.Connection, quantity: str) -> Curves:
     """A quantity by the number of cores, a curve a lock; none that no run has."""
-    found = _curves(samples(connection, CORES), quantity, lambda one: one.cell.threads)
-    return _ordered(connection, found)
+    contended = samples(connection, CORES)
+    return _curves(connection, contended, quantity, lambda cell: cell.threads)
 
 
 def by_distance(connection: sqlite3.Connection, quantity: str, share: int) -> Curves:
     """A quantity by the links between owner and contender, at one share of the owner."""
-    found = [
-        one for one in samples(connection, DISTANCE)
-        if one.cell.parameters["owner_share"] == share
-    ]  # fmt: skip
-    columns = {one.cell.machine: mesh(connection, one.cell.machine)[1] for one in found}
-    curves = _curves(found, quantity, lambda one: _links(one.cell, columns[one.cell.machine]))
-    return _ordered(connection, curves)
+    owned = [
+        one for one in samples(connection, DISTANCE) if one.cell.parameters["owner_share"] == share
+    ]
+    columns = {one.cell.machine: mesh(connection, one.cell.machine)[1] for one in owned}
+    # The owner is at node 0: as many links as rows and columns.
+    return _curves(
+        connection, owned, quantity, lambda cell: sum(divmod(_node(cell), columns[cell.machine]))
+    )
 
 
 def shares(connection: sqlite3.Connection) -> list[int]:
     """The owner's shares whose distances were tried, from the least."""
-    return sorted(int(x) for x in (plan(connection)["distance"] or {}).get("shares", []))
+    distance = PLAN.read(connection).distance
+    return sorted(distance.shares) if distance else []
 
 
-def _curves(found: Sequence[Sample], quantity: str, place: Callable[[Sample], int]) -> Curves:
+def _curves(
+    connection: sqlite3.Connection, runs: Sequence[Sample], quantity: str,
+    place: Callable[[Cell], int],
+) -> Curves:  # fmt: skip
+    """In the order of the plan's locks."""
     values: dict[LockLabel, dict[int, dict[int, float]]] = {}  # by lock, place and seed
-    for one in found:
+    for one in runs:
         if (value := QUANTITIES[quantity].of(one.metrics)) is not None:
-            at = values.setdefault(one.label, {}).setdefault(place(one), {})
+            at = values.setdefault(one.label, {}).setdefault(place(one.cell), {})
             at[one.cell.seed] = value
     return {
         label: [
             Spot(x, seeds[min(seeds)], min(seeds.values()), max(seeds.values()))
-            for x, seeds in sorted(places.items())
+            for x, seeds in sorted(values[label].items())
         ]
-        for label, places in values.items()
+        for label in map(LockLabel, PLAN.read(connection).locks)
+        if label in values
     }
-
-
-def _ordered(connection: sqlite3.Connection, curves: Curves) -> Curves:
-    """The curves in the order of the plan's locks."""
-    labels = map(LockLabel, plan(connection)["locks"])
-    return {label: curves[label] for label in labels if label in curves}
 
 
 def mesh(connection: sqlite3.Connection, machine: str) -> tuple[int, int]:
     """Rows and columns of a machine's mesh. Raises NoDataError."""
-    rows, columns = plan(connection)["meshes"][machine]
+    rows, columns = PLAN.read(connection).meshes[machine]
     return rows, columns
 
 
 def _node(cell: Cell) -> int:
     """Of the contender, as the engine's label says it; the owner is at node 0."""
     return int(cell.engine.rpartition("/at-")[2])
-
-
-def _links(cell: Cell, columns: int) -> int:
-    row, column = divmod(_node(cell), columns)
-    return row + column
 
 
 def cancel_map(connection: sqlite3.Connection) -> CancelMap:
@@ -202,10 +209,15 @@ def ties(curves: Curves, share: float) -> dict[int, list[LockLabel]]:
 def found_crossovers(connection: sqlite3.Connection) -> list[FoundCrossover]:
     """Every search's, of the kinds of axes in turn."""
     kinds = ("cores", "distance", "owner_share")
-    return [one for kind in kinds for one in crossovers(connection, f"{FACT}/{kind}")]
+    return [one for kind in kinds for one in crossovers(connection, f"{NAME}/{kind}")]
 
 
 _UNITS = {"threads": "cores", "distance": "links", "owner_share": "%"}
+_AXES = {
+    "threads": "cores that contend",
+    "distance": "links between owner and contender",
+    "owner_share": "the owner's share",
+}
 _HELD = {"owner_share": "owner's share", "links": "links between them"}
 
 
@@ -244,7 +256,7 @@ class CrossoverRow:
 
 def tables(connection: sqlite3.Connection) -> list[QuantityTable]:
     """Every quantity by cores, then cost and messages by distance at each share."""
-    tie = float(plan(connection)["tie_percent"]) / 100
+    tie = PLAN.read(connection).tie_percent / 100
     found = [_table(name, "cores", by_cores(connection, name), tie) for name in QUANTITIES]
     for share in shares(connection):
         held = f", owner's share {share / 10_000:g} %"
@@ -257,65 +269,46 @@ def tables(connection: sqlite3.Connection) -> list[QuantityTable]:
 def _table(name: str, axis: str, curves: Curves, tie: float, held: str = "") -> QuantityTable:
     quantity, labels = QUANTITIES[name], tuple(curves)
     best = ties(curves, tie) if name in ("cost", "hand_over") else {}
+    values = {
+        label: {spot.x: f"{spot.value:,.0f}" if spot.value >= 100 else f"{spot.value:.2f}"
+                for spot in spots}
+        for label, spots in curves.items()
+    }  # fmt: skip
+    rows = tuple(
+        QuantityRow(
+            str(x),
+            tuple(values[label].get(x, "") for label in labels),
+            tuple(label in best.get(x, ()) for label in labels),
+        )
+        for x in sorted({x for spots in values.values() for x in spots})
+    )
+    return QuantityTable(quantity.title + held, quantity.unit, axis, labels, rows)
+
+
+def changing(connection: sqlite3.Connection) -> list[CrossoverRow]:
+    """The searches whose locks change places."""
     rows = []
-    for x in sorted({spot.x for spots in curves.values() for spot in spots}):
-        here = {label: s.value for label, spots in curves.items() for s in spots if s.x == x}
-        cells = tuple(_number(here.get(label)) for label in labels)
-        rows.append(QuantityRow(str(x), cells, tuple(label in best.get(x, ()) for label in labels)))
-    return QuantityTable(quantity.title + held, quantity.unit, axis, labels, tuple(rows))
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
-
-
-def crossover_rows(connection: sqlite3.Connection) -> list[CrossoverRow]:
-    """Every search, those without a crossing too."""
-    return [_row(one) for one in found_crossovers(connection)]
-
-
-def _row(one: FoundCrossover) -> CrossoverRow:
-    held = [
-        f"{words} {_value(name, one.setting[name])}{' %' if name == 'owner_share' else ''}"
-        for name, words in _HELD.items()
-        if name in one.setting and name != one.axis
-    ]
-    bracket = "" if one.bracket_low is None else f"{one.bracket_low:,} to {one.bracket_high:,}"
-    return CrossoverRow(
-        f"{one.lock_a.words()} / {one.lock_b.words()}", _AXES[one.axis], ", ".join(held),
-        _words(one), bracket, one.id,
-    )  # fmt: skip
-
-
-_AXES = {
-    "threads": "cores that contend",
-    "distance": "links between owner and contender",
-    "owner_share": "the owner's share",
-}
+    for one in found_crossovers(connection):
+        if one.bracket_low is None or one.bracket_high is None or one.band is None:
+            continue  # one of the two is cheaper throughout, or they are equal
+        held = [
+            f"{words} {_value(name, one.setting[name])}{' %' if name == 'owner_share' else ''}"
+            for name, words in _HELD.items()
+            if name in one.setting and name != one.axis
+        ]
+        above = one.lock_b if one.below == one.lock_a else one.lock_a
+        ends = (one.bracket_high, one.band.upper_low, one.band.upper_high)
+        first, low, high = (_value(one.axis, end) for end in ends)
+        band = f" ({low} to {high})" if one.band.upper_low < one.band.upper_high else ""
+        rows.append(
+            CrossoverRow(
+                f"{one.lock_a.words()} / {one.lock_b.words()}", _AXES[one.axis], ", ".join(held),
+                f"{above.words()} from {first} {_UNITS[one.axis]}{band}",
+                f"{one.bracket_low:,} to {one.bracket_high:,}", one.id,
+            )
+        )  # fmt: skip
+    return rows
 
 
 def _value(axis: str, value: float) -> str:
     return f"{value / 10_000:g}" if axis == "owner_share" else f"{value:g}"
-
-
-def _words(one: FoundCrossover) -> str:
-    """Which lock is cheaper from which value tried on, with the band over the seeds."""
-    if one.verdict == "tie":
-        return "equal everywhere"
-    if one.value is None:
-        kept = f", but not with {one.band.there} of the seeds" if one.band else ""
-        return f"{one.below.words()} throughout{kept}"
-    above = one.lock_b if one.below == one.lock_a else one.lock_a
-    assert one.bracket_high is not None and one.band is not None  # the two cross
-    words, band = f"{above.words()} from {_value(one.axis, one.bracket_high)}", ""
-    if one.band.upper_low < one.band.upper_high:
-        ends = (_value(one.axis, end) for end in (one.band.upper_low, one.band.upper_high))
-        band = f" ({' to '.join(ends)})"
-    return f"{words} {_UNITS[one.axis]}{band}"
-
-
-def changing(rows: Sequence[CrossoverRow]) -> list[CrossoverRow]:
-    """Those whose locks change places."""
-    return [row for row in rows if row.bracket]

@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from results.draw.style import HALO, look
+from results.draw.painter import HALO, panels
+from results.draw.style import look
 from results.errors import NoDataError
 from sweeps.questions.many_cores import answer
 from sweeps.questions.many_cores.answer import QUANTITIES, Curves
@@ -16,16 +17,20 @@ _PANEL = 4.6, 3.3  # inches
 
 def draw_cores(connection: sqlite3.Connection) -> Figure:
     """Each quantity by the number of cores. Raises NoDataError."""
-    found = {name: answer.by_cores(connection, name) for name in QUANTITIES}
-    found = {name: curves for name, curves in found.items() if curves}
-    columns = min(3, len(found))
-    rows = -(-len(found) // columns)
-    figure, axes = _panels(rows, columns)
-    for ax, (name, curves) in zip(axes, found.items(), strict=False):
+    known = {name: answer.by_cores(connection, name) for name in QUANTITIES}
+    known = {name: curves for name, curves in known.items() if curves}
+    figure, axes = panels(len(known), 3, _PANEL, (0.0, 0.4))
+    for ax, (name, curves) in zip(axes, known.items(), strict=False):
         _draw(ax, curves, name)
-        _logarithmic(ax)
+        ax.set_xscale("log", base=2)
+        if min(line.get_ydata().min() for line in ax.lines) > 0:  # type: ignore[union-attr]
+            ax.set_yscale("log")
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_minor_formatter(NullFormatter())
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
         ax.set_xlabel("cores that contend for one lock")
-    _key(figure, axes, len(found))
+    _key(figure, axes[0])
     return figure
 
 
@@ -33,22 +38,21 @@ def draw_distance(connection: sqlite3.Connection) -> Figure:
     """Cost and messages by the links between owner and contender, a column for each share of the
     owner. Raises NoDataError."""
     shares = answer.shares(connection)
-    names = [n for n in ("cost", "messages") if _any_share(connection, n, shares)]
-    if not names:
+    rows = []
+    for name in ("cost", "messages"):
+        curves = [answer.by_distance(connection, name, share) for share in shares]
+        if any(curves):
+            rows += [(name, *one) for one in zip(shares, curves, strict=True)]
+    if not rows:
         raise NoDataError("the study has no distances")
-    figure, axes = _panels(len(names), len(shares))
-    for place, ax in enumerate(axes):
-        name, share = names[place // len(shares)], shares[place % len(shares)]
-        _draw(ax, answer.by_distance(connection, name, share), name)
+    figure, axes = panels(len(rows), len(shares), _PANEL, (0.0, 0.4))
+    for ax, (name, share, found) in zip(axes, rows, strict=True):
+        _draw(ax, found, name)
         ax.set_ylim(bottom=0)
         ax.set_xlabel("links between owner and contender")
         ax.set_title(f"{QUANTITIES[name].title}, owner {share / 10_000:g} %")
-    _key(figure, axes, len(axes))
+    _key(figure, axes[0])
     return figure
-
-
-def _any_share(connection: sqlite3.Connection, name: str, shares: list[int]) -> bool:
-    return any(answer.by_distance(connection, name, share) for share in shares)
 
 
 def draw_cancellation(connection: sqlite3.Connection) -> Figure:
@@ -72,12 +76,6 @@ def draw_cancellation(connection: sqlite3.Connection) -> Figure:
     return figure
 
 
-def _panels(rows: int, columns: int) -> tuple[Figure, list[Axes]]:
-    width, height = _PANEL
-    figure = Figure(figsize=(width * columns, height * rows + 0.4), layout="constrained")
-    return figure, list(figure.subplots(rows, columns, squeeze=False).flatten())
-
-
 def _draw(ax: Axes, curves: Curves, name: str) -> None:
     quantity = QUANTITIES[name]
     ax.set_title(quantity.title)
@@ -93,21 +91,9 @@ def _draw(ax: Axes, curves: Curves, name: str) -> None:
     ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
 
 
-def _logarithmic(ax: Axes) -> None:
-    """Both axes, with plain numbers."""
-    ax.set_xscale("log", base=2)
-    if min(line.get_ydata().min() for line in ax.lines) > 0:  # type: ignore[union-attr]
-        ax.set_yscale("log")
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_minor_formatter(NullFormatter())
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-
-
-def _key(figure: Figure, axes: list[Axes], used: int) -> None:
-    for ax in axes[used:]:
-        ax.axis("off")
-    handles, labels = axes[0].get_legend_handles_labels()
+def _key(figure: Figure, ax: Axes) -> None:
+    """The locks, as they are drawn in one of the panels."""
+    handles, labels = ax.get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside lower center", ncols=min(6, len(labels)), frameon=False
     )

@@ -3,57 +3,37 @@
 from collections.abc import Sequence
 from typing import Annotated, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import model_validator
 
-from results.errors import LockcrossError
-from sweeps.engines import load_engine
 from sweeps.model import engines
-from sweeps.model.cell import MAX_LATENCY, MAX_THREADS
-from sweeps.model.isa import ISAS
+from sweeps.model.axes import MAX_THREADS
+from sweeps.model.isa import FLAVOURS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, MemorySystem, known_machines, load_machine
-from sweeps.model.workloads import WORKLOADS
-from sweeps.support.paths import STUDIES
-from sweeps.support.toml import Document, load
+from sweeps.plans import STUDIES, study
+from sweeps.support.toml import Document
 
 CONTENDED = "random_threads"  # the workload in which all cores contend
-Count = Annotated[int, Field(ge=1)]
-Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
-Share = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
-def _rising(values: list[int]) -> list[int]:
-    if sorted(set(values)) != values:
-        raise ValueError("values must rise, each given once")
-    return values
-
-
-def _check_keys(workload: str, parameters: dict[str, int | str], given: Sequence[str]) -> None:
-    """Raises ValueError for keys that a workload has not, or that the study itself gives."""
-    keys = WORKLOADS[workload].keys
-    for name, value in parameters.items():
-        if name not in keys or name in given:
-            allowed = ", ".join(key for key in keys if key not in given)
-            raise ValueError(f"parameters: {name}: unknown; workload {workload} takes {allowed}")
-        if why := keys[name].invalid_reason(value):
-            raise ValueError(f"parameters: {name}: {value}: {why}")
+def _check_keys(workload: str, parameters: dict[str, int | str], *own: str) -> None:
+    words = "{}: unknown; workload {} takes {}"
+    study.check_keys(workload, parameters, own, words, where="parameters: ")
 
 
 class Cores(Document):
     """All cores contend for one lock (workload threads), `pairs` times in all. A number of cores
     runs on the first of the `machines` that has room for it."""
 
-    machines: Annotated[list[MachineName], Field(min_length=1)]
-    values: Annotated[list[Threads], Field(min_length=2)]
-    pairs: Count
-    tolerance: Count
+    machines: Annotated[list[MachineName], study.Some]
+    values: Annotated[list[study.Threads], study.Several, study.RISING]
+    pairs: study.Count
+    tolerance: study.Count
     parameters: dict[str, int | str] = {}
-
-    _rise = field_validator("values")(_rising)
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
-        _check_keys(CONTENDED, self.parameters, ("iterations",))
+        _check_keys(CONTENDED, self.parameters, "iterations")
         return self
 
 
@@ -63,18 +43,16 @@ class Distance(Document):
     links, and along `owner_share` at the least and the most of them."""
 
     machine: MachineName
-    links: Annotated[list[Count], Field(min_length=2)]
-    shares: Annotated[list[Share], Field(min_length=1)]
-    tolerance: Count
-    owner_share: Annotated[list[Share], Field(min_length=2)]
-    step: Count
+    links: Annotated[list[study.Count], study.Several, study.RISING]
+    shares: Annotated[list[study.Share], study.Some, study.RISING]
+    tolerance: study.Count
+    owner_share: Annotated[list[study.Share], study.Several, study.RISING]
+    step: study.Count
     parameters: dict[str, int | str]
-
-    _rise = field_validator("links", "shares", "owner_share")(_rising)
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
-        _check_keys("lock_sequence", self.parameters, ("owner_share",))
+        _check_keys("lock_sequence", self.parameters, "owner_share")
         if wrong := [one for one in self.owner_share if one % self.step]:
             raise ValueError(f"owner_share: {wrong[0]} is no multiple of step {self.step}")
         return self
@@ -87,24 +65,24 @@ class Cancellation(Document):
 
     machine: MachineName
     lock: str
-    cancel: Annotated[int, Field(ge=0, le=MAX_LATENCY)]
+    cancel: study.Latency
     parameters: dict[str, int | str]
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
-        _check_keys("transition", self.parameters, ())
+        _check_keys("transition", self.parameters)
         return self
 
 
 class ManyCoresPlan(Document):
     """All parameters of the study. `seeds`: of each point of a curve and of each crossover."""
 
-    title: Annotated[str, Field(min_length=1)]
+    title: study.Text
     engine: str = engines.DEFAULT
     flavour: str
-    locks: Annotated[list[str], Field(min_length=2)]
-    seeds: Annotated[int, Field(ge=1, le=100)] = 1
-    tie_percent: Annotated[float, Field(ge=0, le=100)] = 2.0
+    locks: study.Locks
+    seeds: study.Seeds = 1
+    tie_percent: study.Percent = 2.0
     cores: Cores
     distance: Distance | None = None
     cancellation: Cancellation | None = None
@@ -122,21 +100,17 @@ class ManyCoresPlan(Document):
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
-        try:
-            load_engine(self.engine)
-            if self.distance or self.cancellation:
-                load_engine(placed(self.engine, 1))
-        except LockcrossError as error:
-            raise ValueError(f"engine: {error.message}") from None
-        given = self.cancellation
-        for key, values, known in (
-            ("machine", self.machines, known_machines(self.machines)),
-            ("flavour", [self.flavour], [name for isa in ISAS.values() for name in isa.flavours]),
-            ("locks", [*self.locks, *([given.lock] if given else [])], list(load_locks())),
-        ):
-            if unknown := [value for value in values if value not in known]:
-                allowed = ", ".join(known)
-                raise ValueError(f"{key}: {unknown[0]!r} is unknown; allowed are {allowed}")
+        study.check_engine(self.engine)
+        if self.distance or self.cancellation:
+            study.check_engine(placed(self.engine, 1))
+        cancelled = [self.cancellation.lock] if self.cancellation else []
+        study.check_known(
+            (
+                ("machine", self.machines, known_machines(self.machines)),
+                ("flavour", [self.flavour], FLAVOURS),
+                ("locks", [*self.locks, *cancelled], load_locks()),
+            )
+        )
         return self
 
     @model_validator(mode="after")
@@ -195,4 +169,4 @@ def load_many_cores(name: str) -> ManyCoresPlan:
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    return load(ManyCoresPlan, STUDIES, name, "study")
+    return STUDIES.load(ManyCoresPlan, name)

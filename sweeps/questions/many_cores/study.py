@@ -2,17 +2,20 @@
 stopped, and a second run has nothing to do."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from results.store.records import CrossoverRecord
 from results.store.store import Store
 from sweeps.model.cell import Cell
 from sweeps.model.workloads import with_defaults
+from sweeps.plans.study import isa_of
 from sweeps.questions.many_cores import answer
 from sweeps.questions.many_cores.plan import (
     CONTENDED,
     ManyCoresPlan,
+    load_many_cores,
     network,
     nodes_at,
     placed,
@@ -20,10 +23,14 @@ from sweeps.questions.many_cores.plan import (
     shape,
 )
 from sweeps.run.runner import Runner
-from sweeps.search.crossing import Point
 from sweeps.search.facts import store_isas, store_machines
-from sweeps.search.lines import FIRST_SEED, AxisLine, isa_of
-from sweeps.search.searches import CrossoverTask, points, records, search_all
+from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, set_to, with_lock
+from sweeps.search.searches import pairs, points, records, search_all
+
+PLAN = "many_cores"
+load = load_many_cores
+
+load = load_many_cores  # as of every question that has studies
 
 
 class ManyCoresCells:
@@ -31,29 +38,15 @@ class ManyCoresCells:
 
     def __init__(self, plan: ManyCoresPlan) -> None:
         self.plan = plan
-        self.seeds = range(FIRST_SEED, FIRST_SEED + plan.seeds)
-
-    def contended(self, lock: str, cores: int, seed: int) -> Cell:
-        """So many cores that contend for one lock: each its part of the pairs, rounded up."""
-        given = self.plan.cores
-        machine = next(one for one in given.machines if room(one) >= cores)
-        parameters = {**given.parameters, "iterations": -(-given.pairs // cores)}
-        return self._cell(lock, machine, CONTENDED, cores, parameters, seed)
-
-    def owned(self, lock: str, links: int, share: int, seed: int) -> Cell:
-        """An owner, and a contender so many links away."""
-        given = self.plan.distance
-        assert given is not None
-        (node,) = nodes_at(given.machine, [links])
-        parameters = {**given.parameters, "owner_share": share}
-        return self._cell(lock, given.machine, "lock_sequence", 2, parameters, seed, node)
+        self._seeds = range(FIRST_SEED, FIRST_SEED + plan.seeds)
 
     def contended_cells(self) -> list[Cell]:
         """Of the curves, the largest first: the smaller ones then fill the gaps at the end."""
+        line = self._cores_line()
         return [
-            self.contended(lock, cores, seed)
-            for cores in self.plan.cores.values[::-1]
-            for seed in self.seeds
+            line.cell(lock, cores, seed)
+            for cores in line.values[::-1]
+            for seed in self._seeds
             for lock in self.plan.locks
         ]
 
@@ -61,81 +54,85 @@ class ManyCoresCells:
         """Each distance and share; none where the plan has no distances."""
         given = self.plan.distance
         return [] if given is None else [
-            self.owned(lock, links, share, seed)
+            line.cell(lock, links, seed)
             for links in given.links
-            for share in given.shares
-            for seed in self.seeds
+            for line in self._distance_lines()
+            for seed in self._seeds
             for lock in self.plan.locks
         ]  # fmt: skip
 
     def cancelling_cells(self) -> list[Cell]:
         """A contender at each node but the owner's; of one seed, as maps are."""
         given = self.plan.cancellation
-        return [] if given is None else [
-            self._cell(
-                given.lock, given.machine, "transition", 2, given.parameters, FIRST_SEED,
-                node, given.cancel,
-            )
+        if given is None:
+            return []
+        cell = with_lock(self._base(given.machine, "transition", given.parameters), given.lock)
+        return [
+            replace(cell, engine=placed(cell.engine, node), cancel=given.cancel)
             for node in range(1, network(given.machine).nodes)
-        ]  # fmt: skip
+        ]
 
     def lines(self) -> list[AxisLine]:
         """Every axis along which costs may cross."""
-        return [self._cores_line(), *self._distance_lines()]
-
-    def _cores_line(self) -> AxisLine:
-        given = self.plan.cores
-        values = given.values
-        return AxisLine(
-            "cores", given.machines[0], "threads", "cores", self.plan.flavour, tuple(values),
-            given.tolerance, 1, (values[0], values[-1]),
-            {**given.parameters, "pairs": given.pairs}, self.contended, CONTENDED,
-        )  # fmt: skip
-
-    def _distance_lines(self) -> list[AxisLine]:
         given = self.plan.distance
         if given is None:
-            return []
-        fixed: dict[str, int | str] = {**given.parameters, "threads": 2}
-        along = [
+            return [self._cores_line()]
+        base = self._base(given.machine, "lock_sequence", given.parameters)
+        by_share = [
             AxisLine(
-                f"distance/{share}", given.machine, "distance", "links", self.plan.flavour,
-                tuple(given.links), given.tolerance, 1, (given.links[0], given.links[-1]),
-                {**fixed, "owner_share": share},
-                partial(self._at_distance, share),
-            )
-            for share in given.shares
-        ]  # fmt: skip
-        return along + [
-            AxisLine(
-                f"owner_share/{links}", given.machine, "owner_share", "ppm", self.plan.flavour,
+                f"owner_share/{links}", _away(base, "distance", links), "owner_share",
                 tuple(given.owner_share), given.step, given.step,
-                (given.owner_share[0], given.owner_share[-1]), {**fixed, "links": links},
-                partial(self._at_share, links),
+                {**given.parameters, "threads": 2, "links": links}, move=set_to,
             )
             for links in (given.links[0], given.links[-1])
         ]  # fmt: skip
+        return [self._cores_line(), *self._distance_lines(), *by_share]
 
-    def _at_distance(self, share: int, lock: str, x: int, seed: int) -> Cell:
-        return self.owned(lock, x, share, seed)
+    def _cores_line(self) -> AxisLine:
+        """So many cores that contend for one lock, on the first machine with room for them: each
+        its part of the pairs, rounded up."""
+        given = self.plan.cores
 
-    def _at_share(self, links: int, lock: str, x: int, seed: int) -> Cell:
-        return self.owned(lock, links, x, seed)
+        def move(base: Cell, _: str, cores: int) -> Cell:
+            machine = next(one for one in given.machines if room(one) >= cores)
+            parameters = {**base.parameters, "iterations": -(-given.pairs // cores)}
+            return replace(base, machine=machine, threads=cores, parameters=parameters)
 
-    def _cell(
-        self, lock: str, machine: str, workload: str, threads: int,
-        parameters: dict[str, int | str], seed: int, node: int = 0, cancel: int | None = None,
-    ) -> Cell:  # fmt: skip
-        """`node`: where core 1 is; 0: cores are in the order of the nodes."""
-        engine = placed(self.plan.engine, node) if node else self.plan.engine
+        return AxisLine(
+            "cores", self._base(given.machines[0], CONTENDED, given.parameters), "threads",
+            tuple(given.values), given.tolerance, unit="cores", move=move,
+            setting={**given.parameters, "pairs": given.pairs},
+        )  # fmt: skip
+
+    def _distance_lines(self) -> list[AxisLine]:
+        """An owner, and a contender so many links away, for each of its shares."""
+        given = self.plan.distance
+        if given is None:
+            return []
+        base = self._base(given.machine, "lock_sequence", given.parameters)
+        return [
+            AxisLine(
+                f"distance/{share}", set_to(base, "owner_share", share), "distance",
+                tuple(given.links), given.tolerance,
+                setting={**given.parameters, "threads": 2, "owner_share": share}, unit="links",
+                move=_away,
+            )
+            for share in given.shares
+        ]  # fmt: skip
+
+    def _base(self, machine: str, workload: str, parameters: Mapping[str, int | str]) -> Cell:
+        """Two threads, on the cores in the order of the nodes."""
         return Cell(
-            engine=engine, machine=machine, isa=isa_of(self.plan.flavour),
-            flavour=self.plan.flavour, lock=lock, workload=workload, threads=threads,
-            parameters=with_defaults(workload, parameters), cancel=cancel, seed=seed,
+            engine=self.plan.engine, machine=machine, isa=isa_of(self.plan.flavour),
+            flavour=self.plan.flavour, lock=NO_LOCK, workload=workload, threads=2,
+            parameters=with_defaults(workload, parameters),
         )  # fmt: skip
 
 
-PLAN = "many_cores"
+def _away(base: Cell, _: str, links: int) -> Cell:
+    """The cell with core 1 so many links away from core 0."""
+    (node,) = nodes_at(base.machine, [links])
+    return replace(base, engine=placed(base.engine, node))
 
 
 class Study:
@@ -153,7 +150,7 @@ class Study:
         """Every cell that can be named before anything has been run."""
         cells = self._cells
         searched = [
-            line.cell(lock, x, FIRST_SEED)
+            line.cell(lock, x)
             for line in cells.lines()
             for x in line.values
             for lock in self._plan.locks
@@ -167,13 +164,13 @@ class Study:
 
         Raises LockcrossError (exit code 1) when a run of the study fails.
         """
+        plan, lines = self._plan, self._cells.lines()
         self._runner.require(self.known_cells(), PLAN)
-        seeds = range(FIRST_SEED + 1, FIRST_SEED + self._plan.seeds)
-        by_series: dict[str, list[CrossoverRecord]] = {
-            line.series: [] for line in self._cells.lines()
-        }
-        for one in search_all(self._evaluate, self._tasks(), seeds):
-            by_series[one.task.line.series] += records(one, self._plan.engine)
+        seeds = range(FIRST_SEED + 1, FIRST_SEED + plan.seeds)
+        tasks = list(itertools.chain(*(pairs(line, plan.locks) for line in lines)))
+        by_series: dict[str, list[CrossoverRecord]] = {line.series: [] for line in lines}
+        for one in search_all(partial(points, self._runner, PLAN), tasks, seeds):
+            by_series[one.task.line.series] += records(one)
         for series, kept in by_series.items():
             self._store.set_crossovers(kept, f"{PLAN}/{series}")
         for series, cells in (
@@ -182,21 +179,9 @@ class Study:
             (answer.CANCELLATION, self._cells.cancelling_cells()),
         ):
             self._store.set_series(series, [run.id for run in self._runner.require(cells, PLAN)])
-        store_machines(self._store, self._plan.machines)
+        store_machines(self._store, plan.machines)
         store_isas(self._store)
-        meshes = {"meshes": self._meshes()}
-        self._store.set_fact(answer.FACT, self._plan.model_dump() | meshes)
-
-    def _meshes(self) -> dict[str, tuple[int, int]]:
-        placing = [one for one in (self._plan.distance, self._plan.cancellation) if one]
-        return {one.machine: shape(one.machine) for one in placing}
-
-    def _tasks(self) -> list[CrossoverTask]:
-        return [
-            CrossoverTask(line, a, b, line.values)
-            for line in self._cells.lines()
-            for a, b in itertools.combinations(self._plan.locks, 2)
-        ]
-
-    def _evaluate(self, cells: Sequence[Cell]) -> list[Point]:
-        return points(self._runner, cells, PLAN)
+        placing = [one for one in (plan.distance, plan.cancellation) if one]
+        meshes = {one.machine: list(shape(one.machine)) for one in placing}
+        fact = plan.model_dump() | {"meshes": meshes}
+        answer.PLAN.write(self._store, answer.ManyCoresFact.model_validate(fact))

@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,9 +16,6 @@ from results.errors import LockcrossError
 from results.paths import DATABASE
 from sweeps.support.paths import MACHINES
 from sweeps.support.text import shown
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 FIGURES = DATABASE.parent / "figures"
 _NAME = r"[a-z][a-z0-9_]*"
@@ -37,6 +34,8 @@ def measure(
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Measure this host and write it as a machine that every engine accepts."""
+    from rich.table import Table
+
     from results.text.terminal import console
 
     path = output or MACHINES / f"{name}.toml"
@@ -52,8 +51,17 @@ def measure(
             "runs here, and measure again",
             exit_code=1,
         ) from None
-    _write(path, text)
-    console(fold=False).print(_table(found))
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise LockcrossError(
+            f"{path}: cannot be written ({error.strerror}); name another file with --output", 1
+        ) from None
+    table = Table("operation", "figure", "spread", "unit", "meaning", box=None)
+    for operation, one in found.findings.found.items():
+        figures = (f"{one.value:.4g}", f"{one.spread:.2g}", one.unit, one.meaning)
+        table.add_row(operation, *figures)
+    console(fold=False).print(table)
     for why in (*found.notes, *(f"{n} left out: {w}" for n, w in found.findings.left_out.items())):
         print(why)
     print(f"machine: {path}")
@@ -82,26 +90,8 @@ def _measurer() -> Any:
 
     for one in ENGINES:
         if load_engine(one.label).capabilities().host_machines is not None:
-            return import_module(f"sweeps.engines.{one.family}.measure.command")
+            return import_module(f"sweeps.engines.{one.family}.measure")
     raise LockcrossError("no engine runs on the host itself", exit_code=1)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise LockcrossError(
-            f"{path}: cannot be written ({error.strerror}); name another file with --output", 1
-        ) from None
-
-
-def _table(found: Any) -> "Table":
-    from rich.table import Table
-
-    table = Table("operation", "figure", "spread", "unit", "meaning", box=None)
-    for name, one in found.findings.found.items():
-        table.add_row(name, f"{one.value:.4g}", f"{one.spread:.2g}", one.unit, one.meaning)
-    return table
 
 
 def _draw(name: str, found: Any) -> Path:
@@ -115,13 +105,6 @@ def _draw(name: str, found: Any) -> Path:
         bars.setdefault(one.unit, []).append(bar)
     matrix = {pair: median(values) for pair, values in found.matrix.items()}
     heading = f"{name}: {found.processor}"
-    draw = partial(
-        draw_measured, heading, [bar for bar in bars["cycles"] if bar.value > 0],
-        bars.get("share", []), matrix,
-    )  # fmt: skip
+    above_zero = [bar for bar in bars["cycles"] if bar.value > 0]
+    draw = partial(draw_measured, heading, above_zero, bars.get("share", []), matrix)
     return write(f"measure_{name}", heading, draw, FIGURES)
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(measure)

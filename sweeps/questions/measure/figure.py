@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from results.draw.style import HALO
+from results.draw.painter import HALO
 
 _COLOUR, _SHARE_COLOUR = "#0072B2", "#009E73"
 _NUMBERED = 12  # CPUs up to which every field of the matrix has its number

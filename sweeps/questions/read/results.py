@@ -1,5 +1,6 @@
 """Commands that read results: query, export, show, figures, report."""
 
+import sqlite3
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
@@ -14,12 +15,7 @@ from results.text.opened import reading
 from results.text.rows import Form, Format, cell, number, print_rows
 from sweeps.cli import complete
 from sweeps.cli.options import Database
-from sweeps.report.plan_tables import (
-    OF_A_PLAN,
-    compared_in_study,
-    print_figures_of_plan,
-    print_of_plan,
-)
+from sweeps.model.label import LockLabel, labels_words
 
 Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
 
@@ -31,12 +27,6 @@ OfPlan = Annotated[
         autocompletion=complete.plans,
     ),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    for command in (query, export, show, figures, report):
-        app.command()(command)
 
 
 def query(
@@ -58,7 +48,7 @@ def query(
 
     Bytes are shown as x'00'; JSON has null for infinity.
     """
-    from results.store.queries import Answer, ask, named_queries
+    from results.store.queries import OF_A_PLAN, Answer, ask, named_queries
 
     if list_them:
         print_rows(Answer(["query", "what it shows"], list(named_queries().items())), form)
@@ -67,10 +57,12 @@ def query(
         raise LockcrossError("give SQL or a named query; --list shows the named ones")
     with reading(db) as connection:
         if plan is not None:
+            from sweeps.report.plan import print_of_plan
+
             print_of_plan(connection, sql, plan, form)
             return
         answer = ask(connection, sql, db)
-        note = compared_in_study(connection) if sql in OF_A_PLAN and answer.rows else ""
+        note = _compared_in_study(connection) if sql in OF_A_PLAN and answer.rows else ""
     print_rows(answer, form)
     if note and form == Form.TABLE:
         print(note)
@@ -78,6 +70,19 @@ def query(
         print("the query found no rows in the database", file=sys.stderr)
         if sql in OF_A_PLAN:
             print("it is of the main job; --plan NAME shows it of a sweep", file=sys.stderr)
+
+
+def _compared_in_study(connection: sqlite3.Connection) -> str:
+    """Which locks and fence kinds the winner table of the main job compares."""
+    from sweeps.search.found import PLAN
+
+    rows = connection.execute(
+        "SELECT DISTINCT lock, variant, fence FROM series JOIN runs ON runs.id = run_id "
+        "WHERE series.name GLOB 'table/*' AND status = 'ok' ORDER BY 1, 2, 3"
+    )
+    words = labels_words(LockLabel.of(*row) for row in rows)
+    aside = PLAN.read(connection).table_locks
+    return words + f" Locks 'compared': without {', '.join(aside)}." * bool(aside)
 
 
 def export(
@@ -135,12 +140,14 @@ def figures(
     with ExitStack() as opened:
         studies = {str(path): opened.enter_context(reading(path)) for path in paths}
         _say_where(folder)
+        if plan is not None:
+            from sweeps.report.plan import print_figures_of_plan
+
+            print_figures_of_plan(studies[str(db)], plan, folder)
+            return
         from sweeps.report.figures import draw_all
         from sweeps.report.reference import references
 
-        if plan is not None:
-            print_figures_of_plan(studies[str(db)], plan, folder)
-            return
         mine = opened.enter_context(references(studies[str(db)]))
         if others:
             mine = replace(mine, studies=studies)
@@ -159,10 +166,10 @@ def report(plan: OfPlan = None, output: Output = None, db: Database = DATABASE) 
     with reading(db) as connection:
         _say_where(folder)
         if plan is not None:
-            from sweeps.report.plan_tables import write_plan_page
+            from sweeps.report.plan import write_plan_page
 
             print(write_plan_page(connection, plan, folder))
         else:
-            from sweeps.report.present import write_page
+            from sweeps.report.report import write_all
 
-            print(write_page(db, folder))
+            print(write_all(db, folder)[0])

@@ -1,24 +1,29 @@
 """`lockcross runs`: which runs there are, by what they differ in."""
 
+import sqlite3
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from results.paths import DATABASE
+from results.store.queries import (
+    Answer,
+    QueryError,
+    condition,
+    guarded,
+    values_of_plan,
+)
 from results.text.opened import reading
 from results.text.rows import Form, Format, print_compact, print_rows
 from sweeps.cli import complete
 from sweeps.cli.options import Database
-from sweeps.model.cell import MAX_THREADS
+from sweeps.model.axes import MAX_THREADS
+from sweeps.model.cell import AXES, read_cell, selected, values
 
 _VALUE = "Only runs with this value."
+_STATUSES = ("ok", "failed", "refused")
 _ALWAYS = ("id", "lock", "cycles_per_pair", "cause")
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(runs)
 
 
 def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
@@ -59,8 +64,6 @@ def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
 
     A table shows what fits; csv and json have every axis and key.
     """
-    from results.store.queries import list_runs
-
     with reading(db) as connection:
         answer = list_runs(
             connection, limit, plan=plan, where=where, status=status, lock=lock, isa=isa,
@@ -69,8 +72,86 @@ def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
     if form == Form.TABLE and answer.rows:
         from results.text.terminal import console
 
-        print_compact(answer, console(fold=False), _ALWAYS)
+        rows = [(*row[:-2], row[-2] and round(row[-2], 2), row[-1]) for row in answer.rows]
+        print_compact(Answer(answer.columns, rows), console(fold=False), _ALWAYS)
     else:
         print_rows(answer, form)
     if not answer.rows:
         print("no run in the database matches", file=sys.stderr)
+
+
+def list_runs(
+    connection: sqlite3.Connection,
+    limit: int,
+    *,
+    plan: str | None = None,
+    where: str | None = None,
+    **filters: str | int | None,
+) -> Answer:
+    """The latest runs: id, status, every axis and key of the workloads, cost, cause.
+
+    `filters` are columns of the table `runs` and the values they must have, `plan` a plan's name
+    or path, `where` a condition in SQL on columns and keys. Raises QueryError.
+    """
+    given = {column: value for column, value in filters.items() if value is not None}
+    if given.get("status", "ok") not in _STATUSES:
+        raise QueryError(
+            f"status {given['status']!r} is unknown; allowed are {', '.join(_STATUSES)}"
+        )
+    tests = {"compiler": "instr(compiler, :compiler)"}  # its line is longer than what one types
+    terms = [tests.get(name, f"{name} = :{name}") for name in given]
+    bound: dict[str, str | int] = {**given, "limit": limit}
+    if plan is not None:
+        terms.append(condition(connection, plan))
+        bound |= values_of_plan(plan)
+    source = "runs"
+    if where is not None:
+        terms.append(f"({where}\n)")
+        source = _with_keys(connection)
+    rows = _rows(
+        connection,
+        f"SELECT runs.id, status, cycles_per_pair, cause, {selected()} FROM {source} "
+        f"WHERE {' AND '.join(terms) or '1'} ORDER BY runs.id DESC LIMIT :limit",
+        bound,
+        where,
+    )
+    cells = [values(read_cell(row[4:])) for row in rows]
+    names = dict.fromkeys([*(axis.name for axis in AXES), *(key for cell in cells for key in cell)])
+    return Answer(
+        ["id", "status", *names, "cycles_per_pair", "cause"],
+        [
+            (row[0], row[1], *(cell.get(name) for name in names), *row[2:4])
+            for row, cell in zip(rows, cells, strict=True)
+        ],
+    )
+
+
+def _with_keys(connection: sqlite3.Connection) -> str:
+    """The table runs with a column for each key of a workload that is no column yet."""
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
+    keys = [
+        key
+        for (key,) in connection.execute(
+            "SELECT DISTINCT each.key FROM runs, json_each(parameters) AS each"
+        )
+        if key not in columns and key.isidentifier()
+    ]
+    more = "".join(f", json_extract(parameters, '$.{key}') AS {key}" for key in keys)
+    return f"(SELECT *{more} FROM runs) AS runs"
+
+
+def _rows(
+    connection: sqlite3.Connection, sql: str, bound: dict[str, str | int], where: str | None
+) -> list[tuple[Any, ...]]:
+    """The rows of a query that may hold a condition of the user's. Raises QueryError for a faulty
+    one."""
+    if where is None:
+        return connection.execute(sql, bound).fetchall()
+    try:
+        with guarded(connection):
+            return connection.execute(sql, bound).fetchall()
+    except (sqlite3.Error, UnicodeEncodeError) as error:
+        raise QueryError(
+            f"--where {where!r}: {error}; give a condition in SQL on the columns that `lockcross "
+            "runs --format csv` prints, e.g. \"cas > 20 AND lock != 'thin'\""
+        ) from None

@@ -38,8 +38,3 @@ def serve(
             print("the database as it is now; Ctrl-C ends it", flush=True)
             with suppress(KeyboardInterrupt):
                 running.serve()
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(serve)

@@ -5,28 +5,19 @@ report read it from there.
 """
 
 import itertools
-import json
 import math
 import sqlite3
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from statistics import correlation
-from typing import Annotated, Any
-
-from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
+from statistics import StatisticsError, correlation
+from typing import Literal
 
 from results.published import Published
+from results.store.facts import Fact
+from sweeps.support.toml import Document
 
 ORDER_MARGIN = 0.1  # published values nearer than this are in no order
-_FACT = "reproduction/"
-
-# Stored as its two ends.
-StoredPublished = Annotated[
-    Published,
-    BeforeValidator(lambda ends: Published(*ends) if isinstance(ends, list | tuple) else ends),
-    PlainSerializer(lambda one: [one.low, one.high]),
-]
 
 
 @dataclass(frozen=True)
@@ -40,7 +31,7 @@ class Row:
     """
 
     label: str
-    published: StoredPublished | None = None
+    published: Published | None = None
     ours: float | None = None
     tolerance: float | None = None
     series: str = ""
@@ -49,7 +40,7 @@ class Row:
     note: str = ""
     missing: str = ""
     no_number: bool = False
-    mark: StoredPublished | None = None
+    mark: Published | None = None
 
     @property
     def value(self) -> float | None:
@@ -71,12 +62,11 @@ class Row:
         return self.published.holds(self.ours, self.tolerance or 0.0)
 
 
-@dataclass(frozen=True)
-class Plot:
+class Plot(Document):
     """How the figure is drawn: "bars" (published beside ours, a place a row) or "lines" (a line a
     series over the numbers x). Empty: not at all."""
 
-    kind: str = ""
+    kind: Literal["", "bars", "lines"] = ""
     x: str = ""
     y: str = ""
     log: bool = False
@@ -124,16 +114,16 @@ class Reproduction:
     def shape(self) -> float | None:
         """Rank correlation of published and our numbers over a group; the least of the groups with
         three numbers or more, None without any."""
-        found = []
-        for group in dict.fromkeys(row.group for row in self.rows):
-            known = [
-                (row.value, row.ours)
-                for row in self.rows
-                if row.group == group and row.value is not None and row.ours is not None
-            ]
-            if len(known) >= 3 and len({value for value, _ in known}) > 1:
-                found.append(rank_correlation(*zip(*known, strict=True)))
-        return min(found, default=None)
+        groups: dict[str, list[tuple[float, float]]] = {}
+        for row in self.rows:
+            if row.value is not None and row.ours is not None:
+                groups.setdefault(row.group, []).append((row.value, row.ours))
+        shapes = []
+        for both in groups.values():
+            published, ours = zip(*both, strict=True)
+            if len(both) >= 3 and len(set(published)) > 1:
+                shapes.append(rank_correlation(published, ours))
+        return min(shapes, default=None)
 
     @property
     def verdict(self) -> str:
@@ -165,44 +155,24 @@ def _clearly_less(one: Row, other: Row) -> bool:
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
-    """Spearman's; 0 where one of them is all ties."""
-    ranks = [_ranks(values) for values in (one, other)]
-    if any(len(set(rank)) == 1 for rank in ranks):
+    """Spearman's, equal numbers sharing the middle of their ranks; 0 where one is all ties."""
+
+    def ranks(values: Sequence[float]) -> list[float]:
+        ordered = sorted(values)
+        return [(bisect_left(ordered, x) + 1 + bisect_right(ordered, x)) / 2 for x in values]
+
+    try:
+        return correlation(ranks(one), ranks(other))
+    except StatisticsError:
         return 0.0
-    return correlation(*ranks)
 
 
-def _ranks(values: Sequence[float]) -> list[float]:
-    """The place of each in order, from 1; equal ones share the middle of theirs."""
-    ordered = sorted(values)
-    return [(bisect_left(ordered, one) + 1 + bisect_right(ordered, one)) / 2 for one in values]
-
-
-_ADAPTER = TypeAdapter(Reproduction)
-
-
-def as_fact(one: Reproduction) -> dict[str, Any]:
-    """For the database."""
-    fact: dict[str, Any] = _ADAPTER.dump_python(one, mode="json")
-    return fact
-
-
-def from_fact(fact: Mapping[str, Any]) -> Reproduction:
-    """The inverse of `as_fact`. Raises ValidationError for what is none."""
-    return _ADAPTER.validate_python(fact)
+KEPT: Fact[Reproduction] = Fact("reproduction", Reproduction)  # one by name
 
 
 def load(connection: sqlite3.Connection) -> list[Reproduction]:
     """Every reproduction in the database, sorted by name."""
-    found = connection.execute(
-        "SELECT value FROM facts WHERE name GLOB ? ORDER BY name", (f"{_FACT}*",)
-    )
-    return [from_fact(json.loads(text)) for (text,) in found]
-
-
-def fact_name(name: str) -> str:
-    """The fact that a reproduction is kept as."""
-    return f"{_FACT}{name}"
+    return KEPT.every(connection)
 
 
 def digits(number: float | None) -> str:

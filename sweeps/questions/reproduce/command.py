@@ -1,31 +1,33 @@
 """`lockcross reproduce`: published and simulated numbers side by side."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.store.queries import Answer
-from results.text.rows import Form, Format, print_rows, printer
+from results.text.rows import Form, Format, Rows, print_parts, print_rows
+from results.text.terminal import console
 from sweeps.cli import complete
 from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, RetryFailed
 from sweeps.model.machine import load_machine, machine_named
+from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce import overtake
 from sweeps.questions.reproduce.answer import Reproduction, cells, table_rows
-from sweeps.questions.reproduce.definition import load, reproduction_names
+from sweeps.questions.reproduce.definition import load
 from sweeps.questions.reproduce.overtake import AXES, Case
-from sweeps.questions.reproduce.planned import PlannedReproduction
-from sweeps.questions.reproduce.reproduce import run
+from sweeps.questions.reproduce.planned import PlannedReproduction, run
 from sweeps.search.facts import store_machines
 
 _INSTRUCTIONS = 2_000_000_000  # a run may execute, over all cores
 
 
 def _names(incomplete: str) -> list[str]:
-    return complete.beginning([*reproduction_names(), overtake.NAME], incomplete)
+    return complete.beginning([*REPRODUCTIONS.names(), overtake.NAME], incomplete)
 
 
 def reproduce(
@@ -58,19 +60,17 @@ def reproduce(
     from results.text.opened import store_to_read
     from sweeps.cli.options import at_a_time, limits, pool_of
     from sweeps.cli.progress import Bar
-    from sweeps.run.runner import Runner
+    from sweeps.run.runner import Runner, describe
 
     plans = _chosen(names or [], machine)
     overtakes = not names or overtake.NAME in names
     if list_them:
-        _print_list(plans, overtakes, form)
+        print_parts(form, _list(plans, overtakes), fold=False)
         return
     bounds = limits(0.0, _INSTRUCTIONS, no_server)
     if dry_run:
         with store_to_read(db) as store:
-            from sweeps.run.runner import describe
-
-            wanted = [one.cell for plan in plans for one in plan.cells.values()]
+            wanted = [cell for plan in plans for cell in plan.cells.values()]
             wanted += overtake.known_cells() if overtakes else []
             looking = f"looking for {len(wanted)} cells in the database"
             print(looking, file=sys.stderr, flush=True)
@@ -80,23 +80,23 @@ def reproduce(
     with Store(db) as store:
         with pool_of(cluster) as pool, Bar() as progress:
             runner = Runner(store, jobs, progress, bounds, retry_failed, pool=pool)
-            found = [run(plan, runner, store, keep=not machine) for plan in plans]
+            results = [run(plan, runner, store, keep=not machine) for plan in plans]
             cases = overtake.run(runner, store) if overtakes else []
-        machines = {one.cell.machine for plan in plans for one in plan.cells.values()}
+        machines = {cell.machine for plan in plans for cell in plan.cells.values()}
         store_machines(store, machines.union(overtake.MACHINES if overtakes else ()))
     if form != Form.TABLE:
-        print_rows(_rows(found, cases), form)
+        print_rows(_rows(results, cases), form)
         return
-    for one in found:
-        print_reproduction(one)
+    for result in results:
+        print_reproduction(result)
     if cases:
         _print_cases(cases)
-    if found:
-        print_summary(found)
+    if results:
+        print_summary(results)
 
 
 def _chosen(chosen: Sequence[str], machine: str) -> list[PlannedReproduction]:
-    known = [*reproduction_names(), overtake.NAME]
+    known = [*REPRODUCTIONS.names(), overtake.NAME]
     if unknown := [name for name in chosen if name not in known]:
         raise LockcrossError(
             f"reproduction {unknown[0]!r} is unknown; known are {', '.join(known)}"
@@ -112,103 +112,72 @@ def _chosen(chosen: Sequence[str], machine: str) -> list[PlannedReproduction]:
     return [load(name, on) for name in (chosen or known) if name != overtake.NAME]
 
 
-def _print_list(plans: Sequence[PlannedReproduction], overtakes: bool, form: Form) -> None:
-    from rich.table import Table
-
-    table = Table("name", "source", "machine", "cells", "rows", "title", box=None)
+def _list(plans: Sequence[PlannedReproduction], overtakes: bool) -> Rows:
+    rows: list[tuple[object, ...]] = []
     for plan in plans:
         one = plan.outline
-        table.add_row(
-            one.name, f"{one.document} {one.place}", one.machine, str(len(plan.cells)),
-            str(len(plan.rows)), one.title,
-        )  # fmt: skip
+        counts = (len(plan.cells), len(plan.rows))
+        rows.append((one.name, f"{one.document} {one.place}", one.machine, *counts, one.title))
     if overtakes:
-        machines, cells = ", ".join(overtake.MACHINES), len(overtake.known_cells())
-        table.add_row(overtake.NAME, "K 6.6.2", machines, f"{cells} or more", "", overtake.TITLE)
-    with printer(form, fold=False) as out:
-        out.print(table)
+        machines, cells = ", ".join(overtake.MACHINES), f"{len(overtake.known_cells())} or more"
+        rows.append((overtake.NAME, "K 6.6.2", machines, cells, "", overtake.TITLE))
+    names = ("name", "source", "machine", "cells", "rows", "title")
+    return Rows([dict(zip(names, row, strict=True)) for row in rows])
 
 
-def _rows(found: Sequence[Reproduction], cases: Sequence[Case]) -> Answer:
+def _rows(results: Sequence[Reproduction], cases: Sequence[Case]) -> Answer:
     """Every row of every reproduction, then the cases of `overtake` with their lead."""
     rows = [
-        (one.name, one.unit, row.label, *cells(row)) for one in found for row in table_rows(one)
-    ]
-    rows += [
-        (overtake.NAME, "lead", f"{one.program} {one.machine} {one.kind}", "", f"{one.lead:.2f}",
-         "", ", ".join(filter(None, _words(one))))
-        for one in cases
+        (one.name, one.unit, row.label, cells(row)[0],
+         row.missing if row.ours is None else row.ours, row.ratio, cells(row)[3])
+        for one in results
+        for row in table_rows(one)
     ]  # fmt: skip
-    return Answer(
-        ["reproduction", "unit", "row", "published", "simulated", "ratio", "remark"], rows
-    )
+    for case in cases:
+        place = f"{case.program} {case.machine} {case.kind}"
+        borders = ", ".join(filter(None, _borders(case)))
+        rows.append((overtake.NAME, "lead", place, "", case.lead, None, borders))
+    columns = ["reproduction", "unit", "row", "published", "simulated", "ratio", "remark"]
+    return Answer(columns, rows)
 
 
 def print_reproduction(found: Reproduction) -> None:
     """Prints the rows of one, and its verdict."""
-    from rich.table import Table
-
-    from results.text.terminal import console
-
     title = f"{found.name}: {found.title} ({found.document} {found.place}), {found.unit}"
-    table = Table("", "published", "simulated", "ratio", "", box=None)
-    for row in table_rows(found):
-        table.add_row(row.label, *cells(row))
     wide = console(fold=False)
     wide.print(title, style="italic")
-    wide.print(table)
+    rows = [(row.label, *cells(row)) for row in table_rows(found)]
+    print_rows(Answer(["", "published", "simulated", "ratio", ""], rows), Form.TABLE)
     wide.print(f"{found.verdict}\n", style="bold")
 
 
 def print_summary(found: Sequence[Reproduction]) -> None:
     """Prints the verdicts of all, and their sums."""
-    from rich.table import Table
-
-    from results.text.terminal import console
-
-    table = Table("reproduction", "source", "machine", "verdict", box=None)
-    for one in found:
-        table.add_row(one.name, f"{one.document} {one.place}", one.machine, one.verdict)
-    wide = console(fold=False)
-    wide.print(table)
+    rows = [(one.name, f"{one.document} {one.place}", one.machine, one.verdict) for one in found]
+    print_rows(Answer(["reproduction", "source", "machine", "verdict"], rows), Form.TABLE)
     if len(found) > 1:
-        (agreeing, pairs), (holding, statements) = (
-            (sum(counts) for counts in zip(*each, strict=True))
-            for each in ([one.order for one in found], [one.statements for one in found])
-        )
-        wide.print(
-            f"together: order {agreeing} of {pairs} pairs; {holding} of {statements} statements "
-            "hold",
-            style="bold",
-        )
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(reproduce)
+        agreeing, pairs = map(sum, zip(*(one.order for one in found), strict=True))
+        holding, statements = map(sum, zip(*(one.statements for one in found), strict=True))
+        sums = f"order {agreeing} of {pairs} pairs; {holding} of {statements} statements hold"
+        console(fold=False).print(f"together: {sums}", style="bold")
 
 
 def _print_cases(cases: Sequence[Case]) -> None:
-    """Prints the table."""
-    from rich.table import Table
-
-    from results.text.terminal import console
-
     table = Table(
-        "program", "machine", "fence", "tasuki", "reservation", "asymmetric", "lead",
-        *(f"equal at {words} of" for words in AXES.values()), box=None,
+        *("program", "machine", "fence", "tasuki", "reservation", "asymmetric", "lead"),
+        *(f"equal at {words} of" for words in AXES.values()),
         title="Cycles of an acquisition and its release, less the null lock's; lead: reservation "
-        "over asymmetric", title_justify="left",
-    )  # fmt: skip
-    for one in cases:
-        table.add_row(
-            one.program, one.machine, one.kind, f"{one.tasuki:.1f}", f"{one.reservation:.1f}",
-            f"{one.asymmetric:.1f}", f"{one.lead:.2f}", *_words(one),
-        )  # fmt: skip
+        "over asymmetric",
+        title_justify="left",
+        box=None,
+    )
+    for case in cases:
+        costs = [f"{cost:.1f}" for cost in (case.tasuki, case.reservation, case.asymmetric)]
+        place = (case.program, case.machine, case.kind)
+        table.add_row(*place, *costs, f"{case.lead:.2f}", *_borders(case))
     console(fold=False).print(table)
 
 
-def _words(one: Case) -> Iterator[str]:
-    for axis in AXES:
-        border = one.border(axis)
-        yield border.words if border else ""
+def _borders(case: Case) -> list[str]:
+    """The borders along all AXES in words; nothing along one that was not looked at."""
+    return [border.words if (border := case.border(axis)) else "" for axis in AXES]

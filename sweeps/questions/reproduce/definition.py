@@ -1,10 +1,22 @@
 """Definitions of reproductions, sweeps/plans/reproductions/*.toml: which published numbers are
 compared with which runs. Axes in `each` multiply a cell or a row; `{axis}` in its texts is the
-value."""
+value.
 
+A row's number is arithmetic over names, `(reserved - floor) * ns`: a name stands for a cell's
+metric, `name.part` for another one, ns, us, ms and s for a cycle of the machine in that unit;
+functions are min, max, sum, mean, abs, sqrt. Nothing else can be written, so a definition cannot
+run code. (Rules in workloads.def are another language: conditions over C's whole numbers.)
+"""
+
+import ast
 import itertools
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Self
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from statistics import fmean
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -12,30 +24,69 @@ from results import published as paper
 from results.errors import LockcrossError
 from results.paths import ROOT
 from results.published import Published
-from sweeps.model import engines
 from sweeps.model.cell import Cell
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
 from sweeps.model.machine import load_machine, machine_names
 from sweeps.model.workloads import with_defaults
-from sweeps.questions.reproduce.answer import Plot, Reproduction
+from sweeps.plans import REPRODUCTIONS
+from sweeps.questions.reproduce.answer import Plot, Reproduction, Row
 from sweeps.questions.reproduce.macro import MacroPlan, macro_cells, macro_rows
 from sweeps.questions.reproduce.planned import (
     CLOCK,
-    Measured,
+    Look,
     PlannedReproduction,
     PlannedRow,
-    check,
-    identifier,
     in_words,
 )
 from sweeps.support import toml
-from sweeps.support.paths import REPRODUCTIONS
 from sweeps.support.toml import Document
 
 Value = int | str
-Each = dict[str, list[Value]]
+
+_OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_FUNCTIONS: dict[str, Callable[[list[float]], float]] = {
+    "min": min,
+    "max": max,
+    "sum": sum,
+    "mean": fmean,
+    "abs": lambda values: abs(values[0]),
+    "sqrt": lambda values: math.sqrt(values[0]),
+}
+
+
+def evaluate(text: str, look: Look) -> float:
+    """The value of an expression; `look` gives that of a name and its part ("" for none). Raises
+    ValueError for what is no expression, and what `look` raises."""
+
+    def value(node: ast.expr) -> float:
+        match node:
+            case ast.Constant(value=int() | float() as number):
+                return float(number)
+            case ast.Name(id=name):
+                return look(name, "")
+            case ast.Attribute(value=ast.Name(id=name), attr=part):
+                return look(name, part)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                return _OPERATORS[type(op)](value(left), value(right))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -value(operand)
+            case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]) if (
+                function in _FUNCTIONS and arguments
+            ):
+                return _FUNCTIONS[function]([value(argument) for argument in arguments])
+        raise ValueError(f"{ast.unparse(node)!r} in {text!r} is not arithmetic over names")
+
+    try:
+        return value(ast.parse(text, mode="eval").body)
+    except SyntaxError:
+        raise ValueError(f"{text!r} is no expression") from None
 
 
 class Source(Document):
@@ -54,26 +105,56 @@ class Source(Document):
 
     def look_up(self, document: str) -> Published:
         """The published number. Raises KeyError where there is none."""
+        if self.stated and not self.over_stated:
+            return paper.stated(document, self.stated)
         if self.stated:
-            found = paper.stated(document, self.stated)
-            if self.over_stated:
-                base = paper.stated(document, self.over_stated).value
-                if found.value is None or not base:
-                    raise KeyError(f"{self.stated} over {self.over_stated}: not two numbers")
-                found = Published(found.value / base, found.value / base)
-            return found
-        one = paper.table(self.table)
-        value = float(one.number(self.row, self.column))
+            part, whole = (
+                paper.stated(document, key).value for key in (self.stated, self.over_stated)
+            )
+            if part is None or not whole:
+                raise KeyError(f"{self.stated} over {self.over_stated}: not two numbers")
+            return Published(part / whole, part / whole)
+        table = paper.table(self.table)
+        value = float(table.number(self.row, self.column))
         if self.over_row or self.over_column:
-            value /= float(one.number(self.over_row or self.row, self.over_column or self.column))
+            value /= float(table.number(self.over_row or self.row, self.over_column or self.column))
         return Published(value * self.factor, value * self.factor)
 
 
-class CellPlan(Document):
+class Multiplied(Document):
+    """What stands for one at each combination of the values of its axes."""
+
+    each: dict[str, list[Value]] = {}
+
+    def points(self) -> Iterator[Self]:
+        """Each of them, with the values in place of `{axis}`. Raises ValueError."""
+        texts = self.model_dump(exclude={"each"})
+        for values in itertools.product(*self.each.values()):
+            point = dict(zip(self.each, values, strict=True))
+            # In names of cells they become identifiers.
+            inside = {axis: re.sub(r"\W", "_", str(value)) for axis, value in point.items()}
+            yield type(self).model_validate(
+                {
+                    key: _filled(text, inside if key in {"name", "ours"} else point)
+                    for key, text in texts.items()
+                }
+            )
+
+
+def _filled(text: Any, point: Mapping[str, Value]) -> Any:
+    """A text, or all that are in a table, with the values of axes in place."""
+    if isinstance(text, dict):
+        return {key: _filled(inner, point) for key, inner in text.items()}
+    try:
+        return text.format(**point) if isinstance(text, str) else text
+    except (KeyError, IndexError, ValueError) as error:
+        raise ValueError(f"{text!r}: {error} is no axis of `each`") from None
+
+
+class CellPlan(Multiplied):
     """A run and its name in expressions, where it stands for `metric`. `lock` is a lock label."""
 
     name: str = Field(min_length=1)
-    each: Each = {}
     machine: str = ""
     isa: str = ""
     lock: str
@@ -85,12 +166,11 @@ class CellPlan(Document):
     metric: str = "cycles_per_pair"
 
 
-class RowPlan(Document):
-    """A row: `ours` is an expression over the names of cells (expression.py). A negative tolerance
-    asks for a margin: `at least 1` by 10 % is 1.1."""
+class RowPlan(Multiplied):
+    """A row; `ours` is an expression over the names of cells. A negative tolerance asks for a
+    margin: `at least 1` by 10 % is 1.1."""
 
     label: str = Field(min_length=1)
-    each: Each = {}
     published: Source | None = None
     ours: str
     tolerance: Annotated[float, Field(ge=-1, le=1)] | None = None
@@ -98,16 +178,6 @@ class RowPlan(Document):
     x: str = ""
     group: str = ""
     note: str = ""
-
-
-class PlotPlan(Document):
-    """As sweeps.questions.reproduce.answer.Plot."""
-
-    kind: Literal["bars", "lines"]
-    x: str = ""
-    y: str
-    log: bool = False
-    low: float | None = None
 
 
 class Definition(Document):
@@ -120,7 +190,7 @@ class Definition(Document):
     unit: str = Field(min_length=1)
     scale: str = Field(min_length=1)
     notes: list[str] = []
-    plot: PlotPlan | None = None
+    plot: Plot = Plot()
     macro: MacroPlan | None = None
     cell: list[CellPlan] = []
     row: list[RowPlan] = []
@@ -137,18 +207,13 @@ class Definition(Document):
         return self
 
 
-def reproduction_names() -> list[str]:
-    """The names of all definitions, sorted."""
-    return toml.names(REPRODUCTIONS)
-
-
 def load(name: str, machine: str = "") -> PlannedReproduction:
     """Reads sweeps/plans/reproductions/<name>.toml; with `machine`, for that one instead of its
     own.
 
     Raises LockcrossError (exit code 2) that names file, key and what is wrong.
     """
-    path = REPRODUCTIONS / f"{name}.toml"
+    path = REPRODUCTIONS.path(name)
     try:
         return parse(name, path.read_text(encoding="utf-8"), machine)
     except (OSError, ValueError) as error:
@@ -164,90 +229,55 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
             others = ", ".join(several)
             raise ValueError(f"compares machine {plan.machine} with {others}; leave --machine out")
         plan = plan.model_copy(update={"machine": machine})
-    cells, rows = dict(_cells(plan)), tuple(_rows(plan))
+    cells: dict[str, Cell] = {}
+    metrics: dict[str, str] = {}  # what a cell's plain name stands for
+    for one in itertools.chain.from_iterable(cell.points() for cell in plan.cell):
+        if one.name in cells or one.name in CLOCK:
+            raise ValueError(f"cell {one.name!r} is given twice, or is a name of the clock")
+        cells[one.name], metrics[one.name] = _cell(plan, one), one.metric
+    rows = [_row(plan, point, metrics) for row in plan.row for point in row.points()]
     if plan.macro:
         cells |= macro_cells(plan.macro, plan.machine)
-        rows += tuple(macro_rows(plan.macro))
-    for row in rows:
-        check(row, cells)
-    plot = Plot(**plan.plot.model_dump()) if plan.plot else Plot()
-    outline = Reproduction(
-        name, plan.title, plan.document, plan.place, plan.machine, plan.unit, plan.scale, (),
-        plot, tuple(plan.notes),
-    )  # fmt: skip
-    return PlannedReproduction(outline, cells, rows)
+        rows += macro_rows(plan.macro)
+    alike = ("title", "document", "place", "machine", "unit", "scale", "plot")
+    same = {key: getattr(plan, key) for key in alike}
+    outline = Reproduction(name=name, rows=(), notes=tuple(plan.notes), **same)
+    return PlannedReproduction(outline, cells, tuple(rows))
 
 
-def _points(each: Each) -> Iterator[dict[str, Value]]:
-    for values in itertools.product(*each.values()):
-        yield dict(zip(each, values, strict=True))
-
-
-def _filled(text: Any, point: Mapping[str, Value]) -> Any:
-    """`text` with the values of axes in place; one that is nothing but an axis stays a number."""
-    if not isinstance(text, str):
-        return text
-    if text.startswith("{") and text[1:-1] in point and text.endswith("}"):
-        return point[text[1:-1]]
-    try:
-        return text.format(**point)
-    except (KeyError, IndexError, ValueError) as error:
-        raise ValueError(f"{text!r}: {error} is no axis of `each`") from None
-
-
-def _number(value: Value) -> Value:
-    """What is written in digits is a number, such as "{percent}0000"."""
-    return int(value) if isinstance(value, str) and value.isdigit() else value
-
-
-def _cells(plan: Definition) -> Iterator[tuple[str, Measured]]:
-    seen = set()
-    for one in plan.cell:
-        for point in _points(one.each):
-            name = identifier(str(_filled(one.name, point)))
-            if name in seen or name in CLOCK:
-                raise ValueError(f"cell {name!r} is given twice, or is a name of the clock")
-            seen.add(name)
-            yield name, Measured(_cell(plan, one, point), one.metric)
-
-
-def _cell(plan: Definition, one: CellPlan, point: Mapping[str, Value]) -> Cell:
+def _cell(plan: Definition, one: CellPlan) -> Cell:
     machine = one.machine or plan.machine
     isa = one.isa or load_machine(machine).isas[0]
-    label = LockLabel(_filled(one.lock, point))
-    workload = str(_filled(one.workload, point))
-    given = {key: _number(_filled(value, point)) for key, value in one.parameters.items()}
+    label = LockLabel(one.lock)
+    # What is written in digits is a number, such as "{percent}0000".
+    given = {k: int(v) if str(v).isdigit() else v for k, v in one.parameters.items()}
     cell = Cell(
-        engine=engines.DEFAULT, machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
-        lock=label.lock, variant=label.variant, fence=label.fence, workload=workload,
-        parameters=with_defaults(workload, given),
-        threads=_filled(one.threads, point), cores=_filled(one.cores, point), cancel=one.cancel,
+        machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
+        lock=label.lock, variant=label.variant, fence=label.fence, workload=one.workload,
+        parameters=with_defaults(one.workload, given), threads=int(one.threads),
+        cores=None if one.cores is None else int(one.cores), cancel=one.cancel,
     )  # fmt: skip
     if why := invalid_reason(cell) or unsupported_reason(cell):
         raise ValueError(f"cell {one.name}: {why}")
     return cell
 
 
-def _rows(plan: Definition) -> Iterator[PlannedRow]:
-    for one in plan.row:
-        for point in _points(one.each):
-            # Axis values in names of cells become identifiers, as the names do.
-            inside = {axis: identifier(str(value)) for axis, value in point.items()}
-            label, series, x, group, note = (
-                str(_filled(text, point))
-                for text in (one.label, one.series, one.x, one.group, one.note)
-            )
-            ours, published = str(_filled(one.ours, inside)), _published(plan, one, point)
-            yield PlannedRow(
-                in_words(label), ours, published, one.tolerance, series, x, group, note
-            )
-
-
-def _published(plan: Definition, one: RowPlan, point: Mapping[str, Value]) -> Published | None:
-    if one.published is None:
-        return None
-    filled = {key: _filled(value, point) for key, value in one.published.model_dump().items()}
+def _row(plan: Definition, one: RowPlan, metrics: Mapping[str, str]) -> PlannedRow:
+    label, expression = in_words(one.label), one.ours
     try:
-        return Source(**filled).look_up(plan.document)
+        published = one.published.look_up(plan.document) if one.published else None
     except (KeyError, LockcrossError) as error:
         raise ValueError(f"row {one.label!r}: {error}") from None
+
+    def known(name: str, part: str) -> float:
+        if name not in metrics and (name not in CLOCK or part):
+            raise ValueError(f"row {label!r}: no cell is named {name!r}")
+        return math.nan  # which no division by it stops
+
+    def ours(look: Look) -> float:
+        return evaluate(expression, lambda name, part: look(name, part or metrics.get(name, "")))
+
+    with suppress(ZeroDivisionError):
+        evaluate(expression, known)
+    texts = (one.series, one.x, one.group, one.note)
+    return PlannedRow(Row(label, published, None, one.tolerance, *texts), ours)

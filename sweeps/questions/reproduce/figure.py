@@ -10,10 +10,10 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from results.draw.style import LOOKS
 from results.errors import NoDataError
+from results.published import Published
 from sweeps.model.label import FULL, LockLabel
 from sweeps.questions.reproduce.answer import Reproduction, Row
 
-_PUBLISHED, _OURS = "#999999", "#0072B2"
 _CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 _MARKERS = "osD^vP"
 _LONG_AXIS = 20  # numbers over more than this ratio stand on a logarithmic axis
@@ -26,19 +26,21 @@ def draw_reproduction(found: Reproduction) -> Figure:
     pairs = [row for row in found.rows if row.value is not None and row.ours is not None]
     if not found.plot.kind or not (curves or pairs):
         raise NoDataError(f"reproduction {found.name} has nothing to draw")
-    if not curves:
-        figure = Figure(figsize=(8.2, 1.2 + 0.42 * len(pairs)), layout="constrained")
-        _draw_pairs(figure.subplots(), pairs, found)
+    height = 4.2 if curves else 1.2 + 0.42 * len(pairs)
+    figure = Figure(figsize=(8.2, height), layout="constrained")
+    ax = figure.subplots()
+    if curves:
+        (_draw_lines if found.plot.kind == "lines" else _draw_bars)(ax, curves, found)
     else:
-        figure = Figure(figsize=(8.2, 4.2), layout="constrained")
-        draw = _draw_lines if found.plot.kind == "lines" else _draw_bars
-        draw(figure.subplots(), curves, found)
+        _draw_pairs(ax, pairs, found)
     return figure
 
 
 def _series(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    return {label: [r for r in rows if r.series == label] for label in dict.fromkeys(
-        row.series for row in rows)}  # fmt: skip
+    series: dict[str, list[Row]] = {}
+    for row in rows:
+        series.setdefault(row.series, []).append(row)
+    return series
 
 
 def _colour(label: str, others: list[str]) -> str:
@@ -54,11 +56,9 @@ def _colour(label: str, others: list[str]) -> str:
 def _draw_pairs(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
     """Two bars a row: published, ours."""
     places = np.arange(len(rows))
-    published = [row.value or 0.0 for row in rows]
-    ours = [row.ours or 0.0 for row in rows]
     for at, values, colour, hatch, label in (
-        (-0.2, published, _PUBLISHED, "///", "published"),
-        (0.2, ours, _OURS, "", "ours"),
+        (-0.2, [row.value or 0.0 for row in rows], "#999999", "///", "published"),
+        (0.2, [row.ours or 0.0 for row in rows], "#0072B2", "", "ours"),
     ):
         ax.barh(
             places + at, values, 0.38, color=colour, hatch=hatch, label=label,
@@ -80,8 +80,10 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
         plain = LockLabel(label).fence == FULL
         colour, marker = _colour(label, others), _MARKERS[index % len(_MARKERS)]
         x = [float(row.x) for row in points]
+        # Nowhere, if the axis is logarithmic and the number 0.
+        heights = [row.ours or (nan if found.plot.log else 0.0) for row in points]
         ax.plot(
-            x, [_height(row, found.plot.log) for row in points], color=colour,
+            x, heights, color=colour,
             linestyle="-" if plain else "--", marker=marker, markersize=4, linewidth=1.3,
             label=LockLabel(label).words(),
         )  # fmt: skip
@@ -102,11 +104,6 @@ def _draw_lines(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
     ax.set_xlabel(found.plot.x)
 
 
-def _height(row: Row, log: bool) -> float:
-    """Where a line has the row: nowhere, if the axis is logarithmic and the number 0."""
-    return nan if log and not row.ours else row.ours or 0.0
-
-
 def _draw_bars(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
     """A group of bars a place, a bar a series; what was published there as black marks."""
     places = list(dict.fromkeys(row.x for row in rows))
@@ -122,7 +119,11 @@ def _draw_bars(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
             linewidth=0.4, label=LockLabel(label).words(),
         )  # fmt: skip
         for x, row in zip(at, points, strict=True):
-            _mark(ax, x, row)
+            mark = row.mark or Published(None, None)
+            if mark.value is not None:
+                ax.plot([x], [mark.value], marker="D", color="black", markersize=5, ls="none")
+            elif mark.low is not None and mark.high is not None:
+                ax.plot([x, x], [mark.low, mark.high], marker="_", color="black", linewidth=1.5)
             if found.plot.low is not None and (row.ours or 0.0) < found.plot.low:
                 ax.annotate(
                     f"{row.ours:.0f}", (x, found.plot.low), xytext=(0, 3), fontsize=7, rotation=90,
@@ -133,28 +134,14 @@ def _draw_bars(ax: Axes, rows: Sequence[Row], found: Reproduction) -> None:
     _finish(ax, found)
 
 
-def _mark(ax: Axes, x: float, row: Row) -> None:
-    shown = row.mark
-    if shown is None or (shown.low is None and shown.high is None):
-        return
-    if shown.value is not None:
-        ax.plot([x], [shown.value], marker="D", color="black", markersize=5, linestyle="none")
-    elif shown.low is not None and shown.high is not None:
-        ax.plot([x, x], [shown.low, shown.high], marker="_", color="black", linewidth=1.5)
-
-
-def _narrow(ax: Axes) -> bool:
-    """Whether the axis has too few powers of ten to be read by them alone."""
-    low, high = ax.get_ylim()
-    return high < 30 * low
-
-
 def _finish(ax: Axes, found: Reproduction) -> None:
     ax.set_ylabel(found.plot.y)
     if found.plot.log:
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(_PLAIN)
-        ax.yaxis.set_minor_formatter(_PLAIN if _narrow(ax) else NullFormatter())
+        low, high = ax.get_ylim()
+        # A narrow axis has too few powers of ten to be read by them alone.
+        ax.yaxis.set_minor_formatter(_PLAIN if high < 30 * low else NullFormatter())
     if found.plot.low is not None:
         ax.set_ylim(bottom=found.plot.low)
     ax.legend(loc="best", frameon=False, fontsize=8, ncols=2)

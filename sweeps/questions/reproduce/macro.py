@@ -8,22 +8,21 @@ one: the difference from the published rate is added or subtracted, at the measu
 cancellation on the same machine.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Annotated
 
 from pydantic import Field
 
 from results import published as paper
 from results.published import Published
-from sweeps.model import engines
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
 from sweeps.model.locks import cancels
 from sweeps.model.machine import load_machine
-from sweeps.questions.reproduce.planned import Measured, PlannedRow, identifier, in_words
+from sweeps.questions.reproduce.answer import Row
+from sweeps.questions.reproduce.planned import Look, PlannedRow, in_words
 from sweeps.support.toml import Document
 
 PARTS = 1_000_000
@@ -141,7 +140,7 @@ def mix_cell(machine: str, label: str, of: Mix) -> Cell:
     built = LockLabel(label)
     isa = load_machine(machine).isas[0]
     return Cell(
-        engine=engines.DEFAULT, machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
+        machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
         lock=built.lock, variant=built.variant, fence=built.fence, workload="lock_mix",
         parameters=dict(of.parameters), threads=THREADS,
     )  # fmt: skip
@@ -155,148 +154,144 @@ def transition_cell(machine: str, label: str) -> Cell:
     )
 
 
-def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Measured]:
+def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
     """Every run of a definition's [macro], by its name."""
     cells = {}
     for program in programs(plan.table):
-        drawn = _mix(plan, program)
+        drawn = mix(statistics(plan.table, program), plan.acquisitions)
         for label in ["null", *_labels(plan, [BASE, *plan.locks])]:
-            name = _name(label, program)
-            cells[name] = Measured(mix_cell(machine, label, drawn), "cycles")
+            cells[f"{label} {program}"] = mix_cell(machine, label, drawn)
     for label in _labels(plan, [lock for lock in plan.locks if cancels(lock)]):
-        cells[_name(label, "transition")] = Measured(transition_cell(machine, label))
+        cells[f"{label} transition"] = transition_cell(machine, label)
     return cells
 
 
-def _mix(plan: MacroPlan, program: str) -> Mix:
-    return mix(statistics(plan.table, program), plan.acquisitions)
-
-
-def _labels(plan: MacroPlan, locks: Sequence[str]) -> list[LockLabel]:
+def _labels(plan: MacroPlan, locks: list[str]) -> list[LockLabel]:
     return [LockLabel.of(lock, fence=fence) for fence in plan.fences for lock in locks]
 
 
-def _name(label: str, program: str) -> str:
-    return identifier(f"{label} {program}")
-
-
-def _cost(plan: MacroPlan, label: str, program: str) -> str:
-    """Cycles of an acquisition and its release: an expression."""
-    drawn, of = _mix(plan, program), statistics(plan.table, program)
-    count = drawn.parameters["acquisitions"]
-    cost = f"({_name(label, program)} - {_name('null', program)}) / {count}"
-    if cancels(label):
-        run = _name(label, "transition")
-        missing = Decimal(of.rate - drawn.rate)
-        cost += (
-            f" + ({missing:.12f}) * ({run}.phase_4_cycles - {run}.phase_5_cycles) / {TRANSITION}"
-        )
-    return f"({cost})"
-
-
-def _cancellation(label: str) -> str:
-    """Cycles of a cancellation: an expression."""
-    run = _name(label, "transition")
-    return f"(({run}.phase_4_cycles - {run}.phase_5_cycles) / {TRANSITION})"
-
-
-def macro_rows(plan: MacroPlan) -> Iterator[PlannedRow]:
+def macro_rows(plan: MacroPlan) -> list[PlannedRow]:
     """What a definition's [macro] compares."""
-    for program in programs(plan.table):
-        for fence in plan.fences:
-            yield from _rows_of(plan, program, f"/{fence}".removesuffix("/full"))
+    return [
+        row
+        for program in programs(plan.table)
+        for fence in plan.fences
+        for row in _Program(plan, program, f"/{fence}".removesuffix("/full")).rows()
+    ]
 
 
-def _rows_of(plan: MacroPlan, program: str, kind: str) -> Iterator[PlannedRow]:
-    base = _cost(plan, f"{BASE}{kind}", program)
-    saved = {}
-    for lock in plan.locks:
-        saved[lock] = f"(1 - {_cost(plan, lock + kind, program)} / {base})"
+class _Program:
+    """A program of a definition's [macro] with one kind of fence: its costs from the runs, in
+    cycles, and its rows."""
+
+    def __init__(self, plan: MacroPlan, program: str, kind: str) -> None:
+        self._plan, self._program, self._kind = plan, program, kind
+        self._of = statistics(plan.table, program)
+        self._drawn = mix(self._of, plan.acquisitions)
+
+    def _cost(self, look: Look, lock: str) -> float:
+        """Of an acquisition and its release."""
+        label, floor = f"{lock}{self._kind} {self._program}", f"null {self._program}"
+        count = self._drawn.parameters["acquisitions"]
+        cost = (look(label, "cycles") - look(floor, "cycles")) / count
+        if cancels(lock):
+            missing = round(self._of.rate - self._drawn.rate, 12)
+            cost += missing * self._cancellation(look, lock)
+        return cost
+
+    def _cancellation(self, look: Look, lock: str) -> float:
+        run = f"{lock}{self._kind} transition"
+        return (look(run, "phase_4_cycles") - look(run, "phase_5_cycles")) / TRANSITION
+
+    def _saved(self, look: Look, lock: str) -> float:
+        """The share of the base's lock time."""
+        return 1 - self._cost(look, lock) / self._cost(look, BASE)
+
+    def rows(self) -> Iterator[PlannedRow]:
+        """What is compared, and what our costs imply besides."""
+        for lock in self._plan.locks:
+            yield from self._rows_of(lock)
+        yield from map(self._cancelling, filter(cancels, self._plan.locks))
+        if len(self._plan.locks) == 2:
+            first, second = self._plan.locks
+            if stated := stated_speedup(f"{second}_over_{first}", self._program):
+                words = f"{self._program}{self._kind}: {second} before {first}, % of lock time"
+                yield PlannedRow(
+                    Row(in_words(words), stated, group="before"),
+                    lambda look: 100 * (self._saved(look, second) - self._saved(look, first)),
+                )
+
+    def _rows_of(self, lock: str) -> Iterator[PlannedRow]:
+        plan, program, series = self._plan, self._program, f"{lock}{self._kind}"
         stated = stated_speedup(plan.published[lock], program)
-        words = in_words(f"{program}, {lock}{kind}")
-        yield PlannedRow(
-            f"{words}: % of the base's lock time saved", f"100 * {saved[lock]}",
-            _sign(stated) if program not in plan.few else None, group="sign",
-            series=f"{lock}{kind}", x=program, mark=stated,
-            note=f"published speedup: {stated} %" if stated else "",
+        words = in_words(f"{program}, {series}")
+
+        def removed(look: Look) -> float:
+            return 100 * self._saved(look, lock)
+
+        note = f"published speedup: {stated} %" if stated else ""
+        sign = None
+        if stated and program not in plan.few:  # faster or slower
+            faster = stated.low is not None and stated.low >= 0
+            sign = Published(0, None) if faster else Published(None, 0)
+        row = Row(
+            f"{words}: % of the base's lock time saved", sign,
+            series=series, x=program, group="sign", note=note, mark=stated,
         )  # fmt: skip
-        yield from _by_share(plan, program, lock, words, saved[lock], base, stated)
-        yield from _implied(plan, program, words, saved[lock], base, stated)
-    yield from _cancelling(plan, program, kind)
-    if len(plan.locks) == 2:
-        first, second = plan.locks
-        stated = stated_speedup(f"{second}_over_{first}", program)
+        yield PlannedRow(row, removed)
+        if program in plan.shares:
+            share = paper.stated("K", plan.shares[program]).value
+            assert share is not None
+            part = share / 100
+            label = f"{words}: % speedup with locks {share} % of the run time"
+            yield PlannedRow(
+                Row(label, stated, group="speedup"),
+                lambda look: 100 * (1 / (1 - part * self._saved(look, lock)) - 1),
+            )
+            label, published = f"{words}: % of the lock time removed", f"removed_{lock}"
+            about = stated_speedup(published, program)
+            yield PlannedRow(Row(label, about, None, REMOVED_WITHIN, group="removed"), removed)
+            yield PlannedRow(
+                Row(f"{words}: run time in s, by the share of locks", group="run time"),
+                lambda look: self._run_time(look, self._cost(look, BASE), part),
+            )
         if stated:
-            yield PlannedRow(
-                in_words(f"{program}{kind}: {second} before {first}, % of lock time"),
-                f"100 * ({saved[second]} - {saved[first]})", stated, group="before",
-            )  # fmt: skip
+            for speedup in dict.fromkeys(end for end in (stated.low, stated.high) if end):
+                yield from self._implied(lock, words, stated, speedup)
 
-
-def _by_share(
-    plan: MacroPlan, program: str, lock: str, words: str, saved: str, base: str,
-    stated: Published | None,
-) -> Iterator[PlannedRow]:  # fmt: skip
-    """What follows where the share of locks in the run time is stated."""
-    if program not in plan.shares:
-        return
-    count = statistics(plan.table, program).acquisitions
-    share = paper.stated("K", plan.shares[program]).value
-    assert share is not None
-    yield PlannedRow(
-        f"{words}: % speedup with locks {share} % of the run time",
-        f"100 * (1 / (1 - {share / 100} * {saved}) - 1)", stated, group="speedup",
-    )  # fmt: skip
-    yield PlannedRow(
-        f"{words}: % of the lock time removed", f"100 * {saved}",
-        stated_speedup(f"removed_{lock}", program), REMOVED_WITHIN, group="removed",
-    )  # fmt: skip
-    yield PlannedRow(
-        f"{words}: run time in s, by the share of locks",
-        f"{base} * {count} * s / {share / 100}", group="run time",
-    )  # fmt: skip
-
-
-def _implied(
-    plan: MacroPlan, program: str, words: str, saved: str, base: str, stated: Published | None
-) -> Iterator[PlannedRow]:
-    """What a published speedup implies with our costs: nothing of it is compared."""
-    if stated is None:
-        return
-    count = statistics(plan.table, program).acquisitions
-    for speedup in dict.fromkeys(end for end in (stated.low, stated.high) if end):
-        less = f"({1 - 1 / (1 + speedup / 100):.9f})"  # of the run time
+    def _implied(
+        self, lock: str, words: str, stated: Published, speedup: float
+    ) -> Iterator[PlannedRow]:
+        """What a published speedup (%) implies with our costs: nothing of it is compared."""
+        less = round(1 - 1 / (1 + speedup / 100), 9)  # of the run time
         if (stated.low or 0) > 0:
+            label = f"{words}: % of the run time in locks that {speedup:g} % imply"
             yield PlannedRow(
-                f"{words}: % of the run time in locks that {speedup:g} % imply",
-                f"100 * {less} / {saved}", group="share", if_not_positive=_NOT_CHEAPER,
-            )  # fmt: skip
+                Row(label, group="share"),
+                lambda look: 100 * less / self._saved(look, lock),
+                _NOT_CHEAPER,
+            )
         if stated.value is not None:
             yield PlannedRow(
-                f"{words}: run time in s that {speedup:g} % imply",
-                f"{base} * {saved} * {count} * s / {less}", group="run time",
-                if_not_positive=_NOT_CHEAPER,
-            )  # fmt: skip
+                Row(f"{words}: run time in s that {speedup:g} % imply", group="run time"),
+                lambda look: self._run_time(
+                    look, self._cost(look, BASE) * self._saved(look, lock), less
+                ),
+                _NOT_CHEAPER,
+            )
 
+    def _run_time(self, look: Look, cycles: float, share: float) -> float:
+        """Seconds of the program where so many cycles an acquisition are a share of it."""
+        return cycles * self._of.acquisitions * look("s", "") / share
 
-def _cancelling(plan: MacroPlan, program: str, kind: str) -> Iterator[PlannedRow]:
-    """The time of all the cancellations that the source counted."""
-    for lock in plan.locks:
-        if cancels(lock):
-            count = round(statistics(plan.table, program).cancellations)
-            yield PlannedRow(
-                in_words(f"{program}, {lock}{kind}: s that {count} cancellations take"),
-                f"{count} * {_cancellation(f'{lock}{kind}')} * s", group="cancellations",
-            )  # fmt: skip
-
-
-def _sign(stated: Published | None) -> Published | None:
-    """Faster or slower, of a published speedup."""
-    if stated is None:
-        return None
-    if stated.low is not None and stated.low >= 0:
-        return Published(0, None)
-    return Published(None, 0)
+    def _cancelling(self, lock: str) -> PlannedRow:
+        """The time of all the cancellations that the source counted."""
+        count = round(self._of.cancellations)
+        words = f"{self._program}, {lock}{self._kind}: s that {count} cancellations take"
+        return PlannedRow(
+            Row(in_words(words), group="cancellations"),
+            lambda look: count * self._cancellation(look, lock) * look("s", ""),
+        )
 
 
 def stated_speedup(prefix: str, program: str) -> Published | None:

@@ -1,18 +1,17 @@
 """`lockcross reproduce overtake`: when the asymmetric lock overtakes the reservation lock."""
 
-import json
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter
-
+from results.store.facts import Fact
+from sweeps.model.axes import LATENCIES, QUANTITIES
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
-from sweeps.model.label import LockLabel
+from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import cancels
 from sweeps.model.machine import load_machine
 from sweeps.questions.reproduce.macro import (
@@ -26,9 +25,9 @@ from sweeps.questions.reproduce.macro import (
     transition_cell,
 )
 from sweeps.search.crossing import Crossover, Point, Search, find_all, search
+from sweeps.search.lines import NO_LOCK, AxisLine, own_latency, set_to, with_lock
 
-FACT = "overtake"
-AXES = {"cas": "CAS", "fence_latency": "full fence", "cancel": "cancellation"}
+AXES = {axis: QUANTITIES[axis].cost_of for axis in LATENCIES}
 
 
 @dataclass(frozen=True)
@@ -78,24 +77,20 @@ class Case:
         return next((one for one in self.borders if one.axis == axis), None)
 
 
-_ADAPTER = TypeAdapter(dict[str, list[Case]])  # {"cases": [...]}
+@dataclass(frozen=True)
+class Overtaken:
+    """What is kept of it."""
+
+    cases: list[Case]
 
 
-def as_fact(cases: Sequence[Case]) -> dict[str, Any]:
-    """For the database."""
-    fact: dict[str, Any] = _ADAPTER.dump_python({"cases": list(cases)}, mode="json")
-    return fact
-
-
-def from_fact(fact: Mapping[str, Any]) -> list[Case]:
-    """The inverse of `as_fact`. Raises ValidationError for what is none, KeyError without cases."""
-    return _ADAPTER.validate_python(fact)["cases"]
+KEPT: Fact[Overtaken] = Fact("overtake", Overtaken)
 
 
 def load(connection: sqlite3.Connection) -> list[Case]:
     """What the database has of it; nothing, if it has none."""
-    row = connection.execute("SELECT value FROM facts WHERE name = ?", (FACT,)).fetchone()
-    return [] if row is None else from_fact(json.loads(row[0]))
+    kept = KEPT.optional(connection)
+    return kept.cases if kept else []
 
 
 if TYPE_CHECKING:
@@ -124,27 +119,35 @@ class Place:
     kind: str
 
     @property
-    def isa(self) -> str:
-        """The machine's; each has one."""
-        return load_machine(self.machine).isas[0]
+    def base(self) -> Cell:
+        """The run without a lock, everything as the machine has it."""
+        return mix_cell(self.machine, NO_LOCK, drawn(self.program)[1])
 
-    def label(self, lock: str) -> str:
-        """The lock label, without a fence kind that the lock does not have."""
-        return lock if self.kind == "full" else f"{lock}/{self.kind}"
+    def access(self, axis: str) -> int:
+        """What a source counts to a latency on an axis beside what is set: an atomic is the whole
+        operation."""
+        figures = load_machine(self.machine).figures(self.base.isa)
+        return figures["lat_l1"].number if axis == "cas" else 0
 
     def own(self, axis: str) -> int:
         """The machine's own latency, as a source would give it."""
-        figures = load_machine(self.machine).figures(self.isa)
-        names = {
-            "cas": "cas_success", "fence_latency": ISAS[self.isa].full_fence,
-            "cancel": "charge_stop",
-        }  # fmt: skip
-        return figures[names[axis]].number
+        return own_latency(self.base, axis) + self.access(axis)
 
-    def as_source(self, axis: str, value: Fraction) -> float:
-        """A set latency as a source would give it: an atomic is the whole operation."""
-        figures = load_machine(self.machine).figures(self.isa)
-        return float(value) + (figures["lat_l1"].number if axis == "cas" else 0)
+    def line(self, axis: str) -> AxisLine:
+        """The runs of its locks along a latency, everything else as the machine has it."""
+        return AxisLine(NAME, self.base, axis, COARSE[axis], TOLERANCE[axis], move=set_to)
+
+    def label(self, lock: str) -> str:
+        """The lock label, without a fence kind that the lock does not have."""
+        return LockLabel.of(lock, fence=FULL if lock == NO_LOCK else self.kind)
+
+    def cells(self) -> list[Cell]:
+        """Its locks as the machine is: the base, those compared, and none."""
+        return [with_lock(self.base, self.label(lock)) for lock in (BASE, *LOCKS, NO_LOCK)]
+
+    def transition(self) -> Cell:
+        """The run that says what a cancellation takes."""
+        return transition_cell(self.machine, self.label(LOCKS[0]))
 
 
 Key = tuple[Place, str]  # and the axis
@@ -174,29 +177,14 @@ def drawn(program: str) -> tuple[Statistics, Mix]:
     return of, mix(of, ACQUISITIONS)
 
 
-def cell(place: Place, lock: str, axis: str = "", value: int | None = None) -> Cell:
-    """The run of a lock with one latency set, or with all the machine's own."""
-    made = mix_cell(place.machine, place.label(lock), drawn(place.program)[1])
-    if axis == "cancel":  # no matter to a lock that cancels nothing: one run for all values
-        return replace(made, cancel=value) if cancels(lock) else made
-    if axis:
-        return replace(made, cas=value) if axis == "cas" else replace(made, fence_latency=value)
-    return made
-
-
 def known_cells() -> list[Cell]:
     """Every cell that can be named before anything has been run."""
-    found = [transition_cell(place.machine, place.label(LOCKS[0])) for place in places()]
+    found = [place.transition() for place in places()]
     for place in places():
-        found += [cell(place, lock) for lock in (BASE, *LOCKS, "null")]
-        for axis in axes(place):
-            found += [cell(place, lock, axis, x) for lock in LOCKS for x in COARSE[axis]]
-    return [_plain(one) for one in found]
-
-
-def _plain(one: Cell) -> Cell:
-    """The null lock has no kinds of fence."""
-    return replace(one, fence="full") if one.lock == "null" else one
+        found += place.cells()
+        for line in map(place.line, axes(place)):
+            found += [line.cell(place.label(lock), x) for lock in LOCKS for x in line.values]
+    return found
 
 
 class Overtake:
@@ -211,7 +199,11 @@ class Overtake:
         """Runs what is missing and returns what follows from it."""
         self._runs(known_cells())
         for place in places():
-            self._measure_overhead(place)
+            (run,) = self._runs([place.transition()])
+            cycles = int(run.metrics["phase_4_cycles"] - run.metrics["phase_5_cycles"])
+            # What a cancellation costs besides stopping the owner.
+            overhead = Fraction(cycles, TRANSITION) - place.own("cancel")
+            self._overhead[place.machine, place.kind] = overhead
         searches: dict[Key, Search] = {
             (place, axis): search(*LOCKS, COARSE[axis], TOLERANCE[axis])
             for place in places()
@@ -225,19 +217,11 @@ class Overtake:
         self.ids += [run.id for run in runs]
         return runs
 
-    def _measure_overhead(self, place: Place) -> None:
-        """What a cancellation costs besides stopping the owner."""
-        (run,) = self._runs([transition_cell(place.machine, place.label(LOCKS[0]))])
-        cycles = int(run.metrics["phase_4_cycles"] - run.metrics["phase_5_cycles"])
-        overhead = Fraction(cycles, TRANSITION) - place.own("cancel")
-        self._overhead[place.machine, place.kind] = overhead
-
     def _evaluate(self, wanted: Sequence[tuple[Key, str, int]]) -> list[Point]:
-        cells = [cell(place, lock, axis, x) for (place, axis), lock, x in wanted]
-        runs = self._runs(cells)
+        cells = [place.line(axis).cell(place.label(lock), x) for (place, axis), lock, x in wanted]
         return [
-            Point(self._cost(key[0], one, run), run.id)
-            for (key, _, _), one, run in zip(wanted, cells, runs, strict=True)
+            Point(self._cost(place, one, run), run.id)
+            for ((place, _), _, _), one, run in zip(wanted, cells, self._runs(cells), strict=True)
         ]
 
     def _cost(self, place: Place, one: Cell, run: "StoredRun") -> Fraction:
@@ -251,11 +235,11 @@ class Overtake:
         return cost
 
     def _case(self, place: Place, found: dict[Key, Crossover]) -> Case:
-        cells = [_plain(cell(place, lock)) for lock in (BASE, *LOCKS, "null")]
-        costs = [
+        cells = place.cells()
+        *costs, none = (
             self._cost(place, one, run) for one, run in zip(cells, self._runs(cells), strict=True)
-        ]
-        tasuki, reservation, asymmetric = (float(cost - costs[-1]) for cost in costs[:-1])
+        )
+        tasuki, reservation, asymmetric = (float(cost - none) for cost in costs)
         return Case(
             place.program, place.machine, place.kind, tasuki, reservation, asymmetric,
             tuple(_border(place, axis, found[place, axis]) for axis in axes(place)),
@@ -264,19 +248,19 @@ class Overtake:
 
 def run(runner: "Runner", store: "Store") -> list[Case]:
     """Runs what is missing, stores the result and returns it."""
-    search_all = Overtake(runner)
-    cases = search_all.find()
-    store.set_fact(FACT, as_fact(cases))
-    store.set_series(f"reproduce/{NAME}", search_all.ids)
+    overtake = Overtake(runner)
+    cases = overtake.find()
+    KEPT.write(store, Overtaken(cases))
+    store.set_series(f"reproduce/{NAME}", overtake.ids)
     return cases
 
 
 def _border(place: Place, axis: str, found: Crossover) -> Border:
-    low, high = (round(place.as_source(axis, Fraction(end))) for end in (found.low, found.high))
+    access, own = place.access(axis), place.own(axis)
+    low, high = found.low + access, found.high + access
     if not found.crossings:
         always = {"a_always": LOCKS[0], "b_always": LOCKS[1]}.get(found.verdict, "both alike")
-        return Border(axis, place.own(axis), None, always, low, high)
+        return Border(axis, own, None, always, low, high)
     first = found.crossings[0]
     above = LOCKS[1] if first.below == LOCKS[0] else LOCKS[0]
-    value = place.as_source(axis, first.value)
-    return Border(axis, place.own(axis), value, above, low, high)
+    return Border(axis, own, float(first.value) + access, above, low, high)

@@ -1,41 +1,30 @@
-"""Planned reproductions: what is to be run and compared, whatever form its definition has."""
+"""Reproductions before they have run, whatever form their definition has, and running them."""
 
-import re
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from results.published import Published
 from sweeps.model.cell import Cell
 from sweeps.model.label import FENCE_KINDS, FULL
-from sweeps.questions.reproduce.answer import Reproduction
-from sweeps.questions.reproduce.expression import evaluate, names
+from sweeps.model.machine import load_machine
+from sweeps.questions.reproduce.answer import KEPT, Reproduction, Row
 
-CLOCK = ("ns", "us", "ms", "s")  # names in expressions: a cycle of the machine in that unit
+if TYPE_CHECKING:
+    from results.store.store import Store
+    from sweeps.run.runner import Runner
 
-
-@dataclass(frozen=True)
-class Measured:
-    """A cell of a reproduction, and what its plain name stands for."""
-
-    cell: Cell
-    metric: str = "cycles_per_pair"
+PLAN = "reproduce"  # what the runs are stored under
+CLOCK = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}  # names of a cycle's time, in nanoseconds
+Look = Callable[[str, str], float]  # (a cell's name, a metric), or (a name in CLOCK, "")
 
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row before anything has been run. `if_not_positive`: what is shown instead of a
-    number that means something only above zero."""
+    """A row without a number of ours, and what gives it. `if_not_positive`: what is shown instead
+    of a number that means something only above zero."""
 
-    label: str
-    ours: str
-    published: Published | None = None
-    tolerance: float | None = None
-    series: str = ""
-    x: str = ""
-    group: str = ""
-    note: str = ""
-    mark: Published | None = None
+    row: Row
+    ours: Callable[[Look], float]
     if_not_positive: str = ""
 
 
@@ -45,22 +34,48 @@ class PlannedReproduction:
     by their names, and the rows that they will give."""
 
     outline: Reproduction
-    cells: Mapping[str, Measured]
+    cells: Mapping[str, Cell]
     rows: tuple[PlannedRow, ...]
 
 
-def check(row: PlannedRow, cells: Mapping[str, Measured]) -> None:
-    """Raises ValueError for an expression that cannot be evaluated, or that names no cell."""
-    for used, part in names(row.ours):
-        if used not in cells and (used not in CLOCK or part):
-            raise ValueError(f"row {row.label!r}: no cell is named {used!r}")
-    with suppress(ZeroDivisionError):
-        evaluate(row.ours, lambda _name, _part: 1.0)
+class _MissingError(Exception):
+    """Why a number of ours is missing."""
 
 
-def identifier(text: str) -> str:
-    """A name that can stand in an expression."""
-    return re.sub(r"\W", "_", text)
+def run(
+    planned: PlannedReproduction, runner: "Runner", store: "Store", keep: bool = True
+) -> Reproduction:
+    """Runs what is missing and returns the result; `keep`: stores it, for figures and report."""
+    done = runner.run(list(planned.cells.values()), PLAN)
+    runs = dict(zip(planned.cells, done, strict=True))
+    cycle = 1000 / load_machine(planned.outline.machine).clock_mhz.number  # in nanoseconds
+
+    def look(name: str, metric: str) -> float:
+        if name in CLOCK:
+            return cycle / CLOCK[name]
+        if runs[name].status != "ok":
+            raise _MissingError(f"{runs[name].status}: {runs[name].cause}")
+        if metric not in runs[name].metrics:
+            raise _MissingError(f"a run has no metric {metric!r}")
+        return runs[name].metrics[metric]
+
+    result = replace(planned.outline, rows=tuple(_row(row, look) for row in planned.rows))
+    if keep:
+        KEPT.of(result.name).write(store, result)
+        store.set_series(f"{PLAN}/{result.name}", [one.id for one in done])
+    return result
+
+
+def _row(planned: PlannedRow, look: Look) -> Row:
+    try:
+        ours = planned.ours(look)
+    except _MissingError as error:
+        return replace(planned.row, missing=str(error))
+    except ZeroDivisionError:
+        return replace(planned.row, missing="a division by zero")
+    if ours <= 0 and planned.if_not_positive:
+        return replace(planned.row, missing=planned.if_not_positive, no_number=True)
+    return replace(planned.row, ours=ours)
 
 
 def in_words(text: str) -> str:

@@ -1,20 +1,22 @@
 """Commands that run single cells: run, calibrate."""
 
+import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
-from results.text.rows import Form, Format, printer
+from results.text.rows import Form, Format, Rows, print_parts, whole
 from sweeps.cli import complete
 from sweeps.cli.options import (
     DEFAULT_INSTRUCTION_LIMIT,
@@ -36,7 +38,6 @@ from sweeps.cli.options import (
 )
 from sweeps.model import engines
 from sweeps.model.cell import option
-from sweeps.questions.run.outcome import print_runs, said
 from sweeps.support.text import shown
 
 if TYPE_CHECKING:
@@ -47,12 +48,10 @@ if TYPE_CHECKING:
 
 _NUMBER = r"[0-9]{1,30}"  # longer ones are out of bounds, and Python may not convert them
 
-
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    app.command(context_settings=RENAMED)(run)
-    app.command(context_settings=RENAMED)(calibrate)
-
+_COST = "cycles_per_pair"
+_WITHOUT_COST = ("cycles", "core_cycles")  # shown instead of a cost
+_REFUSED = "refused."  # before the name of a figure that a core model has no parameter for
+SETTINGS = {"run": RENAMED, "calibrate": RENAMED}
 
 # Options of `run` alone.
 _Parameters = Annotated[
@@ -137,18 +136,23 @@ def run(
     """
     from sweeps.model.cell import Cell
     from sweeps.model.isa import ISAS
-    from sweeps.model.workloads import with_defaults
+    from sweeps.model.locks import load_locks
+    from sweeps.model.workloads import WORKLOADS, with_defaults
 
     if events is not None:
         engine = _engine_with_events(engine, db, events)
     machine, isa = _target(engine, machine, isa)
     given = _parameters(parameters or [])
+    if lock in (known := load_locks()) and variant in known[lock].variants[:1]:
+        variant = ""  # the default by its name
+    if threads is None:
+        threads = WORKLOADS[workload].min_threads if workload in WORKLOADS else 1
     cell = Cell(
         engine=engine, machine=machine, isa=isa,
         flavour=flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock=lock,
-        variant="" if variant in _first_variant(lock) else variant, fence=fence,
+        variant=variant, fence=fence,
         workload=workload, parameters=with_defaults(workload, given),
-        threads=_fewest_threads(workload) if threads is None else threads, cores=cores,
+        threads=threads, cores=cores,
         cas=cas, fence_latency=fence_latency, cancel=cancel, seed=seed,
     )  # fmt: skip
     cells = [replace(cell, seed=seed + more) for more in range(seeds)]
@@ -156,7 +160,121 @@ def run(
         raise LockcrossError("--events records one run; leave --seeds out")
     bounds = limits(time_limit, instruction_limit, no_server)
     with _ran(cells, db, bounds, keep, events) as (store, done):
-        print_runs(store, cell, given, done, everything, form)
+        _print_runs(store, cell, given, done, everything, form)
+
+
+def _said(store: "Store", done: "StoredRun") -> tuple[str, dict[str, Any]]:
+    """The output that is kept of a run, and its resolved options."""
+    output, resolved = store.connection.execute(
+        "SELECT output, resolved FROM runs JOIN resolved ON run_id = id WHERE id = ?", (done.id,)
+    ).fetchone()
+    return output, json.loads(resolved)
+
+
+def _print_runs(
+    store: "Store",
+    cell: "Cell",
+    given: "Mapping[str, Any]",
+    done: "Sequence[StoredRun]",
+    all: bool,
+    form: Form,
+) -> None:
+    """Prints a run, or several that differ in their seed alone: the cost, what was assumed, and
+    with `all` every number that is not zero. `given`: the workload's keys that the user gave."""
+    from results.text.terminal import console
+    from sweeps.model.workloads import WORKLOADS
+
+    units = dict(
+        store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (done[0].id,))
+    )
+    first = [_COST] if _COST in units else [one for one in _WITHOUT_COST if one in units]
+    first += [name for name in WORKLOADS[cell.workload].metrics if name in units]
+    rest = [
+        name
+        for name in sorted(units)
+        if name not in first and any(run.metrics.get(name) for run in done)
+    ]
+    if form != Form.TABLE:
+        print_parts(form, _numbers(first + rest * all, units, done))
+        return
+    out = console(fold=False)
+    out.print(_numbers(first, units, done))
+    output, options = _said(store, done[0])
+    for line in _assumed(cell, given, options):
+        print(line)
+    if output:
+        print(output.strip())
+    if all:
+        out.print(_numbers(rest, units, done))
+    elif rest:
+        print(f"--all shows {len(rest)} more numbers")
+
+
+def _numbers(names: Sequence[str], units: Mapping[str, str], done: "Sequence[StoredRun]") -> Rows:
+    columns = ["value"] if len(done) == 1 else ["median", "least", "most"]
+    records = []
+    for name in names:
+        values = [run.metrics[name] for run in done if name in run.metrics]
+        numbers = map(whole, (median(values), min(values), max(values)))
+        records.append(
+            {"metric": name, **dict(zip(columns, numbers, strict=False)), "unit": units[name]}
+        )
+    shown = {name: partial(_number, name) for name in columns}
+    return Rows(records, {"metric": "{metric}", **shown, "unit": "{unit}"})
+
+
+def _number(name: str, record: Mapping[str, Any]) -> str:
+    value = record[name]
+    return f"{value:g}" if value % 1 else f"{value:.0f}"
+
+
+def _assumed(cell: "Cell", given: "Mapping[str, Any]", options: "Mapping[str, Any]") -> list[str]:
+    """What a run rests on that nobody gave or measured, a line each."""
+    lines = []
+    keys = [f"{key}={value}" for key, value in cell.parameters.items() if key not in given]
+    if keys:
+        lines.append(f"keys left at their defaults: {', '.join(keys)}")
+    if figures := _assumed_figures(cell):
+        lines.append(f"assumed by machine {cell.machine}: {figures}")
+    refused = [key.removeprefix(_REFUSED) for key in options if key.startswith(_REFUSED)]
+    if refused:
+        lines.append(
+            f"machine figures that the core model has no parameter for: {', '.join(refused)}"
+        )
+    if "cycles_by" in options:
+        lines.append(f"cycles by the {options['cycles_by']}")
+    if "cancellation" in options:
+        lines.append(f"cancellation: {options['cancellation']}")
+    return lines
+
+
+def _assumed_figures(cell: "Cell") -> str:
+    """The machine's assumed atomics, fences and charges by name, and how many others there are."""
+    from sweeps.model.isa import ISAS
+    from sweeps.model.machine import HOST, load_machine
+
+    if cell.machine == HOST:
+        return ""
+    machine = load_machine(cell.machine)
+    assumed = {
+        name: figure.number
+        for name, figure in machine.figures(cell.isa).items()
+        if figure.assumption is not None
+    }
+    set_here = {
+        "cas_success": cell.cas, "cas_failure": cell.cas, "rmw": cell.cas,
+        ISAS[cell.isa].full_fence: cell.fence_latency, "charge_stop": cell.cancel,
+    }  # fmt: skip
+    assumed = {name: one for name, one in assumed.items() if set_here.get(name) is None}
+    named = [
+        f"{name}={number}"
+        for name, number in assumed.items()
+        if name in machine.latency[cell.isa] or name.startswith("charge_")
+    ]
+    if more := len(assumed) - len(named):
+        named.append(f"{more} more of the core and the caches")
+    where = f"; `lockcross machines {machine.name}` says why" if named else ""
+    return ", ".join(named) + where
 
 
 def _target(engine: str, machine: str, isa: str) -> tuple[str, str]:
@@ -190,11 +308,27 @@ def _ran(
         Store(db or Path(folder) / "run.db") as store,
     ):
         log = load_engine(cells[0].engine).capabilities().event_log
-        collect = None if events is None else partial(_save_events, name=log, file=events)
-        runner = Runner(store, 1, None, bounds, keep=keep, collect=collect)
+
+        def save(folder: Path) -> None:
+            assert events is not None
+            try:
+                shutil.copyfile(folder / log, events)
+            except OSError as error:
+                raise LockcrossError(
+                    f"{events}: cannot be written ({error.strerror}); name another file with "
+                    "--events",
+                    exit_code=1,
+                ) from None
+
+        runner = Runner(store, 1, None, bounds, keep=keep, collect=save if events else None)
         done = runner.run(cells, "run")
         for one in done:
-            _check_run(store, one)
+            if one.status != "ok":
+                output, _ = _said(store, one)
+                raise LockcrossError(
+                    f"{one.status}: {one.cause}" + (f"\n{output.strip()}" if output else ""),
+                    exit_code=2 if one.status == "refused" else 1,
+                )
         yield store, done
 
 
@@ -216,39 +350,6 @@ def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
     if events.is_dir() or not events.parent.is_dir():
         raise LockcrossError(f"--events {events}: must name a file in an existing folder")
     return label
-
-
-def _save_events(folder: Path, name: str, file: Path) -> None:
-    try:
-        shutil.copyfile(folder / name, file)
-    except OSError as error:
-        raise LockcrossError(
-            f"{file}: cannot be written ({error.strerror}); name another file with --events", 1
-        ) from None
-
-
-def _check_run(store: "Store", done: "StoredRun") -> None:
-    """Raises LockcrossError for a run that is not ok."""
-    if done.status != "ok":
-        output, _ = said(store, done)
-        raise LockcrossError(
-            f"{done.status}: {done.cause}" + (f"\n{output.strip()}" if output else ""),
-            exit_code=2 if done.status == "refused" else 1,
-        )
-
-
-def _fewest_threads(workload: str) -> int:
-    from sweeps.model.workloads import WORKLOADS
-
-    return WORKLOADS[workload].min_threads if workload in WORKLOADS else 1
-
-
-def _first_variant(lock: str) -> tuple[str, ...]:
-    """The name of a lock's default variant, if it has variants."""
-    from sweeps.model.locks import load_locks
-
-    locks = load_locks()
-    return locks[lock].variants[:1] if lock in locks else ()
 
 
 def _parameters(words: Sequence[str]) -> dict[str, int | str]:
@@ -284,8 +385,6 @@ def calibrate(
     db: Database = DATABASE,
 ) -> None:
     """Measure what atomics, fences and charges cost on a machine, and store it."""
-    from rich.table import Table
-
     from results.store.store import Store
     from sweeps.cli.progress import Bar
     from sweeps.model.isa import ISAS
@@ -310,11 +409,14 @@ def calibrate(
         )
     with Store(db) as store, Bar() as progress:
         found = measure(Runner(store, jobs, progress, served(no_server)), store, settings)
-    table = Table("operation", *(f"{s.isa} {s.flavour}" for s in settings), box=None)
-    for op in found[0]:
-        table.add_row(op, *(f"{records[op].cycles:.2f}" for records in found))
-    with printer(form) as out:
-        given = {"cas": cas, "fence_latency": fence_latency}
-        set_to = [f"{option(axis)[2:]} {n}" for axis, n in given.items() if n is not None]
-        where = f" set to {', '.join(set_to)}" if set_to else ""
-        out.print(f"measured cycles on {machine}{where}", table)
+    names = [f"{one.isa} {one.flavour}" for one in settings]
+    rows = [
+        {"operation": op}
+        | {name: whole(records[op].cycles) for name, records in zip(names, found, strict=True)}
+        for op in found[0]
+    ]
+    shown = {"operation": "{operation}"} | {name: f"{{{name}:.2f}}" for name in names}
+    given = {"cas": cas, "fence_latency": fence_latency}
+    set_to = [f"{option(axis)[2:]} {n}" for axis, n in given.items() if n is not None]
+    where = f" set to {', '.join(set_to)}" if set_to else ""
+    print_parts(form, f"measured cycles on {machine}{where}", Rows(rows, shown))

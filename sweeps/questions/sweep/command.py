@@ -12,23 +12,7 @@ import typer
 from results.paths import DATABASE
 from results.text.opened import store_to_read
 from results.text.rows import Form, Format, print_compact, print_rows
-from sweeps.cli import complete
-from sweeps.cli.options import (
-    DEFAULT_INSTRUCTION_LIMIT,
-    DEFAULT_TIME_LIMIT,
-    ClusterFile,
-    Database,
-    DryRun,
-    InstructionLimit,
-    Jobs,
-    Keep,
-    NoServer,
-    RetryFailed,
-    TimeLimit,
-    at_a_time,
-    limits,
-    pool_of,
-)
+from sweeps.cli import complete, options
 
 if TYPE_CHECKING:
     from results.store.records import StoredRun
@@ -38,50 +22,42 @@ _SHOWN_FAILURES = 5  # causes
 _SHOWN_WINNERS = 24  # rows
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    app.command()(sweep)
-    app.command()(build)
-
-
 def sweep(
     plan: Annotated[
         str,
         typer.Argument(help="A plan's name (see `plans`) or file.", autocompletion=complete.plans),
     ],
-    dry_run: DryRun = False,
-    retry_failed: RetryFailed = False,
-    jobs: Jobs = 0,
-    no_server: NoServer = False,
-    time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
-    instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
-    keep: Keep = False,
-    cluster: ClusterFile = "",
+    dry_run: options.DryRun = False,
+    retry_failed: options.RetryFailed = False,
+    jobs: options.Jobs = 0,
+    no_server: options.NoServer = False,
+    time_limit: options.TimeLimit = options.DEFAULT_TIME_LIMIT,
+    instruction_limit: options.InstructionLimit = options.DEFAULT_INSTRUCTION_LIMIT,
+    keep: options.Keep = False,
+    cluster: options.ClusterFile = "",
     form: Format = Form.TABLE,
-    db: Database = DATABASE,
+    db: options.Database = DATABASE,
 ) -> None:
     """Run the cells of a plan that are not in the database yet, and say which locks win."""
     from results.store.queries import PREFIX
     from results.store.store import Store
     from sweeps.cli.progress import Bar
     from sweeps.plans.sweep import load_plan
-    from sweeps.run.runner import Runner
+    from sweeps.run.runner import Runner, describe
     from sweeps.search.facts import store_machines
 
     loaded = load_plan(plan)
     looking = f"{loaded.name}: looking for {len(loaded.cells)} cells in the database"
     print(looking, file=sys.stderr, flush=True)
-    bounds = limits(time_limit, instruction_limit, no_server)
+    bounds = options.limits(time_limit, instruction_limit, no_server)
     if dry_run:
         with store_to_read(db) as store:
-            from sweeps.run.runner import describe
-
             known = Runner(store, jobs, None, bounds, retry_failed).look_up(loaded.cells)
             print(f"{loaded.name}: {loaded.title}")
-            print(describe(store, known, at_a_time(cluster, jobs)))
+            print(describe(store, known, options.at_a_time(cluster, jobs)))
         return
     with Store(db) as store:
-        with pool_of(cluster) as pool, Bar() as progress:
+        with options.pool_of(cluster) as pool, Bar() as progress:
             runner = Runner(store, jobs, progress, bounds, retry_failed, keep, pool=pool)
             runs = runner.run(loaded.cells, loaded.name)
         store.set_series(f"{PREFIX}{loaded.name}", (run.id for run in runs))
@@ -95,19 +71,18 @@ def sweep(
 def _print_winners(store: "Store", plan: str, form: Form) -> None:
     """Prints the table of winners of a plan, as far as its runs have costs."""
     from results.text.terminal import console
-    from sweeps.report.plan_tables import compared_words, winner_rows
+    from sweeps.report.plan import compared_words, winner_rows
     from sweeps.search.plan_costs import groups, runs_of_plan
 
     out, found = console(fold=False), groups(runs_of_plan(store.connection, plan))
-    if form != Form.TABLE:
-        print_rows(winner_rows(found), form)
-        return
-    if not found:
-        out.print("no run has a cost per acquire-release pair, so there is no winner")
-        return
     rows = winner_rows(found)
-    print_compact(rows, out, ("winner", "cycles_per_pair"), _SHOWN_WINNERS)
-    out.print(compared_words(found))
+    if form != Form.TABLE:
+        print_rows(rows, form)
+    elif found:
+        print_compact(rows, out, ("winner", "cycles_per_pair"), _SHOWN_WINNERS)
+        out.print(compared_words(found))
+    else:
+        out.print("no run has a cost per acquire-release pair, so there is no winner")
 
 
 def _print_where_the_rest_is(plan: str, db: Path) -> None:
@@ -152,7 +127,7 @@ def build(
     plan: Annotated[
         str, typer.Argument(help="Build the programs of this plan.", autocompletion=complete.plans)
     ],
-    jobs: Jobs = 0,
+    jobs: options.Jobs = 0,
     form: Format = Form.TABLE,
 ) -> None:
     """Build the programs that a plan runs."""
@@ -165,9 +140,8 @@ def build(
 
     possible = [cell for cell in load_plan(plan).cells if not unsupported_reason(cell)]
     built = Builder().build([load_engine(cell.engine).program(cell) for cell in possible], jobs)
-    rows = [
-        (binary.digest[:12], program.workload,
-         LockLabel.of(program.lock, program.variant, program.fence), program.flavour)
-        for program, binary in built.items()
-    ]  # fmt: skip
+    rows: list[tuple[object, ...]] = []
+    for program, binary in built.items():
+        label = LockLabel.of(program.lock, program.variant, program.fence)
+        rows.append((binary.digest[:12], program.workload, label, program.flavour))
     print_rows(Answer(["program", "workload", "lock", "flavour"], rows), form)

@@ -13,15 +13,9 @@ from sweeps.cli import complete
 from sweeps.cli.options import Database
 
 if TYPE_CHECKING:
-    from results.store.queries import Answer
     from sweeps.search.plan_costs import Band, Comparison
 
 _DRAWN = (".png", ".svg", ".pdf")
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(compare)
 
 
 def compare(
@@ -51,24 +45,29 @@ def compare(
 
     if figure is not None and figure.suffix not in _DRAWN:
         raise LockcrossError(f"--figure {figure}: allowed are {', '.join(_DRAWN)}")
+    chosen = {}
+    for word in only or []:
+        name, equals, chosen[name] = word.partition("=")
+        if not equals:
+            raise LockcrossError(f"--only {word!r}: name=value is expected")
     with reading(db) as connection:
-        found = compare_runs(runs_of_plan(connection, plan), by, along, _pairs(only or []))
+        found = compare_runs(runs_of_plan(connection, plan), by, along, chosen)
     if form == Form.TABLE:
         _print_tables(found)
     else:
-        print_rows(_rows(found), form)
+        _print_rows(found, form)
     if figure is not None:
-        _draw(found, figure, quiet=form != Form.TABLE)
+        from results.draw.painter import save
+        from sweeps.report.plan import MOST_PANELS, draw_comparison
 
-
-def _pairs(words: list[str]) -> dict[str, str]:
-    pairs = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals:
-            raise LockcrossError(f"--only {word!r}: name=value is expected")
-        pairs[name] = value
-    return pairs
+        save(figure, lambda: draw_comparison(found))
+        if form == Form.TABLE:
+            print(figure)
+            if (left := len(found.panels) - MOST_PANELS) > 0:
+                print(
+                    f"the figure has the first {MOST_PANELS} settings, not the other {left}; "
+                    "--only chooses some"
+                )
 
 
 def _print_tables(found: "Comparison") -> None:
@@ -77,57 +76,36 @@ def _print_tables(found: "Comparison") -> None:
 
     from results.text.terminal import console
 
+    def word(value: object) -> str:
+        return "own" if value is None else str(value)
+
+    def words(band: "Band | None") -> str:
+        if band is None:
+            return ""
+        ends = f" ({number(band.least)} to {number(band.most)})" if band.least < band.most else ""
+        return number(band.median) + ends
+
     out = console(fold=False)
     if found.same:
         out.print("in common: " + ", ".join(f"{n}={value}" for n, value in found.same.items()))
     out.print("core cycles per acquire-release pair; in brackets the least and most of the seeds")
     for panel in found.panels:
-        table = Table(
-            found.along, *(_word(name) for name in panel.curves), box=None, title=panel.title,
-            title_justify="left",
-        )  # fmt: skip
+        columns = (found.along, *map(word, panel.curves))
+        table = Table(*columns, box=None, title=panel.title, title_justify="left")
         for x in panel.points:
-            bands = (curve.get(x) for curve in panel.curves.values())
-            table.add_row(_word(x), *map(_band, bands))
+            table.add_row(word(x), *(words(curve.get(x)) for curve in panel.curves.values()))
         out.print(table)
 
 
-def _word(value: object) -> str:
-    return "own" if value is None else str(value)
-
-
-def _band(band: "Band | None") -> str:
-    if band is None:
-        return ""
-    ends = f" ({number(band.least)} to {number(band.most)})" if band.least < band.most else ""
-    return number(band.median) + ends
-
-
-def _rows(found: "Comparison") -> "Answer":
+def _print_rows(found: "Comparison", form: Form) -> None:
     """A row for each point of each curve."""
     from results.store.queries import Answer
 
-    held = list(found.panels[0].place)
-    return Answer(
-        [*held, found.by, found.along, "cycles_per_pair", "least", "most", "seeds"],
-        [
-            (*panel.place.values(), name, x, band.median, band.least, band.most, band.seeds)
-            for panel in found.panels
-            for name, curve in panel.curves.items()
-            for x, band in curve.items()
-        ],
-    )
-
-
-def _draw(found: "Comparison", file: Path, quiet: bool) -> None:
-    from results.draw.painter import save
-    from sweeps.report.plan_figures import MOST_PANELS, draw_comparison
-
-    save(file, lambda: draw_comparison(found))
-    if not quiet:
-        print(file)
-        if (left := len(found.panels) - MOST_PANELS) > 0:
-            print(
-                f"the figure has the first {MOST_PANELS} settings, not the other {left}; --only "
-                "chooses some"
-            )
+    numbers = ("cycles_per_pair", "least", "most", "seeds")
+    rows = [
+        (*panel.place.values(), name, x, band.median, band.least, band.most, band.seeds)
+        for panel in found.panels
+        for name, curve in panel.curves.items()
+        for x, band in curve.items()
+    ]
+    print_rows(Answer([*found.panels[0].place, found.by, found.along, *numbers], rows), form)

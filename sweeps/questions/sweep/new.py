@@ -1,9 +1,11 @@
 """`lockcross new`: files to start from."""
 
+import itertools
 import re
 import shlex
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +20,7 @@ _NAME = r"\w[\w-]*"
 _MACHINE_HEAD = """\
 # Machine NAME, begun as a copy of machine FROM. Change what you know of your processor.
 #   ./lockcross machines FILE        every figure with its source
+#   ./lockcross machines --options   what each means and may be
 #   ./lockcross calibrate FILE       what a CAS, a fence, a load and a store measure on it
 # What a CAS and a full fence cost stands in [latency.ISA], what stopping a thread costs in
 # [charges]. A figure is either known or assumed, and says why:
@@ -29,20 +32,14 @@ Name = Annotated[str, typer.Argument(help="Its name: letters, digits, _ and -.")
 Output = Annotated[
     Path | None, typer.Option(help="The file to write; default: NAME.toml.", dir_okay=False)
 ]
+new = typer.Typer(
+    help="Write a file to start from: a machine, a plan or a study of your own.",
+    no_args_is_help=True,
+)
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the `new` commands."""
-    group = typer.Typer(
-        help="Write a file to start from: a machine, a plan or a study of your own.",
-        no_args_is_help=True,
-    )
-    for command in (machine, plan, study):
-        group.command()(command)
-    app.add_typer(group, name="new")
-
-
+@new.command()
 def machine(
     name: Name,
     origin: Annotated[
@@ -55,7 +52,7 @@ def machine(
     force: Force = False,
 ) -> None:
     """Write a machine file: a copy of a machine, to be changed."""
-    from sweeps.model.machine import Machine, machine_names
+    from sweeps.model.machine import Machine, load_machine, machine_names
     from sweeps.support.paths import MACHINES
     from sweeps.support.toml import parse
 
@@ -63,30 +60,30 @@ def machine(
         raise LockcrossError(
             f"machine {origin!r} is unknown; known are {', '.join(machine_names())}"
         )
-    text = (MACHINES / f"{origin}.toml").read_text(encoding="utf-8")
-    text = re.sub(r'^name = ".*"$', f'name = "{name}"', text, count=1, flags=re.MULTILINE)
-    text = re.sub(
-        r'^title = "(.*)"$', rf'title = "{name}, from: \1"', text, count=1, flags=re.MULTILINE
-    )
-    head = _MACHINE_HEAD.replace("FROM", origin)
-    file = _write(name, f"{head}\n{text}", output, force, lambda words: parse(Machine, words))
-    _say_next("calibrate", file)
+    lines = (MACHINES / f"{origin}.toml").read_text(encoding="utf-8").splitlines()
+    about = itertools.takewhile(lambda line: line.startswith("#"), lines)
+    known = load_machine(origin)
+    made = known.model_copy(update={"name": name, "title": f"{name}, from: {known.title}"})
+    text = "\n".join([_MACHINE_HEAD.replace("FROM", origin), *about, made.as_toml()])
+    _write(name, text, output, force, partial(parse, Machine), "calibrate {}")
 
 
+@new.command()
 def plan(name: Name, output: Output = None, force: Force = False) -> None:
     """Write a plan: the axes of a sweep."""
     from sweeps.plans.sweep import parse_plan
 
-    _say_next("sweep", _write(name, _template("plan"), output, force, parse_plan))
+    _write(name, _template("plan"), output, force, parse_plan, "sweep {}")
 
 
+@new.command()
 def study(name: Name, output: Output = None, force: Force = False) -> None:
     """Write a study: winner maps and crossovers of a machine."""
     from sweeps.plans.study import StudyPlan
     from sweeps.support.toml import parse
 
-    file = _write(name, _template("study"), output, force, lambda words: parse(StudyPlan, words))
-    _say_next("crossover --study", file, f" --db {name}.db")
+    then = f"crossover --study {{}} --db {name}.db"
+    _write(name, _template("study"), output, force, partial(parse, StudyPlan), then)
 
 
 def _template(kind: str) -> str:
@@ -94,10 +91,17 @@ def _template(kind: str) -> str:
 
 
 def _write(
-    name: str, text: str, output: Path | None, force: bool, read: Callable[[str], object]
-) -> Path:
-    """Writes a file of the user's own, once it has been read as one, and prints its path, which it
-    returns. Raises LockcrossError."""
+    name: str,
+    text: str,
+    output: Path | None,
+    force: bool,
+    read: Callable[[str], object],
+    then: str,
+) -> None:
+    """Writes a file of the user's own, once it has been read as one, prints its path, and says
+    which command takes it. Raises LockcrossError."""
+    from sweeps.support.toml import is_path
+
     if not re.fullmatch(_NAME, name, re.ASCII):
         raise LockcrossError(f"name {shown(name)}: letters, digits, _ and - are allowed")
     file = output or Path(f"{name}.toml")
@@ -113,12 +117,5 @@ def _write(
             f"{file}: cannot be written ({error.strerror}); name another file with --output"
         ) from None
     print(file)
-    return file
-
-
-def _say_next(command: str, file: Path, rest: str = "") -> None:
-    """Says which command takes a file that was written."""
-    from sweeps.support.toml import is_path
-
     path = str(file) if is_path(str(file)) else f"./{file}"
-    print(f"next: ./lockcross {command} {shlex.quote(path)}{rest}", file=sys.stderr)
+    print(f"next: ./lockcross {then.format(shlex.quote(path))}", file=sys.stderr)

@@ -10,26 +10,64 @@ of them the cheapest alone.
 
 import itertools
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from results.store.facts import Fact
 from sweeps.model import engines
-from sweeps.model.cell import AXES, Cell, read_cell, selected
+from sweeps.model.axes import LATENCIES, QUANTITIES
+from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.isa import flavour_name
 from sweeps.model.label import LockLabel
-from sweeps.search.found import optional_fact
+from sweeps.support.toml import Document
 
 FLOOR = "null"  # what a workload costs without a lock: in no contest
 ALL_ISAS = "all"  # stands for the ISA in the summary of a whole set
 CLEAR = 0.10  # two locks are ranked only if their costs on the reference differ by more
 
-_RUNS = f"""SELECT series.name, runs.id, status, cause, duration_s, cycles_per_pair,
-    (SELECT value FROM metrics WHERE run_id = runs.id AND name = 'cycles_per_pair_iqr'),
+_RUNS = f"""SELECT substr(series.name, 12), runs.id, status, cause, duration_s,
+    CASE status WHEN 'ok' THEN cycles_per_pair END, ifnull(
+    (SELECT value FROM metrics WHERE run_id = runs.id AND name = 'cycles_per_pair_iqr'), 0),
     (SELECT value FROM metrics WHERE run_id = runs.id AND name = 'instructions'), {selected()}
 FROM series JOIN runs ON runs.id = series.run_id
 WHERE series.name GLOB 'validation/*' ORDER BY series.name, runs.id"""
+
+
+class Bars(Document):
+    """What a set is held against: mean and worst error, share of lock pairs in the same order, and
+    above which lead the reference's cheapest lock is to be the candidate's; None: no bar.
+    `each_isa`: they hold for each ISA by itself. `known`: which bars are missed (`runs`: that none
+    fails), by ISA, or `all`; `missed`: why, to be said where one is."""
+
+    mean: Annotated[float, Field(ge=0)] | None = None
+    worst: Annotated[float, Field(ge=0)] | None = None
+    order: Annotated[float, Field(ge=0, le=1)] | None = None
+    lead: Annotated[float, Field(ge=0)] | None = None
+    each_isa: bool = False
+    known: dict[str, list[Literal["mean", "worst", "order", "lead", "runs"]]] = {}
+    missed: str = ""
+
+
+class StoredSet(Bars):
+    """What a database says of a set."""
+
+    title: str = ""
+    candidate: str = engines.DEFAULT
+
+
+@dataclass(frozen=True)
+class JavaLocks:
+    """The locks that a Java runtime could choose from."""
+
+    names: list[str]
+
+
+BARS: Fact[dict[str, StoredSet]] = Fact("validation_bars", dict[str, StoredSet])  # by set
+JAVA_LOCKS: Fact[JavaLocks] = Fact("java_locks", JavaLocks)
 
 
 def setting_words(setting: Cell) -> str:
@@ -44,9 +82,9 @@ def setting_words(setting: Cell) -> str:
         f"{setting.machine} {flavour_name(setting.flavour)}",
     ]
     parts += [
-        f"{axis.words} {value}"
-        for axis in AXES
-        if axis.words and (value := getattr(setting, axis.name)) is not None
+        f"{QUANTITIES[axis].set_to} {value}"
+        for axis in LATENCIES
+        if (value := getattr(setting, axis)) is not None
     ]
     return ", ".join(parts)
 
@@ -55,20 +93,20 @@ def setting_words(setting: Cell) -> str:
 class Run:
     """A run of a validation set."""
 
+    cell: Cell
     set: str
     id: int
     status: str
     cause: str
     duration_s: float
-    cost: float | None  # cycles per pair
-    spread: float | None  # of that, between the quartiles; None where every run gives the same
+    cost: float | None  # cycles per pair, of a run that ended well
+    spread: float  # of that, between the quartiles; 0 where every run gives the same
     instructions: float | None
-    cell: Cell
 
     @property
-    def ok(self) -> bool:
-        """It ended well and says what it cost."""
-        return self.status == "ok" and self.cost is not None
+    def subject(self) -> tuple[str, Cell, LockLabel]:
+        """What two runs that are compared have in common."""
+        return self.set, self.cell.setting(), self.cell.label
 
 
 @dataclass(frozen=True)
@@ -80,7 +118,7 @@ class Compared:
     cell: Cell
     candidate: float
     reference: float
-    spread: float = 0.0
+    spread: float
 
     @property
     def error(self) -> float:
@@ -116,8 +154,7 @@ class WinnerChange:
 @dataclass(frozen=True)
 class SetSummary:
     """One set on one ISA, `candidate` and `reference` being engine labels. Errors and shares are
-    fractions; None: nothing to take them from, or no bar. `met` is None where there is no bar or no
-    cell."""
+    fractions; None: nothing to take them from."""
 
     set: str
     title: str
@@ -134,14 +171,26 @@ class SetSummary:
     contests: int  # settings with two Java locks or more
     winner_changes: tuple[WinnerChange, ...]
     left_out: tuple[LeftOut, ...]
-    bar_mean: float | None
-    bar_worst: float | None
-    bar_order: float | None
-    bar_lead: float | None
-    met: bool | None
-    missed_bars: tuple[str, ...]  # mean, worst, order, lead; runs: some failed
-    known: tuple[str, ...]  # those that are known to be
-    missed: str  # why a bar is missed; empty: nobody has said
+    bars: Bars
+    judged: Mapping[str, bool]  # each bar that something is held against; runs: some failed
+
+    @property
+    def met(self) -> bool | None:
+        """Whether no bar is missed; None where there is no bar or no cell."""
+        bars = (self.bars.mean, self.bars.worst, self.bars.order, self.bars.lead)
+        if not self.judged or all(bar is None for bar in bars):
+            return None
+        return all(self.judged.values())
+
+    @property
+    def missed_bars(self) -> list[str]:
+        """mean, worst, order, lead, and runs where some failed."""
+        return [bar for bar, within in self.judged.items() if not within]
+
+    @property
+    def known(self) -> Sequence[str]:
+        """The bars that are known to be missed."""
+        return self.bars.known.get(self.isa, [])
 
     @property
     def newly_missed(self) -> bool:
@@ -159,170 +208,148 @@ class Speed:
     cells_per_hour: float
 
 
-@dataclass(frozen=True)
-class _Bars:
-    mean: float | None
-    worst: float | None
-    order: float | None
-    lead: float | None
+class Stored:
+    """What a database has of validations: the `runs` of every set, and of which sets it says what.
+    `java`: the locks that are Java's; None: it does not say."""
 
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.runs = [Run(read_cell(row[8:]), *row[:8]) for row in connection.execute(_RUNS)]
+        self._sets = BARS.optional(connection) or {}
+        java = JAVA_LOCKS.optional(connection)
+        self.java = java.names if java else None
 
-def load(connection: sqlite3.Connection) -> list[Run]:
-    """Every run of every validation set."""
-    return [_run(*row) for row in connection.execute(_RUNS)]
+    def about(self, name: str) -> StoredSet:
+        """What is said of a set, if anything is."""
+        return self._sets.get(name, StoredSet())
 
+    def is_candidate(self, run: Run) -> bool:
+        """Whether it is a run of the engine that is judged, not of a reference."""
+        return run.cell.engine == self.about(run.set).candidate
 
-def _run(
-    series: str, run_id: int, status: str, cause: str, seconds: float, cost: float | None,
-    spread: float | None, instructions: float | None, *columns: Any,
-) -> Run:  # fmt: skip
-    """A row of _RUNS."""
-    name, cell = series.partition("/")[2], read_cell(columns)
-    return Run(name, run_id, status, cause, seconds, cost, spread, instructions, cell)
-
-
-def candidates(connection: sqlite3.Connection) -> dict[str, str]:
-    """Set -> the engine that is judged there. Databases of earlier versions do not say which."""
-    facts = optional_fact(connection, "validation_bars") or {}
-    return {name: fact.get("candidate", engines.DEFAULT) for name, fact in facts.items()}
+    def compared(self) -> list[Compared]:
+        """The cells that ended well on both engines."""
+        candidates = {run.subject: run for run in self.runs if self.is_candidate(run)}
+        both: dict[tuple[str, Cell], tuple[Cell, list[tuple[float, float, float]]]] = {}
+        for run in self.runs:
+            other = candidates.get(run.subject)
+            if other is None or self.is_candidate(run) or run.cost is None or other.cost is None:
+                continue
+            _, costs = both.setdefault((run.set, replace(run.cell, seed=0)), (run.cell, []))
+            costs.append((other.cost, run.cost, run.spread))
+        return [
+            Compared(name, cell, *map(fmean, zip(*costs, strict=True)))
+            for (name, _), (cell, costs) in both.items()
+        ]
 
 
 def compare(connection: sqlite3.Connection) -> list[Compared]:
     """The cells that ended well on both engines."""
-    return _compare(load(connection), candidates(connection))
-
-
-def _compare(runs: Sequence[Run], judged: Mapping[str, str]) -> list[Compared]:
-    def is_candidate(run: Run) -> bool:
-        return run.cell.engine == judged.get(run.set, engines.DEFAULT)
-
-    others = {_subject(run): run for run in runs if is_candidate(run)}
-    found = []
-    for run in runs:
-        other = others.get(_subject(run))
-        if is_candidate(run) or other is None or not (run.ok and other.ok):
-            continue
-        assert run.cost is not None and other.cost is not None
-        found.append(Compared(run.set, run.cell, other.cost, run.cost, run.spread or 0.0))
-    return _over_seeds(found)
-
-
-def _over_seeds(cells: Sequence[Compared]) -> list[Compared]:
-    groups: dict[tuple[str, Cell], list[Compared]] = {}
-    for one in cells:
-        groups.setdefault((one.set, replace(one.cell, seed=0)), []).append(one)
-    return [
-        replace(
-            some[0],
-            candidate=fmean(one.candidate for one in some),
-            reference=fmean(one.reference for one in some),
-            spread=fmean(one.spread for one in some),
-        )
-        for some in groups.values()
-    ]
-
-
-def _subject(run: Run) -> tuple[str, Cell, LockLabel]:
-    """What two runs that are compared have in common."""
-    return run.set, run.cell.setting(), run.cell.label
+    return Stored(connection).compared()
 
 
 def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
     """Every set by reference and ISA, and behind several ISAs the whole set. The bars apply to
     that, or to each ISA where the set says so. Empty for a database without validation."""
-    runs = load(connection)
-    judged = candidates(connection)
-    facts = optional_fact(connection, "validation_bars") or {}
-    java = (optional_fact(connection, "java_locks") or {}).get("names")
-    cells = _compare(runs, judged)
-    threads = {
-        name: max(run.cell.threads for run in runs if run.set == name)
-        for name in {run.set for run in runs}
-    }
+    stored = Stored(connection)
+    cells = stored.compared()
+    threads: dict[str, int] = {}
+    for run in stored.runs:
+        threads[run.set] = max(run.cell.threads, threads.get(run.set, 0))
     groups = {
-        (r.set, r.cell.engine, r.cell.isa)
-        for r in runs
-        if r.cell.engine != judged.get(r.set, engines.DEFAULT)
+        (run.set, run.cell.engine, run.cell.isa)
+        for run in stored.runs
+        if not stored.is_candidate(run)
     }
     # As the registry has the engines, and what runs alone before what contends.
     ordered = sorted(groups, key=lambda g: (engines.order(g[1]), threads[g[0]], g))
     found = []
-    for (title, engine), some in itertools.groupby(ordered, key=lambda g: g[:2]):
-        fact = facts.get(title, {})
-        unjudged = {"title": fact.get("title", title)}
-        pair = (judged.get(title, engines.DEFAULT), engine)
-        here = [c for c in cells if (c.set, c.cell.engine) == (title, engine)]
-        own = [r for r in runs if r.set == title and r.cell.engine in pair]
+    for (name, engine), some in itertools.groupby(ordered, key=lambda g: g[:2]):
+        about = stored.about(name)
+        unjudged = StoredSet(title=about.title, candidate=about.candidate)
+        pair = (about.candidate, engine)
+        here = [c for c in cells if (c.set, c.cell.engine) == (name, engine)]
+        own = [r for r in stored.runs if r.set == name and r.cell.engine in pair]
         isas = [isa for _, _, isa in some]
-        by_isa = len(isas) == 1 or fact.get("each_isa", False)
-        found += [
-            _summary(
-                (title, *pair, isa),
-                fact if by_isa else unjudged,
-                [c for c in here if c.cell.isa == isa],
-                [r for r in own if r.cell.isa == isa],
-                java,
-            )
-            for isa in isas
-        ]
+        by_isa = len(isas) == 1 or about.each_isa
+        for isa in isas:
+            of_isa = [c for c in here if c.cell.isa == isa], [r for r in own if r.cell.isa == isa]
+            bars = about if by_isa else unjudged
+            found.append(_summary(name, engine, isa, bars, *of_isa, stored.java))
         if len(isas) > 1:  # what is found in it stands with the ISAs
-            bars = unjudged if by_isa else fact
-            whole = _summary((title, *pair, ALL_ISAS), bars, here, own, java)
+            bars = unjudged if by_isa else about
+            whole = _summary(name, engine, ALL_ISAS, bars, here, own, stored.java)
             found.append(replace(whole, worst_cell="", contests=0, winner_changes=(), left_out=()))
     return found
 
 
 def _summary(
-    group: tuple[str, str, str, str], facts: Mapping[str, Any], cells: Sequence[Compared],
-    runs: Sequence[Run], java: Sequence[str] | None,
-) -> SetSummary:  # fmt: skip
-    name, candidate, reference, isa = group
-    bars = _Bars(*(facts.get(name) for name in ("mean", "worst", "order", "lead")))
+    name: str,
+    reference: str,
+    isa: str,
+    about: StoredSet,
+    cells: Sequence[Compared],
+    runs: Sequence[Run],
+    java: Sequence[str] | None,
+) -> SetSummary:
     worst = max(cells, key=lambda cell: abs(cell.error), default=None)
-    agreed = [same for contest in _contests(cells, None) for same in _orders(contest)]
-    contests = _contests(cells, java)
     errors = [cell.error for cell in cells]
     mean = fmean(map(abs, errors)) if errors else None
     highest = abs(worst.error) if worst else None
+    agreed = [
+        cheap.candidate < dear.candidate
+        for contest in contests(cells)
+        for cheap, dear in apart(contest)
+        if dear.reference - cheap.reference > CLEAR * cheap.reference
+    ]
     share = sum(agreed) / len(agreed) if agreed else None
-    failed = any(run.status == "failed" for run in runs)
-    changes = tuple(change for c in contests if (change := _change(c)))
-    judged = _judged(bars, mean, highest, share, changes) | ({"runs": False} if failed else {})
-    barred = any(bar is not None for bar in (bars.mean, bars.worst, bars.order, bars.lead))
-    met = all(judged.values()) if barred and judged else None
+    of_java = contests([cell for cell in cells if java is None or cell.cell.lock in java])
+    changes = tuple(filter(None, map(_change, of_java)))
+    judged = {}
+    for bar, value, limit in (("mean", mean, about.mean), ("worst", highest, about.worst)):
+        if value is not None and limit is not None:
+            judged[bar] = value <= limit
+    if share is not None and about.order is not None:
+        judged["order"] = share >= about.order
+    if about.lead is not None:
+        judged["lead"] = all(change.lead <= about.lead for change in changes)
+    if any(run.status == "failed" for run in runs):
+        judged["runs"] = False
     return SetSummary(
-        set=name, title=facts.get("title", name), candidate=candidate, reference=reference, isa=isa,
+        set=name,
+        title=about.title or name,
+        candidate=about.candidate,
+        reference=reference,
+        isa=isa,
         cells=len(cells),
-        mean_error=mean, worst_error=highest, worst_cell=worst.words() if worst else "",
+        mean_error=mean,
+        worst_error=highest,
+        worst_cell=worst.words() if worst else "",
         signed_error=fmean(errors) if errors else None,
-        order_share=share, order_pairs=len(agreed), contests=len(contests),
+        order_share=share,
+        order_pairs=len(agreed),
+        contests=len(of_java),
         winner_changes=changes,
-        left_out=tuple(_left_out((reference, candidate), runs)),
-        bar_mean=bars.mean, bar_worst=bars.worst, bar_order=bars.order,
-        bar_lead=bars.lead,
-        met=met, missed_bars=tuple(bar for bar, within in judged.items() if not within),
-        known=tuple(facts.get("known", {}).get(isa, ())), missed=facts.get("missed", ""),
-    )  # fmt: skip
+        left_out=tuple(_left_out((reference, about.candidate), runs)),
+        bars=about,
+        judged=judged,
+    )
 
 
-def _contests(cells: Sequence[Compared], locks: Sequence[str] | None) -> list[list[Compared]]:
-    """Cells of `locks` (None: of all but the floor) by setting, where there are two or more."""
+def contests(cells: Sequence[Compared]) -> list[list[Compared]]:
+    """The cells by setting, without the floor, where there are two or more."""
     settings: dict[Cell, list[Compared]] = {}
     for one in cells:
-        if one.cell.lock != FLOOR and (locks is None or one.cell.lock in locks):
+        if one.cell.lock != FLOOR:
             settings.setdefault(one.cell.setting(), []).append(one)
     return [contest for contest in settings.values() if len(contest) > 1]
 
 
-def _orders(contest: Sequence[Compared]) -> list[bool]:
-    """For each two locks that clearly differ on the reference: have both the same order?"""
-    found = []
+def apart(contest: Sequence[Compared]) -> Iterator[tuple[Compared, Compared]]:
+    """Each two locks that the reference tells apart, the cheaper one there first."""
     for pair in itertools.combinations(contest, 2):
         cheap, dear = sorted(pair, key=lambda cell: cell.reference)
-        apart = dear.reference - cheap.reference
-        if apart > CLEAR * cheap.reference and apart > max(cheap.spread, dear.spread):
-            found.append(cheap.candidate < dear.candidate)
-    return found
+        if dear.reference - cheap.reference > max(cheap.spread, dear.spread):
+            yield cheap, dear
 
 
 def _change(contest: Sequence[Compared]) -> WinnerChange | None:
@@ -347,56 +374,33 @@ def _change(contest: Sequence[Compared]) -> WinnerChange | None:
     )  # fmt: skip
 
 
-def _left_out(pair: tuple[str, str], runs: Sequence[Run]) -> list[LeftOut]:
+def _left_out(pair: tuple[str, str], runs: Sequence[Run]) -> Iterator[LeftOut]:
     """Cells of a set and ISA without a comparison between a pair of engines."""
     sides: dict[tuple[str, Cell, LockLabel], dict[str, Run]] = {}
     for run in runs:
-        sides.setdefault(_subject(run), {})[run.cell.engine] = run
-    found = []
+        sides.setdefault(run.subject, {})[run.cell.engine] = run
     for (_, setting, label), both in sides.items():
-        reasons = [
-            _why_not(side, both.get(side)) for side in pair if side not in both or not both[side].ok
-        ]
+        reasons = []
+        for engine in pair:
+            if (side := both.get(engine)) is None:
+                reasons.append(f"no run of {engine}")
+            elif side.status != "ok":
+                reasons.append(f"{engine} {side.status}: {side.cause}")
+            elif side.cost is None:
+                reasons.append(f"{engine}: no pairs")
         if reasons:
-            words = f"{label.words()} in {setting_words(setting)}"
-            found.append(LeftOut(words, "; ".join(reasons)))
-    return found
-
-
-def _why_not(engine: str, run: Run | None) -> str:
-    if run is None:
-        return f"no run of {engine}"
-    return f"{engine} {run.status}: {run.cause}" if run.status != "ok" else f"{engine}: no pairs"
-
-
-def _judged(
-    bars: _Bars, mean: float | None, worst: float | None, order: float | None,
-    changes: Sequence[WinnerChange],
-) -> dict[str, bool]:  # fmt: skip
-    """Of each bar that something is held against: whether the errors are within it, the share of
-    agreed orders above it, and no winner changed whose lead is above it."""
-    judged = {}
-    if mean is not None and bars.mean is not None:
-        judged["mean"] = mean <= bars.mean
-    if worst is not None and bars.worst is not None:
-        judged["worst"] = worst <= bars.worst
-    if order is not None and bars.order is not None:
-        judged["order"] = order >= bars.order
-    if bars.lead is not None:
-        judged["lead"] = all(change.lead <= bars.lead for change in changes)
-    return judged
+            yield LeftOut(f"{label.words()} in {setting_words(setting)}", "; ".join(reasons))
 
 
 def speeds(connection: sqlite3.Connection) -> list[Speed]:
     """How fast each engine is, as the registry has them; only of runs that ended well."""
-    by_engine: dict[str, dict[int, Run]] = {}
-    for run in load(connection):  # a run may serve in several sets
-        if run.ok and run.instructions is not None and run.duration_s > 0:
-            by_engine.setdefault(run.cell.engine, {})[run.id] = run
+    by_engine: dict[str, dict[int, tuple[float, float]]] = {}
+    for run in Stored(connection).runs:  # a run may serve in several sets
+        if run.cost is not None and run.instructions is not None and run.duration_s > 0:
+            by_engine.setdefault(run.cell.engine, {})[run.id] = (run.duration_s, run.instructions)
     found = []
     for engine in sorted(by_engine, key=engines.order):
         runs = by_engine[engine].values()
-        seconds = sum(run.duration_s for run in runs)
-        instructions = sum(run.instructions or 0 for run in runs)
+        seconds, instructions = map(sum, zip(*runs, strict=True))
         found.append(Speed(engine, len(runs), instructions / seconds, 3600 * len(runs) / seconds))
     return found

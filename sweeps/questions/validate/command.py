@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from results.paths import DATABASE
-from results.text.rows import Form, Format, printer
+from results.text.rows import Form, Format, print_parts
 from sweeps.cli import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, Seeds, pool_of, served
 
@@ -66,30 +66,23 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     from results.store.store import Store
     from sweeps.cli.progress import Bar
     from sweeps.engines import load_engine
-    from sweeps.questions.validate.table import print_validation
-    from sweeps.questions.validate.validate import (
-        Validation,
-        cells_of,
-        chosen_sets,
-        host_machine,
-        load_validation,
-        validation_names,
-    )
+    from sweeps.plans import VALIDATIONS
+    from sweeps.questions.validate import validate as validation
+    from sweeps.questions.validate.table import validation_parts
     from sweeps.run.runner import Runner
 
-    definition = load_validation(against or validation_names()[0])
-    chosen = chosen_sets(definition, sets or [])
+    definition = validation.load_validation(against or VALIDATIONS.names()[0])
+    chosen = validation.chosen_sets(definition, sets or [])
     for one in chosen:  # reports a missing engine before it creates a database
-        for cell in cells_of(one, machine, seeds):
+        for cell in validation.cells_of(one, machine, seeds):
             load_engine(cell.engine).version(cell.isa)
-    if described := host_machine(chosen, machine):
+    if described := validation.host_machine(chosen, machine):
         print(f"machine {described} describes this host", file=sys.stderr)
     with Store(db) as store:
         with pool_of(cluster) as pool, Bar() as progress:
             runner = Runner(store, jobs, progress, served(no_server), True, pool=pool)
-            Validation(definition, store, runner, machine, seeds).run(chosen, latencies)
-        with printer(form) as out:
-            print_validation(store.connection, out)
+            validation.run(definition, chosen, store, runner, machine, seeds, latencies)
+        print_parts(form, *validation_parts(store.connection))
         missed = newly_missed(store.connection, {one.name for one in chosen}, latencies)
     for what in missed:
         print(f"newly missed: {what}", file=sys.stderr)
@@ -124,18 +117,12 @@ def newly_missed(
 def _keep_errors(beside: "Sequence[Path]", form: Form) -> None:
     from results.paths import REFERENCE
     from sweeps.questions.validate.errors import count_stored
-    from sweeps.questions.validate.table import error_table
+    from sweeps.questions.validate.table import error_rows
     from sweeps.search.errors import STORED, keep
 
     rows, left_out = count_stored([*sorted(REFERENCE.glob("*.db")), *beside])
     keep(rows)
-    with printer(form) as out:
-        out.print(error_table(rows))
+    print_parts(form, error_rows(rows))
     for reason, cells in left_out.items():
         print(f"left out, {cells} cells: {reason}", file=sys.stderr)
     print(f"kept in {STORED}", file=sys.stderr)
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(validate)

@@ -6,7 +6,6 @@ measured it does not. References that have the embedded engine's own cores say n
 are left out.
 """
 
-import itertools
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +16,8 @@ from statistics import median, quantiles
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import engines
-from sweeps.model.cell import Cell
 from sweeps.model.label import LockLabel
-from sweeps.questions.validate.answer import FLOOR, Compared, candidates, compare
+from sweeps.questions.validate.answer import FLOOR, Compared, Stored, apart, contests
 from sweeps.search.errors import (
     ANY,
     ATOMIC,
@@ -35,15 +33,19 @@ from sweeps.search.errors import (
     Row,
     work_of,
 )
-from sweeps.search.found import optional_fact
 
 _NOT_ON_SILICON = "store_forward"
 _WORKS = (ONE_THREAD, IN_TURN, CONTENDED)
-_KINDS = (ATOMIC, NO_ATOMIC, BOTH, ANY)
+_KINDS = {  # of rows, and of the cells that each takes
+    ATOMIC: {ATOMIC},
+    NO_ATOMIC: {NO_ATOMIC},
+    BOTH: {ATOMIC, NO_ATOMIC},
+    ANY: {ATOMIC, NO_ATOMIC, ANY},
+}
 _HALF = 0.5  # a CAS a pair: reservations take one for each object
 
 # Those of a lock with one thread; nested pairs take none, so that the most says what one takes.
-_ATOMICS = """SELECT engine, series.name, lock, variant,
+_ATOMICS = """SELECT engine, substr(series.name, 12), lock, variant,
     (SELECT sum(value) FROM metrics WHERE run_id = runs.id AND name IN ('cas_won', 'cas_lost'))
     / (SELECT value FROM metrics WHERE run_id = runs.id AND name = 'pairs')
 FROM series JOIN runs ON runs.id = series.run_id
@@ -69,15 +71,20 @@ class Cells:
 def read_cells(connection: sqlite3.Connection) -> Cells:
     """Reads a database; nothing from one without validation. Raises LockcrossError for one that
     does not describe a machine that its cells are on."""
-    java = (optional_fact(connection, "java_locks") or {}).get("names")
-    machines = _machines(connection)
+    stored = Stored(connection)
+    machines = {  # each one's title, without the features behind a comma, and its kind of core
+        name: (title.partition(",")[0], OUT_OF_ORDER if core else IN_ORDER)
+        for name, title, core in connection.execute(
+            "SELECT name, title, json_extract(description, '$.out_of_order') FROM machines"
+        )
+    }
     replaced = {LockLabel.of(*row) for row in connection.execute(_STANDS_IN)}
     found: dict[Subject, list[Compared]] = {}
     left_out: Counter[str] = Counter()
-    for one in compare(connection):
+    for one in stored.compared():
         cell, reference = one.cell, engines.entry(one.cell.engine)
         work = work_of(cell.workload, cell.threads)
-        wanted = cell.lock != FLOOR and (java is None or cell.lock in java)
+        wanted = cell.lock != FLOOR and (stored.java is None or cell.lock in stored.java)
         if not wanted or work is None or not reference.own_costs:
             continue
         if cell.fence == _NOT_ON_SILICON:
@@ -89,27 +96,12 @@ def read_cells(connection: sqlite3.Connection) -> Cells:
         else:
             name = SILICON if reference.silicon else reference.family
             found.setdefault((name, *machines[cell.machine], work), []).append(one)
-    return Cells(found, _atomics(connection), left_out)
-
-
-def _machines(connection: sqlite3.Connection) -> dict[str, tuple[str, str]]:
-    """Each machine's title, without the features behind a comma, and its kind of core."""
-    return {
-        name: (title.partition(",")[0], OUT_OF_ORDER if core else IN_ORDER)
-        for name, title, core in connection.execute(
-            "SELECT name, title, json_extract(description, '$.out_of_order') FROM machines"
-        )
-    }
-
-
-def _atomics(connection: sqlite3.Connection) -> dict[LockLabel, float]:
-    judged = candidates(connection)
-    found: dict[LockLabel, float] = {}
-    for engine, series, lock, variant, taken in connection.execute(_ATOMICS):
-        if engine == judged.get(series.partition("/")[2], engines.DEFAULT) and taken is not None:
+    atomics: dict[LockLabel, float] = {}
+    for engine, name, lock, variant, taken in connection.execute(_ATOMICS):
+        if engine == stored.about(name).candidate and taken is not None:
             label = LockLabel.of(lock, variant)
-            found[label] = max(found.get(label, 0.0), taken)
-    return found
+            atomics[label] = max(atomics.get(label, 0.0), taken)
+    return Cells(found, atomics, left_out)
 
 
 def count_stored(databases: Iterable[Path]) -> tuple[list[Row], Mapping[str, int]]:
@@ -137,44 +129,43 @@ def count(databases: Iterable[Cells]) -> list[Row]:
         for label, taken in database.atomics.items():
             atomics[label] = max(atomics.get(label, 0.0), taken)
     kinds = {label: ATOMIC if taken >= _HALF else NO_ATOMIC for label, taken in atomics.items()}
+
+    def kind_of(one: Compared) -> str:
+        """A lock that never ran with one thread has no kind."""
+        return kinds.get(one.cell.label.with_full_fences, ANY)
+
+    def place(subject: Subject) -> tuple[bool, str, str, int]:
+        reference, machine, _, work = subject
+        return reference != SILICON, reference, machine, _WORKS.index(work)
+
     found = []
-    for subject in sorted(cells, key=_place):
-        for kind in _KINDS:
-            some = [one for one in cells[subject] if _takes(kind, {_kind(kinds, one)})]
+    for subject in sorted(cells, key=place):
+        for kind, members in _KINDS.items():
+            some = [one for one in cells[subject] if kind_of(one) in members]
+            pairs = [
+                (cheap, dear)
+                for contest in contests(some)
+                for cheap, dear in apart(contest)
+                if kind != BOTH or kind_of(cheap) != kind_of(dear)
+            ]
             if len(some) > 1:
-                found.append(_row(subject, kind, some, kinds))
+                found.append(_row(subject, kind, some, pairs))
     return found
 
 
-def _place(subject: Subject) -> tuple[bool, str, str, int]:
-    reference, machine, _, work = subject
-    return reference != SILICON, reference, machine, _WORKS.index(work)
-
-
-def _kind(kinds: Mapping[LockLabel, str], one: Compared) -> str:
-    """A lock that never ran with one thread has no kind."""
-    return kinds.get(one.cell.label.with_full_fences, ANY)
-
-
-def _takes(kind: str, kinds: set[str]) -> bool:
-    """Whether a row of a kind takes a cell, or a pair of cells, of these kinds."""
-    return kind == ANY or (kinds <= {ATOMIC, NO_ATOMIC} if kind == BOTH else kinds == {kind})
-
-
 def _row(
-    subject: Subject, kind: str, cells: Sequence[Compared],
-    kinds: Mapping[LockLabel, str],
-) -> Row:  # fmt: skip
-    settings: dict[Cell, list[Compared]] = {}
-    for one in cells:
-        settings.setdefault(one.cell.setting(), []).append(one)
-    judged = [
-        verdict
-        for some in settings.values()
-        for pair in itertools.combinations(some, 2)
-        if kind != BOTH or len({_kind(kinds, one) for one in pair}) == len(pair)
-        if (verdict := _verdict(*pair))
-    ]
+    subject: Subject,
+    kind: str,
+    cells: Sequence[Compared],
+    pairs: Sequence[tuple[Compared, Compared]],
+) -> Row:
+    """`pairs`: of locks that the reference tells apart, the cheaper one there first."""
+    judged = []  # the predicted lead, as a share of the dearer lock's cost, and whether it is right
+    for one, other in pairs:
+        costs = sorted((one.candidate, other.candidate))
+        if costs[0] != costs[1]:
+            lead = (costs[1] - costs[0]) / costs[1]
+            judged.append((lead, one.candidate < other.candidate))
     tenths = quantiles((one.reference / one.candidate for one in cells), n=10, method="inclusive")
     labels = sorted({one.cell.label.with_full_fences for one in cells})
     above = [[right for lead, right in judged if 100 * lead >= least] for least in LEADS]
@@ -182,14 +173,3 @@ def _row(
         *subject, kind, len(cells), median(abs(one.error) for one in cells), tenths[0], tenths[-1],
         tuple(map(len, above)), tuple(map(sum, above)), tuple(labels),
     )  # fmt: skip
-
-
-def _verdict(one: Compared, other: Compared) -> tuple[float, bool] | None:
-    """The predicted lead of the cheaper of two locks over the other, as a share of the other's
-    cost, and whether the reference has the same order; None where either has none."""
-    apart = abs(one.reference - other.reference)
-    if one.candidate == other.candidate or apart <= max(one.spread, other.spread):
-        return None
-    cheap, dear = sorted((one, other), key=lambda cell: cell.candidate)
-    lead = (dear.candidate - cheap.candidate) / dear.candidate
-    return lead, cheap.reference < dear.reference

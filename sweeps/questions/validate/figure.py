@@ -1,6 +1,8 @@
-"""A candidate engine against a reference: the error of every cell, one panel a validation set."""
+"""A candidate engine against a reference: the error of every cell, one panel a validation set; and
+set against measured latency: a row an operation, a column an engine."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
 
@@ -9,15 +11,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from results.draw.style import FLAVOUR_LOOKS, HALO, LOOKS, look
+from results.draw.painter import HALO, panels
+from results.draw.style import FLAVOUR_LOOKS, LOOKS, look
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
 from sweeps.model.label import LockLabel
 from sweeps.questions.validate.answer import Compared, SetSummary, compare, summarize
+from sweeps.questions.validate.latency import OPS, Sweep, sweeps
 from sweeps.search.found import isa_title
 
-_COLUMNS = 3
 _BAND = 0.10
 _REACH = 1.25  # the least that a panel shows on either side: this factor
 _TICKS = {  # up to a reach: errors that stand on the axis
@@ -30,80 +33,70 @@ _COST_TICKS = {  # up to so many times the least cost: costs that stand on the a
     200: (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000),
     float("inf"): (1, 10, 100, 1000, 10_000, 100_000),
 }
+_LINES = ("-", "--", ":", "-.")  # variants of a model on the same flavour
 
 
 def draw_validation(connection: sqlite3.Connection) -> Figure:
     """Error against the reference's cost, a point for each cell. Raises NoDataError."""
     cells = compare(connection)
-    summaries = summarize(connection)
-    places = dict.fromkeys((one.set, one.reference) for one in summaries if one.cells)
+    places: dict[tuple[str, str], SetSummary] = {}
+    for one in summarize(connection):
+        if one.cells:
+            places.setdefault((one.set, one.reference), one)
     if not places:
         raise NoDataError("the database holds no validation; run ./lockcross validate")
-    columns = min(_COLUMNS, len(places))
-    rows = -(-len(places) // columns)
-    figure = Figure(figsize=(3.9 * columns + 0.3, 3.5 * rows + 0.9), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).flatten()
-    for ax, place in zip(axes, places, strict=False):
-        _draw_panel(
-            ax,
-            [cell for cell in cells if (cell.set, cell.cell.engine) == place],
-            [one for one in summaries if (one.set, one.reference) == place],
-        )
-    for ax in axes[len(places) :]:
-        ax.axis("off")
-    figure.legend(
-        handles=_key(connection, cells), loc="outside lower center", ncols=4, frameon=False
-    )
+    figure, axes = panels(len(places), 3, (3.9, 3.5), (0.3, 0.9))
+    for ax, (place, first) in zip(axes, places.items(), strict=False):
+        _draw_set(ax, [cell for cell in cells if (cell.set, cell.cell.engine) == place], first)
+    isas = {cell.cell.flavour: isa_title(connection, cell.cell.isa) for cell in cells}
+    every = {LockLabel(cell.cell.lock) for cell in cells}
+    locks = sorted(lock for lock in every if lock.lock in LOOKS)
+    others = sorted(every.difference(locks))[:1]  # they all have one marker
+    handles = [
+        Line2D([], [], linestyle="", marker="o", color=colour,
+               label=isa_words(isas[flavour], flavour))
+        for flavour, (colour, _) in FLAVOUR_LOOKS.items() if flavour in isas
+    ]  # fmt: skip
+    handles += [
+        Line2D([], [], linestyle="", marker=look(lock).marker, color="#333333",
+               label=lock.words() if lock in locks else "other locks")
+        for lock in [*locks, *others]
+    ]  # fmt: skip
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
     return figure
 
 
-def _draw_panel(ax: Axes, cells: Sequence[Compared], summaries: Sequence[SetSummary]) -> None:
-    ax.set_title(summaries[0].title)
-    candidate, reference = (
-        engines.title(label) for label in (summaries[0].candidate, summaries[0].reference)
-    )
+def _draw_set(ax: Axes, cells: Sequence[Compared], of: SetSummary) -> None:
+    """A validation set against one reference; its worst cell is named."""
+    candidate, reference = engines.title(of.candidate), engines.title(of.reference)
+    ax.set_title(of.title)
     ax.set_xlabel(f"cycles per pair on {reference}")
     ax.set_ylabel(f"{candidate} against {reference}")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ratios = [1 + cell.error for cell in cells]
-    reach = max(_REACH, *(max(ratio, 1 / ratio) * 1.15 for ratio in ratios))
+    ax.set(xscale="log", yscale="log")
+    reach = max(_REACH, *(max(1 + one.error, 1 / (1 + one.error)) * 1.15 for one in cells))
     ax.set_ylim(1 / reach, reach)
-    ticks = next(ticks for upto, ticks in _TICKS.items() if reach <= upto)
-    ax.yaxis.set_major_locator(FixedLocator([1 + tick for tick in ticks]))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _percent(value - 1)))
-    costs = [cell.reference for cell in cells]
-    wide = max(costs) / min(costs)
+    costs = sorted(cell.reference for cell in cells)
+    wide = costs[-1] / costs[0]
+    errors = next(ticks for upto, ticks in _TICKS.items() if reach <= upto)
+    ax.yaxis.set_major_locator(FixedLocator([1 + error for error in errors]))
+    ax.yaxis.set_major_formatter(
+        FuncFormatter(lambda x, _: f"{100 * (x - 1):+.0f} %" if round(x - 1, 3) else "0 %")
+    )
     ax.xaxis.set_major_locator(
         FixedLocator(next(ticks for upto, ticks in _COST_TICKS.items() if wide <= upto))
     )
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_minor_locator(NullLocator())
     ax.axhspan(1 - _BAND, 1 + _BAND, color="#e8e8e8", zorder=0)
     ax.axhline(1, color="black", linewidth=0.8, zorder=1)
-    for cell, ratio in zip(cells, ratios, strict=True):
+    for cell in cells:
+        colour, _ = FLAVOUR_LOOKS[cell.cell.flavour]
         ax.plot(
-            cell.reference, ratio, look(cell.cell.label).marker, color=_colour(cell), markersize=5,
-            alpha=0.75, markeredgewidth=0, zorder=3,
+            cell.reference, 1 + cell.error, look(cell.cell.label).marker, color=colour,
+            markersize=5, alpha=0.75, markeredgewidth=0, zorder=3,
         )  # fmt: skip
-    _label_worst(ax, cells)
-    ax.margins(x=0.08)
-    count = len(cells)
-    mean = fmean(abs(cell.error) for cell in cells)
-    ax.text(
-        0.02, 0.02, f"{count} cells, mean error {100 * mean:.1f} %", transform=ax.transAxes,
-        fontsize=8, path_effects=HALO, zorder=6,
-    )  # fmt: skip
-
-
-def _percent(error: float) -> str:
-    return f"{100 * error:+.0f} %" if round(error, 3) else "0 %"
-
-
-def _label_worst(ax: Axes, cells: Sequence[Compared]) -> None:
     worst = max(cells, key=lambda cell: abs(cell.error))
-    costs = sorted(cell.reference for cell in cells)
     left = worst.reference**2 > costs[0] * costs[-1]  # in the right half of the logarithmic axis
     ax.annotate(
         f"{worst.cell.label.words()}, {100 * worst.error:+.1f} %",
@@ -111,24 +104,59 @@ def _label_worst(ax: Axes, cells: Sequence[Compared]) -> None:
         xytext=(-7 if left else 7, 0), textcoords="offset points", va="center",
         ha="right" if left else "left", fontsize=8, path_effects=HALO, zorder=6,
     )  # fmt: skip
+    ax.margins(x=0.08)
+    mean = fmean(abs(cell.error) for cell in cells)
+    ax.text(
+        0.02, 0.02, f"{len(cells)} cells, mean error {100 * mean:.1f} %", transform=ax.transAxes,
+        fontsize=8, path_effects=HALO, zorder=6,
+    )  # fmt: skip
 
 
-def _colour(cell: Compared) -> str:
-    return FLAVOUR_LOOKS[cell.cell.flavour][0]
+def draw_latency(connection: sqlite3.Connection) -> Figure:
+    """Every latency sweep with its mechanism, beside the line of slope 1. Raises NoDataError."""
+    every = sweeps(connection)
+    if not every:
+        raise NoDataError("the database holds no latency sweeps; run ./lockcross validate")
+    models = sorted({engines.entry(one.engine).label for one in every}, key=engines.order)
+    ops = [op for op in OPS if any(one.op == op for one in every)]
+    titles = {one.isa: isa_title(connection, one.isa) for one in every}
+    figure, axes = panels(len(ops) * len(models), len(models), (4.3, 3.9))
+    for place, ax in enumerate(axes):
+        op, model = ops[place // len(models)], models[place % len(models)]
+        shown = [one for one in every if (one.op, engines.entry(one.engine).label) == (op, model)]
+        if shown:
+            ax.set_title(f"{engines.title(model)}: {OPS[op]}")
+            _draw_sweeps(ax, shown, titles)
+        else:
+            ax.axis("off")
+    return figure
 
 
-def _key(connection: sqlite3.Connection, cells: Sequence[Compared]) -> list[Line2D]:
-    flavours = {cell.cell.flavour: cell.cell.isa for cell in cells}
-    every = {LockLabel(cell.cell.lock) for cell in cells}
-    locks = {lock for lock in every if lock.lock in LOOKS}
-    others = sorted(every - locks)[:1]  # they all have one marker
-    handles = [
-        Line2D([], [], linestyle="", marker="o", color=FLAVOUR_LOOKS[flavour][0],
-               label=isa_words(isa_title(connection, flavours[flavour]), flavour))
-        for flavour in FLAVOUR_LOOKS if flavour in flavours
-    ]  # fmt: skip
-    return handles + [
-        Line2D([], [], linestyle="", marker=look(lock).marker, color="#333333",
-               label=lock.words() if lock in locks else "other locks")
-        for lock in [*sorted(locks), *others]
-    ]  # fmt: skip
+def _draw_sweeps(ax: Axes, shown: Sequence[Sweep], titles: dict[str, str]) -> None:
+    """An operation on the engines of a model: a line a sweep."""
+    ax.set_xlabel("set latency (cycles)")
+    ax.set_ylabel("measured latency (cycles)")
+    ax.grid(True, color="#eeeeee", linewidth=0.6)
+    furthest = max(x for one in shown for x, _ in one.points)
+    ax.plot([0, furthest], [0, furthest], color="#888888", linewidth=1, label="slope 1")
+    drawn: Counter[str] = Counter()
+    several = len({one.machine for one in shown}) > 1
+    alike = Counter((one.flavour, one.machine, one.mechanism) for one in shown)
+    for one in shown:
+        colour, marker = FLAVOUR_LOOKS[one.flavour]
+        number = drawn[one.flavour]
+        drawn[one.flavour] += 1
+        xs, ys = zip(*one.points, strict=True)
+        words = f"{isa_words(titles[one.isa], one.flavour)}, "
+        words += f"{one.machine}, " * several + one.mechanism
+        if alike[one.flavour, one.machine, one.mechanism] > 1:  # which model and variant it is
+            words += f" ({one.engine.partition('/')[2]})"
+        ax.plot(
+            xs, ys, _LINES[number % len(_LINES)], color=colour, marker=marker, markersize=4.5,
+            markerfacecolor="white" if number else colour, linewidth=1.4,
+            label=f"{words}: {one.words()}",
+        )  # fmt: skip
+    highest = max(y for one in shown for _, y in one.points)
+    # Each sweep takes a line of the key, which stands above the lines.
+    ax.set_ylim(0, max(highest, furthest) * (1.1 + 0.085 * (len(shown) + 1)))
+    ax.legend(loc="upper left", frameon=False, fontsize=7.5)

@@ -3,14 +3,15 @@
 import itertools
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
+from results.store.facts import Fact
 from sweeps.model import engines
 from sweeps.model.cell import read_cell, selected
-from sweeps.search.found import optional_fact
 
 OPS = {"cas": "CAS", "fence": "full fence", "stop": "cancellation"}
 _MECHANISM = {"cas": "mechanism_atomic", "fence": "mechanism_fence", "stop": "mechanism_charge"}
@@ -18,6 +19,18 @@ SLOPE = 0.05  # a mechanism is used when its slope is within this of 1,
 AGREE = 0.05  # two of them agree when their latencies differ by no more than this,
 SAME_REGION = 0.02  # and two methods of finding the region of interest by no more than this
 TWO_LENGTHS = "two lengths"
+_UNKNOWN = "unknown"  # stands for a mechanism that a run does not name
+
+
+@dataclass(frozen=True)
+class SlopeBar:
+    """The engine whose slopes are judged, and how far they may be off, as a share."""
+
+    candidate: str
+    bar: float
+
+
+SLOPES: Fact[SlopeBar] = Fact("validation_slopes", SlopeBar)
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,11 @@ class Sweep:
         return f"{self.slope:.3f} x {'+' if self.offset >= 0 else '-'} {abs(self.offset):.1f}"
 
     @property
+    def place(self) -> tuple[str, ...]:
+        """Where and of what it is, whatever the engine."""
+        return (self.machine, self.isa, self.flavour, self.op)
+
+    @property
     def ok(self) -> bool:
         """The slope is near enough to 1 for the mechanism to be used."""
         return abs(self.slope - 1) <= SLOPE
@@ -50,13 +68,20 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two mechanisms for the same operation of the same core model. `difference`: of the slopes of
-    their lines, measured cycles a set cycle; `offset`: of what their lines cost at 0, in cycles."""
+    """Two mechanisms for the same operation of the same core model."""
 
     first: Sweep
     second: Sweep
-    difference: float
-    offset: float
+
+    @property
+    def difference(self) -> float:
+        """Of the slopes of their lines, measured cycles a set cycle."""
+        return abs(self.first.slope - self.second.slope)
+
+    @property
+    def offset(self) -> float:
+        """How much more the second line costs at 0, in cycles."""
+        return self.second.offset - self.first.offset
 
     @property
     def ok(self) -> bool:
@@ -103,20 +128,9 @@ class Region:
         return None if self.spread is None else self.spread <= SAME_REGION
 
 
-def sweeps(connection: sqlite3.Connection) -> list[Sweep]:
-    """Every sweep of a latency with two settings or more, by operation, ISA and engine, of engines
-    whose runs name the mechanism by which they add a set latency, or whose core models have costs
-    of their own."""
-    return _sweeps(
-        connection, lambda engine, named: named is not None or engines.entry(engine).own_costs
-    )
-
-
-def _sweeps(
-    connection: sqlite3.Connection, wanted: Callable[[str, str | None], bool]
-) -> list[Sweep]:
-    """The sweeps of engines and mechanisms that are wanted: labels, and names or None."""
-    found: dict[tuple[str, ...], dict[int, float]] = {}
+def _lines(connection: sqlite3.Connection) -> list[Sweep]:
+    """Every sweep of a latency with two settings or more, by operation, ISA and engine."""
+    found: dict[tuple[str, str, str, str, str], dict[int, float]] = {}
     mechanisms: dict[tuple[str, ...], set[str]] = {}
     for engine, machine, isa, flavour, op, cas, fence, cancel, cycles, text in connection.execute(
         "SELECT c.engine, c.machine, c.isa, c.flavour, op, c.cas, c.fence_latency, cancel, cycles, "
@@ -124,92 +138,73 @@ def _sweeps(
         "JOIN resolved ON resolved.run_id = runs.id ORDER BY c.id"
     ):
         value = {"cas": cas, "fence": fence, "stop": cancel}.get(op)
-        if value is None:
-            continue  # another operation, or the machine's own latency
-        mechanism = json.loads(text).get(_MECHANISM[op])
-        if not wanted(engine, mechanism):
+        if value is not None:  # neither another operation, nor the machine's own latency
+            key = (engine, machine, isa, flavour, op)
+            found.setdefault(key, {})[value] = cycles
+            mechanism = json.loads(text).get(_MECHANISM[op]) or _UNKNOWN
+            mechanisms.setdefault(key, set()).add(mechanism)
+    lines = []
+    for key, measured in found.items():
+        if len(measured) < 2:
             continue
-        key = (op, isa, flavour, engine, machine)
-        found.setdefault(key, {})[value] = cycles
-        mechanisms.setdefault(key, set()).add(mechanism or "unknown")
-    fits = [_fit(key, points, mechanisms[key]) for key, points in found.items() if len(points) > 1]
-    order = list(OPS)
+        points = tuple(sorted(measured.items()))
+        x, y = np.array(points, dtype=float).T
+        slope, offset = map(float, np.polyfit(x, y, 1))
+        residual = float(np.abs(y - (slope * x + offset)).max())
+        # Where nothing is to be added, none is needed.
+        mechanism = " and ".join(sorted(mechanisms[key] - {"none"})) or "none"
+        lines.append(Sweep(*key, mechanism, points, slope, offset, residual))
+    ops = list(OPS)
     return sorted(
-        fits,
-        key=lambda s: (order.index(s.op), s.isa, s.flavour, engines.order(s.engine), s.machine),
+        lines,
+        key=lambda s: (ops.index(s.op), s.isa, s.flavour, engines.order(s.engine), s.machine),
     )
+
+
+def sweeps(connection: sqlite3.Connection) -> list[Sweep]:
+    """Every sweep of a latency with two settings or more, by operation, ISA and engine, of engines
+    whose runs name the mechanism by which they add a set latency, or whose core models have costs
+    of their own."""
+    return [
+        line
+        for line in _lines(connection)
+        if line.mechanism != _UNKNOWN or engines.entry(line.engine).own_costs
+    ]
 
 
 def slope_checks(connection: sqlite3.Connection) -> list[SlopeCheck]:
     """The candidate of a validation beside each mechanism of its references; none where the
     validation has no bar for slopes."""
-    fact = optional_fact(connection, "validation_slopes")
+    fact = SLOPES.optional(connection)
     if fact is None:
         return []
-    own = _sweeps(connection, lambda engine, _: engine == fact["candidate"])
-    of_place = {_place(sweep): sweep for sweep in own}
+    lines = _lines(connection)
+    own = {line.place: line for line in lines if line.engine == fact.candidate}
     return [
-        SlopeCheck(reference, of_place[_place(reference)], fact["bar"])
+        SlopeCheck(reference, own[reference.place], fact.bar)
         for reference in sweeps(connection)
-        if _place(reference) in of_place
+        if reference.place in own
     ]
-
-
-def _fit(key: tuple[str, ...], points: dict[int, float], mechanisms: set[str]) -> Sweep:
-    op, isa, flavour, engine, machine = key
-    # Where nothing is to be added, none is needed.
-    mechanism = " and ".join(sorted(mechanisms - {"none"})) or "none"
-    placed = tuple(sorted(points.items()))
-    x, y = np.array(placed, dtype=float).T
-    slope, offset = np.polyfit(x, y, 1)
-    residual = np.abs(y - (slope * x + offset)).max()
-    return Sweep(
-        engine, machine, isa, flavour, op, mechanism, placed, float(slope), float(offset),
-        float(residual),
-    )  # fmt: skip
 
 
 def agreements(found: Sequence[Sweep]) -> list[Agreement]:
     """Each two mechanisms that serve the same operation of the same core model and machine."""
+
+    def subject(sweep: Sweep) -> tuple[str, ...]:
+        return (engines.entry(sweep.engine).label, *sweep.place)
+
     return [
-        Agreement(first, second, abs(first.slope - second.slope), second.offset - first.offset)
+        Agreement(first, second)
         for first, second in itertools.combinations(found, 2)
-        if _subject(first) == _subject(second) and first.mechanism != second.mechanism
+        if subject(first) == subject(second) and first.mechanism != second.mechanism
     ]
-
-
-def _subject(sweep: Sweep) -> tuple[str, ...]:
-    return (engines.entry(sweep.engine).label, *_place(sweep))
-
-
-def _place(sweep: Sweep) -> tuple[str, ...]:
-    return (sweep.machine, sweep.isa, sweep.flavour, sweep.op)
 
 
 def regions(connection: sqlite3.Connection) -> list[Region]:
     """The methods of finding the region of interest side by side, from the series `roi/...`."""
-    found: dict[tuple[str, str, str], dict[str, list[_Length]]] = {}
-    for key, method, length in _lengths(connection):
-        found.setdefault(key, {}).setdefault(method, []).append(length)
-    return sorted(
-        (_region(key, methods) for key, methods in found.items()),
-        key=lambda r: (r.isa, engines.order(r.engine), r.workload),
-    )
-
-
-@dataclass(frozen=True)
-class _Length:
-    """A run of one length: pairs, cycles per pair inside the region, cycles of the whole run."""
-
-    pairs: float
-    cost: float
-    total: float
-
-
-def _lengths(
-    connection: sqlite3.Connection,
-) -> Iterator[tuple[tuple[str, str, str], str, _Length]]:
-    """Good runs as ((ISA, engine, workload in words), method, length)."""
+    # (ISA, engine, workload in words) -> method -> (pairs, cycles per pair, cycles of the whole
+    # run) of each run that ended well
+    found: dict[tuple[str, str, str], dict[str, list[tuple[float, float, float]]]] = {}
     for pairs, cost, total, *columns in connection.execute(
         f"SELECT pairs.value, cycles_per_pair, total.value, {selected()} "
         "FROM series JOIN runs ON runs.id = series.run_id AND status = 'ok' "
@@ -220,22 +215,17 @@ def _lengths(
         cell = read_cell(columns)
         engine = engines.entry(cell.engine).label
         words = f"{cell.label.words()}, {cell.workload}, {cell.flavour}"
+        methods = found.setdefault((cell.isa, engine, words), {})
         method = cell.engine.removeprefix(f"{engine}/")
-        yield (cell.isa, engine, words), method, _Length(pairs, cost, total)
-
-
-def _region(key: tuple[str, str, str], methods: Mapping[str, Sequence[_Length]]) -> Region:
-    costs = {method: max(runs, key=lambda one: one.pairs).cost for method, runs in methods.items()}
-    differences = [found for runs in methods.values() if (found := _difference(runs)) is not None]
-    if differences:  # whichever the method, the whole program is the same
-        costs[TWO_LENGTHS] = differences[-1]
-    spread = max(costs.values()) / min(costs.values()) - 1 if len(costs) > 1 else None
-    return Region(*key, costs, spread)
-
-
-def _difference(runs: Sequence[_Length]) -> float | None:
-    """Cycles that each further pair costs, from the whole programs of two lengths."""
-    if len({one.pairs for one in runs}) < 2:
-        return None
-    short, *_, long = sorted(runs, key=lambda one: one.pairs)
-    return (long.total - short.total) / (long.pairs - short.pairs)
+        methods.setdefault(method, []).append((pairs, cost, total))
+    regions = []
+    for key, methods in found.items():
+        longest = {m: max(runs, key=itemgetter(0)) for m, runs in methods.items()}
+        costs = {method: cost for method, (_, cost, _) in longest.items()}
+        for method, (long, _, most) in longest.items():
+            short, _, least = min(methods[method], key=itemgetter(0))
+            if short < long:  # what each further pair costs, the same by whatever method
+                costs[TWO_LENGTHS] = (most - least) / (long - short)
+        spread = max(costs.values()) / min(costs.values()) - 1 if len(costs) > 1 else None
+        regions.append(Region(*key, costs, spread))
+    return sorted(regions, key=lambda r: (r.isa, engines.order(r.engine), r.workload))

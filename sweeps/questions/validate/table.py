@@ -2,33 +2,42 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from rich.console import Console
-from rich.table import Column, Table
-
+from results.text.rows import Rows
 from sweeps.model import engines
-from sweeps.questions.validate.answer import SetSummary, Speed, speeds, summarize
+from sweeps.questions.validate.answer import SetSummary, speeds, summarize
 from sweeps.questions.validate.latency import OPS, SlopeCheck, slope_checks
 from sweeps.search.errors import Row, decisive
 
 VERDICTS = {True: "met", False: "MISSED", None: "no bar"}
 _KNOWN = "missed, as known"
+_CENTRED = {"title_justify": "center"}
 _SHOWN = 5  # findings of a set that are listed; the report has all
 
 
-def print_validation(connection: sqlite3.Connection, console: Console) -> None:
-    """Prints errors and bars, what was left out, changed winners, and the engines' speed."""
+def validation_parts(connection: sqlite3.Connection) -> Iterator[Rows | str]:
+    """Errors and bars, what was left out, changed winners, and the engines' speed."""
     summaries = summarize(connection)
     if not summaries:
-        console.print("The database holds no validation; ./lockcross validate makes one.")
+        yield "The database holds no validation; ./lockcross validate makes one."
         return
-    console.print(_errors(summaries))
+    yield _errors(summaries)
     for one in summaries:
-        _print_findings(one, console)
+        if lines := _findings(one):
+            title = f"{one.title}, {engines.title(one.reference)}, {one.isa}"
+            yield "\n".join([title, *lines])
     if checks := slope_checks(connection):
-        console.print(_slopes(checks))
-    console.print(_speeds(speeds(connection)))
+        yield _slopes(checks)
+    speed = [
+        {"engine": engines.title(one.engine), "runs": one.runs,
+         "instructions/s": one.instructions_per_s, "cells/hour": one.cells_per_hour}
+        for one in speeds(connection)
+    ]  # fmt: skip
+    shown = {"engine": "{engine}", "runs": "{runs}", "instructions/s": "{instructions/s:,.0f}",
+             "cells/hour": "{cells/hour:,.0f}"}  # fmt: skip
+    yield Rows(speed, shown, "Speed of one process over these runs", _CENTRED)
 
 
 def verdict(one: SetSummary) -> str:
@@ -40,7 +49,7 @@ def verdict(one: SetSummary) -> str:
 
 def why_missed(one: SetSummary) -> str:
     """What is known of a missed bar; empty where none is missed."""
-    return one.missed if one.met is False else ""
+    return one.bars.missed if one.met is False else ""
 
 
 def percent(value: float | None, bar: float | None = None) -> str:
@@ -61,75 +70,83 @@ def reasons(one: SetSummary) -> list[tuple[int, str]]:
     return [(count, reason) for reason, count in counted.most_common()]
 
 
-def error_table(rows: Sequence[Row]) -> Table:
-    """How far the embedded engine was off, by reference and work, and which leads decide."""
-    table = Table(
-        "reference", "machine", "work", "locks", "cells", "median error", "measured over predicted",
-        "order right", "decisive lead", box=None, title="How far the embedded engine was off",
+def error_rows(rows: Sequence[Row]) -> Rows:
+    """How far the embedded engine was off, by reference and work, and which leads decide; shares,
+    and the range of measured over predicted costs."""
+    records = [
+        {
+            "reference": row.reference, "machine": row.machine, "work": row.work,
+            "locks": row.kind, "cells": row.cells, "median error": row.median_error,
+            "least over predicted": row.low, "most over predicted": row.high,
+            "order right": row.right[0], "pairs": row.pairs[0], "decisive lead": decisive(row),
+        }
+        for row in rows
+    ]  # fmt: skip
+    shown: dict[str, Any] = {
+        name: f"{{{name}}}" for name in ("reference", "machine", "work", "locks", "cells")
+    }
+    shown |= {
+        "median error": lambda one: percent(one["median error"]),
+        "measured over predicted": "{least over predicted:.2f} to {most over predicted:.2f}",
+        "order right": "{order right} of {pairs}",
+        "decisive lead": lambda one: (
+            "no lead" if one["decisive lead"] is None else f"{100 * one['decisive lead']:g} %"
+        ),
+    }
+    return Rows(records, shown, "How far the embedded engine was off", _CENTRED)
+
+
+def _errors(summaries: list[SetSummary]) -> Rows:
+    records = [
+        {
+            "set": one.title, "ISA": one.isa, "cells": one.cells, "mean": one.mean_error,
+            "worst": one.worst_error, "order": one.order_share, "pairs": one.order_pairs,
+            "bars": verdict(one),
+        }
+        for one in summaries
+    ]  # fmt: skip
+    shown: dict[str, Any] = {
+        "set": "{set}", "ISA": "{ISA}", "cells": "{cells}",
+        "mean": lambda one: percent(one["mean"]), "worst": lambda one: percent(one["worst"]),
+        "order": lambda one: f"{percent(one['order'])} of {one['pairs']}" if one["pairs"] else "",
+        "bars": "{bars}",
+    }  # fmt: skip
+    return Rows(
+        records, shown, "Cycles per pair of the candidate engine against the reference", _CENTRED,
+        {"set": {"overflow": "fold", "min_width": 20}, "bars": {"min_width": 6}},
     )  # fmt: skip
-    for row in rows:
-        lead = decisive(row)
-        table.add_row(
-            row.reference, row.machine, row.work, row.kind, str(row.cells),
-            percent(row.median_error), f"{row.low:.2f} to {row.high:.2f}",
-            f"{row.right[0]} of {row.pairs[0]}", "no lead" if lead is None else f"{100 * lead:g} %",
-        )  # fmt: skip
-    return table
 
 
-def _errors(summaries: list[SetSummary]) -> Table:
-    table = Table(
-        Column("set", overflow="fold", min_width=20),
-        "ISA", "cells", "mean", "worst", "order", Column("bars", min_width=6), box=None,
-        title="Cycles per pair of the candidate engine against the reference",
-    )  # fmt: skip
-    for one in summaries:
-        order = f"{percent(one.order_share)} of {one.order_pairs}" if one.order_pairs else ""
-        table.add_row(
-            one.title, one.isa, str(one.cells), percent(one.mean_error), percent(one.worst_error),
-            order, verdict(one),
-        )  # fmt: skip
-    return table
-
-
-def _bars(one: SetSummary) -> str:
-    """The bars of a set in words; nothing where it has none."""
-    bars = (
-        ("mean at most", one.bar_mean), ("worst at most", one.bar_worst),
-        ("order at least", one.bar_order),
-        ("the same winner where its lead is above", one.bar_lead),
-    )  # fmt: skip
-    return ", ".join(f"{words} {percent(bar)}" for words, bar in bars if bar is not None)
-
-
-def _print_findings(one: SetSummary, console: Console) -> None:
-    lines = [f"  bars: {bars}"] if (bars := _bars(one)) else []
-    if one.met is False:
-        known = [bar for bar in one.missed_bars if bar in one.known]
-        new = [bar for bar in one.missed_bars if bar not in one.known]
-        lines += [f"  newly missed: {', '.join(new)}"] if new else []
-        lines += [f"  known to be missed: {', '.join(known)}"] if known else []
-    lines += [f"  why it is missed: {why}"] if (why := why_missed(one)) else []
-    lines += [f"  worst: {one.worst_cell}"] if one.worst_cell else []
+def _findings(one: SetSummary) -> list[str]:
+    """What is to be said of a set: its bars, those that are missed, and what was found in it."""
+    bars = {
+        "mean at most": one.bars.mean,
+        "worst at most": one.bars.worst,
+        "order at least": one.bars.order,
+        "the same winner where its lead is above": one.bars.lead,
+    }
+    missed = one.missed_bars if one.met is False else ()
+    told = {
+        "bars": ", ".join(f"{words} {percent(x)}" for words, x in bars.items() if x is not None),
+        "newly missed": ", ".join(bar for bar in missed if bar not in one.known),
+        "known to be missed": ", ".join(bar for bar in missed if bar in one.known),
+        "why it is missed": why_missed(one),
+        "worst": one.worst_cell,
+    }
+    lines = [f"  {what}: {words}" for what, words in told.items() if words]
     lines += [f"  left out, {count} cells: {reason}" for count, reason in reasons(one)[:_SHOWN]]
     if one.contests:
         lines.append(f"  winner changes in {len(one.winner_changes)} of {one.contests} settings")
-    lines += [
+    return lines + [
         f"  winner: {change.reference.words()} on the reference, {change.candidate.words()} on the "
         f"candidate ({100 * change.loss:.1f} % dearer on the reference): {change.setting}"
         for change in one.winner_changes[:_SHOWN]
     ]
-    if lines:
-        console.print(f"{one.title}, {engines.title(one.reference)}, {one.isa}", *lines, sep="\n")
 
 
-def _slopes(checks: list[SlopeCheck]) -> Table:
+def _slopes(checks: list[SlopeCheck]) -> Rows:
     """How far the slopes of set latencies are apart at the most, by reference and operation."""
-    bar = checks[0].bar
-    table = Table(
-        "reference", "operation", "lines", "furthest apart", "where", "bar", box=None,
-        title="Slope of measured over set latency, the candidate's against the reference's",
-    )  # fmt: skip
+    bar, records = checks[0].bar, []
     groups: dict[tuple[str, str], list[SlopeCheck]] = {}
     for one in checks:
         label = engines.entry(one.reference.engine).label
@@ -137,19 +154,12 @@ def _slopes(checks: list[SlopeCheck]) -> Table:
     for (label, op), some in groups.items():
         worst = max(some, key=lambda one: one.difference)
         where = f"{worst.reference.isa} {worst.reference.flavour}, {worst.reference.mechanism}"
-        table.add_row(
-            engines.title(label), OPS[op], str(len(some)), percent(worst.difference, bar), where,
-            VERDICTS[all(one.met for one in some)],
-        )  # fmt: skip
-    return table
-
-
-def _speeds(found: list[Speed]) -> Table:
-    table = Table("engine", "runs", "instructions/s", "cells/hour", box=None,
-                  title="Speed of one process over these runs")  # fmt: skip
-    for one in found:
-        table.add_row(
-            engines.title(one.engine), str(one.runs), f"{one.instructions_per_s:,.0f}",
-            f"{one.cells_per_hour:,.0f}",
-        )  # fmt: skip
-    return table
+        records.append({
+            "reference": engines.title(label), "operation": OPS[op], "lines": len(some),
+            "furthest apart": worst.difference, "where": where,
+            "bar": VERDICTS[all(one.met for one in some)],
+        })  # fmt: skip
+    shown: dict[str, Any] = {name: f"{{{name}}}" for name in records[0]}
+    shown["furthest apart"] = lambda one: percent(one["furthest apart"], bar)
+    title = "Slope of measured over set latency, the candidate's against the reference's"
+    return Rows(records, shown, title, _CENTRED)

@@ -2,51 +2,49 @@
 against the latencies that are set. A file of sweeps/plans/validations names the engines, the cells
 and the bars. Every run is stored; tables and report are made from the store."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines import load_engine
-from sweeps.model.cell import MAX_LATENCY, Cell
+from sweeps.model.axes import MAX_LATENCY
+from sweeps.model.cell import Cell
 from sweeps.model.cells import unsupported_reason
 from sweeps.model.engines import DEFAULT
-from sweeps.model.isa import ISAS
+from sweeps.model.isa import ISAS, Isa
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import HOST, machine_names
+from sweeps.plans import VALIDATIONS
 from sweeps.plans.sweep import load_plan
-from sweeps.questions.validate.answer import ALL_ISAS
+from sweeps.questions.validate.answer import (
+    ALL_ISAS,
+    BARS,
+    JAVA_LOCKS,
+    Bars,
+    JavaLocks,
+    StoredSet,
+)
+from sweeps.questions.validate.latency import SLOPES, SlopeBar
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import Setting, calibrate
 from sweeps.search.facts import store_isas, store_machines
-from sweeps.support.paths import VALIDATIONS
-from sweeps.support.toml import Document, load, names
+from sweeps.support.toml import Document
 
 _SWEEP_OPS = ("empty", "store", "cas", "fence", "stop")
 _CANDIDATE_OPS = _SWEEP_OPS[:-1]  # its charges are what is set
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Set(Document):
-    """Cells of a plan on the candidate and one reference, and the bars: mean and worst error, share
-    of lock pairs in the same order, and above which lead the reference's cheapest lock is to be the
-    candidate's; None: no bar. `each_isa`: they hold for each ISA by itself.
-    `known`: which bars are missed (`runs`: that none fails), by ISA, or `all`; `missed`: why, to be
-    said where one is."""
+class Set(Bars):
+    """Cells of a plan on the candidate and one reference, and the bars."""
 
     name: str = Field(min_length=1)
     reference: str
     plan: str
-    mean: Annotated[float, Field(ge=0)] | None = None
-    worst: Annotated[float, Field(ge=0)] | None = None
-    order: Share | None = None
-    lead: Annotated[float, Field(ge=0)] | None = None
-    each_isa: bool = False
-    known: dict[str, list[Literal["mean", "worst", "order", "lead", "runs"]]] = {}
-    missed: str = ""
 
     @model_validator(mode="after")
     def _explained(self) -> Self:
@@ -96,17 +94,12 @@ class Definition(Document):
         return self
 
 
-def validation_names() -> list[str]:
-    """The names of all definitions, sorted."""
-    return names(VALIDATIONS)
-
-
 def load_validation(name: str) -> Definition:
     """Reads sweeps/plans/validations/<name>.toml.
 
     Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
     """
-    return load(Definition, VALIDATIONS, name, "validation")
+    return VALIDATIONS.load(Definition, name)
 
 
 def chosen_sets(definition: Definition, wanted: Sequence[str]) -> list[Set]:
@@ -154,23 +147,31 @@ def cells_of(one: Set, machine: str = "", seeds: int = 1) -> list[Cell]:
     return [c for c in runnable if c.isa in can.isas and c.threads <= can.max_cores]
 
 
+def _references(
+    definition: Definition, sets: Sequence[Set]
+) -> Iterator[tuple[Mechanisms, str, str, Isa]]:
+    """What is looked at of the mechanisms, for each reference of the sets that is: with the machine
+    that describes it, and each ISA."""
+    if definition.mechanisms:
+        machines = definition.mechanisms.machines
+        for reference in dict.fromkeys(one.reference for one in sets if one.reference in machines):
+            for isa in ISAS.values():
+                yield definition.mechanisms, reference, machines[reference], isa
+
+
 def latency_settings(definition: Definition, sets: Sequence[Set]) -> list[Setting]:
     """Every latency sweep: each mechanism of each reference of the sets, ISA and flavour, and where
     the slopes have a bar the candidate beside them."""
     found = []
-    for reference, machine in _machines(definition, sets):
-        assert definition.mechanisms is not None
-        beside = () if definition.mechanisms.slope is None else (definition.candidate,)
-        for isa in ISAS.values():
-            labels = load_engine(reference).mechanisms(isa.name)
+    for mechanisms, reference, machine, isa in _references(definition, sets):
+        swept: list[tuple[str, tuple[str, ...]]]
+        swept = [(label, _SWEEP_OPS) for label in load_engine(reference).mechanisms(isa.name)]
+        if swept and mechanisms.slope is not None:
+            swept.append((definition.candidate, _CANDIDATE_OPS))
+        for (label, ops), flavour in itertools.product(swept, isa.flavours):
             found += [
                 Setting(machine, isa.name, flavour, cycles, cycles, label, cycles, ops)
-                for label, ops in (
-                    *((label, _SWEEP_OPS) for label in labels),
-                    *((label, _CANDIDATE_OPS) for label in beside if labels),
-                )
-                for flavour in isa.flavours
-                for cycles in definition.mechanisms.latencies
+                for cycles in mechanisms.latencies
             ]
     return found
 
@@ -178,80 +179,57 @@ def latency_settings(definition: Definition, sets: Sequence[Set]) -> list[Settin
 def region_cells(definition: Definition, sets: Sequence[Set]) -> dict[str, list[Cell]]:
     """Series -> the runs by which the methods of finding the region of interest are compared."""
     found: dict[str, list[Cell]] = {}
-    for reference, machine in _machines(definition, sets):
-        assert definition.mechanisms is not None
-        for isa in ISAS.values():
-            labels = load_engine(reference).regions(isa.name)
-            if labels:
-                found[f"roi/{isa.name}/{reference}"] = [
-                    Cell(
-                        engine=label, machine=machine, isa=isa.name, flavour=isa.flavours[0],
-                        lock="tasuki", workload="sync", parameters={"iterations": length},
-                    )
-                    for label in labels
-                    for length in definition.mechanisms.lengths
-                ]  # fmt: skip
+    for mechanisms, reference, machine, isa in _references(definition, sets):
+        labels = load_engine(reference).regions(isa.name)
+        if labels:
+            found[f"roi/{isa.name}/{reference}"] = [
+                Cell(
+                    engine=label, machine=machine, isa=isa.name, flavour=isa.flavours[0],
+                    lock="tasuki", workload="sync", parameters={"iterations": length},
+                )
+                for label in labels
+                for length in mechanisms.lengths
+            ]  # fmt: skip
     return found
 
 
-def _machines(definition: Definition, sets: Sequence[Set]) -> list[tuple[str, str]]:
-    """The references of the sets whose mechanisms are looked at, with their machines."""
-    machines = definition.mechanisms.machines if definition.mechanisms else {}
-    references = dict.fromkeys(one.reference for one in sets)
-    return [(one, machines[one]) for one in references if one in machines]
+def run(
+    definition: Definition,
+    sets: Sequence[Set],
+    store: Store,
+    runner: Runner,
+    machine: str = "",
+    seeds: int = 1,
+    latencies: bool = True,
+) -> None:
+    """Runs sets, and with `latencies` the latency sweeps and the comparison of regions, and stores
+    what they show. `machine`: that describes the host, where a reference is the host ("": see
+    cells_of); `seeds`: of each cell.
 
+    Raises LockcrossError when an engine is missing, or a latency sweep fails.
+    """
 
-class Validation:
-    """Runs sets, latency sweeps and the comparison of regions, and stores what they show.
+    def run_series(name: str, cells: Sequence[Cell]) -> None:
+        store.set_series(name, [run.id for run in runner.run(cells, "validate")])
 
-    `machine`: that describes the host, where a reference is the host ("": see cells_of); `seeds`:
-    of each cell."""
-
-    def __init__(
-        self, definition: Definition, store: Store, runner: Runner, machine: str = "",
-        seeds: int = 1,
-    ) -> None:  # fmt: skip
-        self._definition = definition
-        self._machine, self._seeds = machine, seeds
-        self._store = store
-        self._runner = runner
-
-    def run(self, sets: Sequence[Set], mechanisms: bool) -> None:
-        """Raises LockcrossError when an engine is missing, or a latency sweep fails."""
-        cells = {one.name: cells_of(one, self._machine, self._seeds) for one in sets}
-        everything = [cell for some in cells.values() for cell in some]
-        self._runner.run(everything, "validate")
-        for name, some in cells.items():
-            self._store_series(f"validation/{name}", some)
-        self._store_facts(sets)
-        store_machines(self._store, (cell.machine for cell in everything))
-        if mechanisms:
-            for name, some in region_cells(self._definition, sets).items():
-                self._store_series(name, some)
-            settings = latency_settings(self._definition, sets)
-            calibrate(self._runner, self._store, settings)
-            self._store_slopes()
-
-    def _store_series(self, name: str, cells: Sequence[Cell]) -> None:
-        self._store.set_series(name, [run.id for run in self._runner.run(cells, "validate")])
-
-    def _store_slopes(self) -> None:
-        mechanisms = self._definition.mechanisms
-        if mechanisms and mechanisms.slope is not None:
-            fact = {"candidate": self._definition.candidate, "bar": mechanisms.slope}
-            self._store.set_fact("validation_slopes", fact)
-
-    def _store_facts(self, sets: Sequence[Set]) -> None:
-        bars = dict(self._store.fact("validation_bars") or {})
-        for one in sets:
-            bars[one.name] = {
-                "title": load_plan(one.plan).title.removeprefix("Validation: "),
-                "candidate": self._definition.candidate,
-                "mean": one.mean, "worst": one.worst, "order": one.order,
-                "lead": one.lead, "each_isa": one.each_isa, "known": one.known,
-                "missed": one.missed,
-            }  # fmt: skip
-        self._store.set_fact("validation_bars", bars)
-        java = [lock.name for lock in load_locks().values() if lock.java and lock.name != "null"]
-        self._store.set_fact("java_locks", {"names": java})
-        store_isas(self._store)
+    cells = {one.name: cells_of(one, machine, seeds) for one in sets}
+    everything = [cell for some in cells.values() for cell in some]
+    runner.run(everything, "validate")
+    bars = dict(BARS.optional(store.connection) or {})
+    for one in sets:
+        run_series(f"validation/{one.name}", cells[one.name])
+        title = load_plan(one.plan).title.removeprefix("Validation: ")
+        held = one.model_dump(include=set(Bars.model_fields))
+        bars[one.name] = StoredSet(title=title, candidate=definition.candidate, **held)
+    BARS.write(store, bars)
+    java = [lock.name for lock in load_locks().values() if lock.java and lock.name != "null"]
+    JAVA_LOCKS.write(store, JavaLocks(java))
+    store_isas(store)
+    store_machines(store, (cell.machine for cell in everything))
+    if not latencies:
+        return
+    for name, some in region_cells(definition, sets).items():
+        run_series(name, some)
+    calibrate(runner, store, latency_settings(definition, sets))
+    if definition.mechanisms and definition.mechanisms.slope is not None:
+        SLOPES.write(store, SlopeBar(definition.candidate, definition.mechanisms.slope))

@@ -4,19 +4,19 @@ import pickle
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from results.errors import LockcrossError
 from results.store.store import Store
+from results.text.rows import Rows
+from sweeps.run.cluster.check import SMALL_CELL, run_here
 from sweeps.run.cluster.description import Cluster
-from sweeps.run.cluster.message import Chunk, Reply
-from sweeps.run.cluster.node.stand_in import Waits, wait_chunk
+from sweeps.run.cluster.node.worker import Chunk, Reply, Waits, wait_chunk
 from sweeps.run.cluster.parsl_pool import ParslPool
 from sweeps.run.cluster.session import Session
-from sweeps.run.cluster.small_cell import SMALL_CELL, run_here
 from sweeps.run.runner import Runner
 from sweeps.run.work import Work
 
@@ -24,41 +24,20 @@ _WAITS_S = (0.01, 0.03, 0.1)  # of the stand-ins
 _BUSY_S = 15.0  # that every worker is kept busy with them
 _REAL = 1000  # cells
 _FILLED_S = 300.0  # until every worker must be there
+Row = dict[str, object]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One measurement. `gaps`: time of the workers between two chunks, over that in chunks.
-    `driver_ms` and `parsl_ms`: CPU time for a cell, of the driver and of Parsl's interchange beside
-    it. `sent_bytes`: of a cell's answer."""
-
-    name: str
-    cells: int
-    workers: int
-    seconds: float
-    chunks: int
-    gaps: float
-    driver_ms: float
-    parsl_ms: float
-    sent_bytes: float
-
-
-COLUMNS = ["cells", "how many", "workers", "seconds", "cells/s", "chunks", "gaps %",
-           "driver CPU ms", "interchange CPU ms", "bytes", "workers fed"]  # fmt: skip
+_SHOWN = {
+    "cells": "{cells}", "how many": "{how many}", "workers": "{workers}",
+    "seconds": "{seconds:.1f}", "cells/s": "{cells/s:.0f}", "chunks": "{chunks}",
+    "gaps %": "{gaps %:.2f}", "driver CPU ms": "{driver CPU ms:.3f}",
+    "interchange CPU ms": "{interchange CPU ms:.3f}", "bytes": "{bytes:.0f}",
+    "workers fed": "{workers fed}",
+}  # fmt: skip
 NOTE = (
     "gaps: time of the workers between two chunks, of that in chunks. workers fed: computed, not "
     "measured, from the driver's CPU time; cells as long as the stand-ins, a CPU of its own."
 )
-
-
-def row(one: Measured) -> tuple[object, ...]:
-    """A measurement as COLUMNS say."""
-    fed = [f"{seconds / (one.driver_ms / 1000):,.0f}" for seconds in _WAITS_S]
-    return (
-        one.name, one.cells, one.workers, f"{one.seconds:.1f}", f"{one.cells / one.seconds:.0f}",
-        one.chunks, f"{100 * one.gaps:.2f}", f"{one.driver_ms:.3f}", f"{one.parsl_ms:.3f}",
-        f"{one.sent_bytes:.0f}", " / ".join(fed),
-    )  # fmt: skip
 
 
 class _MeasuredPool(ParslPool):
@@ -73,24 +52,21 @@ class _MeasuredPool(ParslPool):
         self._spans[reply.manager, reply.place.worker].append(reply.span)
         self._bytes += size
 
-    def measured(self, name: str, cells: int, seconds: float, cpu: list[float]) -> Measured:
-        """All of it."""
+    def row(self, name: str, cells: int, seconds: float, cpu: list[float]) -> Row:
+        """What was measured. `cpu`: seconds of the driver, and of Parsl's interchange beside it."""
         idle = busy = 0.0
         for spans in self._spans.values():
             spans.sort()
             idle += sum(after[0] - before[1] for before, after in pairwise(spans))
             busy += sum(end - begin for begin, end in spans)
-        return Measured(
-            name=name,
-            cells=cells,
-            workers=len(self._spans),
-            seconds=seconds,
-            chunks=sum(map(len, self._spans.values())),
-            gaps=idle / busy,
-            driver_ms=cpu[0] / cells * 1000,
-            parsl_ms=cpu[1] / cells * 1000,
-            sent_bytes=self._bytes / cells,
-        )
+        driver_ms, parsl_ms = (1000 * each / cells for each in cpu)
+        return {
+            "cells": name, "how many": cells, "workers": len(self._spans), "seconds": seconds,
+            "cells/s": cells / seconds, "chunks": sum(map(len, self._spans.values())),
+            "gaps %": 100 * idle / busy, "driver CPU ms": driver_ms,
+            "interchange CPU ms": parsl_ms, "bytes": self._bytes / cells,
+            "workers fed": " / ".join(f"{wait / (driver_ms / 1000):,.0f}" for wait in _WAITS_S),
+        }  # fmt: skip
 
 
 class _StandIns(_MeasuredPool):
@@ -106,8 +82,13 @@ class _StandIns(_MeasuredPool):
         return Waits(chunk, self._seconds, self._answer)
 
 
-def bench(cluster: Cluster) -> Iterator[Measured]:
-    """Measures stand-ins of several lengths, then real cells. Raises LockcrossError."""
+def rows(cluster: Cluster) -> Rows:
+    """A row a measurement. Raises LockcrossError."""
+    return Rows(list(_measurements(cluster)), _SHOWN)
+
+
+def _measurements(cluster: Cluster) -> Iterator[Row]:
+    """Stand-ins of several lengths, then real cells."""
     work, done = run_here("bench")
     answer = pickle.dumps(done)
     with TemporaryDirectory(prefix="lockcross-bench-") as name, Session(cluster) as session:
@@ -134,7 +115,7 @@ def _fill(session: Session, pool: ParslPool, work: Work) -> None:
             pass
 
 
-def _measure(name: str, pool: _MeasuredPool, count: int, session: Session, db: Path) -> Measured:
+def _measure(name: str, pool: _MeasuredPool, count: int, session: Session, db: Path) -> Row:
     cells = [replace(SMALL_CELL, seed=number) for number in range(1, count + 1)]
     with Store(db) as store:
         runner = Runner(store, pool=pool)
@@ -144,4 +125,4 @@ def _measure(name: str, pool: _MeasuredPool, count: int, session: Session, db: P
         seconds = time.monotonic() - began
     if failed := next((run for run in runs if run.status != "ok"), None):
         raise LockcrossError(f"benchmark run failed: {failed.cause}", exit_code=1)
-    return pool.measured(name, count, seconds, cpu)
+    return pool.row(name, count, seconds, cpu)

@@ -1,4 +1,4 @@
-"""Asks every node of a block what it has, and compares it with this machine."""
+"""Asks every node of a block what it has, and compares it with this machine by a small cell."""
 
 import hashlib
 import pickle
@@ -7,15 +7,39 @@ from dataclasses import dataclass
 
 from results.errors import LockcrossError
 from sweeps.engines import load_engine
+from sweeps.engines.base import Limits
 from sweeps.model import engines
+from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
+from sweeps.programs import Builder
 from sweeps.run.cluster.description import Cluster
-from sweeps.run.cluster.message import Chunk, Node, Question
-from sweeps.run.cluster.node.answer import describe_node
+from sweeps.run.cluster.node.worker import Chunk, Node, Question, describe_node
 from sweeps.run.cluster.session import Session
 from sweeps.run.cluster.ship import Programs
-from sweeps.run.cluster.small_cell import run_here
+from sweeps.run.pool import LocalPool
+from sweeps.run.work import Done, Work
 from sweeps.support.paths import ENGINE_PLUGIN
+
+SMALL_CELL = Cell(
+    engine=engines.DEFAULT, machine="generic", isa="x86_64", flavour="lock", lock="tasuki",
+    variant="", fence="full", workload="sync", parameters={"iterations": 200}, threads=1,
+    cores=None, cas=None, fence_latency=None, cancel=None, seed=1,
+)  # fmt: skip
+
+
+def run_here(identity: str) -> tuple[Work, Done]:
+    """The cell as work of that identity, and what came of it. Raises LockcrossError where it
+    fails."""
+    engine = load_engine(SMALL_CELL.engine)
+    program = engine.program(SMALL_CELL)
+    binary = Builder().build([program])[program]
+    version = engine.provenance(SMALL_CELL.isa)
+    work = Work(SMALL_CELL, identity, version, binary, Limits(60.0), None, keep=False)
+    (done,) = [one for chunk in LocalPool(1).run([work]) for one in chunk]
+    if done.outcome.cause:
+        raise LockcrossError(f"a small cell fails on this machine: {done.outcome.cause}", 1)
+    return work, done
+
 
 _CLOCK_S = 5.0  # that a clock may be off: only times of start depend on it
 
@@ -34,23 +58,23 @@ def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
     job. Raises LockcrossError as a sweep does."""
     work, done = run_here("check")
     cycles = done.outcome.metrics["cycles"][0]
-    question = pickle.dumps(
-        Question(
-            _engines(),
-            Chunk(
-                [work],
-                cluster.scratch,
-                hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest(),
-                Programs().for_chunk([work]) if cluster.tree == "shipped" else None,
-            ),
-        )
-    )
+    plugin = hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
+    programs = Programs().for_chunk([work]) if cluster.tree == "shipped" else None
+    chunk = Chunk([work], cluster.scratch, plugin, programs)
+    question = pickle.dumps(Question(_engines(), chunk))
     asked = cluster.model_copy(update={"workers": 1, "nodes": nodes, "blocks": 1})
     with Session(asked, at_once=True) as session:
-        _wait_for(nodes, session)
+        with session.undisturbed():
+            session.start()
+        there = 0
+        while there < nodes:  # until all are there: each is then given one question
+            with session.undisturbed():
+                there = session.look().workers
+            if there < nodes:
+                session.next()  # waits a little
         with session.undisturbed():
             sent = {session.submit(describe_node, question): time.time() for _ in range(nodes)}
-        found: list[Answer] = []
+        answers: list[Answer] = []
         while sent:
             with session.undisturbed():
                 session.look()
@@ -59,34 +83,23 @@ def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
             number, answer = answered
             if (error := answer.exception()) is not None:
                 raise LockcrossError(f"a node did not answer: {error}", exit_code=1)
-            found.append(_judged(pickle.loads(answer.result()), sent.pop(number), cycles))
-    return sorted(found, key=lambda one: one.node.place.host), cycles
-
-
-def _wait_for(nodes: int, session: Session) -> None:
-    """Until all nodes are there: each is then given one question."""
-    with session.undisturbed():
-        session.start()
-    while True:
-        with session.undisturbed():
-            if session.look().workers >= nodes:
-                return
-        session.next()  # waits a little
+            answers.append(_judged(pickle.loads(answer.result()), sent.pop(number), cycles))
+    return sorted(answers, key=lambda one: one.node.place.host), cycles
 
 
 def _engines() -> list[tuple[str, str, str]]:
     """Every simulator that works on this machine, for each ISA, with its version."""
-    found = []
+    usable = []
     for entry in engines.ENGINES:
         engine = load_engine(entry.label)
         if engine.capabilities().host_machines is not None:
             continue
         for isa in ISAS:
             try:
-                found.append((entry.label, isa, engine.provenance(isa)))
+                usable.append((entry.label, isa, engine.provenance(isa)))
             except LockcrossError:  # not on this machine, so no cell of it will be sent
                 continue
-    return found
+    return usable
 
 
 def _judged(node: Node, sent: float, cycles: float) -> Answer:

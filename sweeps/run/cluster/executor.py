@@ -1,4 +1,15 @@
-"""Parsl's parts, set up for a cluster file: the provider of a batch system and the executor."""
+"""Parsl's parts, set up for a cluster file: the provider of a batch system and the executor.
+
+What goes past Parsl's own options, and why, as of the version in requirements-cluster.txt:
+- The states of blocks are asked for every few seconds. How often a provider asks is its property
+  `status_polling_interval`, a minute for batch systems, and no option.
+- The keys of a session are made before its executor starts (`cert_dir`), since a job that has no
+  tree is sent them with what it starts from. The executor would make them when it starts.
+- The interchange is asked with a limit of time (sweeps/run/cluster/session.py). Parsl's own
+  questions have none, and for an interchange that has died they would wait for ever.
+- A node that cannot run the cells is held (`_hold_manager`, in Blocks there). Parsl holds managers
+  by itself only when it ends their block.
+"""
 
 import inspect
 import os
@@ -34,11 +45,13 @@ def make_executor(cluster: Cluster, label: str, folder: Path, at_once: bool) -> 
     from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
 
     certificates = curvezmq.create_certificates(folder)
+    start = _start(cluster, Path(certificates))
+    # When a block takes no more cells, so that few are running when its time is over.
+    drain_s = max(cluster.wall_s // 2, cluster.wall_s - 120)
+    interchange = "parsl.executors.high_throughput.interchange"
     executor = HighThroughputExecutor(
         label=label,
-        provider=make_provider(
-            cluster, _start(cluster, Path(certificates)), cluster.blocks if at_once else 0
-        ),
+        provider=make_provider(cluster, start, cluster.blocks if at_once else 0),
         # Without an address Parsl asks an outside service, and listens everywhere.
         address=own_address(cluster),
         loopback_address="127.0.0.1",
@@ -48,99 +61,67 @@ def make_executor(cluster: Cluster, label: str, folder: Path, at_once: bool) -> 
         prefetch_capacity=0 if at_once else cluster.workers,
         heartbeat_period=_HEARTBEAT_S,
         heartbeat_threshold=_LOST_S,
-        drain_period=_drain_s(cluster),
-        block_error_handler=False,  # sweeps/run/cluster/blocks.py judges
+        drain_period=None if cluster.provider in ("local", "kubernetes") else drain_s,
+        block_error_handler=False,  # Blocks judges
         launch_cmd=DEFAULT_LAUNCH_CMD.replace(
             "process_worker_pool.py", f'bash -c "${_SCRIPT}" lockcross', 1
         ),
-        interchange_launch_cmd=[
-            sys.executable, "-P", str(_TIED), str(os.getpid()),
-            "parsl.executors.high_throughput.interchange",
-        ],
-    )  # fmt: skip
+        interchange_launch_cmd=[sys.executable, "-P", str(_TIED), str(os.getpid()), interchange],
+    )
     executor.cert_dir = certificates
     return executor
-
-
-def _drain_s(cluster: Cluster) -> int | None:
-    """When a block takes no more cells, so that few are running when its time is over."""
-    if cluster.provider in ("local", "kubernetes"):
-        return None
-    return max(cluster.wall_s // 2, cluster.wall_s - 120)
 
 
 def make_provider(cluster: Cluster, start: str, least: int) -> Any:
     """Parsl's provider. Keys that it does not know are refused when the file sets them."""
     import parsl.providers
+    from parsl.launchers import SimpleLauncher, WrappedLauncher
 
-    name = PROVIDERS[cluster.provider]
-    kind = getattr(parsl.providers, name)
-    known = set(inspect.signature(kind.__init__).parameters)
+    base = getattr(parsl.providers, PROVIDERS[cluster.provider])
+    kind = type(base.__name__, (base,), {"status_polling_interval": _STATUS_S})
+    known = set(inspect.signature(base.__init__).parameters)
+    launcher: Any = SimpleLauncher()
+    if cluster.nodes > 1:  # the pool is started on every node of a block
+        on_each = f"mpiexec -n {cluster.nodes} -ppn 1"
+        if cluster.provider == "slurm":
+            on_each = f"srun --ntasks={cluster.nodes} --ntasks-per-node=1"
+        launcher = WrappedLauncher(on_each)
+    # What only some providers know, by the name that they have for it.
+    wanted = {
+        ("exclusive",): False,
+        ("cmd_timeout",): _TIMEOUT_S,
+        ("launcher",): launcher,
+        ("walltime",): cluster.wall_time,
+        ("partition", "queue"): cluster.partition or None,
+        ("account",): cluster.account or None,
+        ("cores_per_node", "cpus_per_node"): cluster.cpus or cluster.workers,
+        ("mem_per_node",): cluster.memory_gb,
+    }
     settings: dict[str, Any] = {
         "init_blocks": least,
         "min_blocks": least,
         "max_blocks": cluster.blocks,
-    }
-    settings |= {
         "nodes_per_block": cluster.nodes,
         "worker_init": f"export {_SCRIPT}={shlex.quote(start)}",
     }
-    if "exclusive" in known:
-        settings["exclusive"] = False
-    if "cmd_timeout" in known:
-        settings["cmd_timeout"] = _TIMEOUT_S
-    if "launcher" in known:
-        settings["launcher"] = _launcher(cluster)
-    if "walltime" in known:
-        settings["walltime"] = cluster.wall_time
-    if cluster.provider == "slurm":
-        settings["scheduler_options"] = "#SBATCH --no-requeue"
-        if cluster.tree == "shipped":  # the node has no folder for what the job says
-            settings["scheduler_options"] += "\n#SBATCH --output=/dev/null --error=/dev/null"
-    wanted = {
-        ("partition", "queue"): cluster.partition,
-        ("account",): cluster.account,
-        ("cores_per_node", "cpus_per_node"): cluster.cpus or cluster.workers,
-        ("mem_per_node",): cluster.memory_gb,
-    }
     for names, value in wanted.items():
-        found = next((name for name in names if name in known), "")
-        if value and found:
-            settings[found] = value
-    return _made(_polled(kind), settings, cluster)
-
-
-def _made(kind: Any, settings: dict[str, Any], cluster: Cluster) -> Any:
+        name = next((name for name in names if name in known), "")
+        if name and value is not None:
+            settings[name] = value
     options = dict(cluster.options)
-    if both := options.keys() & {"scheduler_options"} & settings.keys():
-        for name in both:
-            options[name] = f"{settings[name]}\n{options[name]}"
+    if cluster.provider == "slurm":
+        lines = ["#SBATCH --no-requeue"]
+        if cluster.tree == "shipped":  # the node has no folder for what the job says
+            lines.append("#SBATCH --output=/dev/null --error=/dev/null")
+        if "scheduler_options" in options:
+            lines.append(str(options["scheduler_options"]))
+        options["scheduler_options"] = "\n".join(lines)
     try:
         return kind(**(settings | options))
     except Exception as error:  # Parsl's own checks raise errors of many kinds
         raise LockcrossError(
             f"options: Parsl's provider for {cluster.provider} refuses them: {error}"
         ) from None
-
-
-def _polled(kind: Any) -> Any:
-    """The provider, asked more often for the states of its blocks than Parsl would."""
-    return type(kind.__name__, (kind,), {"status_polling_interval": _STATUS_S})
-
-
-def _launcher(cluster: Cluster) -> Any:
-    """Starts the pool on every node of a block."""
-    from parsl.launchers.base import Launcher
-
-    class OneForEachNode(Launcher):
-        def __call__(self, command: str, _tasks: int, nodes: int, _folder: str = "") -> str:
-            if nodes == 1:
-                return command
-            if cluster.provider == "slurm":
-                return f"srun --ntasks={nodes} --ntasks-per-node=1 {command}"
-            return f"mpiexec -n {nodes} -ppn 1 {command}"
-
-    return OneForEachNode()
 
 
 def _start(cluster: Cluster, certificates: Path) -> str:

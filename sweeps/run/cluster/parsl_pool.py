@@ -1,4 +1,4 @@
-"""The pool of a cluster: Parsl's workers run the cells, chunk by chunk."""
+"""The pool of a cluster: Parsl's workers run the cells, packed into chunks of about two seconds."""
 
 import hashlib
 import pickle
@@ -10,15 +10,71 @@ from datetime import UTC, datetime
 
 from results.errors import LockcrossError
 from sweeps.engines.base import RunOutcome
-from sweeps.run.cluster.chunks import Chunks
-from sweeps.run.cluster.message import Chunk, Reply
-from sweeps.run.cluster.node.worker import run_chunk
+from sweeps.run.cluster.node.worker import Chunk, Reply, run_chunk
 from sweeps.run.cluster.session import Answer, Function, Session
 from sweeps.run.cluster.ship import Programs
 from sweeps.run.kept import unpack
 from sweeps.run.pool import kept_place, kept_words
+from sweeps.run.runner import GUESS_S, kind
 from sweeps.run.work import Done, Work
 from sweeps.support.paths import ENGINE_PLUGIN
+
+CHUNK_S = 2.0  # of work: gaps between chunks are then below 1 % of it
+_LEAST_S = 0.5  # even at the end
+_UNKNOWN = 4  # cells of a chunk of whose length nothing is known
+_MOST = 500  # cells of a chunk: what is lost when a driver dies, and one transaction
+_WEIGHT = 0.2  # of a chunk's mean in the running mean of its kind
+
+
+class Chunks:
+    """The cells that are still to be sent. What was expected of a cell is replaced by what cells of
+    its kind have taken."""
+
+    def __init__(self, works: Sequence[Work], slots: int) -> None:
+        self._waiting = deque(works)
+        self._again: deque[list[Work]] = deque()
+        self._slots = slots
+        self._taken: dict[object, float] = {}
+
+    def next(self) -> list[Work]:
+        """The next chunk; an empty one when all were taken. Towards the end chunks get smaller, so
+        that every worker has work until then."""
+        if self._again:
+            return self._again.popleft()
+        if not self._waiting:
+            return []
+        first_s = self._known_s(self._waiting[0])
+        left_s = len(self._waiting) * (GUESS_S if first_s is None else first_s)
+        room = min(CHUNK_S, max(_LEAST_S, left_s / (2 * self._slots)))
+        chunk: list[Work] = []
+        most = _MOST
+        while self._waiting and len(chunk) < most:
+            known_s = self._known_s(self._waiting[0])
+            seconds = GUESS_S if known_s is None else known_s
+            if chunk and seconds > room:
+                break
+            if known_s is None:
+                most = min(most, _UNKNOWN)
+            room -= seconds
+            chunk.append(self._waiting.popleft())
+        return chunk
+
+    def again(self, chunk: list[Work]) -> None:
+        """Puts a chunk that no worker has finished before all others."""
+        if chunk:
+            self._again.append(chunk)
+
+    def learn(self, works: Sequence[Work], done: Sequence[Done]) -> None:
+        """What cells have taken."""
+        kinds = {work.identity: kind(work.cell) for work in works}
+        for one in done:
+            key = kinds[one.identity]
+            before = self._taken.get(key, one.duration_s)
+            self._taken[key] = before + _WEIGHT * (one.duration_s - before)
+
+    def _known_s(self, work: Work) -> float | None:
+        return self._taken.get(kind(work.cell), work.expected_s)
+
 
 _AHEAD = 2  # chunks in flight for each worker
 _SPLIT, _MOST_LOSSES = 2, 4  # of a cell with its worker or node: then by itself, then no more
@@ -96,18 +152,17 @@ class ParslPool:
             self._session.look().leave_out(reply.place.host, reply.manager, reply.refused)
             finished = {done.identity for done in reply.done}
             chunks.again([work for work in sent if work.identity not in finished])
-        return [self._kept(done, reply) for done in reply.done]
+        ended = []
+        for done in reply.done:
+            if (entries := reply.folders.get(done.identity)) is not None:
+                place = kept_place(done.identity)
+                unpack(entries, place)
+                done = replace(done, kept=kept_words(place))  # noqa: PLW2901
+            ended.append(done)
+        return ended
 
     def received(self, reply: Reply, size: int) -> None:
         """A reply is there; for whoever measures."""
-
-    def _kept(self, done: Done, reply: Reply) -> Done:
-        entries = reply.folders.get(done.identity)
-        if entries is None:
-            return done
-        place = kept_place(done.identity)
-        unpack(entries, place)
-        return replace(done, kept=kept_words(place))
 
     def _lost(self, error: BaseException, sent: list[Work], chunks: Chunks) -> Sequence[Done]:
         """A worker or its node is gone. The cells are sent again, after a second loss one by one,
@@ -121,7 +176,12 @@ class ParslPool:
         self._losses.update(work.identity for work in sent)
         losses = max(self._losses[work.identity] for work in sent)
         if len(sent) == 1 and losses >= _MOST_LOSSES:
-            return [_lost_for_good(sent[0], losses, error)]
+            cause = (
+                f"lost {losses} times, the last time by itself: its worker or node ended while it "
+                f"ran ({error}); a job past its wall time and too little memory do that"
+            )
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            return [Done(sent[0].identity, RunOutcome(cause), "", now, 0.0, None)]
         for part in [sent] if losses < _SPLIT else [[work] for work in sent]:
             chunks.again(part)
         return []
@@ -135,15 +195,6 @@ class ParslPool:
             f"{blocks.running} blocks running, {blocks.queued} queued, {blocks.workers} workers, "
             f"{self._speed.per_second():.3g} cells/s"
         )
-
-
-def _lost_for_good(work: Work, losses: int, error: BaseException) -> Done:
-    cause = (
-        f"lost {losses} times, the last time by itself: its worker or node ended while it ran "
-        f"({error}); a job past its wall time and too little memory do that"
-    )
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return Done(work.identity, RunOutcome(cause), "", now, 0.0, None)
 
 
 class _Speed:

@@ -72,8 +72,8 @@ def _of_the_tree() -> Iterator[tuple[str, Path]]:
 
 def _packed(files: Iterable[tuple[str, Path]]) -> bytes:
     """A compressed archive; the same files give the same bytes."""
-    found = io.BytesIO()
-    with tarfile.open(fileobj=found, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for name, path in files:
             entry = tarfile.TarInfo(name)
             data = path.read_bytes()
@@ -81,7 +81,7 @@ def _packed(files: Iterable[tuple[str, Path]]) -> bytes:
             tar.addfile(entry, io.BytesIO(data))
     # Not gzip's own format, which has the time in it.
     pack = zlib.compressobj(wbits=31)
-    return pack.compress(found.getvalue()) + pack.flush()
+    return pack.compress(archive.getvalue()) + pack.flush()
 
 
 class Programs:

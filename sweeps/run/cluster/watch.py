@@ -30,8 +30,8 @@ def _cancel(label: str, provider: str, jobs: list[str]) -> bool:
     try:
         if provider == "slurm":  # by name: a job whose number was not told is found too
             known = _run("squeue", "--me", "--noheader", "--format=%i %j")
-            found = [line.split(maxsplit=1) for line in known.splitlines()]
-            jobs = [number for number, name in found if name.startswith(f"parsl.{label}.")]
+            lines = [line.split(maxsplit=1) for line in known.splitlines()]
+            jobs = [number for number, name in lines if name.startswith(f"parsl.{label}.")]
         if jobs:
             _run(*_CANCEL[provider], *jobs)
     except (OSError, subprocess.SubprocessError):

@@ -1,1 +1,7 @@
-"""Measures the host, operation by operation, and describes it as a machine."""
+"""The host described as a machine: what `lockcross measure` asks of the engine on the host."""
+
+from sweeps.engines.native.host import model
+from sweeps.engines.native.measure.machine_file import Origin, document
+from sweeps.engines.native.measure.whole import measure
+
+__all__ = ["Origin", "document", "measure", "model"]

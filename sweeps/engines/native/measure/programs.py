@@ -1,16 +1,21 @@
-"""Runs programs for the host, and reads what they printed in cycles."""
+"""Runs programs for the host and reads what they printed in cycles; and what is found in that: a
+figure with its spread and its meaning, or why there is none."""
 
 import json
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
+from statistics import median
 
 from pydantic import ValidationError
 
 from results.errors import LockcrossError
 from sweeps.engines.native.output import CHAIN_ISAS, NO_CYCLES, NativeLine
 from sweeps.engines.native.sample import (
+    SMALL,
+    SPREAD,
     Estimate,
     Line,
     Round,
@@ -129,14 +134,77 @@ def wakes(line: Line) -> list[tuple[float, float]]:
     its beginning until the woken thread ran. The host's counter is the same on all CPUs."""
     waker, woken = line["host"]["threads"]
     scale = cycles_per_tick(line, waker)
-    found = []
+    times = []
     for (_, began), (_, ended), (_, ran) in zip(
         waker["phases"][::2], waker["phases"][1::2], woken["phases"], strict=False
     ):
-        found.append(((ended - began) * scale, (ran - began) * scale))
-    return found
+        times.append(((ended - began) * scale, (ran - began) * scale))
+    return times
 
 
 def handover(line: Line) -> float:
     """Cycles of a hand-over, of a run of kernel transfer."""
     return max(cycles_of(line)) / float(line["pairs"])
+
+
+CYCLES, SHARE = "cycles", "share"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A measured figure. `spread`: between the quartiles, in the same unit. `alone`: one thread
+    took part."""
+
+    value: float
+    spread: float
+    meaning: str
+    unit: str = CYCLES
+    alone: bool = True
+
+    def trouble(self) -> str:
+        """Why it says nothing, or nothing. Cycles by the sampler's own bounds; a share, whose range
+        is from 0 to 1, by the bound of one thread."""
+        if self.unit == SHARE:
+            bound = SPREAD[True]
+            return f"{self.spread:.2f} between the quartiles" if self.spread > bound else ""
+        bound = SPREAD[self.alone]
+        if self.spread <= SMALL or self.spread <= bound * abs(self.value):
+            return ""
+        return (
+            f"{self.spread:.1f} {self.unit} between the quartiles of {self.value:.1f}; allowed are "
+            f"{bound:.0%}"
+        )
+
+
+@dataclass
+class Findings:
+    """Figures by name, and the reasons of those that were left out."""
+
+    found: dict[str, Finding] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, finding: Finding) -> bool:
+        """Keeps a finding, or says why not. Whether it was kept."""
+        self.found.pop(name, None)
+        self.left_out.pop(name, None)
+        if why := finding.trouble():
+            self.left_out[name] = f"too noisy: {why}"
+            return False
+        self.found[name] = finding
+        return True
+
+    def get(self, name: str) -> Finding | None:
+        """The finding of a name, if it was kept."""
+        return self.found.get(name)
+
+
+def of_alone(value: Estimate, meaning: str) -> Finding:
+    """A figure of one thread: interference only adds, so the least values are near the truth."""
+    return Finding(value.value, value.iqr, meaning)
+
+
+def of_both(values: Sequence[float], meaning: str) -> Finding:
+    """A figure of two threads: the way between two processors differs from line to line, so the
+    median stands for all."""
+    estimated = estimate(values)
+    return Finding(median(values), estimated.iqr, meaning, alone=False)

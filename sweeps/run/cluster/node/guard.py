@@ -56,14 +56,14 @@ def _watch(manager: int) -> None:
 
 def _children(parent: int) -> dict[int, str]:
     """The children of a process and their states; none where there is no /proc."""
-    found = {}
+    states = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             # "pid (name) state parent ...": the name may hold anything
             state, its = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
             if int(its) == parent:
-                found[int(entry.name)] = state
-    return found
+                states[int(entry.name)] = state
+    return states
 
 
 if __name__ == "__main__":

@@ -1,12 +1,18 @@
-"""What runs on a node: a chunk of cells, one after the other."""
+"""What runs on a node, and what is sent to it and back; driver and node have the same code.
+
+A chunk of cells, one after the other; what a node says of itself; a stand-in for cells.
+"""
 
 import hashlib
 import os
 import pickle
+import resource
+import shutil
 import time
 import zlib
 from collections.abc import Iterable
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -14,12 +20,62 @@ from results.errors import LockcrossError
 from results.store.records import Place
 from sweeps.engines import load_engine
 from sweeps.programs import loaded_digest
-from sweeps.run.cluster.message import Chunk, Reply
-from sweeps.run.kept import FULL, pack
+from sweeps.run.kept import FULL, Entry, pack
 from sweeps.run.processes import Processes, Share
 from sweeps.run.servers import Servers
-from sweeps.run.work import Work, execute, this_host
+from sweeps.run.work import Done, Work, execute, this_host
 from sweeps.support.paths import ENGINE_PLUGIN
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Cells for one worker, some two seconds of them. `plugin`: digest of the engine plugin.
+    `programs` are compressed, by digest; None: they are on the shared tree."""
+
+    works: list[Work]
+    scratch: str
+    plugin: str
+    programs: dict[str, bytes] | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """Asks a node what it is. `engines`: label and ISA of each engine that the driver has, with its
+    version; `chunk`: a small cell to run."""
+
+    engines: list[tuple[str, str, str]]
+    chunk: Chunk
+
+
+@dataclass(frozen=True)
+class Node:
+    """What a node says of itself. `wrong`: what keeps it from running cells, nothing when all is
+    well. `clock`: its time when it answered. `cycles` are those of the cell."""
+
+    place: Place
+    cpus: int
+    memory_gb: float
+    scratch_gb: float
+    limits: str
+    clock: float
+    cycles: float | None
+    wrong: list[str]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came of a chunk. `span`: when it began and ended, by the worker's clock. `folders` are
+    those of runs that are kept, by identity. `refused`: why the node cannot run cells, so that
+    those without a result must run elsewhere. `missing`: digests of programs that it lacks."""
+
+    place: Place
+    manager: str
+    done: list[Done]
+    span: tuple[float, float] = (0.0, 0.0)
+    folders: dict[str, list[Entry]] = field(default_factory=dict)
+    refused: str = ""
+    missing: list[str] = field(default_factory=list)
+
 
 # The end of a job kills its cells, and then this worker: a cell that was killed is reported a
 # little later, so that one that was only in the wrong job is run again.
@@ -35,13 +91,16 @@ class UnfitError(Exception):
 def run_chunk(message: bytes) -> bytes:
     """Runs a chunk and returns a reply, both pickled. Called by Parsl's worker."""
     began = time.monotonic()
-    reply = run_works(pickle.loads(message))
-    return pickle.dumps(
-        replace(reply, span=(began, time.monotonic())), protocol=pickle.HIGHEST_PROTOCOL
-    )
+    return _pickled(run_works(pickle.loads(message)), began)
+
+
+def _pickled(reply: Reply, began: float) -> bytes:
+    spanned = replace(reply, span=(began, time.monotonic()))
+    return pickle.dumps(spanned, protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def run_works(chunk: Chunk) -> Reply:
+    """Runs the cells of a chunk, as far as this node can."""
     reply = Reply(this_place(), os.environ.get("PARSL_WORKER_POOL_ID", ""), [])
     try:
         works = list(_checked(chunk))
@@ -58,14 +117,10 @@ def run_works(chunk: Chunk) -> Reply:
     except UnfitError as unfit:
         return replace(reply, refused=str(unfit))
     except OSError as error:
-        return replace(reply, refused=_os_error(error, chunk.scratch))
+        place = error.filename or chunk.scratch
+        full = f"its disk is full ({place}); free some space there"
+        return replace(reply, refused=full if error.errno in FULL else f"{place}: {error.strerror}")
     return reply
-
-
-def _os_error(error: OSError, scratch: str) -> str:
-    if error.errno in FULL:
-        return f"its disk is full ({error.filename or scratch}); free some space there"
-    return f"{error.filename or scratch}: {error.strerror}"
 
 
 def run_folders(scratch: str) -> Path:
@@ -101,7 +156,7 @@ def _checked(chunk: Chunk) -> Iterable[Work]:
         if chunk.programs is not None:
             path = _sent_program(chunk, work.binary.digest)
             work = replace(work, binary=replace(work.binary, path=path))  # noqa: PLW2901
-        elif why := _other_program(work.binary.path, work.binary.digest):
+        elif why := _other_file(work.binary.path, work.binary.digest):
             raise UnfitError(why)
         yield work
 
@@ -118,7 +173,7 @@ def _sent_program(chunk: Chunk, digest: str) -> Path:
         new.write_bytes(zlib.decompress(chunk.programs[digest]))
         new.chmod(0o700)
         new.rename(path)
-    if path.exists() and _other_program(path, digest):
+    if path.exists() and _other_file(path, digest):
         raise UnfitError(f"{path} is damaged; remove it")
     return path
 
@@ -127,40 +182,93 @@ def _sent_program(chunk: Chunk, digest: str) -> Path:
 def other_engine(label: str, isa: str, expected: str) -> str:
     """Why the engine here is not the driver's, or nothing."""
     try:
-        found = load_engine(label).provenance(isa)
+        here = load_engine(label).provenance(isa)
     except LockcrossError as error:
         return error.message
-    if found == expected:
+    if here == expected:
         return ""
     return (
-        f"engine {label} is {found} there, and {expected} here; install the same version, or name "
+        f"engine {label} is {here} there, and {expected} here; install the same version, or name "
         "a folder that has it in the commands of the cluster file (export LOCKCROSS_QEMU=FOLDER)"
     )
 
 
-@cache
 def other_plugin(expected: str) -> str:
     """Why the plugin here is not the driver's, or nothing."""
-    return _differs(ENGINE_PLUGIN, hashlib.sha256(_read(ENGINE_PLUGIN)).hexdigest(), expected)
+    return _other_file(ENGINE_PLUGIN, expected, program=False)
 
 
 @cache
-def _other_program(path: Path, expected: str) -> str:
-    data = _read(path)
-    return _differs(path, loaded_digest(data) if data else "", expected)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
-def _differs(path: Path, found: str, expected: str) -> str:
-    if found == expected:
+def _other_file(path: Path, expected: str, program: bool = True) -> str:
+    data = b""
+    with suppress(OSError):
+        data = path.read_bytes()
+    if expected == (loaded_digest(data) if program and data else hashlib.sha256(data).hexdigest()):
         return ""
     return (
         f"{path} is not there, or not as the driver has it; is the tree shared with this node? "
         'Without a shared tree: tree = "shipped"'
     )
+
+
+_LIMITS = {
+    "CPU time": resource.RLIMIT_CPU,
+    "memory": resource.RLIMIT_AS,
+    "file size": resource.RLIMIT_FSIZE,
+    "processes": resource.RLIMIT_NPROC,
+    "open files": resource.RLIMIT_NOFILE,
+}
+_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def describe_node(message: bytes) -> bytes:
+    """Answers a Question with a Node, both pickled. Called by Parsl's worker."""
+    question: Question = pickle.loads(message)
+    wrong = [other_engine(*engine) for engine in question.engines]
+    wrong.append(other_plugin(question.chunk.plugin))
+    cycles = None
+    if not any(wrong):
+        reply = run_works(question.chunk)
+        wrong.append(reply.refused)
+        for done in reply.done:
+            wrong.append(done.outcome.cause)
+            cycles = done.outcome.metrics.get("cycles", (None, ""))[0]
+    free = 0
+    with suppress(OSError):
+        free = shutil.disk_usage(run_folders(question.chunk.scratch).parent.parent).free
+    limits = {name: resource.getrlimit(kind)[0] for name, kind in _LIMITS.items()}
+    set_by_job = [f"{name} {n}" for name, n in limits.items() if n != resource.RLIM_INFINITY]
+    node = Node(
+        place=this_place(),
+        cpus=len(os.sched_getaffinity(0)),
+        memory_gb=_MEMORY / 1e9,
+        scratch_gb=free / 1e9,
+        limits=", ".join(set_by_job),
+        clock=time.time(),
+        cycles=cycles,
+        wrong=[why for why in dict.fromkeys(wrong) if why],
+    )
+    return pickle.dumps(node)
+
+
+@dataclass(frozen=True)
+class Waits:
+    """A chunk whose cells take `seconds` each and all say the same: `answer`, a pickled Done."""
+
+    chunk: Chunk
+    seconds: float
+    answer: bytes
+
+
+def wait_chunk(message: bytes) -> bytes:
+    """Waits for each cell of a chunk. Called by Parsl's worker."""
+    began = time.monotonic()
+    waits: Waits = pickle.loads(message)
+    reply = Reply(this_place(), os.environ.get("PARSL_WORKER_POOL_ID", ""), [])
+    for number, work in enumerate(waits.chunk.works, 1):
+        # Unpickled anew each time, since no two real answers share their parts.
+        done = replace(pickle.loads(waits.answer), identity=work.identity, duration_s=waits.seconds)
+        reply.done.append(done)
+        # What making the answer takes is part of the cell's time.
+        time.sleep(max(0.0, began + number * waits.seconds - time.monotonic()))
+    return _pickled(reply, began)

@@ -1,0 +1,22 @@
+"""The stored proofs on the page."""
+
+import sqlite3
+from collections.abc import Collection
+
+from proofs import stored
+from results.draw.drawing import Drawing
+from sweeps.report.reference import References
+from sweeps.report.shown import Part, Section, Shown
+
+
+def part(_: sqlite3.Connection, __: References, ___: Collection[Drawing]) -> Part | None:
+    """Every lock under every model, and how far other tools agree."""
+    proofs = stored.read_proofs()
+    if not (rows := stored.matrix(proofs)):
+        return None
+    models, agreements = list(stored.SHOWN_MODELS.values()), stored.agreements(proofs)
+    data = {"models": models, "rows": rows, "agreements": agreements}
+    return Part([Section("proofs", "Proofs")], {"proofs": data})
+
+
+SHOWN = Shown(part)

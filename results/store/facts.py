@@ -1,0 +1,74 @@
+"""Facts: what a study keeps beside its runs. Each is a JSON object of one type, which its question
+owns: it is written from it and read into it."""
+
+import copy
+import json
+import sqlite3
+from functools import cache
+from typing import Any, Generic, Self, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from results.errors import NoDataError
+from results.store.store import MisfitError, Store
+
+T = TypeVar("T")
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """Built when a type is first used: most commands use few of them."""
+    return TypeAdapter(kind)
+
+
+class Fact(Generic[T]):
+    """The fact of a name; `missing`: what there is none of without it, in words. All that read it
+    raise MisfitError for one that is not of the type `kind`."""
+
+    def __init__(self, name: str, kind: Any, missing: str = "") -> None:
+        self.name = name
+        self._kind = kind
+        self._missing = missing
+
+    def of(self, name: str) -> Self:
+        """The fact of the same type with a name behind this one's: isa/NAME."""
+        inner = copy.copy(self)
+        inner.name = f"{self.name}/{name}"
+        return inner
+
+    def write(self, store: Store, value: T) -> None:
+        """Keeps it, in place of an earlier one."""
+        store.set_fact(self.name, _adapter(self._kind).dump_python(value, mode="json"))
+
+    def optional(self, connection: sqlite3.Connection) -> T | None:
+        """What is kept, or None."""
+        row = connection.execute("SELECT value FROM facts WHERE name = ?", (self.name,)).fetchone()
+        return None if row is None else self._value(self.name, row[0])
+
+    def read(self, connection: sqlite3.Connection) -> T:
+        """What is kept. Raises NoDataError where nothing is."""
+        if (kept := self.optional(connection)) is None:
+            raise NoDataError(
+                self._missing
+                or "this database holds no finished study; run ./lockcross crossover "
+                "(with the same --db)"
+            )
+        return kept
+
+    def every(self, connection: sqlite3.Connection) -> list[T]:
+        """What is kept under names behind this one's, by name."""
+        rows = connection.execute(
+            "SELECT name, value FROM facts WHERE name GLOB ? ORDER BY name", (f"{self.name}/*",)
+        )
+        return [self._value(name, text) for name, text in rows]
+
+    def _value(self, name: str, text: str) -> T:
+        try:
+            value: T = _adapter(self._kind).validate_python(json.loads(text))
+            return value
+        except ValidationError as error:
+            first = error.errors()[0]
+            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        except ValueError as error:
+            what = str(error)
+        raise MisfitError(f"the fact {name}: {what}")

@@ -1,0 +1,342 @@
+"""What one thread measures: caches, arithmetic, atomics, fences, and what passes them; and what two
+do: lines that move between CPUs, and stopping, parking and waking."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from statistics import median
+
+from sweeps.engines.native import host
+from sweeps.engines.native.measure.programs import (
+    SHARE,
+    Arguments,
+    Finding,
+    Programs,
+    handover,
+    measured_phases,
+    of_alone,
+    of_both,
+    per_turn,
+    wakes,
+)
+from sweeps.engines.native.output import phase_metrics
+from sweeps.engines.native.sample import Estimate
+from sweeps.model.isa import ISAS, host_isa
+
+REPEATS = 24  # of each loop
+LONG_REPEATS = 7  # of chases beyond the second level
+_TURNS = (2000, 6000)  # a loop's two lengths
+_CHASE_TURNS = 4000
+_LONG_TURNS = 20_000
+_LONG_KIB = 1024  # from here on the system gives the memory
+_CHAIN = 8  # operations a turn (kernels/micro.c)
+_NO_OPS = 64
+_FAR = 8  # times the cache before
+_LATENCY = "latency in a dependent chain"
+MOST_KIB = 2**21  # the kernel's bound
+MEMORY = "load_memory"
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of kernel micro: its operation, the stores before it, the memory that it goes over."""
+
+    op: str
+    stores: str = "none"
+    kib: int = 16
+
+    def arguments(self) -> dict[str, int | str]:
+        """Its keys, without the length."""
+        return {"op": self.op, "stores": self.stores, "kib": self.kib}
+
+
+Times = Callable[[Loop], Estimate]  # cycles of a turn
+Found = Iterator[tuple[str, Finding]]  # figures by name
+
+
+def run_loop(programs: Programs, binary: str, cpu: int, loop: Loop) -> Estimate:
+    """Cycles of a turn. A chase has one length: what its beginning costs is lost in it, while its
+    memory is at another place in every run."""
+    turns: Sequence[int] = _TURNS
+    if loop.op == "chase":
+        turns = [_LONG_TURNS if loop.kib > _LONG_KIB else _CHASE_TURNS]
+    repeats = LONG_REPEATS if loop.kib > _LONG_KIB else REPEATS
+    rounds = [
+        [programs.run(binary, {**loop.arguments(), "iterations": n}, [cpu]) for n in turns]
+        for _ in range(repeats)
+    ]
+    return per_turn(rounds)
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of memory: its name, and how many KiB a chase goes over to stay in it."""
+
+    name: str
+    title: str
+    kib: int
+
+
+def levels(caches: Sequence[host.Cache], free_kib: int) -> list[Level]:
+    """What is chased through: half of the first cache; in every other one eight times the one
+    before, but at most half of its own; for memory twice the last, unless there is not that much.
+    """
+    most = min(free_kib, MOST_KIB)
+    chased = []
+    before = 0
+    for cache in caches:
+        own = cache.size // 1024
+        kib = min(own // 2, _FAR * before) if before else own // 2
+        if before < kib <= most:
+            chased.append(Level(f"load_l{cache.level}", f"the level {cache.level} cache", kib))
+        before = own
+    if 0 < 2 * before <= most:
+        chased.append(Level(MEMORY, "memory", 2 * before))
+    return chased
+
+
+def memory(times: Times, level: Level) -> Found:
+    """The load-use latency of a level, by pointer chase."""
+    each = times(Loop("chase", kib=level.kib)).over(_CHAIN)
+    text = f"load to use from {level.title}: {_LATENCY} of loads over {level.kib} KiB"
+    if level.kib > _LONG_KIB:
+        text += ", in huge pages if the system gives them, with what it takes to find a page"
+    # Where the memory lies differs from run to run: the median stands for all.
+    value = each.value if level.kib <= _LONG_KIB else each.median
+    yield level.name, Finding(value, each.iqr, text)
+
+
+_OWNED = "the whole operation, on a line the core owns"
+_CHAINS = {  # operations of the kernel
+    "forward": "a load of the 8 bytes just stored, with the store",
+    "forward_contained": "a load of 4 of 8 bytes just stored, with the store",
+    "forward_fails": "a load of 8 bytes around 4 just stored, with the store",
+    "mul": "a multiplication, 64 bits",
+    "div": "a division, 64 bits",
+    "cas": f"a CAS that wins, {_OWNED}",
+    "cas_lost": f"a CAS that loses, {_OWNED}",
+    "exchange": f"an atomic exchange, {_OWNED}",
+    "fetch_add": f"an atomic fetch-and-add, {_OWNED}",
+}
+
+
+def chains(times: Times) -> Found:
+    """Everything that is measured as a dependent chain."""
+    for op, words in _CHAINS.items():
+        name = f"store_{op}" if op.startswith("forward") else op
+        yield name, of_alone(times(Loop(op)).over(_CHAIN), f"{words}: {_LATENCY}")
+    apart = times(Loop("cas_apart")).over(_CHAIN)
+    words = "a CAS that wins, on eight lines in turn, none needs another's result: throughput"
+    yield "cas_throughput", of_alone(apart, words)
+
+
+def front_end(times: Times) -> Found:
+    """Width, branches, pause."""
+    empty = times(Loop("empty"))
+    turn = times(Loop("width")).minus(empty)
+    if turn.value > 0:
+        width = _NO_OPS / turn.value
+        spread = width * turn.iqr / turn.value
+        text = f"no-ops in a cycle, of {_NO_OPS} in a row: throughput"
+        yield "width", Finding(width, spread, text, "instructions/cycle")
+    branch = times(Loop("branch_random")).minus(times(Loop("branch_steady"))).over(0.5)
+    text = (
+        "a branch predicted wrongly, until what follows is under way again: twice the difference "
+        "of one on a random bit, wrong half of the time, and one that is never taken"
+    )
+    yield "mispredict", of_alone(branch, text)
+    text = "a turn of a spinning thread's wait, in a loop: throughput"
+    yield "pause", of_alone(times(Loop("pause")), text)
+
+
+def fences(times: Times) -> Found:
+    """Each fence of the ISA alone, and what it adds behind one store and behind four."""
+    for number, name in enumerate(ISAS[host_isa()].fences):
+        for stores, suffix, words in (
+            ("none", "", "in a loop of nothing else"),
+            ("one", "_behind_1", "behind a store"),
+            ("four", "_behind_4", "behind stores to four lines"),
+        ):
+            loop = times(Loop(f"fence_{number}", stores))
+            added = loop.minus(times(Loop("empty", stores)))
+            text = f"what {name.removeprefix('fence_')} adds to a turn {words}: throughput"
+            yield f"{name}{suffix}", of_alone(added, text)
+
+
+def hidden_share(alone: Estimate, work: Estimate, both: Estimate) -> tuple[float, float]:
+    """The share, from 0 to 1, of the shorter of two things that hides behind the other, and its
+    range; from cycles of each alone and of both in one loop."""
+    shorter = min(alone.value, work.value)
+    share = (alone.value + work.value - both.value) / shorter
+    return min(1.0, max(0.0, share)), (alone.iqr + work.iqr + both.iqr) / shorter
+
+
+def behind_atomics(times: Times) -> Found:
+    """What a store, or a load of its word, behind a CAS adds to the next CAS."""
+    once = times(Loop("cas_once"))
+    for op, name, what in (
+        ("cas_store", "cas_before_store", "a store to another line"),
+        ("cas_reload", "cas_before_load", "a load of its word"),
+    ):
+        text = f"what {what} behind a CAS adds to a turn of CAS and {what}: throughput"
+        yield name, of_alone(times(Loop(op)).minus(once), text)
+
+
+def passing(times: Times) -> Found:
+    """How much independent work hides behind a CAS and behind the full fence."""
+    fence = ISAS[host_isa()].full_fence.removeprefix("fence_")
+    for kind, title, loop in (("cas", "a CAS", "cas_once"), ("fence", fence, "fence_0")):
+        for work, what in (("adds", "24 additions"), ("loads", "5 loads from the first level")):
+            share, spread = hidden_share(
+                times(Loop(loop)), times(Loop(work)), times(Loop(f"{kind}_{work}"))
+            )
+            text = (
+                f"share of the shorter of {title} and a chain of {what} behind it that takes no "
+                "time of its own: 1, they pass it; 0, they wait"
+            )
+            yield f"{kind}_hides_{work}", Finding(share, spread, text, SHARE)
+
+
+def all_alone(found: Sequence[Level]) -> dict[str, Callable[[Times], Found]]:
+    """The parts of it, by title."""
+    return {
+        **{level.title: partial(memory, level=level) for level in found},
+        "arithmetic, forwarding, atomics": chains,
+        "width and branches": front_end,
+        "fences": fences,
+        "what passes a CAS or a fence": passing,
+        "what follows a CAS": behind_atomics,
+    }
+
+
+MOST_PAIRS = 66  # of CPUs: all of twelve
+PAIR_REPEATS = 16
+_RUNS = 12  # of two threads
+_TRANSFERS = 4000  # of each thread, in a run
+_LINES = 200
+_RECORDED = 20  # rounds of a run, all of whose phases are recorded
+_OBJECTS = 100  # of workload rounds
+_HALF_PERIOD = 3  # rounds of a turn there
+_CANCELS, _AFTER = 4, 5  # its rounds: in the fourth every reservation is cancelled
+_DELAY = 100_000  # turns of a loop until a parked thread sleeps
+_ALONE = "cycles of the thread that does it"
+TRANSFER = "transfer"
+NAMES = (
+    TRANSFER, "load_dirty", "upgrade", "upgrade_after_dirty", "park", "unpark",
+    "unpark_until_awake", "wake", "stop_by_handshake", "stop_by_signal",
+)  # fmt: skip
+
+
+def pairs_of(cpus: Sequence[int], most: int = MOST_PAIRS) -> list[tuple[int, int]]:
+    """Every pair of CPUs, or so many of them, evenly chosen."""
+    every = list(combinations(cpus, 2))
+    if len(every) <= most:
+        return every
+    return [every[i * len(every) // most] for i in range(most)]
+
+
+def transfers(programs: Programs, cpus: Sequence[int]) -> dict[tuple[int, int], list[float]]:
+    """Cycles of hand-overs of one line, of each pair of CPUs, a value a run."""
+    binary = programs.build("transfer")
+    return {
+        pair: [
+            handover(programs.run(binary, {"op": "store", "iterations": _TRANSFERS}, pair))
+            for _ in range(PAIR_REPEATS)
+        ]
+        for pair in pairs_of(cpus)
+    }
+
+
+def of_transfers(found: dict[tuple[int, int], list[float]]) -> Finding:
+    """The median over all pairs. The spread is that of one pair's runs, not that of the matrix."""
+    each = [of_both(values, "") for values in found.values()]
+    over = f"the median of {len(each)} pairs of CPUs" if len(each) > 1 else "of the only pair"
+    text = (
+        "a line handed to another CPU, which waits for it in a loop and hands it back by a store: "
+        f"{over}, half of a round trip"
+    )
+    return Finding(
+        median(one.value for one in each), median(one.spread for one in each), text, alone=False
+    )
+
+
+def _sharing(
+    programs: Programs, pair: Sequence[int], op: str, times: int
+) -> tuple[list[float], list[float]]:
+    """Cycles of what is measured first and second, of each of `times`, a value a round."""
+    binary = programs.build("sharing")
+    keys: Arguments = {"op": op, "times": times, "rounds": _RECORDED}
+    first: list[float] = []
+    second: list[float] = []
+    for _ in range(_RUNS):
+        one, other = measured_phases(programs.run(binary, keys, pair))
+        first += [cycles / times for cycles in one]
+        second += [cycles / times for cycles in other]
+    return first, second
+
+
+def lines(programs: Programs, pair: Sequence[int]) -> Found:
+    """Single accesses to lines that another CPU has."""
+    loads, after = _sharing(programs, pair, "dirty", _LINES)
+    own, shared = _sharing(programs, pair, "upgrade", _LINES)
+    chain = f"one after the other, {_LINES} lines in an unforeseeable order: latency"
+    yield "load_dirty", of_both(loads, f"a load of a line that another CPU has written, {chain}")
+    base = of_both(own, "").value
+    text = "what an atomic add to a line costs more than to one that the core owns,"
+    for name, values, when in (
+        ("upgrade", shared, "when another CPU has read it since"),
+        (
+            "upgrade_after_dirty",
+            after,
+            "when this one has just read it as another CPU had written it",
+        ),
+    ):
+        yield name, of_both([cycles - base for cycles in values], f"{text} {when}: {chain}")
+
+
+def parking(programs: Programs, pair: Sequence[int]) -> Found:
+    """By futex, between two CPUs that have nothing else to do."""
+    sleep, _ = _sharing(programs, pair, "sleep", _LINES)
+    text = "what a thread does in order to park, entering and leaving the kernel (futex), without"
+    yield "park", of_both(sleep, f"{text} the sleep itself: {_ALONE}")
+    binary = programs.build("sharing")
+    keys: Arguments = {"op": "unpark", "times": 1, "rounds": _RECORDED, "delay": _DELAY}
+    woken = [each for _ in range(_RUNS) for each in wakes(programs.run(binary, keys, pair))]
+    text = "waking a thread that sleeps on another CPU (futex)"
+    call = of_both([call for call, _ in woken], f"{text}: {_ALONE}")
+    yield "unpark", call
+    total = of_both([until for _, until in woken], f"{text}, until it runs: latency")
+    yield "unpark_until_awake", total
+    # Where the woken thread runs before the call returns, nothing is left.
+    text = "what waking takes longer than the call that wakes: unpark_until_awake less unpark"
+    yield "wake", replace(total, value=max(0.0, total.value - call.value), meaning=text)
+
+
+def stopping(programs: Programs, pair: Sequence[int]) -> Found:
+    """One thread stops another that runs on another CPU."""
+    stops, _ = _sharing(programs, pair, "stop", _LINES)
+    text = "stopping a running thread at its next safepoint and letting it go on, a handshake"
+    yield "stop_by_handshake", of_both(stops, f"{text}: {_ALONE}")
+    binary = programs.build("rounds", "reservation", "signal")
+    keys = {"objects": _OBJECTS, "rounds": 2 * _HALF_PERIOD}
+    stops_by_signal = []
+    for _ in range(_RUNS):
+        phases = phase_metrics([programs.run(binary, keys, pair)])
+        cancels, after = (phases[f"phase_{n}_cycles"][0] for n in (_CANCELS, _AFTER))
+        stops_by_signal.append((cancels - after) / _OBJECTS)
+    text = "interrupting a running thread by a signal until its handler has cancelled a lock"
+    text = f"{text}: round 4 of workload rounds less round 5, of each object"
+    yield "stop_by_signal", of_both(stops_by_signal, text)
+
+
+def switching(programs: Programs, cpu: int) -> Found:
+    """Two threads of the M:N runtime share one core."""
+    binary = programs.build("sharing", scheduled=True)
+    keys: Arguments = {"op": "turn", "times": _LINES, "rounds": _RECORDED, "threads": 2, "cores": 1}
+    switches = []
+    for _ in range(_RUNS):
+        rounds, _ = measured_phases(programs.run(binary, keys, [cpu]))
+        switches += [cycles / (2 * _LINES) for cycles in rounds]
+    text = "a thread library's switch from one thread that waits to the next on the same core"
+    yield "switch", of_both(switches, text)

@@ -1,0 +1,185 @@
+"""The main job on the page, among the figures and in the terminal."""
+
+import sqlite3
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from rich.table import Table
+
+from results.draw.drawing import Drawing
+from results.store.database import file_of
+from results.text.terminal import console
+from sweeps.model import engines
+from sweeps.model.axes import AXIS_WORDS
+from sweeps.model.isa import isa_words
+from sweeps.model.label import LockLabel
+from sweeps.questions.crossover import answer
+from sweeps.report.reference import OF_STUDIES, References
+from sweeps.report.shown import Part, Section, Shown
+from sweeps.search.found import PLAN, engine, machines, series_names
+from sweeps.search.grid import map_marks
+
+STUDY = "study"  # the figures' section
+_KINDS = {  # of series with crossovers, as the page calls them
+    "axis": "By axis",
+    "run_length": "Run length that pays for a cancellation",
+    "map": "Borders of the winner map",
+}
+_UNSOUND = "store forwarding: not every processor keeps the order that it relies on"
+_SHOWN_AXES = ("cas", "fence_latency", "cancel")  # in the terminal
+
+
+def figures(connection: sqlite3.Connection, others: References) -> Iterator[Drawing]:
+    """The winner map and the run lengths of each machine of the study, and the rounds; the further
+    ones are named after the machine. Beside them the borders of several studies."""
+    there, own = PLAN.optional(connection) is not None, file_of(connection)
+    names = machines(connection) if there else []
+    for name, title, draw, text in (
+        (
+            "winner_map",
+            "Who wins, by the latency of a CAS and of a full fence",
+            "winner_map.draw_map",
+            "Winner map for each instruction set over measured CAS latency (horizontal) and "
+            "measured full-fence latency (vertical): the lock with the fewest cycles per "
+            "acquire-release pair. Black lines join the crossovers that were searched for (dots, "
+            "thick over the band of all seeds). Between the points that were run costs are "
+            "interpolated. Where the map is lighter, the lead over the next lock is a tie. On the "
+            "toothed side of the pink line the thin lock would be cheaper still. Marks, on the map "
+            "of the study's own machine, are places: the CAS and fence of a real processor whose "
+            "own cancellation costs what the map's does, a star where a latency is assumed.",
+        ),
+        (
+            "run_length",
+            "What pays for a cancellation: cost against run length",
+            "curves.draw_run_length",
+            "Cycles per acquire-release pair against the number of acquisitions by the owner "
+            "before another thread takes the lock as often, for tasuki, asymmetric and reservation "
+            "locks at several cancellation costs. Marks show the break-even run lengths, black "
+            "bars their band over all seeds where that is wider than a mark.",
+        ),
+    ):
+        for place, machine in enumerate(names):
+            yield Drawing(
+                f"{name}_{machine}" if place else name, STUDY,
+                f"{title}: machine {machine}" if len(names) > 1 else title,
+                f"{__package__}.{draw}", own, text, machine, said=True,
+            )  # fmt: skip
+    yield Drawing(
+        "rounds", STUDY, "Two threads in turns of three rounds (thesis, Figure 6.15)",
+        f"{__package__}.curves.draw_rounds", own,
+        "Time of each round relative to the first round of the tasuki lock, logarithmic scale, a "
+        "panel for each kind of fence. The reservation lock's fourth round, in which the second "
+        "thread cancels every reservation, stands far above all others.",
+        said=there,
+    )  # fmt: skip
+    if there and others.studies:
+        yield Drawing(
+            OF_STUDIES, STUDY, "Where the cheapest lock changes, by engine",
+            f"{__package__}.borders.draw_engines",
+            {title: file_of(one) for title, one in others.studies.items()},
+            "The borders of the winner map on several engines, drawn over one another, each over "
+            "the latencies measured on that engine.",
+            beside=True,
+        )  # fmt: skip
+
+
+def part(
+    connection: sqlite3.Connection, others: References, drawn: Collection[Drawing]
+) -> Part | None:
+    """The question in the page's head, the figures, the answer and what it rests on."""
+    plan = PLAN.optional(connection)
+    if plan is None:
+        return None
+    rows = answer.rows(connection)
+    found = {kind: answer.lines(connection, kind) for kind in _KINDS}
+    crossed = [(title, found[kind]) for kind, title in _KINDS.items() if found[kind]]
+    costs = answer.cost_table(rows, plan.locks)
+    # The real processors that the study's map speaks of, and the others, each once, in words.
+    own = plan.machine
+    marks = [map_marks(connection, own, *parts) for parts in series_names(connection, "map", own)]
+    study: dict[str, Any] = {
+        "plan": plan,
+        "marked": not engines.entry(engine(connection)).own_costs,
+        "map": {
+            "cancel": next((one.cancel for one in marks), None),
+            "here": list(dict.fromkeys(mark.machine for one in marks for mark in one.here)),
+            "apart": list(dict.fromkeys(mark.words for one in marks for mark in one.apart)),
+        },
+        "engine": engines.title(engine(connection)),
+        "locks": ", ".join(LockLabel(one).words() for one in plan.locks),
+        "aside": ", ".join(LockLabel(one).words() for one in plan.table_locks),
+        "machines": " and ".join(machines(connection)),
+        "ties": answer.ties_words(rows),
+        "seeds": answer.seeds_words([one for lines in found.values() for one in lines]),
+        "models": answer.model_sentences(connection),
+        "costs": costs,
+        "any_fence": any(row.any_fence for row in rows),
+        "assumed": any(row.assumed for row in rows),
+        "axes": answer.axis_tables(found["axis"]),
+        "run_lengths": answer.axis_tables(found["run_length"]),
+        "borders": answer.axis_tables(found["map"]),
+        "crossovers": crossed,
+    }
+    sections = {
+        Section("figures", "Figures"): any(one.section == STUDY for one in drawn),
+        Section("answer", "The answer"): costs.machines or crossed,
+        Section("crossovers", "Every crossover and its bracket"): crossed,
+    }
+    return Part(
+        [section for section, there in sections.items() if there],
+        {"study": study, "apart": others.apart, "axes": AXIS_WORDS},
+        title=plan.title,
+        head="question.html",
+    )
+
+
+def present(connection: sqlite3.Connection) -> None:
+    """Prints the winner table and the crossovers along latencies."""
+    plan = PLAN.optional(connection)
+    if plan is None:
+        return
+    rows = answer.rows(connection)
+    aside = ", ".join(plan.table_locks)
+    table = Table(
+        "machine", "ISA", "CAS", "fence", "fences", "cheapest",
+        *([f"without {aside}"] if aside else []),
+        title="Cheapest lock by cycles per acquire-release pair (measured latencies in cycles)",
+        box=None,
+    )  # fmt: skip
+    for row in rows:
+        isa, cas = isa_words(row.isa.title, row.flavour), f"{row.cas:.0f}"
+        place = [row.machine + "*" * row.assumed, isa, cas, f"{row.fence:.0f}"]
+        for fences, contest in row.contests:
+            wins = [contest.overall, *([contest.compared] if aside else [])]
+            table.add_row(*place, fences, *map(answer.win_words, wins))
+            place = [""] * len(place)
+    table.caption = "\n".join(
+        [
+            f"in brackets: the lead over the next lock; {answer.ties_words(rows)}",
+            "* CAS or fence latency assumed",
+            *[_UNSOUND] * any(row.any_fence for row in rows),
+            *(f"{lock}: {limit}" for lock, limit in plan.limits.items()),
+        ]
+    )
+    console(fold=False).print(table)
+    lines = [one for one in answer.lines(connection, "axis") if one.axis in _SHOWN_AXES]
+    if not lines:
+        return
+    print()
+    for sentences in (lines, answer.lines(connection, "run_length")):
+        for one in answer.axis_tables(sentences, by_machine=True):
+            unit = f" ({one.unit})" if one.unit else ""
+            held = ["held at"] if one.has_held else []
+            table = Table(f"{one.axis}{unit}", "ISA", *held, *one.columns, box=None)
+            for pair in one.rows:
+                table.add_row(pair.pair, pair.group, *([pair.held] if held else []), *pair.cells)
+            console(fold=False).print(table)
+    print(
+        "Where the named lock begins to beat the other of the two (a third may be cheaper than "
+        f"both); {answer.seeds_words(lines)}."
+    )
+    for words in answer.model_sentences(connection):
+        print(f"{words}.")
+
+
+SHOWN = Shown(part, figures, present)

@@ -1,0 +1,48 @@
+"""The published numbers beside ours on the page and among the figures."""
+
+import sqlite3
+from collections.abc import Collection, Iterator
+
+from results.draw.drawing import Drawing
+from sweeps.questions.reproduce import answer, overtake
+from sweeps.report.reference import References
+from sweeps.report.shown import Part, Section, Shown
+from sweeps.search.found import PLAN
+
+
+def figures(connection: sqlite3.Connection, _: References) -> Iterator[Drawing]:
+    """One of each reproduction that has any."""
+    for one in answer.load(connection):
+        if one.plot.kind:
+            yield Drawing(
+                f"reproduction_{one.name}", "published", one.title,
+                f"{__package__}.figure.draw_reproduction", one, said=True,
+            )  # fmt: skip
+
+
+def part(connection: sqlite3.Connection, _: References, drawn: Collection[Drawing]) -> Part | None:
+    """Every reproduction, and when asymmetric locks overtake reservation locks. Without a study of
+    its own they come first on the page."""
+    by_name = {one.name: one for one in drawn}
+    found = [
+        {
+            "found": one,
+            "rows": [(row, answer.cells(row)) for row in answer.table_rows(one)],
+            "figure": by_name.get(f"reproduction_{one.name}"),
+        }
+        for one in answer.load(connection)
+    ]
+    cases = overtake.load(connection)
+    if not (found or cases):
+        return None
+    early = PLAN.optional(connection) is None
+    published = Section("published", "The published numbers", early=early)
+    overtaken = "When asymmetric locks overtake reservation locks"
+    return Part(
+        [published] * bool(found) + [Section("overtake", overtaken, early=early)] * bool(cases),
+        {"reproductions": found, "overtake": cases, "overtake_axes": overtake.AXES},
+        title="Published and simulated numbers",
+    )
+
+
+SHOWN = Shown(part, figures)

@@ -1,0 +1,105 @@
+"""Tools that users have themselves: where one is, what it says of itself, and what was shown of it.
+
+Who needs a tool tells its variable, its program and how to ask for its version.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from results.errors import LockcrossError
+
+_ASK_S = 60.0
+_SHOWN = 300  # characters of what a tool said
+
+
+class NoToolError(LockcrossError):
+    """No such tool was found, and none was named."""
+
+
+def run(
+    argv: Sequence[str],
+    limit_s: float | None = None,
+    cwd: Path | str | None = None,
+    env: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program without input and keeps what it says. Raises OSError where it cannot be
+    started, and subprocess.TimeoutExpired after `limit_s` seconds."""
+    return subprocess.run(
+        argv, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
+        check=False, timeout=limit_s, cwd=cwd, env=env,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Tool:
+    """What tells a tool from others. `programs`: its names on PATH; `wanted`: what is to be said of
+    a variable that names no such program; `advice`: what to do where it is missing; `below`: where
+    the program may lie in a folder that a variable names."""
+
+    title: str
+    programs: tuple[str, ...]
+    wanted: str = ""
+    advice: str = ""
+    below: tuple[str, ...] = ()
+
+    def locate(self, *variables: str) -> tuple[str, str]:
+        """Its program, and what names that: the first of the variables that is set, or PATH. Raises
+        NoToolError (1) where there is none, LockcrossError (1) for a variable with another."""
+        for variable in variables:
+            if given := os.environ.get(variable):
+                places = [given, *(str(Path(given, part)) for part in self.below)]
+                if path := next(filter(None, map(shutil.which, places)), None):
+                    return str(Path(path).resolve()), variable
+                raise LockcrossError(f"{variable}={given}: {self.wanted}", 1)
+        if path := next(filter(None, map(shutil.which, self.programs)), None):
+            return str(Path(path).resolve()), "PATH"
+        raise NoToolError(f"{self.title} is not found; {self.advice}", 1)
+
+    def ask(self, *words: str, cwd: str | None = None) -> subprocess.CompletedProcess[str]:
+        """What a command of the tool says within a minute. Raises LockcrossError (1) when it does
+        not run."""
+        try:
+            return run(words, _ASK_S, cwd)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            message = f"{self.title} ({words[0]}) does not run: {error}; install it again"
+            raise LockcrossError(message, 1) from None
+
+    def version(self, pattern: str, *words: str) -> str:
+        """What the pattern's group finds in what a command says; nothing where it does not match.
+        Raises as `ask`."""
+        done = self.ask(*words)
+        match = re.search(pattern, done.stdout + done.stderr)
+        return match[1].strip() if match else ""
+
+
+def complaint(said: str, pattern: str) -> str:
+    """The line that says what went wrong: the first that matches, else the last one."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    marked = [line for line in lines if re.search(pattern, line, re.IGNORECASE)]
+    return (marked or lines[-1:] or ["it did not say why"])[0][:_SHOWN]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """`alone`: why a run on one core fails, or nothing; `together`: the same for two cores."""
+
+    alone: str
+    together: str
+
+
+def probed(path: Path, litmus: Callable[[int], str]) -> Probe:
+    """What litmus runs have shown, which is kept in a file. `litmus`: why one on so many cores
+    fails, or nothing."""
+    if path.exists():
+        return Probe(**json.loads(path.read_text(encoding="utf-8")))
+    alone = litmus(1)
+    shown = Probe(alone, alone or litmus(2))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(asdict(shown)), encoding="utf-8")
+    return shown

@@ -1,0 +1,80 @@
+"""One host thread runs all simulated cores: the same reports as with a thread for each, and no
+system call for a turn."""
+
+import json
+import platform
+import resource
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sweeps.engines.qemu.engine import find_qemu, own_options
+from sweeps.programs import Builder, Program, find_compiler
+from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
+from tests.drawn_cells import Drawn, measure, stored
+
+_OWN = 80  # drawn cells that are measured with a host thread for each core
+_SWITCH = ENGINE_SOURCES / "region" / "switch_context.cc"
+_GUEST = Path(__file__).parents[1] / "native" / "switch_context.c"
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_host_thread_for_each_core_gives_the_same_reports(part: int, tmp_path: Path) -> None:
+    """Drawn cells are measured with one host thread for all (test_drawn_cells)."""
+    several = [cell for cell in stored().cells if cell.arguments["threads"] > 1]
+    for cell in several[part * _OWN // 4 : (part + 1) * _OWN // 4]:
+        options = {**stored().options[cell.options], "own_threads": 1}
+        assert measure(cell, options, tmp_path) == cell
+
+
+def switches(cell: Drawn, own: int, folder: Path) -> int:
+    """How often the kernel took a thread of the run off the CPU because it slept."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+    measure(cell, {**stored().options[cell.options], "own_threads": own}, folder)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+
+
+def test_a_turn_takes_no_system_call(tmp_path: Path) -> None:
+    cell = max(stored().cells, key=lambda one: len(one.cycles) * min(one.cycles))
+    alone, own = (switches(cell, every, tmp_path) for every in (0, 1))
+    assert alone < own / 10
+
+
+def test_a_cell_that_ends_early_says_so_on_one_thread(tmp_path: Path) -> None:
+    program = Program("threads", "thin", "full", "lock")
+    binary = Builder().build([program])[program].path
+    for own in (0, 1):
+        settings = {**own_options("generic", "x86_64"), "own_threads": own}
+        out = tmp_path / f"{own}.json"
+        plugin = f"file={ENGINE_PLUGIN},out={out},max_instructions=20000," + ",".join(
+            f"{name}={value}" for name, value in settings.items()
+        )
+        done = subprocess.run(
+            [find_qemu("x86_64").path, "-0", "lockcross", "-plugin", plugin, str(binary),
+             "threads=5", "iterations=1000", "marker=syscall"],
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 3 and "instruction limit" in done.stderr
+        assert not json.loads(out.read_text(encoding="utf-8"))["complete"]
+
+
+@pytest.mark.parametrize("flavour", ["lock", "lse"])
+@pytest.mark.parametrize("how", ["", "-DBY_KERNEL"])
+def test_contexts_keep_registers_and_thread_on_hosts_of_both_kinds(
+    flavour: str, how: str, tmp_path: Path
+) -> None:
+    """QEMU plays the AArch64 host."""
+    if flavour == "lse" and how:
+        pytest.skip("an AArch64 program sets its thread pointer itself")
+    if flavour == "lock" and platform.machine() != "x86_64":
+        pytest.skip("this host is no x86-64")
+    flags = "-std=gnu11 -O2 -static -nostdlib -ffreestanding -fno-stack-protector".split()
+    program = tmp_path / "program"
+    compile_it = [find_compiler(flavour), *flags, *how.split(), f"-I{ENGINE_SOURCES}"]
+    subprocess.run(
+        [*compile_it, "-x", "c", str(_GUEST), str(_SWITCH), "-o", str(program)], check=True
+    )
+    host = [find_qemu("aarch64").path] if flavour == "lse" else []
+    done = subprocess.run([*host, str(program)], check=False, timeout=60)
+    assert done.returncode == 0

@@ -1,0 +1,129 @@
+"""The SST engine on a real SST; skipped where there is none."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from results.store.store import Store
+from sweeps.engines import load_engine
+from sweeps.engines.base import Limits
+from sweeps.engines.sst.engine import INPUT, command, probe
+from sweeps.engines.sst.find import find_sst
+from sweeps.model.cell import Cell
+from sweeps.model.isa import ISAS
+from sweeps.model.machine import load_machine
+from sweeps.programs import TARGETS
+from sweeps.run.runner import Runner
+from sweeps.search.calibrate import Setting, calibrate
+from sweeps.support.tools import Probe
+from tests.sst_link import answers, peer
+
+try:
+    SST = find_sst()
+except LockcrossError as error:
+    pytest.skip(error.message, allow_module_level=True)
+
+
+def threads(engine: str, machine: str, count: int, **more: object) -> Cell:
+    """A cell of threads on one lock."""
+    given = {
+        "engine": engine, "machine": machine, "isa": "x86_64", "flavour": "lock", "lock": "tasuki",
+        "workload": "threads", "threads": count,
+        "parameters": {"iterations": 20, "critical": 20, "think": 100},
+    }  # fmt: skip
+    return Cell(**{**given, **more})  # type: ignore[arg-type]
+
+
+def run(folder: Path, cells: list[Cell], limits: Limits | None = None) -> list[dict[str, float]]:
+    """Metrics of cells that must all be good."""
+    with Store(folder / "runs.db") as store:
+        found = Runner(store, 1, None, limits).run(cells, "test")
+    assert [one.cause for one in found] == [""] * len(cells)
+    return [one.metrics for one in found]
+
+
+@pytest.mark.parametrize("flavour", list(TARGETS))
+def test_the_litmus_is_passed(flavour: str) -> None:
+    assert probe(SST, flavour) == Probe("", "")
+
+
+def test_the_bus_is_what_its_machine_says_of_it(tmp_path: Path) -> None:
+    """[memory] of sst_bus, which the embedded engine uses, and what its [sst] gives."""
+    one = threads("sst", "sst_bus", 4)
+    (text,) = load_engine("sst").inputs(one, Path("/prog"), Limits()).values()
+    script = (
+        "0,r,9", "1,r,9,1000", "0,w,9,3000", "1,r,9,3000", "2,r,9,5000", "3,w,9,6000", "2,w,9,2000"
+    )  # fmt: skip
+    given = json.loads(text) | {"guest": peer("script", *script)}
+    (tmp_path / INPUT).write_text(json.dumps(given), encoding="utf-8")
+    subprocess.run(command(SST), cwd=tmp_path, env={}, check=True)
+    found = sorted(answers(tmp_path), key=lambda line: int(line[3]))
+    memory, clean, upgrade, dirty, shared, invalidating, taken = (int(line[4]) for line in found)
+    figures = {name: one.number for name, one in load_machine("sst_bus").figures("x86_64").items()}
+    hit = figures["lat_l1"]
+    assert memory - hit == figures["lat_memory"]
+    assert shared - hit == figures["lat_l2"]
+    assert {clean - hit, dirty - hit, taken - hit} == {figures["lat_dirty"]}
+    assert upgrade - hit == figures["lat_upgrade"] + figures["lat_invalidate"]
+    # A cycle more for each copy but the first, which the embedded engine does not know.
+    assert invalidating - hit == figures["lat_l2"] + figures["lat_invalidate"] + 2
+
+
+@pytest.mark.parametrize("flavour", list(TARGETS))
+def test_a_set_latency_is_added(tmp_path: Path, flavour: str) -> None:
+    ops = ("empty", "store", "cas", "fence", "stop")
+    settings = [
+        Setting("sst_bus", TARGETS[flavour].isa, flavour, n, n, "sst", 10 * n, ops)
+        for n in (40, 140)
+    ]
+    with Store(tmp_path / "runs.db") as store:
+        low, high = calibrate(Runner(store, 1), store, settings)
+    for op, added in (("cas", 100), ("fence", 100), ("stop", 1000)):
+        assert high[op].cycles - low[op].cycles == pytest.approx(added, rel=0.05), op
+
+
+@pytest.mark.parametrize("isa", list(ISAS))
+def test_uncontended_costs_are_those_of_the_embedded_engine(tmp_path: Path, isa: str) -> None:
+    cells = [
+        threads(engine, "sst_bus", 1, isa=isa, flavour=ISAS[isa].flavours[0], lock="reservation")
+        for engine in ("qemu", "sst")
+    ]
+    ours, theirs = (found["cycles_per_pair"] for found in run(tmp_path, cells))
+    assert ours == pytest.approx(theirs, rel=0.02)
+
+
+@pytest.mark.parametrize("machine", ["sst_bus", "sst_mesh16"])
+def test_the_same_run_has_the_same_cycles(tmp_path: Path, machine: str) -> None:
+    found = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        found += run(tmp_path / name, [threads("sst", machine, 4)])
+    assert found[0] == found[1]
+
+
+def test_a_mesh_counts_what_passes_its_network(tmp_path: Path) -> None:
+    near, far = run(tmp_path, [threads(f"sst/{name}", "sst_mesh16", 2) for name in ("near", "far")])
+    for found in (near, far):
+        assert found["network_bytes"] >= 8 * found["network_messages"] > 0
+        assert 0 < found["home_events_most"] <= found["home_events"]
+        assert found["memory_reads"] > 0 and found["coherence_l1_FetchInv"] > 0
+    ways = [one["network_link_bytes"] / one["network_bytes"] for one in (near, far)]
+    assert ways[0] < ways[1]  # links on the way of a byte
+
+
+def test_an_instruction_limit_ends_a_run_with_its_cause(tmp_path: Path) -> None:
+    with Store(tmp_path / "runs.db") as store:
+        (found,) = Runner(store, 1, None, Limits(instructions=500)).run(
+            [threads("sst", "sst_mesh16", 2)], "test"
+        )
+    assert (found.status, found.cause) == ("failed", "instruction limit: 500")
+
+
+def test_more_cores_than_there_is_room_for_are_refused(tmp_path: Path) -> None:
+    with Store(tmp_path / "runs.db") as store:
+        (found,) = Runner(store, 1).run([threads("sst", "sst_mesh16", 17)], "test")
+    assert found.status == "refused"
+    assert found.cause == "threads: 17: machine sst_mesh16, a mesh, has room for 16 cores"

@@ -1,0 +1,159 @@
+"""Locks whose monitors are found by a header word or shared by objects in turn, and the variants
+of the thin lock: under bare QEMU, and in the code that the compiler made."""
+
+import re
+
+import pytest
+
+from sweeps.model.cell import Cell
+from sweeps.model.cells import unsupported_reason
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import Trait, load_locks
+from sweeps.programs import TARGETS, Builder, Program
+from tests.locks.test_generated_code import Instruction, disassemble, paths
+from tests.native_build import FLAVOURS, build_native, run
+
+THIN = load_locks()["thin"]
+VARIANTS = THIN.variants  # the default first
+CALLED = VARIANTS[2:]
+UNORDERED = [variant for variant in VARIANTS if THIN.has(Trait.UNORDERED, variant)]
+# So few monitors that they go from object to object all the time.
+FEW = (
+    "-DMONITOR_CACHE_SIZE=4", "-DMONITOR_FREE_MAX=2", "-DHOT_LOCKS=2", "-DHOT_THRESHOLD=2",
+)  # fmt: skip
+
+
+class TestMonitors:
+    """tests/native/monitors.c: the waiter, the bound of the free list, the 33rd hot object."""
+
+    @pytest.mark.parametrize("flavour", FLAVOURS)
+    @pytest.mark.parametrize("lock", ["direct", "monitor_cache", "hot"])
+    def test_nothing_is_lost(self, lock: str, flavour: str) -> None:
+        binary = build_native("monitors", lock, flavour, "full")
+        outcome = run(binary, flavour, threads=2, iterations=20)
+        assert (outcome.code, outcome.result["error"]) == (0, "")
+
+    @pytest.mark.parametrize("flavour", FLAVOURS)
+    @pytest.mark.parametrize("lock", ["monitor_cache", "hot"])
+    def test_nothing_is_lost_where_monitors_are_few(self, lock: str, flavour: str) -> None:
+        binary = build_native("monitors", lock, flavour, "full", *FEW)
+        for threads in (2, 3):
+            outcome = run(binary, flavour, threads=threads, iterations=60, seed=threads)
+            assert (outcome.code, outcome.result["error"]) == (0, "")
+
+
+ACQUIRE = {"larx": r"\bisync", "lse": r"\bcasa ", "llsc": r"\bldaxr "}
+RELEASE = {"larx": r"\blwsync", "lse": r"\bstlr ", "llsc": r"\bstlr "}
+
+
+def weakly_ordered(flavour: str) -> bool:
+    return ISAS[TARGETS[flavour].isa].weakly_ordered
+
+
+def conformance(variant: str, flavour: str, threads: int) -> tuple[int, str]:
+    """Exit code and error of the conformance kernel with a variant of thin."""
+    program = Program("conformance", "thin", "full", flavour, variant=variant)
+    binary = Builder().build([program])[program].path
+    outcome = run(binary, flavour, threads=threads, iterations=1, seed=threads)
+    return outcome.code, outcome.result["error"]
+
+
+class TestVariantsOfThin:
+    @pytest.mark.parametrize("flavour", FLAVOURS)
+    @pytest.mark.parametrize("variant", VARIANTS[1:])
+    def test_conformance(self, variant: str, flavour: str) -> None:
+        one_only = variant in UNORDERED and weakly_ordered(flavour)
+        for threads in (1,) if one_only else (1, 4):  # dynamic is another lock with one
+            assert conformance(variant, flavour, threads) == (0, "")
+
+    @pytest.mark.parametrize("flavour", [f for f in FLAVOURS if weakly_ordered(f)])
+    @pytest.mark.parametrize("variant", UNORDERED)
+    def test_without_orders_it_is_for_one_processor(self, variant: str, flavour: str) -> None:
+        code, error = conformance(variant, flavour, 2)
+        assert (code, error) == (1, "a thin lock without orders is for one processor on this ISA")
+
+    def test_cells_are_refused_for_the_same_reason(self) -> None:
+        def refusal(isa: str, variant: str, threads: int, cores: int | None = None) -> str:
+            parameters: dict[str, int | str] = {"iterations": 9, "critical": 0, "think": 0}
+            return unsupported_reason(
+                Cell(
+                    machine="generic",
+                    isa=isa,
+                    flavour=ISAS[isa].flavours[0],
+                    lock="thin",
+                    workload="threads",
+                    parameters=parameters,
+                    threads=threads,
+                    variant=variant,
+                    cores=cores,
+                )
+            )  # fmt: skip
+
+        for isa in ISAS:
+            for variant in VARIANTS[1:]:
+                refused = isa != "x86_64" and variant in ("inline", "fn_call")
+                assert ("no acquire and release ordering" in refusal(isa, variant, 2)) == refused
+                assert refusal(isa, variant, 1) == refusal(isa, variant, 2, cores=1) == ""
+
+
+def code(variant: str, flavour: str) -> dict[str, list[Instruction]]:
+    """The functions of tests/native/probe.c, with a variant of thin."""
+    variant = variant if variant != VARIANTS[0] else ""
+    return disassemble(
+        build_native("probe", "thin", flavour, "full", variant=variant, runs=False), flavour
+    )
+
+
+def operation(name: str, variant: str, flavour: str) -> list[Instruction]:
+    """`acquire` or `release`: the routine where there is one, else what is inlined."""
+    functions = code(variant, flavour)
+    return functions.get(f"thin_{name}") or functions[f"probe_{name}"]
+
+
+def text(name: str, variant: str, flavour: str) -> str:
+    return "; ".join(i.text for i in operation(name, variant, flavour))
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+class TestCodeOfThinsVariants:
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_calls(self, variant: str, flavour: str) -> None:
+        functions = code(variant, flavour)
+        for name in ("acquire", "release"):
+            routine = functions.get(f"thin_{name}")
+            assert (routine is not None) == (variant in CALLED)
+            if routine:
+                # A local entry of POWER lies behind the global one.
+                entries = {i.address for i in routine[:3]}
+                assert any(i.target in entries for i in functions[f"probe_{name}"])
+
+    def test_atomics_and_full_fences(self, flavour: str) -> None:
+        released = {
+            "mp_sync": {(0, 1), (0, 0)},  # outermost; nested
+            "dynamic": {(0, 1), (0, 0)},
+            "unlk_cas": {(1, 1), (1, 0)},
+        }
+        for variant in VARIANTS:
+            assert paths(operation("acquire", variant, flavour), flavour) == {(1, 0)}
+            release = paths(operation("release", variant, flavour), flavour)
+            assert release == released.get(variant, {(0, 0)}), variant
+
+    def test_orders(self, flavour: str) -> None:
+        if not weakly_ordered(flavour):
+            for name in ("acquire", "release"):
+                assert text(name, "inline", flavour) == text(name, "inline_mp", flavour)
+            return
+        for variant in VARIANTS:
+            ordered = bool(re.search(ACQUIRE[flavour], text("acquire", variant, flavour)))
+            assert ordered == (variant not in UNORDERED), variant
+            ordered = bool(re.search(RELEASE[flavour], text("release", variant, flavour)))
+            assert ordered == (variant == "inline_mp"), variant  # the others have the full fence
+
+    def test_dynamic_has_both_ways(self, flavour: str) -> None:
+        if not weakly_ordered(flavour):
+            return  # both ways to lock are one instruction; those to unlock have their test above
+        way = {"larx": r"\blwarx ", "lse": r"\bcasa? ", "llsc": r"\blda?xr "}
+        for variant in ("dynamic", "unlk_cas"):
+            acquire = text("acquire", variant, flavour)
+            assert len(re.findall(way[flavour], acquire)) == 2
+            assert len(re.findall(ACQUIRE[flavour], acquire)) == 1

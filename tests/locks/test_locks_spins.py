@@ -1,0 +1,126 @@
+"""The locks of the related work and the spin locks beside them, under the engine: where threads run
+at the same time however busy the host is, and every atomic is counted."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from sweeps.model.locks import load_locks
+from sweeps.programs import Program
+from tests.engines.test_engine import FULL_FENCE, Options, invoke, run
+from tests.locks.test_generated_code import probe
+from tests.native_build import FLAVOURS, build_native, fence_kinds
+from tests.native_build import run as run_bare
+
+LOCKS = ("dekker", "asym_spin3", "mcs", "cilk_the", "meta", "relaxed", "to_lock")
+BUILDS = [(n, v, f) for n in LOCKS for v in FLAVOURS for f in fence_kinds(n, v)]
+
+
+def _threads(lock: str, wanted: int) -> int:
+    most = load_locks()[lock].threads
+    return min(wanted, most) if most else wanted
+
+
+@pytest.mark.parametrize(("lock", "flavour", "fence"), BUILDS)
+def test_contended(lock: str, flavour: str, fence: str, tmp_path: Path) -> None:
+    """With nothing between two sections, Dekker's threads meet in step: a livelock would show as
+    the limit of instructions."""
+    program = Program("threads", lock, fence, flavour)
+    for threads in sorted({2, _threads(lock, 4)}):
+        for critical, think in ((0, 0), (5, 20)):
+            arguments: Options = {
+                "threads": threads, "iterations": 100, "critical": critical, "think": think,
+            }  # fmt: skip
+            report = tmp_path / "report.json"
+            done = invoke(program, arguments, {"max_instructions": 10_000_000}, report)
+            assert done.returncode == 0, done.stdout + done.stderr
+            result = json.loads(done.stdout)
+            assert (result["ok"], result["pairs"]) == (True, threads * 100)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("lock", LOCKS)
+def test_conformance_in_simulation(lock: str, flavour: str, tmp_path: Path) -> None:
+    program = Program("conformance", lock, "full", flavour)
+    arguments: Options = {"threads": _threads(lock, 4), "iterations": 2}
+    done = invoke(program, arguments, {"max_instructions": 30_000_000}, tmp_path / "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# Of 20 objects, 12 rounds in turns of three, T T T S S S T T T S S S: CAS of T, of S; other atomics
+# of each; full fences of T, of S (the second pair: where an atomic is no fence). 120 acquisitions
+# each, 60 of each thread's 120 in its first turn; S takes over 20 objects twice, T once.
+COUNTS = {
+    "dekker": ((0, 0), 0, (120, 120), (120, 120)),
+    "asym_spin3": ((20, 120), 0, (120, 0), (120, 120)),  # T owns
+    "mcs": ((120, 120), 120, (0, 0), (0, 0)),
+    "cilk_the": ((20, 120), 0, (120, 120), (120, 120)),  # T is the worker, S enters L
+    "meta": ((240, 240), 0, (0, 0), (0, 0)),
+    "relaxed": ((120, 120), 0, (0, 0), (0, 0)),
+    # First acquisitions and migrations: 40 each, behind which the owner's fence is not needed.
+    "to_lock": ((40, 40), 0, (80, 80), (120, 120)),
+}
+
+
+@pytest.mark.parametrize("flavour", ["lock", "lse"])
+@pytest.mark.parametrize("lock", LOCKS)
+def test_atomics_and_fences_of_taking_turns(lock: str, flavour: str, tmp_path: Path) -> None:
+    kind = FULL_FENCE[flavour].removeprefix("fence_")
+
+    def counts(name: str) -> list[tuple[int, int, int]]:
+        arguments: Options = {"threads": 2, "objects": 20, "rounds": 12}
+        cores = run(Program("rounds", name, "full", flavour), arguments, {}, tmp_path)["cores"]
+        assert sum(core["cas"]["lost"] for core in cores) == 0
+        return [(core["cas"]["won"], core["rmw"], core["fences"][kind]) for core in cores]
+
+    cas, rmw, fences, weak_fences = COUNTS[lock]
+    of_runtime = counts("null")
+    expected = zip(cas, fences if flavour == "lock" else weak_fences, of_runtime, strict=True)
+    assert counts(lock) == [
+        (won + base[0], rmw + base[1], fence + base[2]) for won, fence, base in expected
+    ]
+
+
+MEMORY = {"lock": r"(?!lea).*\(%\w+.*", "larx": r"(l[bhwd]z|st|l[wd]arx).*", "lse": r".*\[.*"}
+STORE = {"lock": r"(mov\w* .*,|lock .*,|xchg .*,).*\)", "larx": r"st.*", "lse": r"(st|cas).*"}
+LOAD = {"lock": r"mov .*\),%\w+", "larx": r"l.*", "lse": r"ld.*"}
+FENCE = {"lock": r"mfence|xchg .*\(.*", "larx": r"(hw)?sync", "lse": r"dmb ish"}
+
+
+@pytest.mark.parametrize(
+    ("lock", "flavour", "fence"),
+    [b for b in BUILDS if b[0] in ("dekker", "asym_spin3", "cilk_the", "to_lock")],
+)
+def test_the_own_flag_is_stored_before_the_other_is_loaded(
+    lock: str, flavour: str, fence: str
+) -> None:
+    """Around each fence of the acquisition: the last access before it stores, the next loads."""
+    isa = "lse" if flavour == "llsc" else flavour
+    code = [i.text for i in probe("acquire", flavour, lock, fence)]
+    fences = [at for at, text in enumerate(code) if re.fullmatch(FENCE[isa], text)]
+    assert fences
+    for at in fences:
+        through = at + (fence == "rmw")  # the exchange is the store
+        before = [text for text in code[:through] if re.fullmatch(MEMORY[isa], text)]
+        behind = [text for text in code[at + 1 :] if re.fullmatch(MEMORY[isa], text)]
+        assert re.fullmatch(STORE[isa], before[-1]), before[-1]
+        assert re.fullmatch(LOAD[isa], behind[0]), behind[0]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_stranded_monitor_is_found_out(flavour: str) -> None:
+    binary = build_native("stranding", "relaxed", flavour, "full")
+    for threads in (2, 4):
+        outcome = run_bare(binary, flavour, threads=threads, iterations=4)
+        assert (outcome.code, outcome.result["error"]) == (0, "")
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_successor_that_has_lost_its_claim_is_not_let_in(flavour: str) -> None:
+    """The owner's byte is full while it waits: inflated, deflated, and another comes first."""
+    for fence in fence_kinds("to_lock", flavour):
+        binary = build_native("overtaking", "to_lock", flavour, fence, scheduled=True)
+        outcome = run_bare(binary, flavour, threads=3, cores=1, slice=0, iterations=20)
+        assert (outcome.code, outcome.result["error"]) == (0, "")

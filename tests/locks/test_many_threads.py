@@ -1,0 +1,92 @@
+"""Programs for more threads than usual: which cells get one, and that locks work in them."""
+
+import itertools
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from results.paths import ROOT
+from sweeps.engines import load_engine, refusal
+from sweeps.model.axes import MAX_THREADS
+from sweeps.model.cell import Cell
+from sweeps.model.cells import invalid_reason, unsupported_reason
+from sweeps.model.locks import load_locks
+from sweeps.model.workloads import with_defaults
+from sweeps.programs import USUAL_THREADS, Builder, Program
+from tests.engines.test_engine import Options, invoke
+from tests.native_build import run
+
+LOCKS = ("tasuki", "reservation", "asym_tasuki", "mcs", "tnp", "thin")  # of the study of many cores
+CELL = Cell(
+    machine="generic_inorder", isa="x86_64", flavour="lock", lock="tasuki", workload="threads",
+    parameters=with_defaults("threads", {}),
+)  # fmt: skip
+
+
+def test_only_a_cell_of_more_threads_gets_another_program() -> None:
+    """Stored runs and reference cycles are of the others, which are compiled as ever."""
+    usual, many = (
+        Program.of(replace(CELL, threads=threads)) for threads in (USUAL_THREADS, USUAL_THREADS + 1)
+    )
+    assert usual == Program.of(CELL) and replace(many, many=False) == usual
+    more = set(many.command("cc", "out")) - set(usual.command("cc", "out"))
+    assert more == {f"-DLOCK_MAX_THREADS={MAX_THREADS}"}
+    assert set(usual.command("cc", "out")) < set(many.command("cc", "out"))
+    shared = Program.of(replace(CELL, threads=MAX_THREADS, cores=2))
+    assert shared.many and shared.scheduled
+
+
+def test_no_file_counts_threads_by_itself() -> None:
+    """What a thread has is as long as LOCK_MAX_THREADS: the number stands in one place."""
+    for folder in ("lockimpl", "workloads"):
+        for path in (ROOT / folder).rglob("*.[chS]"):
+            text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+            text = text.replace("#define LOCK_MAX_THREADS 64", "")
+            assert not re.search(r"\[(64|128)\]", text), path
+
+
+def test_a_lock_whose_objects_have_a_place_for_each_thread_refuses_more() -> None:
+    most = load_locks()["to_lock"].threads
+    assert most == 8 * load_locks()["to_lock"].words == USUAL_THREADS
+    cell = replace(CELL, lock="to_lock")
+    assert not unsupported_reason(replace(cell, threads=most))
+    assert "to_lock allows 64 at most" in unsupported_reason(replace(cell, threads=most + 1))
+
+
+def test_an_engine_refuses_what_it_has_no_cores_for() -> None:
+    for engine in ("qemu",):
+        most = load_engine(engine).capabilities().max_cores
+        assert not refusal(replace(CELL, engine=engine, threads=most))
+        wanted = replace(CELL, engine=engine, threads=most + 1)
+        assert f"{most} cores at most" in refusal(wanted)
+        assert not refusal(replace(wanted, cores=2)), "threads may share its cores"
+    assert "from 1 to 128" in invalid_reason(replace(CELL, threads=MAX_THREADS + 1))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("lock", "flavour"), list(itertools.product(LOCKS, ("lock", "larx"))))
+def test_locks_work_with_all_cores_of_the_engine(lock: str, flavour: str, tmp_path: Path) -> None:
+    cores = load_engine("qemu").capabilities().max_cores
+    program = Program("threads", lock, "full", flavour, many=True)
+    arguments: Options = {"threads": cores, "iterations": 1, "critical": 0, "think": 0}
+    done = invoke(program, arguments, {"max_instructions": 100_000_000}, tmp_path / "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["pairs"] == cores
+
+
+def test_as_many_threads_as_there_may_be() -> None:
+    """Under QEMU alone, where threads that spin take turns on the host's CPUs."""
+    program = Program("threads", "tasuki", "full", "lock", many=True)
+    binary = Builder().build([program])[program].path
+    outcome = run(binary, "lock", threads=MAX_THREADS, iterations=1, critical=0, think=0)
+    assert (outcome.code, outcome.result.get("pairs")) == (0, MAX_THREADS), outcome
+
+
+def test_a_usual_program_refuses_more_threads() -> None:
+    program = Program("threads", "tasuki", "full", "lock")
+    binary = Builder().build([program])[program].path
+    outcome = run(binary, "lock", threads=USUAL_THREADS + 1, iterations=1)
+    assert outcome.code == 2 and "too large" in outcome.stderr

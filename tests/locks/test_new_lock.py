@@ -1,0 +1,146 @@
+"""A new lock is its header, its entry in the registry, its row of documentation and its expected
+values: it is listed, built, run, counted and drawn, and the tests of all locks test it."""
+
+from pathlib import Path
+
+import pytest
+
+from results.draw.style import LOOKS, look
+from results.paths import ROOT
+from sweeps.model.label import LockLabel
+from tests.trees import Tree
+
+ENTRY = """
+LOCK(cas_copy, "copy of the CAS-based spin lock", "nobody", TRAIT_NONE, FENCE_FULL, 0, 0,
+     "as cas_spin, under another name")
+"""
+ROW = "| `cas_copy` | CAS | store | failed CAS, store | store |"
+PLAN = """
+title = "A copy beside its original"
+
+[[sweep]]
+machine = "generic"
+isa = "x86_64"
+lock = ["cas_spin", "cas_copy"]
+workload = "threads"
+threads = 2
+parameters = { iterations = 50, critical = 2, think = 5 }
+"""
+STUDY = """
+title = "A copy against tasuki"
+machine = "generic"
+flavours = ["lock"]
+locks = ["cas_copy", "tasuki"]
+table_locks = []
+fence_kinds = []
+axes = {}
+
+[map]
+cas = [0, 150]
+fence_latency = [0, 150]
+tolerance = 50
+threads = 2
+parameters = { objects = 2, runs = 2, run_length = 5, owner_share = 500000 }
+
+[calibration]
+latencies = [0, 150]
+machines = []
+"""
+TESTS = (
+    "tests/questions/test_listings.py::test_every_lock_has_its_row_of_documentation",
+    "tests/locks/test_headers.py", "tests/locks/test_locks.py",
+    "tests/locks/test_generated_code.py",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    made = Tree(tmp_path_factory.mktemp("tree"), left_out=("results/reference/",))
+    header = (ROOT / "lockimpl" / "locks" / "cas_spin.h").read_text(encoding="utf-8")
+    copied = header.replace("cas_spin", "cas_copy").replace("CAS_SPIN", "CAS_COPY")
+    made.write("lockimpl/locks/cas_copy.h", copied)
+    registry = (ROOT / "lockimpl" / "locks.def").read_text(encoding="utf-8")
+    made.write("lockimpl/locks.def", registry + ENTRY)
+    made.insert("lockimpl/README.md", "| `thin` |", ROW)
+    done = made.python("tests.footprint_values", "cas_copy")
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+def test_it_is_listed_run_and_counted(tree: Tree, tmp_path: Path) -> None:
+    assert "as cas_spin, under another name" in tree.lockcross("locks").stdout
+    assert "copy of the CAS-based spin lock; nobody" in tree.lockcross("locks", "cas_copy").stdout
+    db = ("--db", str(tmp_path / "a.db"))
+    tree.write("sweeps/plans/copy.toml", PLAN.lstrip())
+    for words in (
+        ("run", "--lock", "cas_copy", "--workload", "conformance", "--threads", "3",
+         "iterations=1"),
+        ("sweep", "copy", *db),
+        ("footprint", "cas_copy", "--isa", "x86_64", *db),
+    ):  # fmt: skip
+        done = tree.lockcross(*words)
+        assert done.returncode == 0, done.stdout + done.stderr
+    query = "SELECT count(DISTINCT value) FROM runs JOIN metrics ON run_id = id AND name = 'cycles'"
+    done = tree.lockcross("query", f"{query} WHERE workload = 'threads'", "--format", "csv", *db)
+    assert done.stdout.splitlines()[-1] == "1", "the copy costs what the original does"
+
+
+def test_it_is_drawn_in_a_look_of_its_own_name(tree: Tree, tmp_path: Path) -> None:
+    own = look(LockLabel("cas_copy"))
+    assert "cas_copy" not in LOOKS
+    tree.write("sweeps/plans/studies/copy.toml", STUDY.lstrip())
+    done = tree.lockcross("crossover", "--study", "copy", "--db", str(tmp_path / "a.db"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    drawn = (tmp_path / "figures" / "winner_map.svg").read_text(encoding="utf-8")
+    assert own.colour.lower() in drawn
+    assert "cas_copy" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_tests_of_all_locks_test_it(tree: Tree) -> None:
+    done = tree.python(
+        "pytest", "-n", "0", "-p", "no:cacheprovider", "-k", "cas_copy or documentation", *TESTS
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+CONTENDED = (
+    "run", "--lock", "cas_spin", "--workload", "conformance", "--threads", "3", "iterations=1",
+)  # fmt: skip
+
+
+def with_a_line(folder: Path, line: str) -> Tree:
+    """A tree in which waiting for `cas_spin` begins with a line of C."""
+    tree = Tree(folder / "tree")
+    header = (ROOT / "lockimpl" / "locks" / "cas_spin.h").read_text(encoding="utf-8")
+    path = "    do {\n"
+    assert header.count(path) == 1
+    tree.write("lockimpl/locks/cas_spin.h", header.replace(path, f"    {line}\n{path}"))
+    return tree
+
+
+def test_a_lock_that_crashes_fails_its_run_at_once(tmp_path: Path) -> None:
+    """QEMU alone would wait forever for the threads that wait for their turn."""
+    tree = with_a_line(tmp_path, "__builtin_trap();")
+    done = tree.lockcross(*CONTENDED)
+    assert done.returncode == 1
+    assert "a thread of the program has crashed" in done.stdout + done.stderr
+
+
+VECTOR = {
+    "x86_64": "pxor %%xmm0, %%xmm0",
+    "aarch64": ".arch_extension simd\\n movi v0.2d, #0",
+    "ppc64le": ".machine altivec\\n vxor 0, 0, 0",
+}
+
+
+def test_a_lock_with_an_instruction_that_the_engine_does_not_know_fails(tmp_path: Path) -> None:
+    """Rather than with a time that is made up."""
+    lines = [f'asm volatile("{code}" ::: "memory");' for code in VECTOR.values()]
+    names = ("__x86_64__", "__aarch64__", "__powerpc64__")
+    each = [f"\n#ifdef {name}\n{line}\n#endif" for name, line in zip(names, lines, strict=True)]
+    tree = with_a_line(tmp_path, "".join(each))
+    for isa in VECTOR:
+        done = tree.lockcross(*CONTENDED, "--isa", isa)
+        assert done.returncode == 1
+        said = " ".join((done.stdout + done.stderr).split())
+        assert "is unknown: the engine simulates the instructions of the general registers" in said

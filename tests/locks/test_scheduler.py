@@ -1,0 +1,220 @@
+"""Threads that share cores: the M:N runtime, and the locks whose subject it is."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sweeps.engines.qemu.engine import find_qemu
+from sweeps.model.cell import Cell
+from sweeps.model.cells import arguments, command
+from sweeps.model.locks import load_locks
+from sweeps.programs import TARGETS, Builder, Program
+from tests.engines.test_engine import Options, invoke, run
+from tests.native_build import run as run_bare
+
+FLAVOURS = list(TARGETS)
+JAVA = [lock.name for lock in load_locks().values() if lock.java]
+LIMIT: Options = {"max_instructions": 100_000_000}
+SLICE = 50_000
+
+
+def scheduled(workload: str, lock: str, flavour: str = "lock") -> Program:
+    return Program(workload, lock, "full", flavour, scheduled=True)
+
+
+def simulate(program: Program, arguments: Options, folder: Path, **options: int) -> dict[str, Any]:
+    return run(program, arguments, {**LIMIT, **options}, folder)
+
+
+def count(lock: str, folder: Path, flavour: str = "lock", **changes: int) -> dict[str, int]:
+    """The counter's own metrics, its pairs and its switches; eight threads on a core."""
+    arguments: Options = {"threads": 8, "cores": 1, "duration": 1_000_000, "critical": 20,
+                          "think": 0, "slice": SLICE, **changes}  # fmt: skip
+    done = invoke(scheduled("counter", lock, flavour), arguments, LIMIT, folder / "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    line = json.loads(done.stdout)
+    cores = json.loads((folder / "report.json").read_text())["cores"]
+    switches = sum(core["charges"]["switch"] for core in cores)
+    return {**line["extra"], "pairs": line["pairs"], "switches": switches}
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("lock", JAVA)
+def test_java_locks_conform_where_threads_share_cores(
+    lock: str, cores: int, tmp_path: Path
+) -> None:
+    """Short slices end inside sections of any kind; the same run takes the same cycles."""
+    arguments: Options = {"threads": 4, "cores": cores, "iterations": 1, "slice": 3000}
+    document = simulate(scheduled("conformance", lock), arguments, tmp_path)
+    assert len(document["cores"]) == cores
+    assert all(core["charges"]["switch"] > 20 for core in document["cores"])
+    assert document == simulate(scheduled("conformance", lock), arguments, tmp_path)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS[1:])
+@pytest.mark.parametrize("lock", ["thin", "reservation", "handover", "tnp_selective"])
+def test_they_conform_on_every_flavour(lock: str, flavour: str, tmp_path: Path) -> None:
+    for cores in (1, 2):
+        arguments: Options = {"threads": 4, "cores": cores, "iterations": 1, "slice": 3000}
+        document = simulate(scheduled("conformance", lock, flavour), arguments, tmp_path)
+        assert len(document["cores"]) == cores
+        assert all(core["charges"]["switch"] > 20 for core in document["cores"])
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("lock", ["cas_spin", "tasuki", "tnp"])
+def test_they_conform_without_an_engine(lock: str, flavour: str) -> None:
+    """Yield points then read the host's counter."""
+    program = scheduled("conformance", lock, flavour)
+    binary = Builder().build([program])[program].path
+    done = subprocess.run(
+        [find_qemu(TARGETS[flavour].isa).path, str(binary), "threads=4", "cores=1", "iterations=2",
+         "slice=2000"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["cores"] == 1
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("variant", ["inline", "fn_call"])
+def test_a_lock_without_orders_is_refused_on_more_cores(variant: str, flavour: str) -> None:
+    """By the program itself, too; threads may be more. x86-64 needs none of these orders."""
+    program = Program("conformance", "thin", "full", flavour, variant=variant, scheduled=True)
+    binary = Builder().build([program])[program].path
+    refused = flavour != "lock"
+    for cores in (1, 2):
+        outcome = run_bare(binary, flavour, threads=2, cores=cores, iterations=1)
+        error = outcome.result["error"]
+        assert outcome.code == (1 if refused and cores == 2 else 0), error
+        assert ("for one processor on this ISA" in error) == (refused and cores == 2)
+
+
+def test_a_switch_costs_what_is_charged(tmp_path: Path) -> None:
+    """Threads that never meet, and no slice: each is taken up as often whatever that costs."""
+    arguments: Options = {"threads": 4, "cores": 1, "iterations": 50, "slice": 0}
+    program = scheduled("sync", "thin")
+    free, dear = (
+        simulate(program, arguments, tmp_path, charge_switch=cost)["cores"][0] for cost in (0, 700)
+    )
+    assert free["charges"]["switch"] == dear["charges"]["switch"] == 4
+    assert dear["cycles"] - free["cycles"] == 4 * 700
+
+
+def test_a_slice_is_as_long_as_it_says(tmp_path: Path) -> None:
+    """Two threads that only count: one switch for each slice that passes, and one each to begin.
+
+    A slice ends at the next yield point, which is never far."""
+    arguments: Options = {"threads": 2, "cores": 1, "iterations": 400, "critical": 0,
+                          "think": 1000, "slice": 20_000}  # fmt: skip
+    core = simulate(scheduled("threads", "cas_spin"), arguments, tmp_path)["cores"][0]
+    assert core["charges"]["switch"] == pytest.approx(core["cycles"] / 20_000, rel=0.05)
+
+
+def test_a_slice_that_nobody_else_wants_is_renewed_once(tmp_path: Path) -> None:
+    """The yield point behind its end asks the scheduler, some 75 instructions; no other does."""
+    arguments: Options = {"threads": 1, "cores": 1, "iterations": 2000}
+    whole, sliced = (
+        simulate(scheduled("sync", "thin"), {**arguments, "slice": cycles}, tmp_path)["cores"][0]
+        for cycles in (0, 5000)
+    )
+    renewals = sliced["cycles"] // 5000
+    assert 0 < sliced["instructions"] - whole["instructions"] < 110 * renewals
+
+
+def test_handover_switches_for_nearly_every_section_and_renouncement_hardly(
+    tmp_path: Path,
+) -> None:
+    """Odaira and Hiraki: the one is fair and slow, the other fast and unfair."""
+    handover, renouncement = (count(lock, tmp_path) for lock in ("handover", "renouncement"))
+    assert handover["switches"] > 0.8 * handover["pairs"]
+    assert handover["gap_deviation"] <= 2
+    assert renouncement["pairs"] > 2 * handover["pairs"]
+    # How many threads have nearly all of them is the compiler's too.
+    assert renouncement["most"] > 100 * renouncement["least"]
+    assert handover["most"] < 3 * handover["least"]
+    assert renouncement["wait_variation"] > 10 * handover["wait_variation"]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_tnp_never_switches_inside_a_section(flavour: str, tmp_path: Path) -> None:
+    """So nobody ever finds the lock held: one switch a slice, no wait as long as a slice, and the
+    dispersion that the slides give for that, sqrt(x) * (n - 1)."""
+    found = count("tnp", tmp_path, flavour)
+    slices = found["switches"] - 8
+    assert found["wait_max"] < SLICE / 10
+    assert slices < 1_200_000 / SLICE + 8
+    expected = (found["pairs"] / found["switches"]) ** 0.5 * 7
+    assert found["gap_deviation"] == pytest.approx(expected, rel=0.3)
+
+
+def test_without_tnp_a_slice_ends_inside_a_section(tmp_path: Path) -> None:
+    assert count("renouncement", tmp_path)["wait_max"] > SLICE
+
+
+def test_tnp_selective_costs_an_uncontended_lock_nothing(tmp_path: Path) -> None:
+    arguments: Options = {"threads": 1, "cores": 1, "iterations": 200, "slice": 0}
+    base, selective, everywhere = (
+        simulate(scheduled("sync", lock), arguments, tmp_path)["cores"][0]
+        for lock in ("renouncement", "tnp_selective", "tnp")
+    )
+    assert selective["instructions"] == base["instructions"]
+    assert everywhere["instructions"] > base["instructions"] + 200
+
+
+def test_tnp_selective_is_switched_on_by_contention(tmp_path: Path) -> None:
+    """After the first few sections it behaves as TNP does."""
+    selective, base = (count(lock, tmp_path) for lock in ("tnp_selective", "renouncement"))
+    assert selective["most"] < 4 * selective["least"]
+    assert base["most"] > 4 * base["least"]
+
+
+@pytest.mark.parametrize("queue", ["priority", "round_robin"])
+def test_priorities_count_where_the_run_queue_has_them(queue: str, tmp_path: Path) -> None:
+    """A thread of high priority that always can run keeps the core, or has its turns only."""
+    arguments: Options = {
+        "threads": 3, "cores": 1, "high": 1, "sections": 20, "high_iterations": 100,
+        "low_iterations": 100, "writes": 0, "pause": 2000, "slice": 5000, "run_queue": queue,
+    }  # fmt: skip
+    program = Program("priority_mix", "revocable", "full", "lock", variant="unmodified",
+                      scheduled=True)  # fmt: skip
+    done = invoke(program, arguments, LIMIT, tmp_path / "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    extra = json.loads(done.stdout)["extra"]
+    share = extra["high_elapsed"] / extra["elapsed"]
+    assert share < 0.5 if queue == "priority" else share > 0.7
+
+
+def test_a_lost_wake_up_is_told(tmp_path: Path) -> None:
+    """A program in which every thread is parked fails with the reason, and does not hang."""
+    source = tmp_path / "parked.c"
+    source.write_text(
+        '#include "runtime/runtime.h"\n#include "monitor/monitor.h"\n'
+        "static runtime_key_t keys[] = {RUNTIME_KEYS_END};\n"
+        "static const char *setup(void) { return 0; }\n"
+        "static void prepare(lock_thread_t *self) { (void)self; }\n"
+        "static uint64_t run(lock_thread_t *self) { park(self); return 1; }\n"
+        "static const char *verify(uint64_t pairs) { return pairs ? 0 : setup(); }\n"
+        'const workload_t workload = {"parked", keys, 1, 64, setup, prepare, run, verify};\n'
+    )
+    binary = tmp_path / "parked"
+    compilation = scheduled("parked", "thin").command("x86_64-linux-gnu-gcc", str(binary))
+    compilation[compilation.index("workloads/kernels/parked.c")] = str(source)
+    subprocess.run(compilation, check=True, timeout=60)
+    done = subprocess.run([find_qemu("x86_64").path, str(binary), "threads=2", "cores=1"],
+                          capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+    assert done.returncode == 1
+    assert "every thread is parked" in json.loads(done.stdout)["error"]
+
+
+def test_the_command_of_a_cell_has_its_cores() -> None:
+    cell = Cell(
+        machine="generic", isa="x86_64", flavour="lock", lock="tnp", workload="counter",
+        parameters={"duration": 1}, threads=4, cores=2,
+    )  # fmt: skip
+    assert "cores=2" in arguments(cell)
+    assert Program.of(cell).scheduled
+    assert "--cores 2" in command(cell)

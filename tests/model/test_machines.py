@@ -1,0 +1,354 @@
+"""Machines: every figure has its source, and a faulty description says where."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from results.errors import LockcrossError
+from sweeps.engines import load_engine
+from sweeps.model import machine as machine_module
+from sweeps.model.axes import MAX_LATENCY
+from sweeps.model.cell import Cell
+from sweeps.model.engines import ENGINES
+from sweeps.model.isa import ISAS
+from sweeps.model.machine import (
+    GROUPS,
+    Machine,
+    MemorySystem,
+    load_machine,
+    machine_named,
+    machine_names,
+)
+from sweeps.run.runner import record_of
+from sweeps.support.paths import ENGINE_SOURCES
+from sweeps.support.toml import parse
+from tests.commands import lockcross
+
+
+def description(name: str = "p3") -> str:
+    """The whole of a machine, also what its file takes from another."""
+    return load_machine(name).as_toml()
+
+
+def complaint(old: str, new: str, name: str = "p3") -> str:
+    text = description(name)
+    assert old in text
+    with pytest.raises(ValueError) as error:
+        parse(Machine, text.replace(old, new, 1))
+    return str(error.value)
+
+
+def test_the_machines_of_the_study_are_there() -> None:
+    wanted = {"generic", "p3", "p4xeon", "skylake", "zen4", "neoverse_n1", "power9"}
+    assert wanted <= set(machine_names())
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_every_figure_is_sourced_or_assumed(name: str) -> None:
+    machine = load_machine(name)
+    for isa in machine.isas:
+        for figure in machine.figures(isa).values():
+            assert (figure.source is None) != (figure.why is None)
+
+
+def test_figures_of_the_sources() -> None:
+    assert load_machine("p4xeon").charges.stop.number == round(18.986 * 1700)
+    p3 = load_machine("p3").latency["x86_64"]
+    assert p3["fence_mfence"].number == p3["rmw"].number == 21  # it has no mfence
+    assert load_machine("zen4").latency["x86_64"]["fence_mfence"].number == 59
+
+
+SUM = re.compile(r"(\d+) = front_end \+ 1 \+ mispredict \+ lat_alu")
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_a_published_misprediction_is_the_sum_of_its_parts(name: str) -> None:
+    machine = load_machine(name)
+    mispredict = machine.core.mispredict
+    if found := SUM.search(mispredict.source or mispredict.why or ""):
+        assert machine.out_of_order is not None
+        parts = (machine.out_of_order.front_end, mispredict, machine.core.lat_alu)
+        assert sum(part.number for part in parts) + 1 == int(found[1])
+
+
+def test_every_group_of_machines_has_some() -> None:
+    groups = {name: load_machine(name).group for name in machine_names()}
+    assert set(groups.values()) == set(GROUPS)
+    assert groups["generic"] == groups["zen5"] == "contemporary, out of order"
+    assert groups["p3"] == "older, out of order" and groups["generic_inorder"] == "in order"
+    listed = lockcross("machines").stdout
+    assert all(f"\n{group}" in listed for group in GROUPS)
+    assert re.search(r"skylake +x86_64 +out of order 4-wide +18 +33 ", listed)
+
+
+def test_generic_is_the_same_on_every_isa() -> None:
+    generic, in_order = load_machine("generic"), load_machine("generic_inorder")
+    assert (generic.latency, generic.charges) == (in_order.latency, in_order.charges)
+    latency = generic.latency
+    assert set(latency) == set(ISAS)
+    for key in ("cas_success", "cas_failure", "rmw"):
+        assert len({figures[key].number for figures in latency.values()}) == 1
+    assert len({latency[isa.name][isa.full_fence].number for isa in ISAS.values()}) == 1
+
+
+def test_mistakes_are_named() -> None:
+    said = complaint("[core]\n", "[core]\nspeed = 1\n")
+    assert "core.speed: unknown key; allowed are width, lat_alu" in said and "lat_l1" not in said
+    line = next(text for text in description().splitlines() if text.startswith("lat_mul"))
+    assert "core.lat_mul: missing" in complaint(line, "")
+    assert "core.lat_mul" in complaint(line, "lat_mul = { value = 3 }")
+    both = 'lat_mul = { value = 3, source = "x", assumption = 3, why = "y" }'
+    assert "either" in complaint(line, both)
+    assert "lat_mul.value" in complaint(line, 'lat_mul = { value = -1, source = "x" }')
+    assert "lat_mul.value" in complaint(line, 'lat_mul = { value = "3", source = "x" }')
+    line = next(text for text in description().splitlines() if text.startswith("line ="))
+    assert "not a power of two" in complaint(line, 'line = { value = 48, source = "x" }')
+    line = next(text for text in description().splitlines() if text.startswith("blocking"))
+    assert "2 is not from 0 to 1" in complaint(line, 'blocking = { value = 2, source = "x" }')
+    line = next(text for text in description().splitlines() if text.startswith("fetch_bytes"))
+    assert "not a power of two" in complaint(line, 'fetch_bytes = { value = 6, source = "x" }')
+    assert "fence_mfence missing" in complaint("fence_mfence", "fence_hwsync")
+    assert "'vax' is unknown" in complaint('isas = ["x86_64"]', 'isas = ["vax"]')
+
+
+def test_an_atomic_costs_its_access_at_least() -> None:
+    text = description()
+    line = next(one for one in text.splitlines() if one.startswith("cas_failure"))
+    said = complaint(line, 'cas_failure = { value = 1, source = "x" }')
+    assert "latency.x86_64.cas_failure: 1 is less than memory.lat_l1, 3" in said
+
+
+def test_only_a_core_out_of_order_is_wide() -> None:
+    lines = description("generic_inorder").splitlines()
+    line = next(text for text in lines if text.startswith("width"))
+    said = complaint(line, 'width = { value = 3, source = "x" }', "generic_inorder")
+    assert "core.width: 3: a core without a table out_of_order has 2 at most" in said
+    assert load_machine("generic").figures("x86_64")["out_of_order"].number == 1
+    assert "out_of_order" not in load_machine("generic_inorder").figures("x86_64")
+
+
+@pytest.mark.parametrize("name", ["generic", "generic_inorder"])
+def test_a_machine_has_the_bounds_of_the_engine(name: str) -> None:
+    source = (ENGINE_SOURCES / "base" / "options.cc").read_text()
+    specs = re.findall(r'\{"(\w+)", &O::\w+, \d+, (\d+), (\w+(?: << \d+)?),\s+"', source)
+    names = {"kMaxLatency": MAX_LATENCY, "UINT32_MAX": 2**32 - 1}
+    bounds = {name: (int(low), names.get(high) or eval(high)) for name, low, high in specs}
+    tables = tomllib.loads(description(name))
+    isa, charges = tables["latency"]["x86_64"], tables["charges"]
+    options = {
+        key: (tables[table], key)
+        for table in ("core", "memory", "out_of_order")
+        for key in tables.get(table, {})
+    }
+    options |= {key: (isa, key) for key in isa}
+    options |= {f"charge_{key}": (charges, key) for key in charges}
+    assert options.keys() <= bounds.keys()
+    for option, (table, key) in options.items():
+        before = table[key]
+        for number in (bounds[option][1] + 1, 2 * bounds[option][1], 10**30, bounds[option][0] - 1):
+            table[key] = {"assumption": number, "why": "a test"}
+            with pytest.raises(ValidationError, match=rf"\b{key}\n|\b{key}\.assumption"):
+                Machine.model_validate(tables)
+        table[key] = before
+    assert Machine.model_validate(tables) == load_machine(name)
+
+
+LIKE = """
+name = "mine"
+title = "Mine"
+like = "generic"
+isas = ["x86_64"]
+[core]
+lat_mul = { value = 5, source = "a test" }
+"""
+
+
+def test_a_machine_takes_what_it_does_not_state_from_another() -> None:
+    generic, mine = load_machine("generic"), parse(Machine, LIKE)
+    assert mine.core.lat_mul.number == 5 and mine.clock_mhz == generic.clock_mhz
+    assert mine.core.model_copy(update={"lat_mul": generic.core.lat_mul}) == generic.core
+    assert (mine.memory, mine.charges) == (generic.memory, generic.charges)
+    assert mine.out_of_order == generic.out_of_order
+    assert (mine.latency, mine.ordering) == (
+        {"x86_64": generic.latency["x86_64"]}, {"x86_64": generic.ordering["x86_64"]},
+    )  # fmt: skip
+    narrow = LIKE.replace("[core]", "out_of_order = false\n[core]")
+    with pytest.raises(ValueError, match="a core without a table out_of_order has 2 at most"):
+        parse(Machine, narrow)
+    in_order = parse(Machine, narrow + 'width = { value = 1, source = "a test" }')
+    assert in_order.out_of_order is None and not in_order.ordering
+    known = load_machine("sst_mesh64").sst
+    on_mesh = LIKE.replace("generic", "sst_mesh64")
+    assert known is not None and parse(Machine, on_mesh).sst == known
+    bus = parse(
+        Machine,
+        f"{on_mesh}[sst]\ntopology = 'bus'\nslices = {{ value = 1, source = 'a test' }}\n"
+        "bus_latency = { value = 1, source = 'a test' }",
+    ).sst
+    assert bus is not None and bus.columns is None and bus.lat_slice == known.lat_slice
+    assert parse(Machine, mine.as_toml()) == mine
+
+
+@pytest.mark.parametrize(
+    ("like", "said"),
+    [
+        ('"vax"', "like: 'vax' is unknown; allowed are gem5_timing, generic"),
+        ('"mine"', "like: 'mine' is unknown"),
+        ('"skylake"', "like: 'skylake' takes figures from 'generic' itself; allowed are"),
+        ("3", "like: 3"),
+    ],
+)
+def test_a_machine_is_like_one_that_is_complete(like: str, said: str) -> None:
+    with pytest.raises(ValueError) as error:
+        parse(Machine, LIKE.replace('"generic"', like))
+    assert said in str(error.value)
+
+
+def test_a_users_own_machine_is_kept_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(machine_module, "OWN_MACHINES", tmp_path / "kept")
+    file = tmp_path / "mine.toml"
+    file.write_text(LIKE)
+    name = machine_named(str(file))
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert "like" not in kept.read_text() and kept.stem == name
+    assert load_machine(name) == parse(Machine, LIKE).model_copy(update={"name": name})
+    assert set(record_of(name).description) == set(record_of("generic").description)
+    file.write_text(parse(Machine, LIKE).as_toml())
+    assert machine_named(str(file)) == name  # it stands for what the machine is
+
+
+def test_every_option_is_listed_with_its_meaning() -> None:
+    rows = json.loads(lockcross("machines", "--options", "--format", "json").stdout)
+    assert all(row["meaning"] for row in rows)
+    listed = {(row["table"].strip("[]"), row["option"]): row for row in rows}
+    generic = tomllib.loads(description("generic"))
+    for table in ("core", "out_of_order", "memory", "charges"):
+        for name, one in generic[table].items():
+            row = listed[table, name]
+            assert row["generic"] == one["assumption"] and row["unit"] and "to" in row["allowed"]
+    for isa in ISAS:
+        assert {name for table, name in listed if table == f"latency.{isa}"} == set(
+            generic["latency"][isa]
+        )
+        row = listed[f"ordering.{isa}", "atomic_start"]
+        assert row["generic"] in row["allowed"] and "when_drained (as the" in row["allowed"]
+    assert {name for table, name in listed if table == "sst"} == set(MemorySystem.model_fields)
+    assert lockcross("machines", "p3", "--options").returncode == 2
+
+
+@pytest.mark.parametrize("name", ["generic", "sst_mesh64", "sst_bus"])
+def test_engines_are_given_what_they_say_that_they_read(name: str) -> None:
+    machine, isa = load_machine(name), "x86_64"
+    tables = {
+        "core": machine.core, "out_of_order": machine.out_of_order or (),
+        "ordering": machine.ordering.get(isa, ()), "memory": machine.memory,
+        "latency": machine.latency[isa].items(), "charges": machine.charges,
+        "sst": machine.sst or (),
+    }  # fmt: skip
+    for one in ENGINES:
+        can = load_engine(one.label).capabilities()
+        if "sst" in can.tables and machine.sst is None:
+            continue
+        cell = Cell(
+            engine=one.label, machine=name, isa=isa, flavour="lock", lock="null", workload="sync",
+            parameters={"iterations": 1},
+        )  # fmt: skip
+        given = set(load_engine(one.label).options(cell))
+        for table, figures in tables.items():
+            prefix = {"charges": "charge_", "sst": "sst_"}.get(table, "")
+            for key, figure in figures:
+                reads = table in can.tables and key not in can.unread and figure is not None
+                assert (prefix + key in given) == reads, (one.label, table, key)
+
+
+def test_an_unknown_machine_lists_the_known_ones() -> None:
+    with pytest.raises(LockcrossError, match=r"'p5' is unknown; known are .*p3"):
+        load_machine("p5")
+
+
+def test_a_machines_atomic_is_the_whole_operation() -> None:
+    cell = Cell(
+        machine="skylake",
+        isa="x86_64",
+        flavour="lock",
+        lock="thin",
+        workload="sync",
+        parameters={"iterations": 1},
+    )
+    figures = load_machine("skylake").figures("x86_64")
+    options = load_engine("qemu").options(cell)
+    for name in ("cas_success", "cas_failure", "rmw"):
+        assert options[name] + options["lat_l1"] == figures[name].number
+
+
+def test_set_latencies_take_the_place_of_the_machines_own() -> None:
+    def options(**changes: int) -> dict[str, int]:
+        cell = Cell(
+            machine="generic", isa="ppc64le", flavour="larx", lock="thin", workload="sync",
+            parameters={"iterations": 1}, **changes,
+        )  # fmt: skip
+        return load_engine("qemu").options(cell)
+
+    own = options()
+    changed = options(cas=7, fence_latency=8, cancel=9)
+    different = {key: changed[key] for key in own if own[key] != changed[key]}
+    assert different == {
+        "cas_success": 7, "cas_failure": 7, "rmw": 7, "fence_hwsync": 8, "charge_stop": 9,
+    }  # fmt: skip
+    assert set(own) == set(changed) and "fence_mfence" not in own
+    # All that the description gives reaches the engine.
+    tables = tomllib.loads(description("generic"))
+    assert own.keys() >= tables["core"].keys() | tables["memory"].keys()
+
+
+MESH, BUS = "sst_mesh64", "sst_bus"
+
+
+def figure(table: str, name: str) -> str:
+    """The line of a figure in a description."""
+    return next(line for line in description(table).splitlines() if line.startswith(f"{name} ="))
+
+
+@pytest.mark.parametrize(
+    ("machine", "old", "new", "said"),
+    [
+        (MESH, 'topology = "mesh"', 'topology = "torus"', "sst.topology: 'torus': Input should be"),
+        (MESH, "lat_link", "bus_latency", "bus_latency: a mesh does not use it"),
+        (MESH, "rows", "", "sst: rows: missing; a mesh needs it"),
+        (MESH, "slices", "slices = { assumption = 24, why = 'a test' }", "evenly over 64 nodes"),
+        (MESH, "link_bytes", "link_bytes = { assumption = 24, why = 'a test' }", "power of two"),
+        (MESH, "slice_mshrs", "slice_mshrs = { assumption = 1, why = 'a test' }", "not from 2"),
+        (MESH, "lat_slice", "lat_slice = { assumption = 9 }", "either"),
+        (MESH, "slice_ways", "slice_ways = { assumption = 3, why = 'a test' }", "no whole number"),
+        (MESH, 'topology = "mesh"', 'topology = "ring"', "rows: 8: a ring has one"),
+        (MESH, "memory_controllers", "memory_controllers = { assumption = 29, why = 'a test' }",
+         "only 28 nodes are at the edge"),
+        (BUS, "slices", "slices = { assumption = 2, why = 'a test' }", "slices: 2: a bus has one"),
+        (BUS, 'topology = "bus"', 'topology = "mesh"', "bus_latency: a mesh does not use it"),
+        (BUS, "bus_latency", "lat_router = { assumption = 1, why = 'a test' }",
+         "lat_router: a bus does not use it"),
+        (BUS, "l1_mshrs", "speed = 1", "sst.speed: unknown key; allowed are topology, columns"),
+    ],
+)  # fmt: skip
+def test_a_faulty_memory_system_is_named(machine: str, old: str, new: str, said: str) -> None:
+    if " " not in old:
+        line = figure(machine, old)
+        old, new = line, line.replace(old, new, 1) if new.isidentifier() else new
+    assert said in complaint(old, new, machine)
+
+
+def test_memory_systems_have_room_and_are_listed() -> None:
+    room = {BUS: 32, "sst_mesh16": 16, MESH: 64, "sst_mesh128": 128}
+    listed = lockcross("machines").stdout
+    for name, nodes in room.items():
+        system = load_machine(name).sst
+        assert system is not None and system.nodes == nodes
+        assert re.search(rf"{system.topology}: {nodes}\b", listed)
+        for one in system.figures().values():
+            assert (one.source is None) != (one.why is None)
+    shown = lockcross("machines", MESH).stdout
+    assert re.search(r"sst.topology +mesh", shown) and re.search(r"sst.link_bytes +32", shown)

@@ -1,0 +1,275 @@
+"""The primitives' instructions: as strong as the model's orders, and the ones that herd7 judged."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proofs.assembly.herd import (
+    TranslationError,
+    ask,
+    column,
+    find_herd,
+    litmus_text,
+)
+from proofs.assembly.instructions import Instruction, Thread, compile_probes, weakenings
+from proofs.assembly.litmus import pairs
+from proofs.assembly.shown import architectural, lock_table, shown, shown_locks, table
+from proofs.assembly.verdicts import (
+    Row,
+    codes,
+    fence_kinds_of,
+    flavours_of,
+    merged,
+    questions,
+    read_rows,
+    sequence_of,
+    write_rows,
+)
+from results.errors import LockcrossError
+from results.paths import ROOT
+from sweeps.programs import FAMILY
+from sweeps.support.tools import NoToolError
+from tests.model_orders import compile_model, machine_steps, orders
+from tests.native_build import FLAVOURS
+
+KINDS = [(flavour, fence) for flavour in FLAVOURS for fence in fence_kinds_of(flavour)]
+BY_GCC = pytest.mark.skipif(
+    FAMILY.startswith("clang"), reason="model.h is read as GCC shows it; the verdicts are of GCC's"
+)
+# Ordering instructions that the promise of their primitive does not need: the fence behind or
+# before them does the same, and x86-64 never reorders stores.
+NEEDLESS = {
+    ("cas_before_all_u32", "larx", "isync -> nop"),
+    ("cas_before_all_u32", "lse", "casa -> cas"),
+    ("cas_before_all_u32", "llsc", "ldaxr -> ldxr"),
+    ("store_behind_all_u32", "lock", "mfence -> nop"),
+    ("cas_behind_all_u32", "lock", "mfence -> nop"),
+}
+
+
+def model_of(flavour: str) -> str:
+    return "MODEL_TSO" if flavour == "lock" else "MODEL_WEAK"
+
+
+def missing(flavour: str, fence: str, primitive: str, code: tuple[Instruction, ...]) -> set[str]:
+    """What the model orders and the instructions do not."""
+    asked = orders(compile_model(model_of(flavour), fence)[primitive])
+    given = orders(machine_steps(code, flavour))
+    return {f"{a} before {b}" for a, b in asked - given}
+
+
+@BY_GCC
+@pytest.mark.parametrize(("flavour", "fence"), KINDS)
+def test_instructions_order_at_least_what_the_model_does(flavour: str, fence: str) -> None:
+    probes = compile_probes(flavour, fence)
+    assert probes
+    weak = {name: missing(flavour, fence, name, code) for name, code in probes.items()}
+    assert not {name: found for name, found in weak.items() if found}
+
+
+@BY_GCC
+def test_the_model_orders_what_the_names_say() -> None:
+    """So that the test before this one compares with something."""
+    model = {name: orders(steps) for name, steps in compile_model("MODEL_WEAK", "full").items()}
+    behind = {("R0", "lR"), ("R0", "lW")}
+    before = {("eR", "W0"), ("eW", "W0")}
+    assert model["load_rlx_u32"] == model["store_rlx_u8"] == model["cas_rlx_u32"] == set()
+    assert model["load_acq_u16"] == model["cas_acq_u32"] == behind
+    assert model["store_rel_u64"] == before
+    assert model["cas_acq_rel_u32"] == model["swap_acq_rel_u32"] == behind | before
+    assert model["arch_fence_full"] == {(a, b) for a in ("eR", "eW") for b in ("lR", "lW")}
+    assert ("W0", "R1") in model["store_then_load_acq_u32"]
+    assert ("W0", "R1") not in orders(
+        [one for one in compile_model("MODEL_WEAK", "full")["store_then_load_acq_u32"]
+         if not one.barrier]
+    )  # fmt: skip
+    tso = {name: orders(steps) for name, steps in compile_model("MODEL_TSO", "full").items()}
+    assert tso["cas_rlx_u32"] > behind | before
+
+
+def weakened_probes(flavour: str, fence: str) -> Iterator[tuple[str, str, tuple[Instruction, ...]]]:
+    for name, code in compile_probes(flavour, fence).items():
+        for change, threads in weakenings([Thread((), code)], frozenset({0}), flavour):
+            yield name, change.split(": ")[-1], threads[0].code
+
+
+@BY_GCC
+@pytest.mark.parametrize(("flavour", "fence"), KINDS)
+def test_weaker_instructions_are_found_out(flavour: str, fence: str) -> None:
+    """Each ordering instruction, weakened by itself, leaves something of the model's unordered."""
+    for name, change, code in weakened_probes(flavour, fence):
+        # On x86-64 the model asks more than a name: every atomic is a full fence.
+        unnoticed = not missing(flavour, fence, name, code)
+        known = (name, flavour, change) in NEEDLESS or "cmpxchg" in change or "xchg" in change
+        assert not unnoticed or known, (name, change)
+
+
+@BY_GCC
+def test_a_change_of_a_header_is_found_out(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "lockimpl", tmp_path / "lockimpl")
+    (tmp_path / "workloads").mkdir()
+    header = tmp_path / "lockimpl" / "arch" / "aarch64_lse.h"
+    header.write_text(header.read_text().replace('"casal"', '"casa"'))
+    code = compile_probes("lse", "full", tmp_path)["cas_acq_rel_u32"]
+    assert missing("lse", "full", "cas_acq_rel_u32", code) == {"eR before W0", "eW before W0"}
+    kept = {row.instructions for row in read_rows() if row.primitive == "cas_acq_rel_u32"}
+    assert sequence_of([code]) not in kept
+
+
+@BY_GCC
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_stored_verdicts_are_of_these_instructions(flavour: str) -> None:
+    """Whoever changes a primitive asks herd7 again: `./lockcross prove --assembly --store`."""
+
+    def key(row: Row) -> tuple[str, ...]:
+        return row.primitive, row.fence, row.litmus, row.kind, row.model, row.instructions
+
+    kept = {key(row) for row in read_rows() if row.flavour == flavour}
+    new = {
+        (asked.test.primitive, asked.fence, asked.test.name, asked.kind, asked.model.name,
+         sequence_of([one.code for one in asked.threads]))
+        for asked in questions(flavour)
+        if asked.kind != "weakened"
+    }  # fmt: skip
+    new |= {key(row) for row in codes(flavour)}
+    assert new <= kept, sorted(new - kept)[:3]
+    changes = {
+        (asked.test.primitive, asked.fence, asked.test.name, asked.change)
+        for asked in questions(flavour)
+    }
+    stored = {(row.primitive, row.fence, row.litmus, row.change) for row in read_rows()
+              if row.flavour == flavour and row.kind != "code"}  # fmt: skip
+    assert changes == stored
+
+
+def test_stored_verdicts_show_every_promise() -> None:
+    """But for collocation, which no architecture promises, and there it is not shown."""
+    found = list(shown(read_rows()))
+    assert {one.flavour for one in found} == set(FLAVOURS)
+    assert not [one for one in found if one.missing and architectural(one.fence)]
+    assert all(one.missing for one in found if not architectural(one.fence))
+    bare = [one for one in found if not one.forbidden and architectural(one.fence)]
+    assert not bare
+
+
+def test_stored_verdicts_can_be_otherwise() -> None:
+    """Every ordering instruction is needed for some shape; and without the primitive, or without
+    its order, the outcome is there."""
+    rows = read_rows()
+    assert all(row.verdict == "allowed" for row in rows if row.kind == "contrast")
+    spare = {(one.primitive, one.flavour, x) for one in shown(rows) for x in one.spare}
+    assert spare == NEEDLESS
+    assert {row.verdict for row in rows if row.kind == "weakened"} == {"allowed", "forbidden"}
+    assert all(row.tool.startswith("herd7 ") for row in rows if row.kind != "code")
+
+
+def test_what_is_not_promised_differs_between_flavours() -> None:
+    """A CASAL orders its store before a later load, LL/SC and larx do not."""
+    verdicts = {
+        row.flavour: row.verdict
+        for row in read_rows()
+        if row.primitive == "cas_acq_rel_u32" and row.litmus == "SB: the CAS, then a load"
+    }
+    assert verdicts == {"lock": "forbidden", "lse": "forbidden", "llsc": "allowed",
+                        "larx": "allowed"}  # fmt: skip
+
+
+def test_two_threads_of_a_lock() -> None:
+    """Allowed is what lockimpl/README.md says that no architecture promises."""
+    rows = read_rows()
+    found = list(shown_locks(rows))
+    assert {one.lock for one in found} == set(pairs())
+    assert {one.flavour for one in found} == set(FLAVOURS)
+    allowed = {(one.lock, one.fence, model) for one in found for model, verdict in one.verdicts
+               if verdict == "allowed"}  # fmt: skip
+    assert allowed == {
+        ("asym_spin1", "full", "power_apart.cat"),
+        *((lock, "store_forward", "x86_64.cat") for lock in ("asym_spin1", "tasuki",
+                                                            "asym_tasuki")),
+    }  # fmt: skip
+    for one in found:
+        weaker = {
+            row.verdict
+            for row in rows
+            if row.kind == "weakened"
+            and (row.primitive, row.litmus, row.flavour) == (one.lock, one.name, one.flavour)
+        }
+        # Total store order keeps what hand-over needs.
+        assert "allowed" in weaker or (one.name, one.flavour) == ("hand-over", "lock"), one
+
+
+def test_the_readme_has_the_tables_of_the_stored_verdicts() -> None:
+    text = (ROOT / "lockimpl" / "README.md").read_text(encoding="utf-8")
+    for made in (table(read_rows()), lock_table(read_rows())):
+        written = text[text.index(made[0]) :].split("\n\n")[0].splitlines()
+        assert written == made
+
+
+def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
+    rows = read_rows()
+    write_rows(rows, tmp_path / "rows.csv")
+    assert read_rows(tmp_path / "rows.csv") == rows
+    assert read_rows(tmp_path / "none.csv") == []
+    first = next(row for row in rows if row.flavour == "lse")
+    place = first.flavour, first.compiler
+    mine = [row for row in rows if (row.flavour, row.compiler) == place]
+    assert merged(rows, mine) == rows
+    assert merged(rows, [first]) == [row for row in rows if row not in mine[1:]]
+
+
+def test_of_another_compiler_only_other_instructions_are_kept() -> None:
+    rows = [row for row in read_rows() if row.flavour == "lse" and row.kind == "code"]
+    same = replace(rows[0], compiler="gcc 99.1", tool="another", seconds="7.00")
+    other = replace(same, instructions=f"{same.instructions} nop")
+    assert merged(rows, [same, other]) == [*rows, other]
+    assert merged([*rows, other], rows) == [*rows, other]
+    lock = next(row for row in read_rows() if row.kind == "lock")
+    twice = list(shown_locks([lock, replace(lock, compiler="gcc 99.1")]))
+    assert [one.verdicts for one in twice] == [((lock.model, lock.verdict),)]
+    worse = replace(lock, compiler="gcc 99.1", verdict="allowed")
+    assert [one.holds for one in shown_locks([worse, replace(lock, verdict="forbidden")])] == [
+        False
+    ]
+
+
+def test_an_instruction_without_translation_is_told() -> None:
+    for flavour, name in (("lse", "ldapur"), ("larx", "eieio"), ("lock", "cpuid")):
+        code = (Instruction(0, name, "", None),)
+        with pytest.raises(TranslationError, match=f"{name} .*not known to herd7"):
+            column(Thread((), code), flavour)
+
+
+def test_a_missing_herd_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("HERD7", raising=False)
+    with pytest.raises(NoToolError, match="herd7 is not found; name its binary in HERD7"):
+        find_herd()
+    monkeypatch.setenv("HERD7", "nowhere")
+    with pytest.raises(LockcrossError, match="HERD7=nowhere: not an executable"):
+        find_herd()
+    with pytest.raises(LockcrossError, match="instruction set 'arm' is unknown"):
+        flavours_of(["arm"])
+    assert flavours_of([]) == ["lock", "larx", "lse", "llsc"]
+
+
+@BY_GCC
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_herd_says_so_still(flavour: str) -> None:
+    """A few of the stored verdicts, asked again; skipped where there is no herd7."""
+    try:
+        herd = find_herd()
+    except NoToolError as error:
+        pytest.skip(str(error))
+    kept = {
+        (row.fence, row.primitive, row.litmus, row.change, row.model): row.verdict
+        for row in read_rows()
+        if row.flavour == flavour
+    }
+    for asked in [one for one in questions(flavour) if one.kind != "lock"][::29]:
+        test = asked.test
+        found = ask(herd, litmus_text(test, asked.threads, flavour), asked.model.options)
+        key = asked.fence, test.primitive, test.name, asked.change, asked.model.name
+        assert kept[key] == found.verdict, key

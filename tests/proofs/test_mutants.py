@@ -1,0 +1,176 @@
+"""Mutants of the locks: that they still are mutants, that what is stored explains each, and that a
+few of every kind are caught."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from proofs.files import write_rows
+from proofs.mutants import campaign
+from proofs.mutants.campaign import Row, Verdict, explanations, read_rows, share
+from proofs.mutants.catching import by_conformance
+from proofs.mutants.mutants import (
+    FOLDERS,
+    Mutant,
+    Step,
+    all_mutants,
+    changed_step,
+    conditions_at,
+    known_headers,
+    logic_mutants,
+    mutated,
+    order_mutants,
+    source_of,
+    users_of,
+    weakened,
+)
+from proofs.programs import headers
+from results.errors import LockcrossError
+from results.paths import ROOT
+from sweeps.model.label import LockLabel
+from sweeps.model.locks import load_locks
+
+MUTANTS = {mutant.name: mutant for mutant in all_mutants()}
+STORED = read_rows()
+HEADERS = [path for folder in FOLDERS for path in (ROOT / "lockimpl" / folder).glob("*.h")]
+
+
+def test_every_mutant_still_changes_its_header() -> None:
+    assert len(MUTANTS) == len(order_mutants()) + len(logic_mutants()), "two have one name"
+    for mutant in MUTANTS.values():
+        assert mutant.text() != source_of(mutant.file), mutant.name
+
+
+def test_a_mutant_whose_text_is_gone_is_refused() -> None:
+    with pytest.raises(LockcrossError, match=r"stands 0 times in lockimpl/locks/mcs\.h, not once"):
+        changed_step(
+            "locks/mcs.h", Step(name="gone", old="no such text", new="", why="", by="checker")
+        )
+
+
+def test_every_primitive_that_orders_is_weakened() -> None:
+    """A primitive whose name promises an order, wherever a lock calls it."""
+    ordering = re.compile(r"\b((?:load|store|cas|swap|fetch)_\w*?)(?:_u\d+)?\(")
+    for path in HEADERS:
+        for name in ordering.findall(re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)):
+            promises = re.search(r"_(acq|rel|then|before|behind)(_|$)", name)
+            assert not promises or name in weakened(), f"{path.name} calls {name}"
+
+
+def test_targets_are_locks_and_their_variants() -> None:
+    locks = load_locks()
+    for target in {target for mutant in MUTANTS.values() for target in mutant.targets}:
+        name, _, variant = target.partition(":")
+        assert variant in ("", *locks[name].variants[1:]), target
+
+
+def test_a_mutant_is_looked_for_where_its_header_is_included() -> None:
+    assert users_of("parts/named_monitor.h") == ("relaxed", "to_lock")
+    for mutant in MUTANTS.values():
+        for target in mutant.targets:
+            assert mutant.file in headers(LockLabel(target)), (mutant.name, target)
+
+
+def test_what_is_declared_of_headers_is_of_what_they_say() -> None:
+    for file, header in known_headers().items():
+        for macro in header.few:
+            assert f"#define {macro} " in source_of(file), macro
+        assert not header.smaller or header.smaller.old in source_of(file), file
+        assert header.not_modelled in source_of(file), file
+
+
+def test_conditions_of_the_preprocessor() -> None:
+    text = "#ifndef A\n#if B\nx\n#elif C\ny\n#else\nz\n#endif\n#endif\n"
+    found = [conditions_at(text, text.index(letter)) for letter in "xyz"]
+    assert found == [("not defined A", one) for one in ("B", "C", "not C")]
+
+
+def test_the_tree_is_never_touched(tmp_path: Path) -> None:
+    mutant = logic_mutants()[0]
+    before = source_of(mutant.file)
+    command = mutated(["cc", "-Ilockimpl"], mutant, tmp_path)
+    assert source_of(mutant.file) == before
+    assert (tmp_path / "lockimpl" / mutant.file).read_text() == mutant.text()
+    assert command[:2] == ["cc", f"-I{tmp_path / 'lockimpl'}"]
+
+
+def test_every_mutant_is_stored_and_explained() -> None:
+    assert not set(MUTANTS) - set(STORED), "./lockcross prove --mutants --store judges them"
+    assert not set(STORED) - set(MUTANTS), "./lockcross prove --mutants --store forgets them"
+    for name, row in STORED.items():
+        assert row.verdict != Verdict.SURVIVES, f"{name}: explanations.toml has no reason"
+        assert bool(row.reason) == (row.verdict != Verdict.CAUGHT), name
+        assert (row.conformance or row.checker) or row.verdict != Verdict.CAUGHT, name
+
+
+def test_explanations_are_of_mutants_that_survive() -> None:
+    assert not set(explanations()) - set(MUTANTS)
+    for name, one in explanations().items():
+        assert STORED[name].verdict == one.verdict, f"{name} is caught: it needs no reason"
+        assert bool(one.tried) == (one.verdict == "outside"), name
+
+
+def test_how_many_there_are_and_are_caught() -> None:
+    """What was asked for: 150 mutants, and 95 of 100 that are wrong are caught."""
+    assert len(STORED) >= 150
+    assert float(share(list(STORED.values())).removesuffix(" %")) >= 95
+
+
+def test_rows_come_back_as_they_were_stored(tmp_path: Path) -> None:
+    rows = {
+        name: Row(name, "logic", "lockimpl/a.h", 3, 'a "change", with\ncommas', verdict, "", "mcs",
+                  "exclusion:2x1", "sc", "all executions", "race", 1.5, "abc", "why")
+        for name, verdict in (("a", Verdict.CAUGHT), ("b", Verdict.OUTSIDE))
+    }  # fmt: skip
+    write_rows(Row, rows.values(), tmp_path / "rows.csv")
+    assert read_rows(tmp_path / "rows.csv") == rows
+    (tmp_path / "rows.csv").write_text("mutant\na\n")
+    with pytest.raises(LockcrossError, match="columns must be"):
+        read_rows(tmp_path / "rows.csv")
+
+
+def test_a_row_is_old_when_a_client_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant = logic_mutants()[0]
+    before = campaign.sources(mutant)
+    assert campaign.sources(mutant) == before
+    monkeypatch.setattr(campaign, "_catchers", lambda: "other clients")
+    assert campaign.sources(mutant) != before
+
+
+SAMPLE = {
+    # A fence, an acquire, a release; steps that only some order of events needs.
+    "locks/dekker:dekker_try_acquire:store_u32_then_load_other_acq_u32:no-fence": "checker",
+    "locks/cas_spin:cas_spin_acquire:cas_acq_u32:no-acquire": "checker",
+    "locks/mcs:mcs_release:store_rel_u32:no-release": "checker",
+    "locks/mcs:links-before-it-waits": "checker",
+    "parts/tasuki_core:flc-not-tested-again": "conformance",
+    "parts/reservation_cancel:no-stop-at-all": "conformance",
+    "monitor/recycling:object-not-tested": "conformance",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_some_of_each_kind_are_caught(name: str) -> None:
+    if SAMPLE[name] == "conformance":
+        mutant = MUTANTS[name]
+        assert any(by_conformance(target, mutant) for target in mutant.targets)
+    else:
+        assert _checked(MUTANTS[name]).checker
+
+
+def _checked(mutant: Mutant) -> Row:
+    campaign.make_library(2)
+    return campaign.judge(mutant)
+
+
+def test_a_lock_that_is_not_changed_passes() -> None:
+    for target in ("tasuki", "reservation", "monitor_cache"):
+        assert by_conformance(target, None) == ""
+
+
+def test_a_change_that_breaks_nothing_survives() -> None:
+    """The first acquirer of an object finds nothing that another thread has written under it."""
+    name = "locks/asym_spin1:asym_spin1_try_acquire:cas_acq_u32:no-acquire"
+    row = _checked(MUTANTS[name])
+    assert (row.verdict, row.checker, row.conformance) == (Verdict.UNNEEDED, "", "")

@@ -1,0 +1,333 @@
+"""The locks under memory models: a fast part of `./lockcross prove`, locks that are broken on
+purpose, and what is stored."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from proofs.command import interleaving
+from proofs.models import Flavour, assumptions
+from proofs.outside import Genmc
+from proofs.own_checker import Checker, compiled, make_library
+from proofs.programs import (
+    Program,
+    assumed,
+    clients,
+    known_locks,
+    models_of,
+    named,
+    programs,
+    sources,
+)
+from proofs.proving import Job, Outcome, Run, plan, prove
+from proofs.stored import (
+    DOCUMENTS,
+    OWN_CHECKER,
+    SHOWN_MODELS,
+    Proof,
+    Verdict,
+    agreements,
+    cell,
+    labels,
+    matrix,
+    merged,
+    read_proofs,
+    standing,
+    with_matrix,
+    write_proofs,
+)
+from results.errors import LockcrossError
+from results.paths import ROOT
+from sweeps.model.isa import ISAS
+from sweeps.model.label import LockLabel
+from sweeps.model.locks import load_locks
+from tests.commands import lockcross
+
+# Every lock at least; with these two the suite stays short.
+FAST = ["nesting:2-owner", "handshake:2"]
+STORED = read_proofs()
+
+
+def program(label: str, client: str, flavour: Flavour) -> Program:
+    lock = LockLabel(label)
+    return Program(lock.lock, lock.variant, lock.fence, flavour, next(named([client])))
+
+
+@pytest.mark.long
+def test_every_lock_is_proved_under_its_models_with_small_clients() -> None:
+    tool = Checker(2, 10_000_000)
+    jobs, refused = plan(known_locks(None), list(named(FAST)), tool, (), deep=False)
+    witnesses = list(named([one.witness for one in assumptions()]))
+    tried, _ = plan(known_locks(None), witnesses, tool, ("weak", "tso"), deep=False)
+    jobs += [job for job in tried if assumed(job.program, job.model)]
+    found = list(prove(jobs, tool, 2, 60, lambda: None))
+    assert {one.proof.lock for one in found} == set(load_locks()) - {"null"}
+    needed = {one.job.words for one in found if assumed(one.job.program, one.job.model)}
+    assert len(needed) > 8  # each is a witness, which has to fail
+    assert {one.job.words for one in found if one.proof.verdict == Verdict.ASSUMED} == needed
+    assert not [one.job.words for one in found
+                if one.proof.verdict != Verdict.PROVED and one.job.words not in needed]  # fmt: skip
+    assert {one.proof.lock for one in refused} == {"null", "thin"}
+
+
+def replaced(folder: Path, name: str, old: str, new: str) -> str:
+    """A folder with a header of lockimpl that says `new` where it says `old`, once."""
+    text = (ROOT / "lockimpl" / name).read_text()
+    assert text.count(old) == 1
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text.replace(old, new))
+    return f"-I{folder}"
+
+
+_LOAD_OTHER = """    store_rlx_u32(p, value);
+    {}return load_acq_u32(q);
+}}
+"""
+_LOAD_NEXT = """    store_rel_u32(p, value);
+    {}return load_rlx_u32(p + 1);
+"""
+_BEFORE_ALL = """    store_rlx_u32(p, value);
+    {}}}
+
+/* Stores to `p`, then loads"""
+_FENCE = "arch_fence_full();\n    "
+_STOPS = _FENCE[:-4]
+
+
+@pytest.mark.parametrize(
+    ("label", "client", "header", "text", "what"),
+    [
+        ("dekker", "exclusion:2x1", "arch/order_full.h", _LOAD_OTHER, "race"),
+        ("tasuki", "exclusion:2x2", "arch/order_full.h", _LOAD_NEXT, "deadlock"),
+        ("reservation", "cancellation:2", "arch/arch.h", _BEFORE_ALL, "race"),
+        ("reservation", "handshake:2", "arch/arch.h", _BEFORE_ALL, "race"),
+    ],
+)
+@pytest.mark.parametrize("model", ["tso", "weak"])
+def test_a_fence_that_is_missing_is_caught(
+    tmp_path: Path, model: str, label: str, client: str, header: str, text: str, what: str
+) -> None:
+    """The same program is proved with the fence, so nothing else can be what fails."""
+    make_library(2)
+    flavour = Flavour.TSO if model == "tso" else Flavour.WEAK
+    one = program(label, client, flavour)
+    fence = _FENCE if header == "arch/order_full.h" else _STOPS
+    change = replaced(tmp_path / "changed", header, text.format(fence), text.format(""))
+    for broken in (False, True):
+        folder = tmp_path / str(broken)
+        folder.mkdir()
+        binary = compiled(one, folder, lambda words: [words[0], *[change] * broken, *words[1:]])  # noqa: B023
+        done = subprocess.run(
+            [binary, "--model", model], capture_output=True, text=True, check=False
+        )
+        said = json.loads(done.stdout)
+        assert (done.returncode, said["verdict"]) == ((1, "failed") if broken else (0, "proved"))
+    assert said["failure"]["kind"] == what
+    found = Checker(2, 1).found(Job(one, OWN_CHECKER, model), _ended(done))
+    shown = interleaving(found.steps)
+    assert len(shown.records) == len(said["trace"]) > 5
+    assert {"thread", "line", "access", "value", "buffered"} <= set(shown.records[0])
+
+
+def _ended(done: "subprocess.CompletedProcess[str]"):  # type: ignore[no-untyped-def]
+    from sweeps.engines.base import ProcessResult
+
+    return ProcessResult(done.returncode, done.stdout, done.stderr, "", 0.0)
+
+
+def test_no_lock_at_all_is_caught(tmp_path: Path) -> None:
+    make_library(2)
+    binary = compiled(program("null", "exclusion:2x1", Flavour.WEAK), tmp_path)
+    done = subprocess.run([binary, "--model", "weak"], capture_output=True, text=True, check=False)
+    assert (done.returncode, json.loads(done.stdout)["failure"]["kind"]) == (1, "race")
+
+
+def test_a_witness_is_tried_under_both_models() -> None:
+    for one in assumptions():
+        for lock in one.locks:
+            flavour = Flavour.WEAK if one.model == "weak" else Flavour.TSO
+            witness = program(LockLabel.of(lock, fence=one.fence), one.witness, flavour)
+            assert [model.name for model in models_of(witness)] == [one.model, one.instead]
+
+
+def test_what_is_refused_says_why() -> None:
+    reasons = {}
+    for one, reason in programs(known_locks(None), list(clients()), deep=True):
+        reasons.setdefault(reason, set()).add(one.lock)
+    assert reasons["for 2 threads"] == {"dekker"}
+    assert reasons["without orders: for one processor of a weakly ordered ISA"] == {"thin"}
+    assert reasons["no synchronization: there is nothing to prove"] == {"null"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nonesuch"], "lock 'nonesuch' is unknown"),
+        (["--client", "nonesuch"], "client 'nonesuch' is unknown"),
+        (["--with", "nonesuch"], "tool 'nonesuch' is unknown"),
+        (["dekker", "--client", "condition"], "no lock is for these clients"),
+        (
+            ["dekker", "--model", "arm"],
+            "none of these proofs is under arm; they are under tso, weak",
+        ),
+    ],
+)
+def test_mistakes_are_one_message(arguments: list[str], words: str) -> None:
+    done = lockcross("prove", *arguments)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert words in done.stderr
+
+
+def test_a_registry_says_what_is_wrong_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "clients.toml"
+    file.write_text('[mine]\nsays = "it"\nsizes = [{name = "2", threads = 2, round = 1}]\n')
+    monkeypatch.setattr("proofs.programs._FILE", file)
+    words = r"clients\.toml: mine\.sizes\.0\.round: unknown key; allowed are name, threads, rounds"
+    with pytest.raises(LockcrossError, match=words) as caught:
+        clients.__wrapped__()
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(("tool", "variable"), [("genmc", "GENMC"), ("dartagnan", "DARTAGNAN")])
+def test_a_tool_that_is_missing_is_one_line(tool: str, variable: str) -> None:
+    done = lockcross("prove", "dekker", "--with", tool, **{variable: "nonesuch"})
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert f"{variable}=nonesuch" in done.stderr and "https://" in done.stderr
+
+
+def test_prove_prints_what_was_proved_and_its_bound() -> None:
+    done = lockcross("prove", "cas_spin", "--model", "tso", "--client", "exclusion:2x2")
+    assert done.returncode == 0
+    assert "2 threads, 2 rounds" in done.stdout and "total store order" in done.stdout
+    assert "1 proved" in done.stderr
+
+
+def test_genmc_agrees_where_it_is() -> None:
+    tool = Genmc()
+    try:
+        tool.version()
+    except LockcrossError as error:
+        pytest.skip(error.message)
+    wanted = known_locks(["dekker", "mcs", "thin"]), list(named(["exclusion:2x1"]))
+    jobs, _ = plan(*wanted, tool, (), deep=True)
+    found = list(prove(jobs, tool, 2, 60, lambda: None))
+    # dekker has two fence kinds for TSO, thin six variants of which two have no orders
+    assert len(found) == 4 + 3 + 6 + 4 * 2
+    assert {one.proof.verdict for one in found} == {Verdict.PROVED}
+
+
+class _Fake(Genmc):
+    """Finds an error everywhere."""
+
+    def run(self, job: Job) -> Run:
+        return Run(["/bin/sh", "-c", "echo 'Error: Safety violation!'"])
+
+    def version(self) -> str:
+        return "1"
+
+
+def test_a_failure_elsewhere_is_a_failure() -> None:
+    jobs, _ = plan(known_locks(["mcs"]), list(named(["nesting:2"])), _Fake(), (), deep=False)
+    found: list[Outcome] = list(prove(jobs, _Fake(), 1, 10, lambda: None))
+    assert [(one.ok, one.proof.reason) for one in found] == [(False, "Safety violation!")] * 3
+
+
+# What is stored ------------------------------------------------------------------------------
+
+
+def test_the_matrix_has_no_empty_cell_and_no_failure() -> None:
+    wanted = {
+        LockLabel.of(lock.name, variant, fence)
+        for lock in load_locks().values()
+        for variant in ("", *lock.variants[1:])
+        for fence in lock.fence_kinds
+    }
+    assert set(labels(STORED)) == wanted
+    for row in matrix(STORED):
+        for model, one in zip(SHOWN_MODELS, row.cells, strict=True):
+            assert one.verdict != Verdict.FAILED and one.words != "not tried", (row.label, model)
+            assert one.why or one.verdict == Verdict.BOUND, (row.label, model)
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.parent.name)
+def test_the_documents_have_the_matrix(file: Path) -> None:
+    assert with_matrix(file, STORED) == file.read_text(encoding="utf-8")
+
+
+def test_what_is_stored_is_of_these_sources() -> None:
+    known = {
+        (one.lock, one.variant, one.fence, one.flavour, one.client.label): one
+        for one, _ in programs(known_locks(None), list(clients()), deep=True)
+    }
+    old = set()
+    for proof in STORED:
+        flavour = Flavour.TSO if proof.model.startswith("tso") else Flavour.WEAK
+        one = known.get((proof.lock, proof.variant, proof.fence, flavour, proof.client))
+        if one is None or sources(one) != proof.sources:
+            old.add(proof.lock)
+    assert not old, f"prove them again: ./lockcross prove {' '.join(sorted(old))} --store"
+
+
+def test_what_other_tools_have_proved_stands_at_the_isa_of_their_model() -> None:
+    words = {isa: standing(STORED, LockLabel("dekker"), isa).words for isa in ISAS}
+    assert ", power, " in words["ppc64le"]
+    assert "armv8" in words["aarch64"] and "armv8" not in words["ppc64le"]
+    assert "rc11" in words["aarch64"] and ", tso, " not in words["aarch64"]
+    assert ", tso, " in words["x86_64"] and "rc11" not in words["x86_64"]
+
+
+def test_every_lock_but_null_is_more_than_tested_on_every_isa() -> None:
+    refused = {"thin:inline", "thin:fn_call"}  # without orders, for one processor
+    for label in labels(STORED):
+        for isa in ISAS:
+            if label.lock == "null" or label in refused or label.fence != "full":
+                continue
+            assert standing(STORED, label, isa).kind in ("proved", "argued"), (label, isa)
+
+
+def test_tools_agree() -> None:
+    found = agreements(STORED)
+    assert {(one.tool, one.model) for one in found} >= {("genmc", "tso"), ("genmc", "rc11")}
+    for one in found:
+        assert one.compared > 0 and not one.apart, one
+
+
+# Arithmetic ----------------------------------------------------------------------------------
+
+
+def row(model: str, verdict: Verdict, client: str = "exclusion:2x2", **more: str) -> Proof:
+    given = {"fence": "full", "tool": OWN_CHECKER, "reason": "", **more}
+    return Proof("mcs", "", given["fence"], client, given["tool"], "1", model, "2 threads",
+                 verdict, 1, 0.0, "", given["reason"])  # fmt: skip
+
+
+def test_a_stronger_model_follows_from_a_weaker_one() -> None:
+    mcs = LockLabel("mcs")
+    proved = [row("weak", Verdict.PROVED)]
+    assert cell(proved, mcs, "weak-si").words == "by weak"
+    assumed = [row("weak", Verdict.ASSUMED, reason="needs it"), row("weak-si", Verdict.PROVED)]
+    assert standing(assumed, mcs, "aarch64").kind == "proved"
+    assert standing(assumed, mcs, "ppc64le").kind == "argued"
+    assert standing(proved, mcs, "x86_64").kind == "tested"
+
+
+def test_tools_that_disagree_are_told_apart() -> None:
+    both = [row("weak", Verdict.PROVED), row("rc11", Verdict.FAILED, tool="genmc")]
+    (found,) = agreements(both)
+    assert (found.compared, found.agree, len(found.apart)) == (1, 0, 1)
+
+
+def test_rows_are_stored_and_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "proofs.csv"
+    first, second = row("weak", Verdict.BOUND), row("tso", Verdict.PROVED)
+    write_proofs([first, second], path)
+    assert read_proofs(path) == [first, second]
+    newer = row("weak", Verdict.PROVED)
+    assert merged(read_proofs(path), [newer]) == [newer, second]
+    path.write_text("lock,verdict\n")
+    with pytest.raises(LockcrossError, match="its columns must be"):
+        read_proofs(path)

@@ -1,0 +1,313 @@
+"""advise and crossovers: against costs in closed form, then on the real engine."""
+
+import json
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from results.store.store import Store
+from sweeps.model import machine as machine_module
+from sweeps.model.label import LockLabel
+from sweeps.model.machine import load_machine, machine_named
+from sweeps.questions.advise.advise import Advisor
+from sweeps.questions.advise.answer import ASSUMED, Advice, AxisAnswer, Change, nearest
+from sweeps.questions.advise.figure import draw_advice
+from sweeps.questions.advise.question import Latencies, ask
+from sweeps.questions.advise.text import headline, reason, remarks
+from sweeps.questions.advise.use import Use
+from sweeps.questions.crossovers.crossovers import (
+    base_cell,
+    coarse,
+    find,
+    settings_of,
+    tasks_of,
+    with_settings,
+)
+from sweeps.search.crossing import Crossover, Point
+from sweeps.search.found import crossovers
+from sweeps.support.paths import MACHINES
+from tests.commands import SMALL, lockcross
+from tests.questions.test_study import ModelRunner
+from tests.searching import find_crossover
+
+
+@pytest.fixture(autouse=True)
+def own_machines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Copies of machine files are kept where the test ends, but for those of commands."""
+    monkeypatch.setattr(machine_module, "OWN_MACHINES", tmp_path / "machines")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "advice.db") as opened:
+        yield opened
+
+
+def advice(
+    store: Store, locks: str, cas: int = 23, fence: int = 32, use: Use | None = None
+) -> Advice:
+    """In the model, a CAS measures 3 more and a fence 2 more than is set; 400 acquisitions pay for
+    a cancellation of 5,000 cycles."""
+    names = [name if name == "thin" else f"{name}/full" for name in locks.split(",")]
+    question = ask("generic", "", "", names, [], Latencies(cas, fence, 5000), use or Use())
+    return Advisor(question, store, ModelRunner(store)).answer()
+
+
+def axis(found: Advice, name: str) -> AxisAnswer:
+    return next(one for one in found.axes if one.axis == name)
+
+
+def searched(a: int, b: int, at: int = 50) -> Crossover:
+    """Costs on straight lines of slopes `a` and `b` that meet at a value."""
+    lines = {"a": a, "b": b}
+    return find_crossover(
+        lambda wanted: [Point(Fraction(1000 + lines[lock] * (x - at)), x) for lock, x in wanted],
+        "a", "b", 0, 100, 1,
+    )  # fmt: skip
+
+
+def test_the_nearest_change_is_on_the_side_where_the_other_lock_wins() -> None:
+    a, b = LockLabel("a"), LockLabel("b")
+    assert nearest([searched(2, 1)], a, 20) == (None, Change(b, 50))
+    assert nearest([searched(2, 1)], b, 80) == (Change(a, 50), None)
+    assert nearest([searched(2, 1, 500)], a, 20) == (None, None)  # outside the range
+    assert nearest([searched(2, 1), searched(3, 1, 30)], a, 20) == (None, Change(b, 30))
+
+
+def test_the_cheapest_lock_and_every_border_are_those_of_the_model(store: Store) -> None:
+    found = advice(store, "thin,tasuki,reservation,asym_tasuki")
+    assert [(one.label, one.cost) for one in found.locks] == [
+        ("thin", 60), ("reservation", 79.5), ("tasuki", 90), ("asym_tasuki", 105),
+    ]  # fmt: skip
+    assert not found.win.tied
+    assert headline(found).startswith("thin is the cheapest: 60.0 cycles a pair (")
+    assert headline(found).endswith("24.5 % less than reservation")
+    cas, fence = axis(found, "cas"), axis(found, "fence_latency")
+    assert (cas.now, fence.now) == (23, 32)
+    assert cas.below is None and cas.above is not None
+    assert cas.above.lock == "reservation" and cas.above.value == pytest.approx(62, abs=1)
+    assert fence.below == Change(LockLabel("asym_tasuki"), 9.5) and fence.above is None
+    for name in ("cancel", "owner_share", "run_length", "threads"):
+        assert (axis(found, name).below, axis(found, name).above) == (None, None)
+    assumed = {one.name for one in found.inputs if one.kind == ASSUMED}
+    assert {"owner_share", "run_length", "threads", "acquisitions", "think"} <= assumed
+    assert any("Without it: reservation" in line for line in remarks(found))
+
+
+def test_a_cancellation_is_paid_back_by_so_many_acquisitions(store: Store) -> None:
+    """reservation 67 and 5000 / acquisitions against tasuki's 90."""
+    found = advice(store, "tasuki,reservation")
+    lives, cancel = axis(found, "acquisitions"), axis(found, "cancel")
+    assert lives.below is not None and lives.below.value == pytest.approx(217, abs=8)
+    assert cancel.above is not None and cancel.above.value == pytest.approx(9200, abs=20)
+
+
+def test_a_tie_is_looked_at_with_more_seeds_and_changes_here(store: Store) -> None:
+    """tasuki = asym_tasuki where cas = fence + 5; each further seed makes tasuki a cycle dearer."""
+    found = advice(store, "tasuki,asym_tasuki", 38, 32)
+    assert [one.seeds for one in found.locks] == [3, 3]
+    assert found.win.lock == "asym_tasuki" and found.win.tied == ("tasuki",)
+    assert "in a tie with tasuki" in headline(found)
+    change = axis(found, "cas").below
+    assert change == Change(LockLabel("tasuki"), 38)
+
+
+def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> None:
+    found = advice(store, "thin,tasuki")
+    assert all(one.nearest is None for one in found.axes)
+    # Neither stops threads, and tasuki's fence is a full one here.
+    assert [one.axis for one in found.axes][:2] == ["cas", "fence_latency"]
+    assert "cancel" not in {one.axis for one in found.axes}
+    assert "loses" in reason(found)
+    draw_advice(found, tmp_path / "answer.png")
+    assert (tmp_path / "answer.png").stat().st_size > 10_000
+    with pytest.raises(LockcrossError, match=r"\.svg"):
+        draw_advice(found, tmp_path / "answer.doc")
+
+
+def test_an_assumption_that_decides_is_named_with_where(store: Store) -> None:
+    """reservation 167 and c / 100 against tasuki's 290: at the dearest signal it has lost by
+    far."""
+    names, use = ["tasuki/full", "reservation/full"], Use(acquisitions=100, run_length=10)
+    question = ask("generic", "", "", names, [], Latencies(123, 132, None), use)
+    found = Advisor(question, store, ModelRunner(store)).answer()
+    (flip,) = (one for one in found.flips if one.given.name == "cancel")
+    assert flip.upwards and flip.change.lock == "tasuki"
+    assert flip.change.value == pytest.approx(12_300, abs=20)
+    assert headline(found).startswith("It depends (see below). As things stand, reservation")
+    assert any("5,000 cycles is assumed" in line for line in remarks(found))
+    # What was asked is no assumption.
+    assert "cancel" not in {one.given.name for one in advice(store, "tasuki,reservation").flips}
+
+
+def test_store_forwarding_is_shown_and_never_recommended(store: Store) -> None:
+    question = ask(
+        "generic", "", "", ["tasuki", "reservation", "asym_tasuki"], ["rmw", "store_forward"],
+        Latencies(23, 32, 5000), Use(),
+    )  # fmt: skip
+    found = Advisor(question, store, ModelRunner(store)).answer()
+    costs = {one.label: one.cost for one in found.locks}
+    assert min(costs, key=lambda label: costs[label]).fence == "store_forward"  # by cost alone
+    changes = [one for axis in found.axes for one in (axis.below, axis.above) if one is not None]
+    named = [found.win.lock, found.win.runner_up, *found.win.tied, *(one.lock for one in changes)]
+    assert {label.fence for label in named} == {"rmw"}
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        Use(owner_share=0.999, run_length=19, threads=2),
+        Use(owner_share=0.999, run_length=200, threads=16),
+        Use(owner_share=0.99, run_length=19, acquisitions=50_000, think=500),
+    ],
+)
+def test_what_cannot_be_run_is_left_out_of_what_may_be_moved(store: Store, use: Use) -> None:
+    """The owner's acquisitions between two changes of hands may be too many to run elsewhere."""
+    found = advice(store, "tasuki,reservation", use=use)
+    (note,) = found.notes
+    assert note in remarks(found) and "only as far as it can be run" in note
+    assert not advice(store, "tasuki,reservation", use=Use(owner_share=0.99, run_length=19)).notes
+
+
+def test_contended_acquisitions_stand_beside_the_rest(store: Store) -> None:
+    found = advice(store, "thin,tasuki", use=Use(contended=0.1, threads=4))
+    assert found.contended is not None and set(found.contended.costs) == {"thin", "tasuki"}
+    assert "without the 10 % that find the lock held" in headline(found)
+    assert any(line.startswith("Left out of all this: the 10 %") for line in remarks(found))
+    alone = advice(store, "thin,tasuki", use=Use(threads=4))
+    assert [one.cost for one in found.locks] == [one.cost for one in alone.locks]
+
+
+def test_work_is_taken_off_and_leads_are_of_the_whole(store: Store) -> None:
+    """In the model work costs as many cycles as it has, whatever the lock."""
+    plain = advice(store, "thin,tasuki", use=Use(threads=2))
+    busy = advice(store, "thin,tasuki", use=Use(threads=2, think=900))
+    costs = [[one.cost for one in found.locks] for found in (plain, busy)]
+    assert costs[0] == pytest.approx(costs[1], abs=1)  # a seed more is a cycle more
+    assert busy.work == plain.work + 900 and busy.win.lead < 0.04 < plain.win.lead
+    assert busy.win.tied == ("tasuki",)
+
+
+def test_answers_are_stored_and_a_second_one_runs_nothing(store: Store) -> None:
+    advice(store, "tasuki,reservation")
+    kept = crossovers(store.connection, "advise")
+    assert {one.axis for one in kept} >= {"cas", "fence_latency", "cancel", "run_length"}
+    names = ["tasuki/full", "reservation/full"]
+    question = ask("generic", "", "", names, [], Latencies(23, 32, 5000), Use())
+    again = ModelRunner(store)
+    Advisor(question, store, again).answer()
+    assert again.made == 0 and len(crossovers(store.connection, "advise")) == len(kept)
+
+
+def test_a_latency_that_no_setting_reaches_is_refused(store: Store) -> None:
+    with pytest.raises(LockcrossError, match=r"a CAS measures 3\.0 or more"):
+        advice(store, "thin,tasuki", cas=2)
+
+
+def test_a_machine_from_a_path_is_its_content(tmp_path: Path) -> None:
+    text = (MACHINES / "zen4.toml").read_text("utf-8")
+    own = tmp_path / "any name.toml"
+    own.write_text(text)
+    first = machine_named(str(own))
+    assert first.startswith("zen4@") and load_machine(first).isas == ["x86_64"]
+    own.write_text("# a remark\n" + text)
+    assert machine_named(str(own)) == first
+    own.write_text(re.sub(r"lat_memory = .*", 'lat_memory = { value = 9, source = "x" }', text))
+    other = machine_named(str(own))
+    assert other != first
+    assert load_machine(other) != load_machine(first)  # what was kept of the first is still there
+
+
+def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
+    """reservation 67 and c / 400 against tasuki's 90, with everything set."""
+    base = with_settings(
+        base_cell("generic", "", "", "lock_sequence", "qemu"),
+        {
+            "threads": 2,
+            "cas_latency": 20,
+            "fence_latency": 30,
+            "run_length": 20,
+            "runs": 20,
+            "owner_share": 900_000,
+        },
+    )
+    pair = (LockLabel("tasuki"), LockLabel("reservation"))
+    tasks = tasks_of([base], pair, "cancel_latency", coarse(0, 50_000, 5), 50)
+    ((_, (record,)),) = find(tasks, 3, store, ModelRunner(store))
+    assert record.value == pytest.approx(9200, abs=1) and record.below == "reservation"
+    assert len(record.seeds) == 3 and record.runs
+    (kept,) = crossovers(store.connection, "asked")
+    assert kept.band is not None and kept.band.high > kept.band.low
+    find(tasks, 3, store, ModelRunner(store))
+    store.forget_series()  # as a study of another plan does
+    assert len(crossovers(store.connection, "asked")) == 1
+
+
+def test_crossovers_in_every_setting_of_a_plan() -> None:
+    from sweeps.plans.sweep import load_plan
+
+    bases = settings_of(load_plan("contended"), "threads")
+    assert bases and len({(one.machine, one.isa, one.flavour) for one in bases}) > 1
+    assert {one.threads for one in bases} == {1}
+
+
+MINE = ["advise", "--machine", "generic", "--locks", "thin,tasuki"]
+TWO = ["crossovers", "--locks", "thin,tasuki"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["advise", "--machine", "vax"], "'vax' is unknown"),
+        (["advise", "--machine", "./nowhere.toml"], "nowhere.toml: No such file"),
+        (["advise", "--locks", "thin"], "two locks or more"),
+        (["advise", "--locks", "thin,thim"], "'thim' is unknown"),
+        (["advise", "--locks", "thin/rmw,tasuki"], "built with full only"),
+        ([*MINE, "--isa", "mips"], "'mips'"),
+        ([*MINE, "--flavour", "lse"], "x86_64 has lock only"),
+        ([*MINE, "--threads", "1", "--owner-share", "0.9"], "nothing is shared"),
+        ([*MINE, "--owner-share", "0.999", "--run-length", "19", "--acquisitions", "76000"],
+         "too many to run"),
+        ([*MINE, "--check", "gem5"], "allowed is native"),
+        (["advise", "--locks", "tasuki/full,tasuki/full"], "two locks or more"),
+        ([*MINE, "--fences", "mfence"], "'mfence' is unknown"),
+        ([*MINE, "--format", "yaml"], "table, json"),
+        ([*MINE, "--figure", "x.doc"], ".png"),
+        ([*MINE, "--log", "README.md"], "not a log"),
+        ([*TWO, "--axis", "colour", "--from", "0", "--to", "1"], "'colour' is unknown"),
+        ([*TWO, "--axis", "threads", "--from", "4", "--to", "2"], "--to must be the larger"),
+        ([*TWO, "--axis", "threads", "--from", "0", "--to", "2"], "from 1 to 128"),
+        ([*TWO, "--axis", "runs", "--from", "1", "--to", "2", "--set", "x"], "key=value"),
+        ([*TWO, "--axis", "runs", "--from", "1", "--to", "2", "--workload", "w"], "'w' is unknown"),
+        (["crossovers", "--locks", "thin", "--axis", "runs", "--from", "1", "--to", "2"], "two"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(words: list[str], said: str, tmp_path: Path) -> None:
+    done = lockcross(*words, "--db", str(tmp_path / "x.db"))
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr.replace("\n", " ")
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_the_commands_on_the_engine(tmp_path: Path) -> None:
+    """Crossovers with a machine of one's own; its content is stored with the runs."""
+    text = (MACHINES / "generic.toml").read_text("utf-8")
+    own, db = tmp_path / "mine.toml", str(tmp_path / "x.db")
+    own.write_text(text.replace('name = "generic"', 'name = "mine"'))
+    done = lockcross(
+        "crossovers", "--locks", "thin,tasuki", "--axis", "fence_latency", "--from", "0", "--to",
+        "60", "--workload", "sync", "--set", "iterations=50", "--machine", str(own), "--points",
+        "2", "--db", db, "--format", "json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)
+    assert row["machine"].startswith("mine@") and row["series"].startswith("asked/fence_latency")
+    run = lockcross("run", *SMALL, "--machine", row["machine"])
+    assert run.returncode == 0, run.stderr  # what a stored run's command says
+    with Store(Path(db), read_only=True) as store:
+        (name,) = store.connection.execute("SELECT name FROM machines").fetchone()
+    assert name == row["machine"]

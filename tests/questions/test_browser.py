@@ -1,0 +1,446 @@
+"""The report's interactive map in a real browser: it shows what the database holds, alone and
+offline. Skipped where there is no Chromium or no Playwright."""
+
+import itertools
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results.draw.style import look
+from results.store.queries import show_run
+from results.store.store import Store
+from sweeps.model.label import LockLabel
+from sweeps.questions.explore.explore import Exploration, load_exploration
+from sweeps.report.figures import draw_all
+from sweeps.report.report import write_report
+from tests.explored import (
+    CANCEL,
+    CAS,
+    FENCE,
+    OWN_CANCEL,
+    SHARE,
+    Point,
+    as_is_cost,
+    explored,
+)
+from tests.questions.test_study import ModelRunner
+from tests.synthetic import study
+
+playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright for this machine")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+if CHROMIUM is None:
+    pytest.skip(
+        "no Chromium (apt-get install chromium): the report's map is not tried",
+        allow_module_level=True,
+    )
+TINT = 0.42  # as in raster.js
+COMPARED = ("tasuki", "reservation", "asym_tasuki")  # at first, with these kinds of fence:
+X86 = (*COMPARED, "asym_tasuki/rmw")
+SHARE_STEPS = 20  # twentieths are the slider's stops
+# Points of the grid: places in CAS, FENCE, CANCEL and SHARE. The same place of the map with several
+# cancellation costs and shares, and others.
+TEN = [(1, 1, 1, 1), (1, 1, 2, 1), (1, 1, 1, 0), (1, 1, 0, 2), (2, 0, 1, 1), (0, 2, 1, 1),
+       (2, 2, 2, 0), (0, 0, 1, 2), (2, 1, 0, 0), (0, 1, 2, 1)]  # fmt: skip
+
+Page = Any  # of Playwright, which is not always there
+Costs = dict[tuple[str, str, str, Point], float]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Costs]:
+    """A page with explored grids, and their costs."""
+    folder = tmp_path_factory.mktemp("browser")
+    costs = explored(folder / "explored.db")
+    with Store(folder / "explored.db", read_only=True) as store:
+        return write_report(store.connection, folder / "report.html", {}), costs
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        one = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield one
+        one.close()
+
+
+@pytest.fixture
+def page(browser: Any, report: tuple[Path, Costs]) -> Iterator[Page]:
+    """The page, open. At the end: nothing was asked for but itself, and the console is empty."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    shown, said, asked = context.new_page(), [], []
+    shown.on("console", lambda message: said.append(message.text))
+    shown.on("pageerror", lambda error: said.append(str(error)))
+    shown.on("request", lambda request: asked.append(request.url))
+    open_at(shown, report[0])
+    yield shown
+    context.close()
+    assert said == []
+    assert {url.partition("#")[0] for url in asked if not url.startswith("blob:")} == {
+        report[0].as_uri()
+    }
+
+
+def open_at(page: Page, path: Path, fragment: str = "") -> None:
+    page.goto("about:blank")
+    page.goto(path.as_uri() + fragment)
+    page.locator("#explorer-costs tbody tr").first.wait_for()
+
+
+def rows(page: Page) -> dict[str, str]:
+    """The costs in the table, by lock label."""
+    return page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('#explorer-costs tbody tr')]"
+        ".map((row) => [row.dataset.label, row.cells[1].textContent]))"
+    )
+
+
+def at_the_pointer(page: Page, at: Point, dx: float = 0, dy: float = 0) -> tuple[float, float]:
+    """Moves the pointer to a place of the map. Returns where it is on the canvas."""
+    page.locator("#explorer-cursor").scroll_into_view_if_needed()
+    box = page.locator("#explorer-cursor").bounding_box()
+    left, top, right, bottom = 46, 10, box["width"] - 12, box["height"] - 42
+    x = left + at.cas / CAS[-1] * (right - left) + dx
+    y = bottom - at.fence / FENCE[-1] * (bottom - top) + dy
+    page.mouse.move(box["x"] + x, box["y"] + y)
+    page.wait_for_timeout(80)  # the next frame is drawn
+    return x, y
+
+
+def slide(page: Page, at: Point) -> None:
+    """Moves both sliders, as somebody at the keyboard does, until they say what they should."""
+    for name, value, words in (
+        ("Cost of a cancellation", at.cancel, f"{at.cancel:,} cycles, "),
+        ("Owner's share", at.share, f"{at.share / 10_000:g} %, "),
+    ):
+        slider = page.get_by_role("slider", name=name)
+        slider.focus()
+        page.keyboard.press("Home")
+        for _ in range(SHARE_STEPS):
+            if slider.get_attribute("aria-valuetext").startswith(words):
+                break
+            page.keyboard.press("ArrowRight")
+        assert slider.get_attribute("aria-valuetext") == words + "measured", value
+
+
+def stored(costs: Costs, at: Point, labels: tuple[str, ...] = X86) -> dict[str, float]:
+    return {label: costs["generic", "lock", label, at] for label in labels}
+
+
+def points() -> list[Point]:
+    return [Point(CAS[c], FENCE[f], CANCEL[k], SHARE[s]) for c, f, k, s in TEN]
+
+
+def test_ten_points_cost_what_the_database_says(page: Page, report: tuple[Path, Costs]) -> None:
+    winners = set()
+    for at in points():
+        slide(page, at)
+        at_the_pointer(page, at)
+        expected = stored(report[1], at)
+        assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
+        assert page.locator("#explorer-basis").text_content().startswith("Measured")
+        if (at.cas, at.fence) == (CAS[1], FENCE[1]):
+            winners.add(min(expected, key=lambda label: expected[label]))
+    assert len(winners) > 1  # the sliders decide who wins at one and the same place
+
+
+def test_the_regions_have_the_colour_of_the_lock_that_wins(
+    page: Page, report: tuple[Path, Costs]
+) -> None:
+    shades = {}
+    for label in X86:
+        colour = look(LockLabel(label)).colour
+        parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+        shades[label] = [255 - (255 - part) * TINT for part in parts]
+    tried = 0
+    for at in points():
+        expected = stored(report[1], at)
+        first, second = sorted(expected.values())[:2]
+        if first > 0.8 * second:
+            continue  # near a border: some pixels further another lock may win
+        slide(page, at)
+        # Inside the map, and beside the mark of the measured point.
+        dx, dy = (9 if at.cas < CAS[-1] else -9), (9 if at.fence == FENCE[-1] else -9)
+        x, y = at_the_pointer(page, at, dx, dy)
+        pixel = page.evaluate(
+            """([x, y]) => {
+              const canvas = document.createElement("canvas"), often = {willReadFrequently: true};
+              const one = canvas.getContext("2d", often);
+              const map = document.getElementById("explorer-map");
+              one.drawImage(map, -Math.round(x), -Math.round(y));
+              return [...one.getImageData(0, 0, 1, 1).data].slice(0, 3);
+            }""",
+            [x, y],
+        )
+        winner = min(expected, key=lambda label: expected[label])
+        assert all(abs(a - b) <= 1 for a, b in zip(pixel, shades[winner], strict=True)), (at, pixel)
+        tried += 1
+    assert tried >= 6
+
+
+def test_between_points_it_says_so(page: Page, report: tuple[Path, Costs]) -> None:
+    at = Point(85, 90, CANCEL[1], SHARE[1])
+    slide(page, at)
+    at_the_pointer(page, at)
+    basis = page.locator("#explorer-basis").text_content()
+    assert basis == (
+        "Interpolated between CAS 22 and 152, mfence 32 and 152, on machine generic (out of order)."
+    )
+    shown = float(rows(page)["tasuki"])
+    assert abs(shown - (40 + at.cas + at.fence)) < 0.5  # the model is linear; a pixel is 0.2 cycles
+
+
+def test_the_keyboard_moves_the_cursor_and_it_is_read_out(
+    page: Page, report: tuple[Path, Costs]
+) -> None:
+    page.locator("#explorer-cursor").focus()
+    for key in ("Home", "Shift+ArrowLeft", "Shift+ArrowDown"):
+        page.keyboard.press(key)
+    at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
+    playwright.expect(page.locator("#explorer-status")).to_contain_text("CAS 22, mfence 32")
+    assert rows(page) == {label: f"{c:.2f}" for label, c in stored(report[1], at).items()}
+    said = page.locator("#explorer-status").text_content()
+    assert said.startswith("CAS 22, mfence 32: ") and "Measured" in said
+    page.keyboard.press("ArrowUp")
+    assert "fence=33&" in f"{page.url}&"
+
+
+def test_locks_and_kinds_of_fence_are_chosen(page: Page, report: tuple[Path, Costs]) -> None:
+    page.get_by_role("checkbox", name="thin").check()
+    assert page.get_by_role("checkbox", name="locked RMW").is_checked()
+    at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
+    at_the_pointer(page, at)
+    expected = stored(report[1], at, (*X86, "thin"))
+    assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
+    page.get_by_role("checkbox", name="locked RMW").uncheck()
+    expected.pop("asym_tasuki/rmw")
+    at_the_pointer(page, at)
+    assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
+    for name in ("tasuki", "reservation", "asymmetric", "thin"):
+        page.get_by_role("checkbox", name=name).uncheck()
+    assert page.locator("#explorer-where").text_content() == "No lock is chosen."
+
+
+def test_isa_core_and_machine_are_chosen(page: Page, report: tuple[Path, Costs]) -> None:
+    page.get_by_role("combobox", name="ISA").select_option("POWER")
+    page.get_by_role("combobox", name="Core").select_option("in order")
+    assert page.get_by_role("combobox", name="Machine").input_value() == "generic_inorder"
+    at = Point(CAS[1], FENCE[1], CANCEL[1], SHARE[1])
+    at_the_pointer(page, at)
+    expected = {x: report[1]["generic_inorder", "larx", x, at] for x in COMPARED}
+    assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
+    assert "hwsync 32" in page.locator("#explorer-where").text_content()
+
+
+def choose(page: Page, machine: str) -> None:
+    page.get_by_role("combobox", name="Processor").select_option(machine)
+    page.wait_for_timeout(80)
+
+
+def painted(page: Page) -> bool:
+    """Whether the map has a field: its upper right corner is no white."""
+    return page.evaluate(
+        """() => {
+          const canvas = document.createElement("canvas");
+          const map = document.getElementById("explorer-map");
+          const one = canvas.getContext("2d");
+          one.drawImage(map, 30 - map.width, -20);
+          const [red, green, blue, alpha] = one.getImageData(0, 0, 1, 1).data;
+          return alpha > 0 && Math.min(red, green, blue) < 250;
+        }"""
+    )
+
+
+def test_a_processor_is_shown_with_its_own_values_and_runs(page: Page) -> None:
+    assert page.get_by_role("combobox", name="Processor").input_value() == "generic"
+    for machine, field in (("generic", True), ("known", False), ("generic", True)):
+        choose(page, machine)
+        expected = {label: f"{as_is_cost(label, machine, 'lock'):.1f}" for label in X86}
+        assert rows(page) == expected
+        winner = min(expected, key=lambda label: as_is_cost(label, machine, "lock"))
+        said = page.locator("#explorer-where").text_content()
+        assert f"{machine}{'*' * (machine == 'known')} as it is" in said
+        assert f"{OWN_CANCEL[machine]:,}): {LockLabel(winner).words()}" in said
+        slider = page.get_by_role("slider", name="Cost of a cancellation")
+        assert slider.get_attribute("aria-valuetext").startswith(f"{OWN_CANCEL[machine]:,} cycles")
+        assert painted(page) == field  # no field of another core
+        shown = page.locator("#explorer-commands").text_content().splitlines()
+        assert len(shown) == len(X86)
+        assert all(f"--machine {machine} " in one and "latency" not in one for one in shown)
+
+
+def test_the_address_keeps_the_processor(page: Page, report: tuple[Path, Costs]) -> None:
+    choose(page, "known")
+    before, fragment = rows(page), "#" + page.url.partition("#")[2]
+    assert "processor=known" in fragment
+    open_at(page, report[0], fragment)
+    assert rows(page) == before
+    page.get_by_role("combobox", name="ISA").select_option("POWER")  # it has none of that
+    assert page.get_by_role("combobox", name="Processor").input_value() == "generic"
+
+
+@pytest.mark.parametrize("how", ["slider", "field", "key", "click"])
+def test_whatever_moves_the_point_leaves_the_processor(page: Page, how: str) -> None:
+    choose(page, "known")
+    if how == "slider":
+        page.get_by_role("slider", name="Cost of a cancellation").focus()
+        page.keyboard.press("ArrowRight")
+    elif how == "field":
+        page.get_by_role("spinbutton", name="CAS").fill("50")
+        page.keyboard.press("Enter")
+    elif how == "key":
+        page.locator("#explorer-cursor").focus()
+        page.keyboard.press("ArrowUp")
+    else:
+        at_the_pointer(page, Point(85, 90, 0, 0))
+        page.mouse.down()
+        page.mouse.up()
+    page.wait_for_timeout(80)
+    assert page.get_by_role("combobox", name="Processor").input_value() == ""
+    said = page.locator("#explorer-processor").text_content()
+    assert "no longer known: machine generic's core, interpolated" in said
+    assert "on machine generic (out of order)" in page.locator("#explorer-basis").text_content()
+    assert painted(page) and "processor=" not in page.url
+    if how != "click":  # near the processor's place; generic's core is the cheaper one
+        assert float(rows(page)["reservation"]) < as_is_cost("reservation", "known", "lock") - 15
+
+
+def test_every_processor_shows_the_numbers_of_the_table(browser: Any, tmp_path: Path) -> None:
+    """On a page of the main job alone, read from the page's own table."""
+    with Store(study(tmp_path / "study.db"), read_only=True) as store:
+        path = write_report(
+            store.connection, tmp_path / "report.html", draw_all(store.connection, tmp_path)
+        )
+    shown = browser.new_page()
+    open_at(shown, path)
+    table = shown.evaluate(
+        """() => {
+          const costs = [...document.querySelectorAll("table")].find((one) =>
+            one.caption?.textContent.startsWith("What every lock costs"));
+          const texts = (body) => [...body.rows[0].cells].map((one) => one.textContent);
+          return Object.fromEntries([...costs.tBodies].map(texts)
+            .map(([machine, isa, ...cells]) => [machine, cells]));
+        }"""
+    )
+    for box in shown.locator("#explorer-locks input, #explorer-fences input").all():
+        box.check()
+    machines = shown.locator("#explorer-place option").evaluate_all(
+        "(all) => all.map((o) => o.value)"
+    )
+    assert set(machines) - {""} == set(table) and len(table) == 4
+    for machine, cells in table.items():
+        choose(shown, machine)
+        assert sorted(rows(shown).values()) == sorted(cells)
+    shown.close()
+
+
+def test_a_kind_of_fence_that_does_not_hold_is_named_with_that(
+    browser: Any, tmp_path: Path
+) -> None:
+    with Store(tmp_path / "kinds.db") as store:
+        plan = load_exploration()
+        Exploration(plan, [("generic", "lock")], store, ModelRunner(store)).run()
+        path = write_report(store.connection, tmp_path / "report.html", {})
+    shown = browser.new_page()
+    open_at(shown, path)
+    where = shown.locator("#explorer-where")
+    box = shown.get_by_role("checkbox", name="store forwarding")
+    assert not box.is_checked() and "store forwarding" not in where.text_content()
+    box.check()
+    shown.wait_for_timeout(80)
+    assert "asymmetric, store forwarding" in where.text_content()
+    assert "does not hold on every processor" in where.text_content()
+    shown.close()
+
+
+def test_a_view_can_be_sent(page: Page, report: tuple[Path, Costs]) -> None:
+    at = Point(CAS[2], FENCE[0], CANCEL[2], SHARE[0])
+    page.get_by_role("checkbox", name="thin").check()
+    slide(page, at)
+    at_the_pointer(page, at)
+    page.mouse.down()
+    page.mouse.up()
+    before, fragment = rows(page), "#" + page.url.partition("#")[2]
+    assert "locks=tasuki,reservation,asym_tasuki,thin" in fragment
+    open_at(page, report[0], fragment)
+    assert rows(page) == before
+    assert before["thin"] == f"{report[1]['generic', 'lock', 'thin', at]:.2f}"
+
+
+@pytest.mark.parametrize(
+    "fragment", ["#explorer?cas=NaN&share=x&machine=vax&locks=vax&fences=", "#explorer?cancel=1e99"]
+)
+def test_an_odd_address_does_no_harm(page: Page, report: tuple[Path, Costs], fragment: str) -> None:
+    page.goto("about:blank")
+    page.goto(report[0].as_uri() + fragment)
+    assert page.locator("#explorer-where").text_content()
+
+
+def test_the_commands_are_those_of_the_runs(page: Page, report: tuple[Path, Costs]) -> None:
+    at = Point(CAS[2], FENCE[1], CANCEL[0], SHARE[2])
+    slide(page, at)
+    at_the_pointer(page, at)
+    page.mouse.down()
+    page.mouse.up()
+    with Store(report[0].with_name("explored.db"), read_only=True) as store:
+        ids = store.connection.execute("SELECT id FROM runs WHERE machine = 'generic'").fetchall()
+        known = {show_run(store.connection, run_id).columns["command"] for (run_id,) in ids}
+    shown = page.locator("#explorer-commands").text_content().splitlines()
+    assert len(shown) == len(X86) and set(shown) <= known
+    for line, label in zip(shown, sorted(X86), strict=True):
+        assert re.search(r"--cas-latency 150\b.*owner_share=1000000", line), label
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the commands").click()
+    playwright.expect(page.locator("#explorer-said")).to_contain_text("copied")
+    assert page.evaluate("navigator.clipboard.readText()").splitlines() == shown
+
+
+def test_the_map_is_saved_as_png(page: Page) -> None:
+    with page.expect_download() as download:
+        page.get_by_role("button", name="PNG").click()
+    assert download.value.suggested_filename == "lockcross-generic-lock.png"
+    data = Path(download.value.path()).read_bytes()
+    assert data.startswith(b"\x89PNG") and len(data) > 20_000
+
+
+@pytest.mark.parametrize("width", [1280, 768, 390, 320])  # the last is 1280 at a zoom of 400 %
+def test_it_fits_the_screen(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_timeout(100)
+    box = page.locator("#explorer-map").bounding_box()
+    assert 0.6 * min(width, 900) <= box["width"] <= width
+    wide = page.evaluate(
+        "[...document.querySelectorAll('#explorer *')].filter((one) => !one.closest('.scroll, pre')"
+        " && one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.outerHTML)"
+    )
+    assert wide == []
+
+
+def test_on_paper_there_is_the_map_and_its_costs_without_controls(page: Page) -> None:
+    page.locator("#explorer-paper[src^='data:image/png']").wait_for(state="attached")
+    page.emulate_media(media="print")
+    shown = page.locator("#explorer-paper")
+    assert shown.is_visible() and shown.evaluate("(image) => image.naturalWidth") == 1440
+    assert page.locator("#explorer-costs").is_visible()
+    controls = page.locator("#explorer select, #explorer input, #explorer button")
+    assert not any(controls.nth(n).is_visible() for n in range(controls.count()))
+    assert "owner's share 90\u00a0%" in page.locator("#explorer-label").text_content()
+
+
+def test_every_control_has_a_name_and_is_reached_by_the_keyboard(page: Page) -> None:
+    nameless = page.evaluate(
+        "[...document.querySelectorAll('#explorer select, #explorer input')]"
+        ".filter((one) => !one.labels.length).map((one) => one.id)"
+    )
+    assert nameless == []
+    reached = set()
+    page.locator("#explorer-flavour").focus()
+    for _, _ in itertools.product(range(6), range(6)):
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.value"))
+        page.keyboard.press("Tab")
+    assert {"explorer-core", "tasuki", "full", "explorer-cancel", "explorer-share", "explorer-cas",
+            "explorer-place", "explorer-cursor", "explorer-png"} <= reached  # fmt: skip

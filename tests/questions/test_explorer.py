@@ -1,0 +1,377 @@
+"""The grid of `./lockcross explore`, and what the report's interactive map is given of it."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from results.store.queries import show_run
+from results.store.store import Store
+from sweeps.model.cells import command
+from sweeps.model.label import LockLabel
+from sweeps.model.machine import load_machine
+from sweeps.plans.study import load_study
+from sweeps.questions.crossover import answer
+from sweeps.questions.crossover.answer import cost_table
+from sweeps.questions.crossover.study import Study, table_machines
+from sweeps.questions.explore.command import explore
+from sweeps.questions.explore.explore import (
+    Exploration,
+    ExplorePlan,
+    as_is_cells,
+    drawn_points,
+    labels,
+    load_exploration,
+    map_cells,
+    maps,
+)
+from sweeps.questions.explore.explorer import CHECK, Explorer, explorer
+from sweeps.questions.explore.shown import explorer_data
+from sweeps.report.figures import draw_all
+from sweeps.report.report import write_report
+from sweeps.run.runner import Runner
+from tests.commands import lockcross
+from tests.explored import (
+    CANCEL,
+    CAS,
+    FENCE,
+    OVERHEAD,
+    OWN_CANCEL,
+    OWN_CAS,
+    OWN_FENCE,
+    OWN_SHARE,
+    SHARE,
+    as_is_cost,
+    explored,
+)
+from tests.questions.test_study import ModelRunner
+from tests.synthetic import study
+
+
+def small() -> ExplorePlan:
+    """The plan that is shipped, with few points and locks."""
+    plan = load_exploration().model_dump()
+    plan |= {"locks": ["tasuki", "reservation"], "aside": ["thin"], "fence_kinds": ["rmw"]}
+    plan["workload"]["parameters"] |= {"objects": 2, "runs": 4}
+    plan["grid"] = {"cas": [0, 150], "fence_latency": [0, 150], "cancel": [0, 20000],
+                    "owner_share": [500000, 1000000]}  # fmt: skip
+    plan["check"]["points"] = 2
+    plan["calibration"] |= {"latencies": [0, 150], "machines": ["zen4"]}
+    return ExplorePlan.model_validate(plan)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
+    """What is read of a database with explored grids."""
+    path = tmp_path_factory.mktemp("explored") / "explored.db"
+    explored(path)
+    with Store(path, read_only=True) as store:
+        return explorer(store.connection)
+
+
+def test_a_latency_that_a_lock_never_pays_makes_no_runs() -> None:
+    plan = load_exploration()
+    cells = map_cells(plan, "generic", "lock")
+    counts = dict.fromkeys(labels(plan, "lock"), 0)
+    for cell in cells:
+        counts[cell.label] += 1
+    grid = plan.grid
+    points = len(grid.cas) * len(grid.owner_share)
+    assert counts[LockLabel("thin")] == points * len(grid.fence_latency)
+    assert counts[LockLabel("asym_tasuki/rmw")] == points
+    assert counts[LockLabel("reservation/rmw")] == points * len(grid.cancel)
+    assert counts[LockLabel("reservation")] == points * len(grid.cancel) * len(grid.fence_latency)
+    assert len(set(map(command, cells))) == len(cells)
+
+
+def test_which_maps_are_made_is_asked_for() -> None:
+    plan = load_exploration()
+    assert [flavour for _, flavour in maps(plan, [], [])] == ["lock", "larx", "lse", "llsc"]
+    assert maps(plan, ["skylake", "power9"], []) == [("skylake", "lock"), ("power9", "larx")]
+    assert maps(plan, ["generic"], ["aarch64"]) == [("generic", "lse"), ("generic", "llsc")]
+    with pytest.raises(LockcrossError, match="none of these"):
+        maps(plan, ["skylake"], ["aarch64"])
+    for arguments in (["--machine", "vax"], ["--isa", "mips"]):
+        done = lockcross("explore", *arguments)
+        assert done.returncode == 2 and "is unknown" in done.stderr
+
+
+def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
+    plan, asked = small(), [("generic", "lock")]
+    with Store(tmp_path / "small.db") as store:
+        Exploration(plan, asked, store, Runner(store)).run()
+        again = Runner(store)
+        assert not again.look_up(Exploration(plan, asked, store, again).cells()).missing
+        read = explorer(store.connection)
+        (one,) = read.maps
+        assert read.accuracy and read.accuracy.points == 2 and read.accuracy.worst < 0.1
+        assert (one.cas_set, one.fence_set) == ((0, 150), (0, 150))
+        assert one.own and [p.place.machine for p in read.processors] == ["generic", "zen4"]
+        for processor in read.processors:
+            name = processor.place.machine
+            runs = again.require(as_is_cells(plan, name, "lock"), "x")
+            assert {run.label: run.cost for run in processor.locks} == {
+                cell.label: run.metrics["cycles_per_pair"]
+                for cell, run in zip(as_is_cells(plan, name, "lock"), runs, strict=True)
+            }
+            assert processor.cancel == load_machine(name).charges.stop.number
+            assert [show_run(store.connection, run.id).columns["command"] for run in runs] == [
+                command(cell) for cell in as_is_cells(plan, name, "lock")
+            ]
+        costs = {lock.label: lock for lock in one.locks}
+        assert set(costs) == {"tasuki", "reservation", "thin", "tasuki/rmw", "reservation/rmw"}
+        assert costs[LockLabel("reservation")].costs.shape == (2, 2, 2, 2)
+        assert costs[LockLabel("tasuki")].costs.shape == (2, 2, 1, 2)
+        # At a grid's point the template is the very command of the run.
+        for cell, run in zip(
+            map_cells(plan, *asked[0]), again.require(map_cells(plan, *asked[0]), "x"), strict=True
+        ):
+            given = replace(cell, parameters={**cell.parameters})
+            made = costs[cell.label].command.format(
+                cas=given.cas, fence_latency=given.fence_latency, cancel=given.cancel,
+                owner_share=given.parameters["owner_share"],
+            )  # fmt: skip
+            assert made == show_run(store.connection, run.id).columns["command"] == command(cell)
+
+
+def test_the_maps_come_in_the_order_of_the_plan(found: Explorer) -> None:
+    names = [(one.machine, one.flavour) for one in found.maps]
+    assert names == [("generic", "lock"), ("generic", "larx"),
+                     ("generic_inorder", "lock"), ("generic_inorder", "larx")]  # fmt: skip
+    assert [one.out_of_order for one in found.maps] == [True, True, False, False]
+    assert not found.notes
+
+
+def test_axes_are_measured_and_costs_as_stored(found: Explorer, tmp_path: Path) -> None:
+    stored = explored(tmp_path / "same.db")
+    one = found.maps[0]
+    assert one.cas == tuple(x + OVERHEAD for x in CAS) and one.cas_set == CAS
+    assert (one.fence_set, one.cancel, one.share) == (FENCE, CANCEL, SHARE)
+    by_label = {lock.label: lock.costs for lock in one.locks}
+    assert by_label[LockLabel("asym_tasuki/rmw")].shape == (3, 1, 1, 3)
+    for (machine, flavour, label, at), cycles in stored.items():
+        if (machine, flavour) == ("generic", "lock"):
+            costs = by_label[LockLabel(label)]
+            place = (CAS.index(at.cas), FENCE.index(at.fence), CANCEL.index(at.cancel),
+                     SHARE.index(at.share))  # fmt: skip
+            assert costs[tuple(min(n, s - 1) for n, s in zip(place, costs.shape, strict=True))] == (
+                cycles
+            )
+
+
+def test_between_points_costs_lie_on_straight_lines(found: Explorer) -> None:
+    one = found.maps[0]
+    axes = (one.cas, one.fence, one.cancel, one.share)
+    locks = {lock.label: lock for lock in one.locks}
+    for label, point, expected in (
+        ("tasuki", (87, 47, 1000, 640000), 40 + 85 + 45),
+        ("thin", (22, 100, 0, 500000), 50.5),
+        ("reservation", (22, 32, 27500, 900000), 15 + 0.1 * (5 * 90 + 27500 / 400)),
+        ("reservation", (2, 2, 0, 950000), 15 + 0.05 * 200),
+        ("asym_tasuki/rmw", (87, 152, 50000, 700000), 31 + 1.8 * 85),
+    ):
+        assert locks[LockLabel(label)].at(axes, point) == pytest.approx(expected, abs=0.01)
+
+
+def test_the_points_of_a_check_lie_between_those_of_the_grid() -> None:
+    plan = load_exploration()
+    points = drawn_points(plan, "generic", "lock")
+    assert points == drawn_points(plan, "generic", "lock") != drawn_points(plan, "generic", "lse")
+    assert len(set(points)) == plan.check.points
+    grid = plan.grid
+    axes = (grid.cas, grid.fence_latency, grid.cancel, grid.owner_share)
+    for point in points:
+        assert all(a[0] <= x <= a[-1] for x, a in zip(point, axes, strict=True))
+        assert point[-1] % 50_000 == 0  # exact in 20 runs
+
+
+def test_the_page_says_how_far_interpolation_is_off(tmp_path: Path) -> None:
+    explored(tmp_path / "explored.db")
+    with Store(tmp_path / "explored.db") as store:
+        one = {"points": 10, "costs": 30, "mean": 0.01, "worst": 0.04, "wrong": 1}
+        other = {**one, "costs": 10, "mean": 0.03, "wrong": 2}
+        store.set_fact(CHECK.name, {"generic/lock": one, "generic/larx": other, "gone/lock": one})
+        page = write_report(store.connection, tmp_path / "report.html", {}).read_text()
+    assert "In 20 points\nbetween them" in page
+    assert re.search(r"off by 1\.5 %\s+on average and by\s+4\.0 % at worst", page)
+    assert re.search(r"the cheapest in\s+3\.", page)
+
+
+def test_machines_as_they_are_have_values_and_runs_of_their_own(found: Explorer) -> None:
+    assert all(one.own and one.own.cas == OWN_CAS + OVERHEAD for one in found.maps)
+    names = [(one.place.machine, one.flavour, one.place.assumed) for one in found.processors]
+    assert names[0] == ("generic", "lock", False) and ("known", "lock", True) in names
+    for one in found.processors:
+        machine = one.place.machine
+        assert (one.place.cas, one.place.fence) == (OWN_CAS + OVERHEAD, OWN_FENCE + OVERHEAD)
+        assert (one.cancel, one.share) == (OWN_CANCEL[machine], OWN_SHARE)
+        for run in one.locks:
+            assert run.cost == as_is_cost(run.label, machine, one.flavour)
+
+
+def test_the_grid_reaches_the_cancellation_of_every_processor() -> None:
+    plan = load_exploration().model_dump()
+    plan["grid"]["cancel"] = [0, 18000]
+    with pytest.raises(ValueError, match=r"grid\.cancel: must reach 32276.*p4xeon"):
+        ExplorePlan.model_validate(plan)
+
+
+class _Rows(HTMLParser):
+    """The rows of every table of a page, as texts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self._inside = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        self._inside |= tag in ("td", "th")
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside &= tag not in ("td", "th")
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.rows[-1][-1] += data
+
+
+def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -> None:
+    """With the plans that are shipped, and the costs of a model; to the digit."""
+    study_plan, plan = load_study("crossover"), load_exploration()
+    with Store(tmp_path / "both.db") as store:
+        runner = ModelRunner(store)
+        Study(study_plan, study_plan.flavours, store, runner).run()
+        alone = explorer_data(store.connection)
+        made = runner.made
+        Exploration(plan, maps(plan, [], []), store, runner).run()
+        assert runner.made > made
+        data = explorer_data(store.connection)
+        page = write_report(store.connection, tmp_path / "report.html", {}).read_text("utf-8")
+        table = cost_table(answer.rows(store.connection), study_plan.locks)
+        stored: dict[tuple[str, str], dict[str, float]] = {}
+        for kind in ("table", "explore/as_is"):
+            for name, lock, fence, cost in store.connection.execute(
+                "SELECT name, lock, fence, cycles_per_pair FROM series "
+                "JOIN runs ON runs.id = run_id WHERE name GLOB ?", (f"{kind}/*",)
+            ):  # fmt: skip
+                machine, _, flavour = name.removeprefix(f"{kind}/").split("/")
+                costs = stored.setdefault((machine, flavour), {})
+                # The exploration makes the very runs of the winner table.
+                assert costs.setdefault(LockLabel.of(lock, fence=fence), cost) == cost
+    assert data and alone and data["processors"] == alone["processors"] and not data["notes"]
+    assert [one["explored"] for one in data["maps"]].count(True) == len(study_plan.flavours)
+    shown = {(one["machine"], one["flavour"]): one for one in data["processors"]}
+    assert set(shown) == set(stored) == set(table_machines(study_plan, study_plan.flavours))
+    cells = [row[-len(table.labels) :] for row in _Rows(page).rows if len(row) > len(table.labels)]
+    for key, one in shown.items():
+        assert {lock["label"]: lock["cost"] for lock in one["locks"]} == stored[key]
+        words = {lock["label"]: lock["shown"] for lock in one["locks"]}
+        assert all(f"{stored[key][label]:.1f}" == text for label, text in words.items())
+        assert [words.get(label, "") for label in table.labels] in cells
+        assert one["cancel"] == load_machine(key[0]).charges.stop.number
+        assert one["share"] == study_plan.map.parameters["owner_share"]
+    for group in table.machines:
+        for row in group:
+            one = shown[row.machine, row.flavour]
+            assert (round(row.cas, 4), round(row.fence, 4)) == (one["cas"], one["fence"])
+            assert row.tie == one["tie"]
+            first = next(lock for lock in one["locks"] if lock["kind"] == "full")
+            assert first["label"] == row.full.overall.lock
+
+
+def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: Path) -> None:
+    """They are the same runs as those that set the machine's own."""
+    changed = small().model_dump()
+    changed["grid"]["cancel"] = [0, 5000, 20000]
+    plan, asked = ExplorePlan.model_validate(changed), [("generic", "lock")]
+    with Store(tmp_path / "shared.db") as store:
+        runner = Runner(store)
+        runner.require([replace(cell, cancel=None) for cell in map_cells(plan, *asked[0])], "x")
+        Exploration(plan, asked, store, runner).run()
+        found = explorer(store.connection)
+        (one,) = found.maps
+        stored = store.connection.execute(
+            "SELECT count(*) FROM series JOIN runs ON runs.id = run_id WHERE cancel IS NULL "
+            "AND lock = 'reservation' AND name GLOB 'explore/generic/*'"
+        ).fetchone()[0]
+    assert stored and not found.notes and one.cancel == tuple(plan.grid.cancel)
+    reservation = next(lock for lock in one.locks if lock.label == "reservation")
+    assert "--cancel-latency {cancel}" in reservation.command
+
+
+def test_x86_64_begins_with_locked_rmw_and_full_fences(tmp_path: Path) -> None:
+    with Store(tmp_path / "kinds.db") as store:
+        plan = load_exploration()
+        Exploration(plan, [("generic", "lock")], store, ModelRunner(store)).run()
+        data = explorer_data(store.connection)
+    assert data and data["chosen"] == ["rmw", "full"]
+    assert [kind for kind, _ in data["fences"]] == ["rmw", "full", "store_forward"]
+
+
+def test_a_map_without_all_of_its_runs_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    explored(tmp_path / "some.db")
+    with Store(tmp_path / "some.db") as store:
+        name = "explore/generic/x86_64/lock"
+        ids = store.connection.execute(
+            "SELECT run_id FROM series WHERE name = ? ORDER BY run_id", (name,)
+        ).fetchall()
+        store.set_series(name, [run_id for (run_id,) in ids[1:]])
+        found = explorer(store.connection)
+    assert len(found.maps) == 3
+    assert found.notes == (
+        "machine generic, x86_64 lock: runs of tasuki are missing; run ./lockcross explore",
+    )
+
+
+def test_a_study_alone_gives_its_winner_maps(tmp_path: Path) -> None:
+    with Store(study(tmp_path / "study.db"), read_only=True) as store:
+        found = explorer(store.connection)
+        data = explorer_data(store.connection)
+    one = found.maps[0]
+    assert not one.explored and one.cancel == (2000,) and one.share == (900000,)
+    assert one.crossings and one.searched == (2000, 900000)
+    assert found.limits == {"thin": "it spins"}
+    assert data and json.loads(json.dumps(data))["maps"][0]["cancel"] == [2000]
+
+
+def test_the_command_ends_with_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sweeps.questions.explore.command.load_exploration", small)
+    explore(isa=["x86_64"], db=tmp_path / "own.db", output=tmp_path)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "stands here once" not in page and '"explored": true' in page
+
+
+def test_a_page_of_a_grid_alone_is_written(tmp_path: Path) -> None:
+    explored(tmp_path / "explored.db")
+    with Store(tmp_path / "explored.db", read_only=True) as store:
+        figures = draw_all(store.connection, tmp_path)
+        path = write_report(store.connection, tmp_path / "report.html", figures)
+    page = path.read_text(encoding="utf-8")
+    assert 'id="explorer-data"' in page and "it </script> spins" not in page
+
+
+def test_without_a_grid_the_page_says_how_to_get_one(tmp_path: Path) -> None:
+    path = study(tmp_path / "study.db")
+    with Store(path) as store:
+        page = write_report(store.connection, tmp_path / "with.html", {}).read_text()
+        assert "<code>./lockcross explore</code> computes the grid over both" in page
+        store.connection.execute("DELETE FROM series WHERE name GLOB 'map/*'")
+        page = write_report(store.connection, tmp_path / "without.html", {}).read_text()
+    assert "stands here once <code>./lockcross explore</code> has computed it" in page
+    assert "<script" not in page
+
+
+def test_another_study_keeps_the_grid(tmp_path: Path) -> None:
+    explored(tmp_path / "explored.db")
+    with Store(tmp_path / "explored.db") as store:
+        store.forget_series()
+        assert len(explorer(store.connection).maps) == 4

@@ -1,0 +1,112 @@
+"""What `locks` and `workloads` list: every system of the source documents, and why not more."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from results.paths import ROOT
+from sweeps.cli.main import make_app
+from sweeps.model import machine
+from sweeps.model.locks import load_locks
+from sweeps.model.workloads import WORKLOADS
+from sweeps.plans import SWEEPS
+from sweeps.questions.list.locks import offers
+from sweeps.questions.list.workloads import first_sentence
+from sweeps.questions.reproduce.answer import Reproduction, Row
+from sweeps.questions.reproduce.command import print_reproduction, print_summary
+from tests.commands import lockcross
+
+LOCKS = {
+    "null", "naive", "monitor_table", "monitor_cache", "direct", "hot", "cas_spin", "dekker",
+    "thin", "tasuki", "reservation", "asym_spin1", "asym_spin3", "asym_tasuki", "meta", "relaxed",
+    "to_lock", "mcs", "cilk_the", "handover", "renouncement", "tnp", "tnp_selective", "elided",
+    "io_spin", "lifted", "revocable",
+}  # fmt: skip
+BENCHMARKS = {
+    "nosync", "sync", "nested_sync", "mixed_sync", "multi_sync", "call", "call_sync",
+    "nested_call_sync", "threads", "primitive", "transition", "rounds", "long_locker", "flat_fat",
+    "thrashing", "lock_sequence", "io_put", "structured", "counter", "priority_mix",
+}  # fmt: skip
+
+
+def test_every_lock_and_benchmark_of_the_sources_is_there() -> None:
+    assert set(load_locks()) >= LOCKS
+    assert set(WORKLOADS) >= BENCHMARKS
+
+
+def test_every_lock_has_its_row_of_documentation() -> None:
+    """In the table of what an uncontended pair costs."""
+    text = (ROOT / "lockimpl" / "README.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`(\w+)(?::\w+)?`", row)}
+    assert set(load_locks()) <= named
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_kernel_says_what_it_is(name: str) -> None:
+    assert 20 < len(first_sentence(name)) < 250
+
+
+def test_what_cannot_be_had_is_said_with_its_reason() -> None:
+    for lock in load_locks().values():
+        found = offers(lock)
+        assert len(found) == max(1, len(lock.variants))
+        for offer in found:
+            refused = {f for f, kinds in offer.kinds.items() if set(kinds) < set(lock.fence_kinds)}
+            assert bool(refused) <= bool(offer.missing), offer
+            assert any(offer.kinds.values()), offer
+    (tasuki,) = offers(load_locks()["tasuki"])
+    assert tasuki.kinds["lock"] == ("full", "rmw", "store_forward")
+    assert tasuki.kinds["llsc"] == ("full",)
+    assert "atomics do not promise" in tasuki.missing["fence: rmw on aarch64"]
+
+
+def test_the_listings_name_rows_and_reasons() -> None:
+    locks = lockcross("locks").stdout
+    assert all(name in locks for name in load_locks())
+    assert "not available:" in locks
+    one = lockcross("locks", "thin").stdout
+    assert "Kawachiya 2005" in one and "variant inline_mp (the default): " in one
+    assert "variant unlk_cas: UnlkC&S" in one
+    assert lockcross("locks", "vax").returncode == 2
+    assert "objects" in lockcross("workloads", "rounds").stdout
+    assert lockcross("workloads", "vax").returncode == 2
+
+
+ODD = "[/b] [red]one :key: \x1b[2J"  # as markup: an error, a colour, a key; and a cleared screen
+SHOWN = r"[/b] [red]one :key: \x1b[2J"
+
+
+@pytest.mark.parametrize(
+    ("words", "module", "folder", "title"),
+    [
+        (["plans"], SWEEPS, "folder", "smoke"),
+        (["machines"], machine, "MACHINES", "generic"),
+        (["machines", "odd"], machine, "MACHINES", "generic"),
+    ],
+)
+def test_titles_are_listed_as_they_stand_in_their_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], module: object, folder: str,
+    title: str,
+) -> None:  # fmt: skip
+    text = (getattr(module, folder) / f"{title}.toml").read_text()
+    odd = "title = " + json.dumps(ODD)  # TOML escapes as JSON does
+    text = re.sub("^title = .*", lambda _: odd, text, count=1, flags=re.MULTILINE)
+    (tmp_path / "odd.toml").write_text(text.replace('name = "generic"', 'name = "odd"'))
+    monkeypatch.setattr(module, folder, tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    done = CliRunner().invoke(make_app(), words, catch_exceptions=False)
+    assert done.exit_code == 0 and SHOWN in done.output
+
+
+def test_reproductions_are_printed_as_they_stand_in_their_files(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    row = Row(ODD, ours=1.0)
+    odd = Reproduction("odd", ODD, ODD, "1", "generic", ODD, "all", (row,))
+    print_reproduction(odd)
+    print_summary([odd])
+    assert capsys.readouterr().out.count(SHOWN) == 5

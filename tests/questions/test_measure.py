@@ -1,0 +1,409 @@
+"""`./lockcross measure`: the arithmetic on samples, and the machine that comes of them."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results.draw.painter import write
+from results.errors import LockcrossError
+from sweeps.engines.native import host
+from sweeps.engines.native.measure import machine_file, parts, programs, whole
+from sweeps.engines.native.measure.machine_file import Origin, document, power_of_two_sets
+from sweeps.engines.native.measure.programs import SHARE, Finding, Findings, of_alone, of_both
+from sweeps.engines.native.measure.whole import CLOCK, Measurement
+from sweeps.engines.native.sample import Estimate, estimate
+from sweeps.model.isa import ISAS
+from sweeps.model.machine import Machine, load_machine
+from sweeps.model.workloads import WORKLOADS
+from sweeps.questions.measure.figure import Bar, draw_measured
+from sweeps.support.toml import parse
+from tests.commands import lockcross
+
+CHAIN = 100
+K = 1024
+CACHES = [host.Cache(1, 48 * K, 12, 64), host.Cache(2, 2048 * K, 16, 64),
+          host.Cache(3, 32768 * K, 16, 64)]  # fmt: skip
+ORIGIN = Origin("test", "A test", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+
+
+def thread(begin: int, end: int, phases: Sequence[tuple[int, int]] = ()) -> dict[str, Any]:
+    """Two cycles a tick."""
+    return {"begin": begin, "end": end, "before": 50, "after": 50, "phases": list(phases)}
+
+
+def line(pairs: int, *threads: dict[str, Any]) -> dict[str, Any]:
+    return {"pairs": pairs, "host": {"chain": CHAIN, "threads": list(threads)}}
+
+
+def exactly(value: float) -> Estimate:
+    return estimate([value])
+
+
+# Arithmetic
+
+
+def test_a_turn_is_the_difference_of_two_lengths() -> None:
+    rounds = [[line(10, thread(0, 50 + more)), line(30, thread(0, 150 + more))] for more in (0, 7)]
+    assert programs.per_turn(rounds).value == 2 * 100 / 20
+    one_length = [[line(10, thread(0, 50))]]
+    assert programs.per_turn(one_length).value == 10
+
+
+def test_a_hand_over_is_a_turn_of_the_slower_thread() -> None:
+    assert programs.handover(line(200, thread(0, 900), thread(0, 1000))) == 2 * 1000 / 200
+
+
+def test_phases_are_told_apart_by_their_number() -> None:
+    phases = [(1, 0), (2, 10), (3, 15), (4, 35), (5, 40), (7, 60), (8, 90)]
+    assert programs.measured_phases(line(1, thread(0, 99, phases))) == ([20, 40], [40, 60])
+
+
+def test_a_recorded_run() -> None:
+    """Of kernel sharing, op=upgrade, times=200: a line that another CPU has read costs more."""
+    phases = [
+        (1, 12143972114453), (2, 12143972117075), (3, 12143972143869), (4, 12143972178057),
+        (5, 12143972178797), (6, 12143972181311), (7, 12143972223015), (8, 12143972260509),
+    ]  # fmt: skip
+    own = {
+        "begin": 12143972112987, "end": 12143972261087, "before": 46160, "after": 46176,
+        "phases": phases,
+    }  # fmt: skip
+    recorded = {"pairs": 400, "host": {"chain": 65536, "threads": [own]}}
+    first, second = programs.measured_phases(recorded)
+    assert [cycles / 200 for cycles in first] == pytest.approx([18.61, 17.84], abs=0.01)
+    assert [cycles / 200 for cycles in second] == pytest.approx([242.65, 266.11], abs=0.01)
+
+
+def test_a_wake_is_measured_on_both_threads() -> None:
+    waker = thread(0, 99, [(1, 10), (2, 30), (5, 50), (6, 60)])
+    woken = thread(0, 99, [(3, 45), (7, 55)])
+    assert programs.wakes(line(1, waker, woken)) == [(40, 70), (20, 10)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both", "share"),
+    [(20, 24, 24, 1), (20, 24, 44, 0), (20, 24, 34, 0.5), (20, 24, 20, 1), (20, 24, 60, 0)],
+)
+def test_how_much_hides(one: float, other: float, both: float, share: float) -> None:
+    assert parts.hidden_share(exactly(one), exactly(other), exactly(both))[0] == share
+
+
+def test_the_parts_of_one_thread_are_differences() -> None:
+    cycles = {
+        "empty": 2.0, "branch_random": 18.0, "branch_steady": 8.0, "width": 18.0, "pause": 40.0,
+        "fence_0": 35.0, "cas": 160.0, "adds": 24.0, "loads": 25.0, "cas_once": 20.0,
+        "cas_adds": 24.0, "cas_loads": 35.0, "fence_adds": 59.0, "fence_loads": 60.0,
+    }  # fmt: skip
+
+    def times(loop: parts.Loop) -> Estimate:
+        stores = {"none": 0, "one": 1, "four": 4}[loop.stores]
+        return exactly(cycles.get(loop.op, 80.0) + stores)
+
+    found: dict[str, Finding] = {}
+    for part in parts.all_alone([]).values():
+        found |= dict(part(times))
+    values = {name: finding.value for name, finding in found.items()}
+    assert (values["mispredict"], values["width"], values["pause"]) == (20, 4, 40)
+    assert (values["cas"], values["div"]) == (20, 10)
+    full = next(name for name in values if name.endswith("_behind_4")).removesuffix("_behind_4")
+    assert {values[full], values[f"{full}_behind_1"], values[f"{full}_behind_4"]} == {33}
+    assert (values["cas_hides_adds"], values["cas_hides_loads"]) == (1, 0.5)
+    assert (values["fence_hides_adds"], values["fence_hides_loads"]) == (0, 0)
+
+
+def test_every_loop_is_one_of_the_kernel_s() -> None:
+    asked = set()
+
+    def times(loop: parts.Loop) -> Estimate:
+        keys = WORKLOADS["micro"].keys
+        asked.add(loop.op)
+        for key, value in loop.arguments().items():
+            assert not keys[key].invalid_reason(value), (key, value)
+        return exactly(9.0)
+
+    for part in parts.all_alone(parts.levels(CACHES, 2**30)).values():
+        list(part(times))
+    fences = {f"fence_{n}" for n in range(5)}
+    assert asked | fences == {*WORKLOADS["micro"].keys["op"].choices}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("caches", "free", "names"),
+    [
+        (CACHES, 2**30, ["load_l1", "load_l2", "load_l3", "load_memory"]),
+        (CACHES[:2], 2**30, ["load_l1", "load_l2", "load_memory"]),
+        (CACHES, 20_000, ["load_l1", "load_l2", "load_l3"]),
+        ([], 2**30, []),
+    ],
+)
+def test_what_is_chased_through(caches: list[host.Cache], free: int, names: list[str]) -> None:
+    found = parts.levels(caches, free)
+    assert [level.name for level in found] == names
+    sizes = [0, *(cache.size // K for cache in caches), 2**40]
+    for number, level in enumerate(found):
+        assert sizes[number] < level.kib < sizes[number + 1] and level.kib <= free
+
+
+def test_pairs_are_chosen_evenly() -> None:
+    assert parts.pairs_of([4, 2, 7]) == [(4, 2), (4, 7), (2, 7)]
+    assert len(parts.pairs_of(range(12))) == parts.MOST_PAIRS
+    some = parts.pairs_of(range(100))
+    assert len(set(some)) == parts.MOST_PAIRS
+    assert {one // 25 for one, _ in some} == {0, 1, 2, 3}
+
+
+def test_the_median_of_the_matrix_is_the_transfer() -> None:
+    found = parts.of_transfers({(0, 1): [100.0] * 4, (0, 2): [200.0] * 4, (1, 2): [900.0] * 4})
+    assert (found.value, found.spread) == (200, 0)
+
+
+def test_what_is_too_noisy_is_left_out() -> None:
+    findings = Findings()
+    assert findings.add("good", of_alone(estimate([100.0, 101.0, 102.0]), "so"))
+    assert not findings.add("bad", of_alone(estimate([100.0, 120.0, 190.0, 300.0]), "so"))
+    assert findings.add("small", of_alone(estimate([0.1, 0.5, 0.9]), "below a cycle"))
+    assert findings.add("both", of_both([100.0, 140.0, 100.0, 100.0, 60.0, 100.0], "so"))
+    assert not findings.add("share", Finding(0.5, 0.4, "so", SHARE))
+    assert set(findings.found) == {"good", "small", "both"}
+    assert "cycles between the quartiles" in findings.left_out["bad"]
+    assert findings.add("bad", of_alone(exactly(100.0), "again")) and "bad" in findings.found
+
+
+# Hosts
+
+
+class NoPrograms:
+    """Builds nothing; the clock is known."""
+
+    def build(self, *_: str) -> str:
+        return "program"
+
+    def clock_mhz(self) -> Estimate:
+        return exactly(3000.0)
+
+
+@pytest.fixture
+def no_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def part(*_: object, **__: object) -> Iterator[tuple[str, Finding]]:
+        return iter(())
+
+    monkeypatch.setattr(whole, "Programs", NoPrograms)
+    monkeypatch.setattr(host, "no_clock", lambda: "")
+    monkeypatch.setattr(parts, "all_alone", lambda _: {"one thread": part})
+    for name in ("switching", "lines", "parking", "stopping"):
+        monkeypatch.setattr(parts, name, part)
+    monkeypatch.setattr(parts, "transfers", lambda *_: {(0, 1): [200.0, 210.0]})
+
+
+@pytest.mark.usefixtures("no_parts")
+def test_a_host_with_one_cpu_says_what_it_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "cpus", lambda: [host.Cpu(3, 0, 3)])
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    said: list[str] = []
+    found = whole.measure(said.append)
+    assert "transfers between CPUs" not in said and found.matrix == {}
+    assert set(parts.NAMES) <= set(found.findings.left_out)
+    assert "1 of 8 CPUs" in found.notes[0] and "with one CPU" in found.notes[1]
+
+
+@pytest.mark.usefixtures("no_parts")
+def test_a_host_with_many_cpus_says_which_pairs_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "cpus", lambda: [host.Cpu(n, 0, 0) for n in range(4)])
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    found = whole.measure(lambda _: None)
+    assert found.notes == ["transfers were measured between 1 of 6 pairs of CPUs, evenly chosen"]
+    assert found.findings.found["transfer"].value == 205
+    assert found.findings.found[CLOCK].value == 3000
+
+
+def test_a_host_without_a_steady_counter_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "no_clock", lambda: "its counter has no constant rate")
+    with pytest.raises(LockcrossError, match="no constant rate") as error:
+        whole.measure(lambda _: None)
+    assert error.value.exit_code == 1
+
+
+def test_memory_that_is_free(tmp_path: Path) -> None:
+    file = tmp_path / "meminfo"
+    file.write_text("MemTotal:  900 kB\nMemAvailable:   700 kB\n")
+    assert whole.free_kib(file) == 700
+    assert whole.free_kib(tmp_path / "none") == 0
+    limit, used = tmp_path / "limit", tmp_path / "used"
+    used.write_text("102400\n")
+    for text, free in (("max\n", 700), ("512000\n", 400), ("100\n", 0), ("999999999\n", 700)):
+        limit.write_text(text)
+        assert whole.free_kib(file, [(limit, used)]) == free
+
+
+# The machine
+
+
+def a_measurement() -> Measurement:
+    values = {
+        CLOCK: 3210.4, "load_l1": 5.1, "load_l2": 16.9, "load_memory": 400.0, "mul": 3.0,
+        "div": 14.6, "mispredict": 20.2, "width": 5.8, "cas": 19.2, "cas_lost": 18.7,
+        "fetch_add": 19.0, "transfer": 210.0, "upgrade_after_dirty": -0.4, "upgrade": 250.0,
+        "park": 500.0, "unpark": 40000.0, "wake": 41000.0, "switch": 210.0,
+        "stop_by_handshake": 900.0,
+    }  # fmt: skip
+    values |= {name: 30.0 for isa in ISAS.values() for name in isa.fences}
+    found = Measurement('a "processor", model 1', CACHES, [0, 1])
+    for name, value in values.items():
+        assert found.findings.add(name, Finding(value, 0.5, f"what {name} means"))
+    return found
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_a_measurement_is_a_machine_on_every_isa(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_file, "host_isa", lambda: isa)
+    found = a_measurement()
+    machine = parse(Machine, document(found, ORIGIN))
+    assert (machine.name, machine.processor) == ("test", found.processor)
+    assert (machine.measured_on, machine.clock_mhz.number) == (ORIGIN.when, 3210)
+    figures = machine.figures(isa)
+    numbers = {name: figure.number for name, figure in figures.items()}
+    assert (numbers["lat_l1"], numbers["lat_l2"], numbers["lat_memory"]) == (5, 12, 395)
+    assert (numbers["l1_size"], numbers["l2_size"], numbers["width"]) == (48 * K, 2048 * K, 6)
+    assert (numbers["cas_success"], numbers["cas_failure"], numbers["rmw"]) == (19, 19, 19)
+    assert (numbers["charge_unpark"], numbers["charge_stop"]) == (40000, 0)
+    assert "measured.stop_by_handshake is 900" in (figures["charge_stop"].why or "")
+    for word in ("./lockcross measure test", "2026-01-02", found.processor, "spread 0.5", "means"):
+        assert word in (figures["cas_success"].source or "")
+    assert machine.measured["upgrade"].value == 250
+    assert machine.measured["l3_size"].value == CACHES[2].size
+
+
+def test_a_hand_over_takes_as_long_on_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a load of the line, the end of a loop and a store, which retires and drains (3): the
+    figures add up to it."""
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+    for after in (-0.4, 60.0):
+        found = a_measurement()
+        found.findings.add("upgrade_after_dirty", Finding(after, 0.1, "so"))
+        numbers = {
+            name: figure.number
+            for name, figure in parse(Machine, document(found, ORIGIN)).figures("x86_64").items()
+        }
+        access = ("lat_l1", "lat_dirty", "lat_upgrade", "lat_invalidate")
+        ends = ("front_end", "mispredict", "lat_alu")
+        total = sum(numbers[name] for name in (*access, *ends)) + 1 + 3
+        assert total == pytest.approx(210, abs=1)
+
+
+def test_figures_of_the_window_follow_from_the_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of machine redwood_cove were derived by hand from findings on the same processor."""
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+    found = Measurement("a processor", CACHES, [0, 1])
+    for name, one in load_machine("granite_rapids").measured.items():
+        found.findings.found[name] = Finding(one.value, one.spread, one.meaning, one.unit)
+    ours = parse(Machine, document(found, ORIGIN)).figures("x86_64")
+    by_hand = load_machine("redwood_cove").figures("x86_64")
+    compared = {
+        "width", "lat_forward_part", "forward_fail", "lat_pause", "atomic_tail", "cas_success",
+        "cas_failure", "rmw", "fence_mfence", "fence_lfence", "atomic_start", "atomic_loads",
+        "full_fence", "store_order", "acquire_load", "lat_l1", "lat_l2", "lat_memory", "warm",
+    }  # fmt: skip
+    measured = {name for name in compared if ours[name].value is not None}
+    assert len(measured) > len(compared) / 2  # the rest was too noisy that day
+    for name in measured:
+        assert ours[name].number == pytest.approx(by_hand[name].number, rel=0.2, abs=1), name
+
+
+@pytest.mark.parametrize(
+    ("share", "loads", "fence"), [(0.9, "pass", "barrier"), (0.1, "wait", "serializing")]
+)
+def test_what_hides_passes(
+    share: float, loads: str, fence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "aarch64")
+    found = a_measurement()
+    for name in ("cas_hides_loads", "fence_hides_adds"):
+        found.findings.add(name, Finding(share, 0.01, "so", SHARE))
+    order = parse(Machine, document(found, ORIGIN)).ordering["aarch64"]
+    assert (order.atomic_loads.value, order.full_fence.value) == (loads, fence)
+    assert order.store_order.assumption == "any"
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_what_was_left_out_is_assumed_with_its_reason(
+    isa: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_file, "host_isa", lambda: isa)
+    unknown = [host.Cache(1, 64 * K, 0, 0), host.Cache(2, 1024 * K, 0, 0)]
+    found = Measurement("unknown", unknown, [0])
+    found.findings.left_out["wake"] = "it takes two CPUs"
+    text = document(found, ORIGIN)
+    machine = parse(Machine, text)
+    generic = load_machine("generic").figures(isa)
+    for name, figure in machine.figures(isa).items():
+        assert figure.source is None
+        if name not in ("charge_stop", "warm"):
+            assert figure.number == generic[name].number, name
+    assert machine.charges.wake.why == "it takes two CPUs; as machine generic"
+    assert "# wake is left out: it takes two CPUs" in text
+
+
+def test_figures_that_contradict_one_another_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+    found = a_measurement()
+    found.findings.add("cas", Finding(2.0, 0.1, "less than a load"))
+    with pytest.raises(ValueError, match=r"cas_success: 2 is less than memory\.lat_l1, 5"):
+        document(found, ORIGIN)
+
+
+def test_a_cache_has_a_power_of_two_of_sets() -> None:
+    assert [power_of_two_sets(cache) for cache in CACHES] == CACHES
+    odd = host.Cache(2, 1280 * K, 20, 64)
+    assert power_of_two_sets(odd) == odd
+    assert power_of_two_sets(host.Cache(2, 1536 * K, 16, 64)).size == 1024 * K
+
+
+# The command and the figure
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["Upper"], "lower-case letters"),
+        (["host"], "not host"),
+        (["generic"], "--force"),
+        (["one", "--output", "no/such/folder/one.toml"], "existing folder"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_first(words: list[str], said: str) -> None:
+    done = lockcross("measure", *words)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+def test_a_part_is_repeated_until_it_is_steady() -> None:
+    noisy, good = estimate([100.0, 120.0, 190.0, 300.0]), exactly(100.0)
+    rounds = iter([{"a": good, "b": noisy}, {"a": noisy, "b": noisy}, {"a": noisy, "b": good}])
+
+    def part() -> Iterator[tuple[str, Finding]]:
+        return iter([(name, of_alone(one, "so")) for name, one in next(rounds).items()])
+
+    findings = Findings()
+    whole._steadily(part, findings)
+    assert set(findings.found) == {"a", "b"} and not findings.left_out
+
+
+def test_a_measured_machine_runs_on_the_embedded_engine() -> None:
+    machine = load_machine("granite_rapids")
+    assert machine.measured["cas"].value > 0
+    done = lockcross("run", "--machine", machine.name, "--lock", "thin", "--workload", "sync")
+    assert (done.returncode, "cycles_per_pair" in done.stdout) == (0, True)
+    done = lockcross("machines", machine.name)
+    assert "stop_by_signal" in done.stdout and "no-ops in a cycle" in done.stdout
+
+
+@pytest.mark.parametrize("cpus", [0, 2, 40])
+def test_the_figure_is_drawn(cpus: int, tmp_path: Path) -> None:
+    matrix = {pair: 200.0 + sum(pair) for pair in parts.pairs_of(range(cpus))}
+    bars = [Bar("cas", 19.0, 0.5), Bar("unpark", 40_000.0, 90_000.0)]
+    shares = [Bar("cas hides adds", 0.9, 0.1)]
+    path = write("figure", "A", lambda: draw_measured("A", bars, shares, matrix), tmp_path)
+    assert path.stat().st_size > 10_000
+    assert "<svg" in path.with_suffix(".svg").read_text()

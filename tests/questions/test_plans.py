@@ -1,0 +1,219 @@
+"""Plans: what they become, and what is said about those that are wrong."""
+
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from results.errors import LockcrossError
+from sweeps.model.cells import command
+from sweeps.model.locks import load_locks
+from sweeps.plans import SWEEPS
+from sweeps.plans.sweep import expand, load_plan, parse_plan
+
+GOOD = {
+    "machine": '"generic"',
+    "isa": '"x86_64"',
+    "lock": '"tasuki"',
+    "workload": '"sync"',
+    "parameters": "{ iterations = 10 }",
+}
+
+
+def plan_text(**changes: str) -> str:
+    """A plan of one sweep: GOOD with changes; an empty value leaves a key out."""
+    keys = {**GOOD, **changes}
+    lines = [f"{key} = {value}" for key, value in keys.items() if value]
+    return "\n".join(['title = "a test"', "[[sweep]]", *lines])
+
+
+def complaint(**changes: str) -> str:
+    with pytest.raises(ValueError) as error:
+        expand(parse_plan(plan_text(**changes)))
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name", SWEEPS.names())
+def test_every_plan_of_the_tree_loads(name: str) -> None:
+    assert load_plan(name).cells
+
+
+def test_kilo_is_a_thousand_cells() -> None:
+    cells = load_plan("kilo").cells
+    assert len(cells) == len({command(cell) for cell in cells}) == 1000
+
+
+def test_a_word_may_stand_for_several_locks() -> None:
+    def chosen(locks: str, **changes: str) -> list[str]:
+        cells = expand(parse_plan(plan_text(lock=locks, **changes)))
+        return list(dict.fromkeys(cell.lock for cell in cells))
+
+    every = list(load_locks())
+    assert chosen('"all"') == every
+    assert chosen('["all", "not null"]') == [name for name in every if name != "null"]
+    assert chosen('["mcs", "cancels"]') == ["mcs", "reservation"]
+    assert set(chosen('"java"')) == {name for name, lock in load_locks().items() if lock.java}
+    assert chosen('"all"', workload='"micro"', parameters="{}") == ["null"]
+    assert "lock: what is given stands for no lock" in complaint(lock='"by_signal"')
+    assert "'not thim' is unknown" in complaint(lock='["all", "not thim"]')
+    with pytest.raises(ValueError, match="1080000 cells; a plan has"):
+        wide = "{ from = 1, to = 40000, step = 1 }"
+        expand(parse_plan(plan_text(lock='"all"', seed=wide)))
+
+
+def test_plans_name_every_lock() -> None:
+    cells = load_plan("uncontended").cells
+    assert {cell.lock for cell in cells} == set(load_locks())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"lok": '"thin"'}, ["sweep.0.lok", "unknown key", "machine", "lock"]),
+        ({"lock": '"thim"'}, ["lock", "thim", "tasuki"]),
+        ({"lock": ""}, ["sweep.0.lock", "missing"]),
+        ({"lock": "[]"}, ["sweep.0.lock", "empty axis"]),
+        ({"lock": '["thin", "thin"]'}, ["sweep.0.lock", "twice"]),
+        ({"lock": "3"}, ["sweep.0.lock", "3", "string"]),
+        ({"machine": '"vax"'}, ["machine", "vax", "generic"]),
+        ({"isa": '"mips"'}, ["isa", "mips", "ppc64le"]),
+        ({"flavour": '"lse"'}, ["flavour", "lse", "x86_64 has lock only"]),
+        (
+            {"lock": '["thin", "tasuki"]', "variant": '"inlien"', "skip_unsupported": "true"},
+            ["variant", "inlien", "thin, tasuki: inline_mp, inline"],
+        ),
+        ({"lock": '"thin"', "variant": '["all", "inline"]'}, ["variant", "stand alone"]),
+        ({"workload": '"snyc"'}, ["workload", "snyc", "sync"]),
+        ({"parameters": "{ iterations = 0 }"}, ["parameters.iterations", "0", "from 1"]),
+        ({"parameters": "{ iterations = 1, x = 2 }"}, ["parameters.x", "iterations"]),
+        ({"threads": "0"}, ["threads", "0", "greater than or equal to 1"]),
+        ({"threads": '"2"'}, ["threads", "'2'", "integer"]),
+        ({"threads": "true"}, ["threads", "True", "integer"]),
+        ({"cas": "{ from = 0, to = 10 }"}, ["cas", "from", "to", "step"]),
+        ({"cas": "{ from = 10, to = 0, step = 1 }"}, ["cas", "to >= from"]),
+        ({"cas": "{ from = 0, to = 10, step = 0 }"}, ["cas", "step >= 1"]),
+        ({"cas": "-1"}, ["cas", "-1"]),
+        ({"cas": "10000001"}, ["cas", "10000001", "less than or equal to 10000000"]),
+        (
+            {"machine": "{ from = 0, to = 999999, step = 1 }"},
+            ["machine", "range", "a list of texts"],
+        ),
+        (
+            {"parameters": "{ iterations = 0x" + "f" * 5000 + " }"},
+            ["iterations", "too many digits"],
+        ),
+        ({"fence": '"half"'}, ["fence", "half", "store_forward"]),
+        ({"fence": '"rmw"', "lock": '"thin"'}, ["fence", "rmw", "thin", "full only"]),
+        ({"fence": '"rmw"', "isa": '"ppc64le"'}, ["fence", "POWER", "do not promise"]),
+        ({"fence": '"store_forward"', "isa": '"aarch64"'}, ["fence", "AArch64", "promise"]),
+        ({"machine": '"p3"', "isa": '"ppc64le"'}, ["isa", "p3", "x86_64 only"]),
+        ({"workload": '"rounds"', "parameters": "{objects=1, rounds=1}"}, ["threads", "with 2"]),
+        ({"workload": '"calibrate"', "parameters": '{op="cas", iterations=1}'}, ["null only"]),
+    ],
+)
+def test_mistakes_are_named(changes: dict[str, str], words: list[str]) -> None:
+    said = complaint(**changes)
+    assert all(word in said for word in words), said
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"lock": f'"{"x" * 500_000}"'},
+        {"variant": f'"{"x" * 500_000}"'},
+        {"lock": str(list(range(100_000)))},
+        {"cas": str(["x"] * 100_000)},
+        {"x" * 500_000: "1"},
+        {"parameters": f"{{ {'x' * 500_000} = 1 }}"},
+        {"parameters": f'{{ iterations = "{"x" * 500_000}" }}'},
+        {"parameters": "{ iterations = " + "[" * 100_000 + "]" * 100_000 + " }"},
+    ],
+)
+def test_a_message_is_short(tmp_path: Path, changes: dict[str, str]) -> None:
+    path = tmp_path / "long.toml"
+    path.write_text(plan_text(**changes))
+    with pytest.raises(LockcrossError) as error:
+        load_plan(str(path))
+    assert error.value.exit_code == 2 and len(error.value.message) < 12_000
+
+
+def test_a_plan_is_a_plain_file_of_some_size(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with (tmp_path / "long").open("w") as file:
+        file.truncate(2_000_000)
+    for path, words in (
+        (Path("/dev/zero"), "not a plain file"),
+        (tmp_path / "fifo", "not a plain file"),
+        (tmp_path, "Is a directory"),
+        (tmp_path / "long", "larger than a plan may be"),
+    ):
+        with pytest.raises(LockcrossError, match=words) as error:
+            load_plan(str(path))
+        assert error.value.exit_code == 2
+
+
+def test_an_owner_share_of_less_than_all_needs_two_threads() -> None:
+    keys = "{ objects=1, runs=1, run_length=1, owner_share=999999, critical=0, think=0 }"
+    said = complaint(workload='"lock_sequence"', parameters=keys)
+    assert "needs two threads or more (owner_share = 999999, threads = 1)" in said
+    good = plan_text(workload='"lock_sequence"', parameters=keys, threads="2")
+    assert len(expand(parse_plan(good))) == 1
+
+
+def test_impossible_cells_can_be_skipped_but_not_all_of_a_sweep() -> None:
+    isas = '["x86_64", "aarch64"]'
+    assert "1 of 2 cells" in complaint(isa=isas, fence='"rmw"')
+    text = plan_text(isa=isas, fence='"rmw"', skip_unsupported="true")
+    assert len(expand(parse_plan(text))) == 2
+    assert "no cell" in complaint(isa='"aarch64"', fence='"rmw"', skip_unsupported="true")
+
+
+def test_cores_and_threads_are_axes_of_one_sweep() -> None:
+    axes = {"threads": "[1, 2]", "cores": "[1, 2]"}
+    assert "from 1 to threads, 1" in complaint(**axes)
+    assert len(expand(parse_plan(plan_text(**axes, skip_unsupported="true")))) == 4
+
+
+def test_a_plan_too_large_is_refused_before_it_is_expanded() -> None:
+    wide = "{ from = 0, to = 9999, step = 1 }"
+    assert "100000000 cells" in complaint(cas=wide, fence_latency=wide)
+
+
+@given(
+    cas=st.lists(st.integers(0, 500), min_size=1, max_size=4, unique=True),
+    threads=st.lists(st.integers(1, 64), min_size=1, max_size=4, unique=True),
+    low=st.integers(0, 50),
+    span=st.integers(0, 40),
+    step=st.integers(1, 20),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_sweep_is_the_product_of_its_axes(
+    cas: list[int], threads: list[int], low: int, span: int, step: int
+) -> None:
+    fences = list(range(low, low + span + 1, step))
+    text = plan_text(
+        cas=str(cas),
+        threads=str(threads),
+        fence_latency=f"{{ from = {low}, to = {low + span}, step = {step} }}",
+    )
+    cells = expand(parse_plan(text))
+    assert [(c.threads, c.cas, c.fence_latency) for c in cells] == list(
+        itertools.product(threads, cas, fences)
+    )
+
+
+@given(st.text(max_size=30))
+@settings(max_examples=30, deadline=None)
+def test_no_text_breaks_the_reader(text: str) -> None:
+    # Whatever is wrong is a ValueError: that is what becomes a message for people.
+    with pytest.raises(ValueError):
+        expand(parse_plan(text))
+
+
+def test_an_unknown_plan_lists_the_known_ones() -> None:
+    with pytest.raises(LockcrossError) as error:
+        load_plan("smkoe")
+    assert "smoke" in error.value.message and error.value.exit_code == 2

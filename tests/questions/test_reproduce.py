@@ -1,0 +1,399 @@
+"""Reproductions: definitions, what is compared, macro-benchmarks, borders, report pages."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from math import isfinite, nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from results.paths import ROOT
+from results.published import Published, stated
+from results.store.records import StoredRun
+from results.store.store import Store
+from sweeps.cli.main import make_app
+from sweeps.model.cell import Cell
+from sweeps.model.cells import invalid_reason, unsupported_reason
+from sweeps.model.machine import load_machine
+from sweeps.plans import REPRODUCTIONS
+from sweeps.questions.reproduce import macro, overtake
+from sweeps.questions.reproduce import overtake as overtake_results
+from sweeps.questions.reproduce.answer import (
+    KEPT,
+    Plot,
+    Reproduction,
+    Row,
+    cells,
+    digits,
+    rank_correlation,
+)
+from sweeps.questions.reproduce.command import print_summary
+from sweeps.questions.reproduce.definition import evaluate, load, parse
+from sweeps.questions.reproduce.figure import draw_reproduction
+from sweeps.questions.reproduce.overtake import Border, Case
+from sweeps.questions.reproduce.planned import in_words, run
+from sweeps.report.figures import draw_all
+from sweeps.report.report import render
+from sweeps.run.runner import Runner
+from sweeps.support.paths import MACHINES
+from tests.commands import lockcross
+
+TINY = """
+title = "Tiny"
+document = "K"
+place = "Table 5.4"
+machine = "p4xeon"
+unit = "ns"
+scale = "small"
+
+[[cell]]
+name = "{lock}"
+each = { lock = ["tasuki", "tasuki/rmw", "null"] }
+lock = "{lock}"
+workload = "sync"
+parameters = { iterations = 10 }
+
+[[row]]
+label = "{lock}"
+each = { lock = ["tasuki", "tasuki/rmw"] }
+published = { table = "K_table_5_4", row = "flat in original", column = "outermost" }
+ours = "({lock} - null.cycles / 10) * ns"
+"""
+
+
+def published(value: float) -> Published:
+    return Published(value, value)
+
+
+def example(*rows: Row, plot: Plot | None = None) -> Reproduction:
+    return Reproduction(
+        "example", "An example", "K", "Table 9", "p3", "ns", "none", rows, plot or Plot()
+    )
+
+
+def test_expressions_are_arithmetic_and_nothing_else() -> None:
+    known = {("a", ""): 6.0, ("a", "b"): 2.0}
+
+    def look(name: str, part: str) -> float:
+        return known[name, part]
+
+    assert evaluate("-(a - a.b) / 2 + max(a, 1) * 3", look) == 16
+    assert evaluate("mean(a, a.b) + sqrt(16) + abs(-1)", look) == 9
+    for bad in ("a ** 2", "a[0]", "a()", "open('x')", "a if a else 1", "'a'", "a.b.c", "a < 1"):
+        with pytest.raises(ValueError, match="not arithmetic"):
+            evaluate(bad, look)
+    with pytest.raises(ValueError, match="no expression"):
+        evaluate("a +", look)
+
+
+def test_order_counts_clear_pairs_of_a_group() -> None:
+    found = example(
+        Row("a", published(10), 5.0),
+        Row("b", published(10.5), 4.0),  # within 10 % of a: no order
+        Row("c", published(20), 4.5),  # clearly more than both: less than a's in ours
+        Row("d", published(1), 100.0, group="other"),
+        Row("e", published(50), None, missing="failed"),
+    )
+    assert found.order == (1, 2)
+    assert [(low.label, high.label) for low, high, agrees in found.pairs() if not agrees] == [
+        ("a", "c")
+    ]
+    assert "order 1 of 2 pairs" in found.verdict and "1 of 5 rows missing" in found.verdict
+    assert cells(found.rows[0]) == ("10", "5.00", "0.500", "")
+    assert cells(found.rows[4])[1] == "failed"
+
+
+def test_ranges_and_tolerances_are_statements() -> None:
+    rows = (
+        Row("more", Published(100, None), 120.0),
+        Row("clearly more", Published(1, None), 1.05, -0.1),
+        Row("same", published(1), 1.08, 0.1),
+        Row("range", Published(5, 10), 11.0),
+    )
+    assert [row.holds for row in rows] == [True, False, True, False]
+    assert all(row.ratio is None for row in rows)
+    assert example(*rows).statements == (2, 4) and example(*rows).order == (0, 0)
+    assert cells(rows[1]) == ("at least 1 (by at least 10%)", "1.05", "", "does not hold")
+    # Ranges of a group that lie apart are in order, too.
+    apart = example(
+        Row("a", Published(0, 3), 7.0, group="g"), Row("b", Published(5, 9), 8.0, group="g")
+    )
+    assert apart.order == (1, 1)
+
+
+def test_shape_is_the_least_rank_correlation_of_a_group() -> None:
+    rows = [Row(str(x), published(x), float(10 - x), group="down") for x in range(3)]
+    rows += [Row(str(x), published(x), float(x * x), group="up") for x in range(3)]
+    assert example(*rows).shape == -1 and example(*rows[3:]).shape == 1
+    assert example(*rows[:2]).shape is None
+    assert rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)
+    assert rank_correlation([1, 2, 3], [5, 5, 5]) == 0
+    assert [digits(x) for x in (None, 0.0, 0.01234, 12.34, 1234.5)] == [
+        "", "0", "0.0123", "12.3", "1,234",
+    ]  # fmt: skip
+
+
+def test_a_fact_gives_back_what_went_in(tmp_path: Path) -> None:
+    row = Row("a", Published(None, 2), 1.5, 0.1, "s", "1", "g", "n", mark=published(3))
+    found = example(row, Row("b"), plot=Plot(kind="lines", x="x", y="y", log=True, low=-1.0))
+    with Store(tmp_path / "a.db") as store:
+        KEPT.of(found.name).write(store, found)
+        assert KEPT.of(found.name).read(store.connection) == found
+        (text,) = store.connection.execute("SELECT value FROM facts").fetchone()
+        assert '"published": [null, 2]' in text  # a whole number is not stored as 2.0
+
+
+def test_every_definition_loads_and_its_cells_can_be_run() -> None:
+    assert len(REPRODUCTIONS.names()) >= 8
+    for name in REPRODUCTIONS.names():
+        planned = load(name)
+        rows = [planned_row.row for planned_row in planned.rows]
+        assert len({row.label for row in rows}) == len(rows), name
+        assert any(row.published for row in rows), name
+        used: set[str] = set()
+
+        def look(cell: str, _metric: str, used: set[str] = used) -> float:
+            used.add(cell)
+            return nan  # which no division by it stops
+
+        for planned_row in planned.rows:
+            planned_row.ours(look)
+        assert not set(planned.cells) - used, f"{name}: cells that no row uses"
+        for cell in planned.cells.values():
+            assert not invalid_reason(cell) and not unsupported_reason(cell), name
+
+
+def test_a_faulty_definition_says_what_is_wrong() -> None:
+    for old, new, complaint in (
+        ('machine = "p4xeon"', 'machine = "p5"', "'p5' is unknown"),
+        ('"flat in original"', '"round"', "no row 'round'"),
+        ("null.cycles", "nul.cycles", "no cell is named 'nul'"),
+        ("/ 10) * ns", "/ 10) ** ns", "is not arithmetic"),
+        ('workload = "sync"', 'workload = "sink"', "'sink' is unknown"),
+        ('label = "{lock}"', 'label = "{key}"', "is no axis"),
+        ('place = "Table 5.4"', 'place = "Table 5.4"\nspace = 1', "space: unknown key"),
+        ('name = "{lock}"', 'name = "ns"', "twice, or is a name of the clock"),
+    ):
+        assert old in TINY
+        with pytest.raises(ValueError, match=complaint.replace("[", r"\[")):
+            parse("tiny", TINY.replace(old, new, 1))
+
+
+def test_a_run_is_stored_compared_and_not_done_again(tmp_path: Path) -> None:
+    planned = parse("tiny", TINY)
+    with Store(tmp_path / "a.db") as store:
+        found = run(planned, Runner(store, 2), store)
+        (count,) = store.connection.execute("SELECT max(id) FROM runs").fetchone()
+        assert run(planned, Runner(store, 2), store) == found
+        assert store.connection.execute("SELECT max(id) FROM runs").fetchone() == (count,) == (3,)
+        assert KEPT.of("tiny").read(store.connection) == found
+    assert [row.label for row in found.rows] == ["tasuki", "tasuki, locked RMW"]
+    assert all(row.ours and 20 < row.ours < 300 and row.value == 228.9 for row in found.rows)
+
+
+def test_macro_sequences_keep_the_programs_shares() -> None:
+    for table in ("K_table_5_6", "K_table_6_2"):
+        for program in macro.programs(table):
+            of = macro.statistics(table, program)
+            assert of.nested >= 0 and of.owned + of.returned + of.foreign <= 1 + 1e-9
+            drawn = macro.mix(of, 4000)
+            keys = drawn.parameters
+            assert keys["acquisitions"] == min(4000, of.acquisitions)
+            if keys["shared_objects"]:
+                assert keys["owner_share"] == pytest.approx(macro.PARTS * of.owned, abs=1000)
+                assert keys["return_share"] == round(macro.PARTS * of.returned)
+            for lock in ("null", "reservation", "asym_tasuki/store_forward"):
+                cell = macro.mix_cell("p3", lock, drawn)
+                assert not invalid_reason(cell) and not unsupported_reason(cell), program
+    barnes = macro.statistics("K_table_6_2", "Barnes")
+    assert barnes.foreign == pytest.approx(1 - 0.34076) and barnes.nested == pytest.approx(0)
+    assert macro.mix(barnes, 4000).rate == pytest.approx(78819 / 2064200, rel=0.01)
+    db = macro.statistics("K_table_6_2", "_209_db")
+    assert db.nested > 0.9 * (1 - 0.99982)  # one thread: what hits no reservation is nested
+
+
+class ClosedForm:
+    """A runner without runs: tasuki costs a CAS, the asymmetric lock two fences, the reservation
+    lock nothing but cancellations."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def require(self, wanted: Sequence[Cell], _plan: str) -> list[StoredRun]:
+        return [self._one(cell) for cell in wanted]
+
+    def _one(self, cell: Cell) -> StoredRun:
+        self.asked += 1
+        latency = load_machine(cell.machine).figures(cell.isa)
+        stop = latency["charge_stop"].number if cell.cancel is None else cell.cancel
+        if cell.workload == "transition":
+            phases = {"phase_4_cycles": macro.TRANSITION * (stop + 100.0), "phase_5_cycles": 0.0}
+            return StoredRun(self.asked, "x", "ok", "", phases)
+        fence = next(v.number for k, v in latency.items() if k.startswith("fence_"))
+        fence = fence if cell.fence_latency is None else cell.fence_latency
+        count = int(cell.parameters["acquisitions"])
+        shared = int(cell.parameters["shared_objects"])
+        cycles = {
+            "null": 10 * count, "tasuki": 60 * count, "asym_tasuki": (10 + 2 * fence) * count,
+            "reservation": 10 * count + shared * (stop + 100),
+        }[cell.lock]  # fmt: skip
+        return StoredRun(self.asked, "x", "ok", "", {"cycles": float(cycles)})
+
+
+def test_borders_are_where_the_costs_are_equal(tmp_path: Path) -> None:
+    cases = overtake.Overtake(ClosedForm()).find()  # type: ignore[arg-type]
+    with Store(tmp_path / "a.db") as store:
+        overtake_results.KEPT.write(store, overtake_results.Overtaken(cases))
+        assert overtake_results.load(store.connection) == cases
+    of = macro.statistics(overtake.TABLE, "Barnes")
+    (one,) = (c for c in cases if (c.program, c.machine, c.kind) == ("Barnes", "p3", "full"))
+    stop = 17714 + 100
+    assert one.reservation == pytest.approx(of.rate * stop, rel=1e-6) and one.asymmetric == 42
+    assert one.tasuki == 50
+    border = {axis: one.border(axis) for axis in overtake_results.AXES}
+    assert border["cas"] and border["cas"].value is None and border["cas"].above == "asym_tasuki"
+    assert border["cancel"] and border["cancel"].value
+    assert border["cancel"].value == pytest.approx(42 / of.rate - 100, rel=0.02)
+    assert border["fence_latency"] and border["fence_latency"].value == pytest.approx(
+        of.rate * stop / 2, rel=0.01
+    )
+    assert {c.machine for c in cases} == set(overtake.MACHINES)
+    assert [c.borders for c in cases if c.kind == "rmw"] == [()] * 16
+
+
+def test_borders_in_words() -> None:
+    assert Border("cas", 20, 30, "a", 0, 9).words == "30, 1.5 times its own"
+    words = Border("cas", 20, None, "asym_tasuki", 0, 9000).words
+    assert words == "none (asymmetric from 0 to 9,000)"
+    assert Case("p", "m", "full", 1, 6, 3, ()).lead == 2
+
+
+def test_the_report_shows_reproductions_and_borders(tmp_path: Path) -> None:
+    lines = [
+        Row("", None, y, series=s, x=str(x))
+        for s in ("tasuki", "thin:inline/rmw")
+        for x, y in ((1, 2.0), (64, 3.0))
+    ]
+    bars = [
+        Row(f"b {x}", None, -200.0, series="tasuki", x=x, mark=m)
+        for x, m in (("p", published(5)), ("q", Published(1, 2)), ("r", Published(None, 2)))
+    ]
+    both = example(Row("<both>", published(3), 4.0), Row("said", Published(1, None), 0.5))
+    with Store(tmp_path / "a.db") as store:
+        for name, rows, plot in (
+            ("lines", lines, Plot(kind="lines", x="x", y="y", log=True)),
+            ("bars", bars, Plot(kind="bars", y="y", low=-100.0)),
+            ("pairs", both.rows, Plot(kind="bars", y="y")),
+            ("none", (Row("all failed", missing="failed: <why>"),), Plot(kind="bars", y="y")),
+        ):
+            KEPT.of(name).write(store, replace(example(*rows, plot=plot), name=name))
+        border = Border("cas", 20, 30, "asym_tasuki", 0, 9)
+        cases = [Case("Barnes", "p3", "full", 1, 6, 3, (border,))]
+        overtake_results.KEPT.write(store, overtake_results.Overtaken(cases))
+        drawn = draw_all(store.connection, tmp_path / "figures")
+        page = render(store.connection, drawn)
+    assert {f"reproduction_{name}" for name in ("lines", "bars", "pairs")} <= set(drawn)
+    assert page.count("data:image/svg+xml") >= 3
+    for text in (
+        "&lt;both&gt;",
+        "failed: &lt;why&gt;",
+        "does not hold",
+        "1.33",
+        "30, 1.5 times its own",
+        "Barnes",
+    ):
+        assert text in page
+
+
+def test_the_command(tmp_path: Path) -> None:
+    listed = lockcross("reproduce", "--list")
+    assert listed.returncode == 0 and "K Table 5.4" in listed.stdout
+    assert "overtake" in listed.stdout
+    assert "unknown" in lockcross("reproduce", "k_table_9").stderr
+    db = str(tmp_path / "a.db")
+    dry = lockcross("reproduce", "k_table_5_5", "--dry-run", "--db", db)
+    assert dry.returncode == 0 and "4 to run" in dry.stdout and not Path(db).exists()
+    done = lockcross("reproduce", "k_table_5_5", "--db", db)
+    assert done.returncode == 0 and "order 3 of 3 pairs" in done.stdout, done.stderr
+    assert "0 to run" in lockcross("reproduce", "k_table_5_5", "--dry-run", "--db", db).stdout
+
+
+def test_overtake_alone_has_no_verdicts_to_sum_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case("Barnes", "p3", "full", 1, 6, 3, (Border("cas", 20, 30, "asym_tasuki", 0, 9),))
+    monkeypatch.setattr(overtake, "run", lambda *_: [case])
+    words = ["reproduce", "overtake", "--db", str(tmp_path / "a.db")]
+    done = CliRunner().invoke(make_app(), words, catch_exceptions=False)
+    assert done.exit_code == 0 and "Barnes" in done.stdout
+    assert "verdict" not in done.stdout
+
+
+def test_verdicts_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = (Row("a", published(1), 2.0), Row("b", published(2), 3.0))
+    said = Row("said", Published(1, None), 0.5)
+    print_summary([example(*rows), example(*rows, said)])
+    assert "together: order 2 of 2 pairs; 0 of 1 statements hold" in capsys.readouterr().out
+
+
+def test_a_line_has_a_gap_where_a_logarithm_has_no_value() -> None:
+    rows = [Row(str(x), None, y, series="tnp", x=str(x)) for x, y in ((2, 0.0), (4, 3.0))]
+    for log, known in ((True, [False, True]), (False, [True, True])):
+        figure = draw_reproduction(
+            example(*rows, plot=Plot(kind="lines", x="threads", y="y", log=log))
+        )
+        (line,) = figure.axes[0].get_lines()
+        assert [isfinite(float(y)) for y in np.asarray(line.get_ydata())] == known
+
+
+def test_fence_kinds_are_put_in_words() -> None:
+    assert in_words("tasuki/rmw, x") == "tasuki, locked RMW, x"
+
+
+def test_an_out_of_order_core_removes_what_the_thesis_says_of_db() -> None:
+    """docs/published.md: gem5's O3 model, x86-64, workload sync, less the null lock's cycles."""
+    with Store(ROOT / "results" / "reference" / "validation.db", read_only=True) as store:
+        found = store.connection.execute(
+            "SELECT lock, value FROM runs JOIN metrics ON run_id = runs.id "
+            "WHERE name = 'cycles_per_pair' AND engine = 'gem5/o3' AND workload = 'sync' AND "
+            "isa = 'x86_64' AND threads = 1 AND (fence = 'store_forward' OR lock = 'null')"
+        )
+        cycles = dict(found.fetchall())
+    floor = cycles.pop("null")
+    for lock, removed, speedup in (("reservation", 89, 11.8), ("asym_tasuki", 63, 8.1)):
+        saved = 1 - (cycles[lock] - floor) / (cycles["tasuki"] - floor)
+        assert 100 * saved == pytest.approx(removed, abs=0.5)
+        share = (stated("K", "lock_share_209_db").value or 0) / 100
+        assert 100 * (1 / (1 - share * saved) - 1) == pytest.approx(speedup, abs=0.06)
+
+
+def test_a_users_own_machine_reproduces_and_leaves_what_figures_are_made_of(tmp_path: Path) -> None:
+    own, db = tmp_path / "mine.toml", tmp_path / "a.db"
+    own.write_bytes((MACHINES / "zen5.toml").read_bytes())
+    words = ["reproduce", "k_rounds", "--machine", str(own), "--db", str(db), "--format", "json"]
+    done = lockcross(*words)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert {row["reproduction"] for row in rows} == {"k_rounds"} and rows[0]["simulated"]
+    with Store(db, read_only=True) as store:
+        assert KEPT.of("k_rounds").optional(store.connection) is None
+        machines = store.connection.execute("SELECT DISTINCT machine FROM runs").fetchall()
+    ((machine,),) = machines
+    assert machine.startswith("zen5@")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["k_rounds", "--machine", "vax"], "'vax' is unknown"),
+        (["k_rounds", "--machine", "firestorm"], "k_rounds on firestorm: cell"),
+        (["--machine", "zen5"], "name the reproductions"),
+        (["overtake", "--machine", "zen5"], "which compares machines"),
+    ],
+)
+def test_a_machine_that_cannot_reproduce_is_one_message(words: list[str], why: str) -> None:
+    done = lockcross("reproduce", *words)
+    assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1

@@ -1,0 +1,391 @@
+"""The main job against a runner that answers from a closed-form cost model."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from results.store.records import StoredRun
+from results.store.store import Store
+from sweeps.model import locks as locks_module
+from sweeps.model.cell import Cell
+from sweeps.model.cells import arguments, digest
+from sweeps.model.isa import ISAS
+from sweeps.model.label import LockLabel
+from sweeps.model.locks import load_locks
+from sweeps.model.machine import load_machine
+from sweeps.plans import STUDIES
+from sweeps.plans.study import StudyPlan, labels, load_study, question_of
+from sweeps.questions.crossover.answer import lines
+from sweeps.questions.crossover.study import Study, StudyCells
+from sweeps.questions.explore.explorer import explorer
+from sweeps.report.report import present
+from sweeps.run.runner import Runner
+from sweeps.search.found import Band, crossovers, seeds_model, series, series_names
+from sweeps.search.grid import grid
+from sweeps.support.toml import parse
+from tests.synthetic import record
+
+PLAN = STUDIES.path("crossover").read_text(encoding="utf-8")
+
+
+class ModelRunner(Runner):
+    """Costs from a model in place of runs. tasuki: a CAS and a fence, and a cycle for each seed but
+    the first; asym_tasuki: two fences; reservation: half of tasuki and one cancellation an object;
+    thin: a CAS. Failing locks fail."""
+
+    def __init__(self, store: Store, failing: str = "") -> None:
+        super().__init__(store)
+        self._failing = failing
+        self.made = 0
+
+    def run(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
+        options = [self._options(cell) for cell in cells]
+        names = [
+            digest([one, c.lock, c.fence, c.flavour, c.workload, arguments(c)])
+            for c, one in zip(cells, options, strict=True)
+        ]
+        known = self._store.find(names)
+        for cell, one, name in zip(cells, options, names, strict=True):
+            if name not in known:
+                self.made += 1
+                self._add(cell, one, name, plan)
+        known = self._store.find(names)
+        return [known[name] for name in names]
+
+    def _options(self, cell: Cell) -> dict[str, int]:
+        figures = load_machine(cell.machine).figures(cell.isa)
+        options = {name: figure.number for name, figure in figures.items()}
+        fence = ISAS[cell.isa].full_fence
+        given = {"cas_success": cell.cas, fence: cell.fence_latency, "charge_stop": cell.cancel}
+        return options | {k: v for k, v in given.items() if v is not None}
+
+    def _add(self, cell: Cell, options: dict[str, int], name: str, plan: str) -> None:
+        failed = cell.lock == self._failing
+        self._store.add_run(
+            record(
+                name, machine=cell.machine, isa=cell.isa, flavour=cell.flavour, lock=cell.lock,
+                fence=cell.fence, workload=cell.workload, parameters=dict(cell.parameters),
+                threads=cell.threads, cas=cell.cas, fence_latency=cell.fence_latency,
+                cancel=cell.cancel, seed=cell.seed, resolved=dict(options),
+                status="failed" if failed else "ok", cause="made to fail" if failed else "",
+                metrics={} if failed else self._metrics(cell, options),
+            ),
+            plan,
+        )  # fmt: skip
+
+    def _metrics(self, cell: Cell, options: dict[str, int]) -> dict[str, tuple[float, str]]:
+        cas, full = options["cas_success"], options[ISAS[cell.isa].full_fence]
+        fence = {"full": full, "rmw": cas, "store_forward": 12}[cell.fence]
+        if cell.workload == "calibrate":
+            costs = {"empty": 0, "cas": cas + 3, "fence": fence + 2}
+            each = 10 + costs.get(str(cell.parameters["op"]), 1)
+            if cell.parameters["op"] == "fence":
+                each += 1  # the store that it is compared with
+            total = each * int(cell.parameters["iterations"])
+            return {"cycles": (total, "cycles"), "charges_stop": (0, "count")}
+        objects, pairs, shared = _work(cell)
+        runs = int(cell.parameters.get("rounds", 1))
+        tasuki = 40 + cas + fence
+        per_pair, stops = {
+            "null": (5, 0),
+            "thin": (40 + cas, 0),
+            "tasuki": (tasuki + cell.seed - 1, 0),
+            "asym_tasuki": (45 + 2 * fence, 0),
+            "reservation": (42 + (cas + fence) // 2, objects * shared),
+        }[cell.lock]
+        per_pair += int(cell.parameters.get("critical", 0)) + int(cell.parameters.get("think", 0))
+        cycles = pairs * per_pair + stops * options["charge_stop"]
+        metrics = {
+            "core_cycles": (cycles, "cycles"), "pairs": (pairs, "pairs"),
+            "cycles_per_pair": (cycles / pairs, "cycles/pair"), "charges_stop": (stops, "count"),
+        }  # fmt: skip
+        if cell.workload == "rounds":
+            metrics |= {f"phase_{n}_cycles": (per_pair * n, "cycles") for n in range(1, runs + 1)}
+        return metrics
+
+
+def _work(cell: Cell) -> tuple[int, int, bool]:
+    """Objects, pairs, and whether objects change hands."""
+    keys = {name: int(value) for name, value in cell.parameters.items()}
+    objects = keys.get("objects", 1)
+    if cell.workload == "lock_use":
+        each = keys["first"] + keys["turns"] * keys["run_length"] + keys["after"]
+        return objects, objects * each, keys["turns"] > 0
+    if cell.workload == "random_threads":
+        return 1, cell.threads * keys["iterations"], False
+    runs = keys.get("runs", keys.get("rounds", 1))
+    return objects, objects * runs * keys.get("run_length", 1), keys.get("owner_share", 0) < 10**6
+
+
+def study(store: Store, plan: StudyPlan, flavours: list[str], failing: str = "") -> ModelRunner:
+    runner = ModelRunner(store, failing)
+    Study(plan, flavours, store, runner).run()  # type: ignore[arg-type]
+    return runner
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    path = tmp_path_factory.mktemp("study") / "study.db"
+    with Store(path) as store:
+        study(store, load_study("crossover"), ["lock", "larx"])
+    yield path
+
+
+def test_borders_are_where_the_model_says(database: Path) -> None:
+    """tasuki = asym_tasuki where cas = fence + 5, measured 3 and 2 more than set; reservation =
+    tasuki where (cas + fence) / 2 = 2 + cancel / (20 x 20)."""
+    with Store(database, read_only=True) as store:
+        crossings = grid(store.connection, "generic", "ppc64le", "larx").crossings
+    assert crossings
+    for one in crossings:
+        cas, fence = one.cas - 3, one.fence - 2
+        costs = {
+            "tasuki": 40 + cas + fence,
+            "asym_tasuki": 45 + 2 * fence,
+            "reservation": 42 + (cas + fence) / 2 + 5000 / 400,
+        }
+        # Half a cycle: the model's division of odd sums.
+        assert costs[one.lock_a] == pytest.approx(costs[one.lock_b], abs=0.6)
+
+
+def test_crossovers_have_a_band_over_five_seeds(database: Path) -> None:
+    """Each seed makes tasuki a cycle dearer, so it meets asym_tasuki at a CAS a cycle cheaper."""
+    with Store(database, read_only=True) as store:
+        found = crossovers(store.connection, "axis/cas/generic/x86_64")
+        (one,) = [c for c in found if {c.lock_a, c.lock_b} == {"tasuki", "asym_tasuki"}]
+        runs = store.connection.execute(
+            "SELECT DISTINCT crossover_runs.seed, runs.seed FROM crossover_runs "
+            "JOIN runs ON runs.id = run_id WHERE crossover_id = ? ORDER BY 1",
+            (one.id,),
+        ).fetchall()
+    assert one.value == 35  # the fence's 30, and 5
+    assert one.band is not None
+    # Four cycles are further than the tolerance, so all are searched.
+    assert replace(one.band, upper_low=0, upper_high=0, modelled=0) == Band(5, 5, 31, 35, 0, 0)
+    assert runs == [(seed, seed) for seed in range(1, 6)]
+
+
+def test_what_follows_from_one_pair_of_runs_says_how_far_it_may_be_off(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        model = seeds_model(store.connection)
+        words = {one.others for one in lines(store.connection, "axis")}
+        brackets = store.connection.execute(
+            "SELECT s.value, s.bracket_low, s.bracket_high FROM crossover_seeds AS s "
+            "JOIN crossovers ON id = crossover_id WHERE error IS NOT NULL"
+        ).fetchall()
+    assert model.values > model.modelled == len(brackets) > 100
+    assert {"", "searched"} < words  # where one lock wins throughout; where all were searched
+    assert any(
+        re.fullmatch(r"(\d )?modelled, off by at most [\d.]+ where checked", w) for w in words
+    )
+    assert 0 < model.worst <= 0.25  # the model's division of odd sums
+    assert all(low <= value <= high for value, low, high in brackets)
+
+
+def test_who_wins_throughout_is_asked_with_five_seeds(database: Path) -> None:
+    """No seed makes tasuki so much dearer that a lock which it beats throughout is cheaper."""
+    with Store(database, read_only=True) as store:
+        seeds = store.connection.execute(
+            "SELECT DISTINCT seed, crossover_seeds.value FROM crossover_seeds "
+            "JOIN crossovers ON crossovers.id = crossover_id WHERE verdict = 'a_always'"
+        ).fetchall()
+    assert sorted(seed for seed, _ in seeds) == [1, 2, 3, 4, 5]
+    assert {value for _, value in seeds} == {None}
+
+
+def test_a_map_says_which_of_its_costs_are_runs(database: Path) -> None:
+    """The page's map has the nodes alone; the winner map every cost, interpolated between runs."""
+    with Store(database, read_only=True) as store:
+        shown = grid(store.connection, "generic", "ppc64le", "larx")
+        runs = series(store.connection, "map/generic/ppc64le/larx")
+        page = next(one for one in explorer(store.connection).maps if one.flavour == "larx")
+    for label, are_runs in shown.run.items():
+        assert are_runs.sum() == sum(run.label == label for run in runs) < are_runs.size
+    assert (page.cas_set, page.fence_set) == ((0, 20, 150), (0, 30, 150))
+    assert {one.costs.shape[:2] for one in page.locks} == {(3, 3)}
+    assert shown.check is not None and shown.check.points == 2
+    # Half a cycle: the model's division of odd sums.
+    cas, fence = shown.cas.index(53), shown.fence.index(62)
+    assert shown.costs[LockLabel("tasuki")][fence, cas] == pytest.approx(40 + 50 + 60, abs=0.5)
+    assert not shown.run[LockLabel("tasuki")][fence, cas]
+
+
+def test_break_even_run_lengths_are_where_the_model_says(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        found = [
+            one
+            for one in crossovers(store.connection, "run_length/generic/ppc64le")
+            if "tasuki" in (one.lock_a, one.lock_b)
+        ]
+    assert {one.setting["cancel"] for one in found} == {1000, 5000, 20000}
+    for one in found:
+        exact = one.setting["cancel"] / 2 / (40 + 50 - 42 - 25)  # two runs share a cancellation
+        if one.value is None:
+            assert exact > one.high
+        else:
+            assert one.bracket_low is not None
+            assert one.bracket_high is not None
+            assert one.bracket_low <= exact <= one.bracket_high <= one.bracket_low + one.tolerance
+
+
+def test_shares_are_searched_in_the_steps_that_are_exact(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        found = crossovers(store.connection, "axis/owner_share")
+        tried = store.connection.execute(
+            "SELECT DISTINCT x FROM crossover_runs JOIN crossovers ON crossovers.id = crossover_id "
+            "WHERE axis = 'owner_share'"
+        ).fetchall()
+    assert found
+    assert all(x % 50_000 == 0 for (x,) in tried)
+
+
+def test_a_second_study_runs_nothing_and_finds_the_same(database: Path, tmp_path: Path) -> None:
+    def found(store: Store) -> list[object]:
+        return store.connection.execute(
+            "SELECT series, axis, lock_a, lock_b, verdict, value FROM crossovers "
+            "ORDER BY 1, 2, 3, 4, 6"
+        ).fetchall()
+
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(database.read_bytes())
+    with Store(copy) as store:
+        before = found(store)
+        assert study(store, load_study("crossover"), ["lock", "larx"]).made == 0
+        assert found(store) == before
+
+
+def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(database.read_bytes())
+    with Store(copy) as store:
+        study(store, load_study("crossover_quick"), ["larx"])
+        assert series_names(store.connection, "map") == [("generic", "ppc64le", "larx")]
+        assert {one.axis for one in crossovers(store.connection, "axis")} == {
+            "cas", "fence_latency", "cancel",
+        }  # fmt: skip
+
+
+def test_every_series_is_there(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        own = ("generic", "generic_inorder")
+        assert series_names(store.connection, "map") == [
+            *((machine, "x86_64", "lock") for machine in own),
+            *((machine, "ppc64le", "larx") for machine in own),
+        ]
+        assert series_names(store.connection, "rounds") == [("p3", "lock")]
+        tables = {machine for machine, *_ in series_names(store.connection, "table")}
+        assert tables == {"generic", "generic_inorder", "p3", "p4xeon", "skylake", "zen4", "power9"}
+        shown = {run.label for run in series(store.connection, "table/zen4/x86_64/lock")}
+    assert {"thin", "asym_tasuki/rmw", "tasuki/store_forward"} <= shown
+
+
+@pytest.mark.long
+def test_the_end_says_who_wins_and_where_things_are(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    present(database, tmp_path)
+    said = capsys.readouterr().out
+    for place in ("report.html", "figures/winner_map.png", "figures/rounds.png"):
+        assert str(tmp_path / place) in said
+        assert (tmp_path / place).stat().st_size > 1000
+    of = r"reservation above [\d.]+ \([\d.]+ to [\d.]+\)"
+    assert re.search(rf"\n tasuki / reservation +x86-64 +{of} +{of} *\n", said)
+    assert "the greatest of 5 seeds" in said
+    assert re.search(
+        r"[\d,]+ of the other seeds' [\d,]+ values follow from costs at one point", said
+    )
+    assert re.search(r"Winner maps are runs at some points .* off by [\d.]+% on average", said)
+    assert "a lead below 2 % is a tie" in said
+    assert "thin: its waiters busy-wait on first contention" in said
+
+
+def test_a_failed_run_ends_the_job_with_what_repeats_it(tmp_path: Path) -> None:
+    with (
+        Store(tmp_path / "a.db") as store,
+        pytest.raises(LockcrossError, match=r"made to fail(.|\n)*lockcross run") as caught,
+    ):
+        study(store, load_study("crossover"), ["larx"], failing="reservation")
+    assert caught.value.exit_code == 1
+
+
+def test_a_lock_that_cancels_must_be_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locks = load_locks()
+    unmarked = {**locks, "reservation": replace(locks["reservation"], traits=frozenset())}
+    monkeypatch.setattr(locks_module, "load_locks", lambda: unmarked)
+    with Store(tmp_path / "a.db") as store, pytest.raises(LockcrossError, match="TRAIT_CANCELS"):
+        study(store, load_study("crossover"), ["larx"])
+
+
+def test_series_of_another_plan_are_forgotten(tmp_path: Path) -> None:
+    plan = parse(StudyPlan, PLAN)
+    with Store(tmp_path / "a.db") as store:
+        study(store, plan, ["larx"])
+        names = series_names(store.connection, "map")
+        study(store, plan, ["lse"])
+        assert set(series_names(store.connection, "map")) > set(names)
+        store.set_fact("plan", {**plan.model_dump(), "locks": ["tasuki", "thin"]})
+        study(store, plan, ["llsc"])
+        assert {flavour for _, _, flavour in series_names(store.connection, "map")} == {"llsc"}
+
+
+def test_fence_kinds_are_those_of_lock_and_isa() -> None:
+    kinds = load_study("crossover").fence_kinds
+    assert labels("larx", ["tasuki", "thin"], kinds) == ["tasuki", "thin"]
+    assert labels("lock", ["tasuki", "thin"], kinds) == [
+        "tasuki", "thin", "tasuki/rmw", "tasuki/store_forward",
+    ]  # fmt: skip
+
+
+def test_a_latency_that_is_never_paid_is_left_unset() -> None:
+    cells = StudyCells(load_study("crossover"), "generic", "lock")
+    on_map = cells.map_cells()
+    assert on_map[LockLabel("asym_tasuki/rmw"), (10, 60)].fence_latency is None
+    assert on_map[LockLabel("asym_tasuki"), (10, 60)].fence_latency == 60
+    (line, *_) = cells.run_length_lines()
+    assert line.cell("tasuki", 5).cancel is None
+    assert line.cell("reservation", 5).cancel == line.base.cancel == 1000
+
+
+@pytest.mark.parametrize("name", STUDIES.names())
+def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
+    assert import_module(f"sweeps.questions.{question_of(name)}.study").load(name).locks
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('machine = "generic"', 'machine = "nowhere"', "machine: 'nowhere' is unknown"),
+        ('"asym_tasuki"]', '"asymm"]', "locks: 'asymm' is unknown"),
+        ('"larx"', '"larks"', "flavours: 'larks' is unknown"),
+        ('beside = ["generic_inorder"]', 'beside = ["nowhere"]', "machine: 'nowhere' is unknown"),
+        ("[limits]\nthin", "[limits]\nhot", "limits: 'hot' is unknown; allowed are thin"),
+        ("seeds = 5", "seeds = 0", "seeds: 0"),
+        ("tie_percent = 2.0", "tie_percent = -1", "tie_percent"),
+        ("tolerance = 2", "tolerence = 2", "map.tolerence: unknown key; allowed are threads, "),
+        ("step = 5", "stop = 5", "stop: unknown key; allowed are values, tolerance, step"),
+        (
+            "[calibration]",
+            "[calibration]\nx = 1",
+            "x: unknown key; allowed are latencies, machines",
+        ),
+        ("tolerance = 2", "tolerance = 0", "map.tolerance"),
+        ("cas = [0, 10,", "cas = [10, 0,", "map.cas"),
+        ("cas = [0, 10,", 'cas = ["0", 10,', "map.cas.0"),
+        ("latencies = [0, 75, 150]", "latencies = [0, 75]", "calibration.latencies"),
+        ("step = 50000", "step = 30000", "multiples of step 30000"),
+        ("objects = 8", "objekts = 8", "objekts: unknown"),
+        ("objects = 256", "objects = 0", "objects: 0"),
+        ("[axes.threads]", "[axes.colour]", "axes: 'colour' is unknown"),
+    ],
+)
+def test_mistakes_in_a_study_are_named(old: str, new: str, said: str) -> None:
+    assert old in PLAN
+    with pytest.raises(ValueError, match=re.escape(said)):
+        parse(StudyPlan, PLAN.replace(old, new))

@@ -1,0 +1,199 @@
+"""A sweep of one's own: its winners, costs and runs, and comparisons along an axis."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from results.errors import LockcrossError
+from results.store.store import Store
+from results.text.rows import print_compact
+from sweeps.questions.read.runs import list_runs
+from sweeps.report.plan import compared_words, draw_comparison, winner_rows
+from sweeps.search.plan_costs import compare, groups, runs_of_plan
+from tests.commands import SMALL, lockcross
+from tests.synthetic import record
+
+SEEDS = (1, 2, 3)
+LOCKS = {("thin", "full"): 40, ("tasuki", "full"): 50, ("tasuki", "rmw"): 30}
+PLAN = """\
+title = "Mine"
+[[sweep]]
+machine = "generic"
+isa = "x86_64"
+lock = ["thin", "tasuki"]
+workload = "sync"
+parameters = { iterations = [20, 40] }
+cas = [10, 60]
+seed = [1, 2]
+"""
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Costs by hand: thin pays a CAS, tasuki too, and each seed adds one cycle; a lock that always
+    fails; runs of another plan."""
+    path = tmp_path_factory.mktemp("sweeps") / "a.db"
+    with Store(path) as store:
+        ids = []
+        for (lock, fence), own in LOCKS.items():
+            for cas in (0, 10, 20):
+                for seed in SEEDS:
+                    cost = own + (2 if lock == "thin" else 1) * cas + seed
+                    one = record(f"{lock}{fence}{cas}{seed}", cost, lock=lock, fence=fence,
+                                 cas=cas, seed=seed, parameters={"iterations": 5})  # fmt: skip
+                    ids.append(store.add_run(one, "mine"))
+        bad = record("bad", lock="mcs", cas=0, status="failed", cause="half a line, " * 9,
+                     parameters={"iterations": 5}, metrics={})  # fmt: skip
+        ids.append(store.add_run(bad, "mine"))
+        store.set_series("plan/mine", ids)
+        store.add_run(record("other", lock="thin", threads=9), "other")
+    return path
+
+
+def test_winners_are_of_each_setting_and_kind_of_fence(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        found = groups(runs_of_plan(store.connection, "mine"))
+        answer = winner_rows(found)
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    won = {(row["cas"], row["fences"]): row for row in rows}
+    assert {key: row["winner"] for key, row in won.items()} == {
+        (0, "full"): "thin", (0, "any"): "tasuki/rmw", (10, "full"): "tasuki",
+        (10, "any"): "tasuki/rmw", (20, "full"): "tasuki", (20, "any"): "tasuki/rmw",
+    }  # fmt: skip
+    assert won[0, "full"]["cycles_per_pair"] == 42  # the median of the seeds
+    assert won[0, "full"]["lead_cycles"] == 10 and won[0, "full"]["absent"] == "mcs"
+    assert [won[cas, "full"]["verdict"] for cas in (0, 10, 20)] == ["", "tie", ""]
+    assert "Compared: tasuki, thin; with full fences, locked RMW." in compared_words(found)
+
+
+def test_a_plan_is_the_last_sweep_of_it_or_the_first_that_asked(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        assert len(runs_of_plan(store.connection, "mine")) == 28
+        assert len(runs_of_plan(store.connection, "some/folder/mine.toml")) == 28
+        assert [run.cell.threads for run in runs_of_plan(store.connection, "other")] == [9]
+        with pytest.raises(LockcrossError, match="no runs of plan 'none'; it has runs of mine"):
+            runs_of_plan(store.connection, "none")
+
+
+def test_costs_are_compared_along_an_axis_with_a_band_over_the_seeds(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        runs = runs_of_plan(store.connection, "mine")
+    found = compare(runs, "lock", "cas_latency")
+    (panel,) = found.panels
+    assert (found.along, panel.points, panel.title) == ("cas", [0, 10, 20], "")
+    assert list(panel.curves) == ["tasuki", "tasuki/rmw", "thin"]
+    band = panel.curves["thin"][20]
+    assert (band.median, band.least, band.most, band.seeds) == (82, 81, 83, 3)
+    assert found.same["iterations"] == 5
+    by_cas = compare(runs, "cas", "lock", {"seed": "2"})
+    assert by_cas.panels[0].curves[10]["thin"].least == 62
+    figure = draw_comparison(found)
+    assert len(figure.axes) == 1 and figure.axes[0].get_xlabel() == "cas, cycles"
+
+
+def test_a_workloads_keys_are_axes_and_the_rest_are_settings(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.db") as store:
+        for turns in (1, 2):
+            for isa in ("x86_64", "aarch64"):
+                one = record(f"{turns}{isa}", turns, isa=isa, parameters={"turns": turns})
+                store.add_run(one, "p")
+        found = compare(runs_of_plan(store.connection, "p"), "lock", "turns")
+    assert [panel.title for panel in found.panels] == ["isa=aarch64", "isa=x86_64"]
+
+
+def test_runs_are_shown_by_what_they_differ_in(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        some = list_runs(store.connection, 50, plan="mine", where="cas > 0 AND iterations = 5")
+        every = list_runs(store.connection, 50, threads=9)
+    assert len(some.rows) == 18 and len(every.rows) == 1
+    assert "iterations" in some.columns and "run_length" in every.columns
+    said = {}
+    for width in (200, 40):
+        written = io.StringIO()
+        console = Console(width=width, file=written)
+        print_compact(some, console, ("id", "lock", "cycles_per_pair", "cause"))
+        said[width] = written.getvalue()
+    common, head, *_ = said[200].splitlines()
+    assert "engine=qemu" in common and "iterations=5" in common and "seed" not in common
+    assert head.split() == ["id", "lock", "fence", "cas", "seed", "cycles_per_pair"]
+    assert "too narrow for" in said[40] and max(map(len, said[40].splitlines())) <= 40
+
+
+def test_a_sweep_of_ones_own_from_file_to_figure(tmp_path: Path) -> None:
+    plan, db = tmp_path / "my plan.toml", ("--db", str(tmp_path / "a.db"))
+    plan.write_text(PLAN)
+    done = lockcross("sweep", str(plan), *db)
+    assert done.returncode == 0, done.stderr
+    assert "winner" in done.stdout and "Compared: tasuki, thin; with full fences." in done.stdout
+    assert "16 cells, 16 distinct: 16 ok" in done.stdout
+    assert "./lockcross query winners --plan 'my plan'" in done.stdout
+    rows = json.loads(
+        lockcross("query", "winners", "--plan", str(plan), "--format", "json", *db).stdout
+    )
+    assert [(row["iterations"], row["cas"]) for row in rows] == [
+        (20, 10), (40, 10), (20, 60), (40, 60),
+    ]  # fmt: skip
+    said = lockcross("query", "costs", "--plan", "my plan", "--format", "csv", *db).stdout
+    assert len(list(csv.DictReader(io.StringIO(said)))) == 8
+    figure = tmp_path / "f.svg"
+    done = lockcross("compare", "--plan", "my plan", "--along", "cas_latency",
+                     "--only", "iterations=20", "--figure", str(figure), *db)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "iterations=20" in done.stdout and "<svg" in figure.read_text()
+    assert done.stdout.splitlines()[-1] == str(figure)
+
+
+def test_what_cannot_be_compared_is_one_message(database: Path, tmp_path: Path) -> None:
+    for words, why in (
+        (["compare", "--plan", "mine", "--along", "colour"], "--along: 'colour' is unknown"),
+        (["compare", "--plan", "mine", "--along", "threads"], "cas, seed differ"),
+        (["compare", "--plan", "mine", "--along", "cas", "--by", "x"], "--by: 'x' is unknown"),
+        (["compare", "--plan", "mine", "--along", "cas", "--only", "isa"], "name=value"),
+        (["compare", "--plan", "mine", "--along", "cas", "--only", "isa=y"], "no run has these"),
+        (["compare", "--plan", "mine", "--along", "cas", "--figure", "a.gif"], ".png, .svg, .pdf"),
+        (["compare", "--plan", "nonesuch", "--along", "cas"], "no runs of plan 'nonesuch'"),
+        (["query", "stalls", "--plan", "mine"], "winners and costs"),
+        (["query", "winners", "--plan", "nonesuch"], "no runs of plan 'nonesuch'"),
+    ):
+        done = lockcross(*words, "--db", str(database))
+        assert (done.returncode, done.stdout) == (2, ""), words
+        assert why in done.stderr and done.stderr.count("\n") == 1
+    place = str(tmp_path / "none" / "a.png")
+    done = lockcross("compare", "--plan", "mine", "--along", "cas", "--figure", place,
+                     "--db", str(database))  # fmt: skip
+    assert done.returncode == 2 and "cannot be written" in done.stderr
+
+
+def test_a_run_says_its_cost_first_and_then_what_it_assumed() -> None:
+    done = lockcross("run", *SMALL, "--fence-latency", "3")
+    lines = done.stdout.splitlines()
+    assert "cycles_per_pair" in lines[1] and "--all shows" in lines[-1]
+    assert "assumed by machine generic: cas_success=20" in done.stdout
+    assert "fence_mfence" not in done.stdout  # it was set
+    assert "machines generic" in done.stdout and len(lines) < 8
+    every = lockcross("run", *SMALL, "--all").stdout
+    rows = [line.split() for line in every.splitlines() if line.startswith(" ")]
+    assert "cycles_per_pair" in rows[1] and ["stores"] in [row[:1] for row in rows]
+    assert not [row for row in rows if row[1:2] == ["0"]]
+    done = lockcross("run", "--lock", "thin", "--workload", "lock_sequence", "objects=2")
+    assert "keys left at their defaults: runs=" in done.stdout
+
+
+def test_figures_and_report_are_of_the_plan_that_is_named(database: Path, tmp_path: Path) -> None:
+    where = ("--plan", "mine", "--db", str(database), "--output", str(tmp_path))
+    done = lockcross("figures", *where)
+    assert done.returncode == 0, done.stderr
+    path, *compared = done.stdout.splitlines()
+    assert path.endswith("figures/mine_cas.png") and Path(path).stat().st_size > 10_000
+    assert compared[0] == "Compared: tasuki, thin; with full fences, locked RMW."
+    done = lockcross("report", *where)
+    assert done.returncode == 0, done.stderr
+    page = Path(done.stdout.strip()).read_text()
+    assert "<h1>Plan mine</h1>" in page and compared[0] in page and "data:image/svg" in page
+    assert "half a line" in page and "tasuki/rmw" in page and "http://" not in page
+    done = lockcross("figures", *where, "--with", str(database))
+    assert done.returncode == 2 and "--with" in done.stderr

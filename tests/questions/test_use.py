@@ -1,0 +1,240 @@
+"""A use of locks as people state it: what runs it is made of, by numbers and by a program's log."""
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+from results.errors import LockcrossError
+from sweeps.model.cell import Cell
+from sweeps.model.label import FULL
+from sweeps.plans.study import isa_of, load_study
+from sweeps.questions.advise.question import Latencies, ask
+from sweeps.questions.advise.strata import Stratum, strata
+from sweeps.questions.advise.use import Use, settle, with_log
+from sweeps.questions.crossover.study import StudyCells, table_machines
+from sweeps.search.lines import with_lock
+from sweeps.search.locality import EventLog, Kind, pattern
+from tests.commands import lockcross
+
+
+def use_cell(use: Use) -> Cell:
+    return ask("generic", "", "", [], [], Latencies(), use).base
+
+
+def parts(use: Use) -> list[Stratum]:
+    return strata(use_cell(use))
+
+
+def acquisitions(cell: Cell) -> tuple[int, int, int]:
+    """Of an object: outermost acquisitions in all, others', and the owner's before them."""
+    keys = {name: int(value) for name, value in cell.parameters.items()}
+    others = keys["turns"] * keys["run_length"]
+    return keys["first"] + others + keys["after"], others, keys["first"]
+
+
+def others_share(found: list[Stratum]) -> float:
+    """Of all acquisitions: those that another thread than the owner makes."""
+    return float(sum(one.weight * Fraction(*reversed(acquisitions(one.cell)[:2])) for one in found))
+
+
+def test_without_a_word_it_is_the_main_jobs_tables() -> None:
+    """The same runs on every machine and with every kind of fence: so the same numbers."""
+    study = load_study("crossover")
+    for machine, flavour in table_machines(study, study.flavours):
+        cells = {one.label: one for one in StudyCells(study, machine, flavour).table_cells()}
+        names = [f"{label}/full" if label.fence == FULL else str(label) for label in cells]
+        question = ask(machine, isa_of(flavour), flavour, names, [], Latencies(), Use())
+        assert set(question.labels) == set(cells)
+        for label, cell in cells.items():
+            (one,) = strata(with_lock(question.base, label))
+            assert (one.weight, one.cell) == (1, cell)
+
+
+@pytest.mark.parametrize(
+    ("use", "others"),
+    [
+        (Use(owner_share=0.999, run_length=19), 0.001),
+        (Use(owner_share=0.999, run_length=19, threads=4), 0.001),
+        (Use(owner_share=0.93), 0.07),
+        (Use(owner_share=1 / 3, run_length=7), 2 / 3),
+        (Use(owner_share=0.99999), 0.00001),
+        (Use(shared_objects=0.0005, acquisitions=100), 0.0005 / 10),
+        (Use(shared_objects=0.0005, acquisitions=20, owner_share=0.9999, run_length=3), 0.0001),
+        (Use(shared_objects=0.25, acquisitions=7.5, owner_share=0.8, run_length=1), 0.2),
+        (Use(per_cancellation=19_000, owner_share=0.999, run_length=19), 0.001),
+        (Use(owner_share=0.9, run_length=1.47), 0.1),
+        (Use(owner_share=0.9, acquisitions=25), 0.1),
+        (Use(owner_share=0.9, acquisitions=25, run_length=2.4), 0.1),
+        (Use(owner_share=0.9, acquisitions=11.5, run_length=1), 0.1),
+        (Use(owner_share=0.5, run_length=44.4, acquisitions=1000), 0.5),
+        (Use(owner_share=1.0), 0),
+        (Use(shared_objects=0, acquisitions=3.25), 0),
+    ],
+)
+def test_what_is_asked_is_what_is_run(use: Use, others: float) -> None:
+    found = parts(use)
+    assert sum(one.weight for one in found) == pytest.approx(1, rel=1e-3)
+    assert others_share(found) == pytest.approx(others, rel=1e-3, abs=1e-12)
+
+
+def test_a_share_near_one_keeps_its_long_lives() -> None:
+    """One run of others' in a thousand: 19,000 acquisitions for each cancellation."""
+    for threads in (2, 4):
+        (one,) = parts(Use(owner_share=0.999, run_length=19, threads=threads))
+        assert acquisitions(one.cell) == (19_000, 19, 18_981)
+
+
+def test_one_object_in_two_thousand_is_a_stratum_of_its_own() -> None:
+    use = Use(shared_objects=0.0005, acquisitions=100, owner_share=0.99975)
+    local, *shared = parts(use)
+    assert local.words == "objects that stay with one thread"
+    assert {one.words for one in shared} == {"objects that change hands"}
+    assert local.weight == Fraction(1999, 2000)
+    assert sum(one.weight for one in shared) == Fraction(1, 2000)
+    assert acquisitions(local.cell) == (100, 0, 100)
+    # Fifty acquisitions by others, in runs of twenty: twice for half of the objects, else thrice.
+    assert [acquisitions(one.cell)[1] for one in shared] == [40, 60]
+
+
+def test_long_lives_are_met_by_what_each_further_acquisition_adds() -> None:
+    found = parts(Use(owner_share=0.5, run_length=20, acquisitions=1_000_000, threads=2))
+    assert all(acquisitions(one.cell)[0] <= 40_000 for one in found)
+    assert sum(one.weight for one in found) == pytest.approx(1, rel=1e-3)
+    steady = [one for one in found if one.weight < 0]
+    assert steady  # the beginning is taken off again
+
+
+def test_numbers_that_are_not_whole_are_met_by_two_runs() -> None:
+    found = parts(Use(shared_objects=0, acquisitions=3.25))
+    assert {acquisitions(one.cell)[0]: one.weight for one in found} == {
+        3: Fraction(9, 13), 4: Fraction(4, 13),
+    }  # fmt: skip
+
+
+def test_cycles_between_sections_follow_from_locks_a_second() -> None:
+    """5,000 MHz and a million acquisitions: 5,000 cycles each."""
+    assert Use(locks_per_second=1e6, critical=100).at_clock(5_000).think == 4_900
+    assert Use(think=7).at_clock(5_000).think == 7
+    for rate, critical in ((1e6, 5_001), (1, 0)):
+        with pytest.raises(LockcrossError, match="--locks-per-second"):
+            Use(locks_per_second=rate, critical=critical).at_clock(5_000)
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (Use(threads=1, shared_objects=0.1), "--threads 1: with one thread nothing is shared"),
+        (Use(threads=1, owner_share=0.9), "--threads 1"),
+        (Use(threads=1, contended=0.1), "--contended"),
+        (Use(shared_objects=0, owner_share=0.5), "--shared-objects 0"),
+        (Use(shared_objects=0.1, owner_share=1.0), "--owner-share 1"),
+        (Use(acquisitions=100, shared_objects=0.5, per_cancellation=999), "leave one of them out"),
+        (Use(acquisitions=100, per_cancellation=10), "less than --acquisitions"),
+        (Use(shared_objects=0.5, acquisitions=10, owner_share=0.1), "too few are left"),
+        (Use(owner_share=0.9, acquisitions=100, run_length=20), "--run-length 20"),
+        (Use(owner_share=0.9, acquisitions=5, run_length=1), "not shared with less than one"),
+        (Use(owner_share=0.9, acquisitions=5), "not shared with less than one"),
+        (Use(owner_share=0.99999, acquisitions=100), "not shared with less than one"),
+        (Use(owner_share=0.1, acquisitions=1.05), "not shared|less than one, the first"),
+        (Use(owner_share=0.0), "less than one, the first"),
+        (Use(shared_objects=1e-12), "--shared-objects 1e-12"),
+        (Use(nested=1e-9), "--nested"),
+        (Use(owner_share=0.9, first_share=0.95), "--first-share"),
+        (Use(shared_objects=0.5, acquisitions=10, shared_acquisitions=2, owner_share=0.8),
+         "--shared-acquisitions"),
+    ],
+)  # fmt: skip
+def test_what_contradicts_itself_is_refused(use: Use, said: str) -> None:
+    with pytest.raises(LockcrossError, match=said):
+        settle(use)
+
+
+def events(*sections: tuple[int, int]) -> EventLog:
+    """Locked sections, one after another: object and thread."""
+    kinds = (Kind.ACQUIRE, Kind.ACQUIRED, Kind.RELEASE)
+    rows = [(item, thread, kind) for item, thread in sections for kind in kinds]
+    table = pd.DataFrame(rows, columns=["object", "thread", "kind"]).astype("int64")
+    return EventLog("log", 1000, 2, table.assign(cycle=range(len(rows)), fat=False))
+
+
+def test_a_log_says_who_shares_what() -> None:
+    """Object 1 is its first locker's six times of ten; two others take it twice in a row each."""
+    mine = [(1, 0)] * 3 + [(1, 1)] * 2 + [(1, 0)] * 3 + [(1, 2)] * 2
+    found = pattern(events(*mine, *[(2, 0)] * 10))
+    assert (found.threads, found.shared_objects, found.acquisitions) == (3, 0.5, 10)
+    assert (found.owner_share, found.first_share, found.run_length) == (0.8, 0.3, 2)
+    assert (found.shared_acquisitions, found.nested, found.contended) == (10, 0, 0)
+    assert with_log(Use(threads=5), found, "log").threads == 5
+    alone = pattern(events(*[(2, 0)] * 10))
+    assert (alone.owner_share, alone.shared_objects, alone.acquisitions) == (1, 0, 10)
+    with pytest.raises(LockcrossError, match="nothing is acquired"):
+        pattern(replace(events((1, 0)), events=events((1, 0)).events.iloc[:0]))
+
+
+def test_nested_acquisitions_are_counted_apart() -> None:
+    log = events((1, 0))
+    inner = log.events.iloc[[0, 1, 0, 1, 2, 2]].assign(cycle=range(6))
+    found = pattern(replace(log, events=inner.reset_index(drop=True)))
+    assert (found.acquisitions, found.nested) == (1, 0.5)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_numbers_and_a_log_of_the_same_use_ask_the_same(seed: int) -> None:
+    draw = random.Random(seed)
+    threads, objects = draw.randint(2, 4), draw.randint(2, 40)
+    shared = draw.randint(1, objects)
+    length, turns = draw.randint(1, 30), draw.randint(1, 4)
+    first, after, local = draw.randint(1, 300), draw.randint(0, 200), draw.randint(1, 200)
+    sections = []
+    for item in range(objects):
+        owner = item % threads
+        sections += [(item, owner)] * (first if item < shared else local)
+        for turn in range(turns if item < shared else 0):
+            back = (turn + 1) * after // turns - turn * after // turns
+            sections += [(item, (owner + 1) % threads)] * length + [(item, owner)] * back
+    found = pattern(events(*sections))
+    others, life = turns * length, first + turns * length + after
+    total = shared * life + (objects - shared) * local
+    by_numbers = Use(
+        threads=threads if objects >= threads else found.threads, shared_objects=shared / objects,
+        acquisitions=total / objects, shared_acquisitions=life,
+        owner_share=1 - shared * others / total, first_share=first / life,
+        run_length=length if after >= turns else found_length(length, turns, after),
+        nested=0.0, contended=0.0,
+    )  # fmt: skip
+    by_log = with_log(Use(), found, "log")
+    assert use_cell(by_log) == use_cell(by_numbers)
+    assert [one.cell for one in parts(by_log)] == [one.cell for one in parts(by_numbers)]
+    assert others_share(parts(by_log)) == pytest.approx(shared * others / total, rel=0.02)
+
+
+def found_length(length: int, turns: int, after: int) -> float:
+    """Others' acquisitions in a row where the owner does not come back after each turn."""
+    rows, current = [], 0
+    for turn in range(turns):
+        current += length
+        if (turn + 1) * after // turns - turn * after // turns:
+            rows.append(current)
+            current = 0
+    rows += [current] * (current > 0)
+    return sum(rows) / len(rows)
+
+
+def test_the_program_that_stands_for_a_use(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """Workload lock_use does what its log says of it, nested acquisitions too."""
+    log = tmp_path / "use.locks"
+    done = lockcross(
+        "run", "--lock", "tasuki", "--workload", "lock_use", "--threads", "3", "objects=6",
+        "first=50", "turns=3", "run_length=4", "after=31", "recursive=200000", "--events", str(log),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    from sweeps.search.locality import read_events
+
+    found = pattern(read_events(log))
+    assert (found.threads, found.shared_objects, found.acquisitions) == (3, 1, 93)
+    assert found.owner_share == pytest.approx(81 / 93) and found.run_length == 4
+    assert found.first_share == pytest.approx(50 / 93)
+    assert found.nested == pytest.approx(0.2, abs=0.002)

@@ -1,0 +1,302 @@
+"""The embedded engine against gem5, from costs that are known."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from results.paths import REFERENCE
+from results.store.queries import ask
+from results.store.store import Store
+from sweeps.plans import VALIDATIONS
+from sweeps.questions.validate.answer import SetSummary, speeds, summarize
+from sweeps.questions.validate.command import newly_missed
+from sweeps.questions.validate.table import validation_parts, verdict, why_missed
+from sweeps.questions.validate.validate import (
+    Set,
+    latency_settings,
+    load_validation,
+)
+from tests.synthetic_gem5 import Gem5Data
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Gem5Data:
+    return Gem5Data(Store(tmp_path / "validation.db"))
+
+
+def _summaries(data: Gem5Data) -> dict[tuple[str, str], SetSummary]:
+    return {(one.set, one.isa): one for one in summarize(data.store.connection)}
+
+
+def test_errors_are_relative_to_gem5_and_held_against_the_bars(data: Gem5Data) -> None:
+    data.validation()
+    timing, o3 = _summaries(data).values()  # the simple model first
+    assert (timing.set, timing.title, timing.reference) == (
+        "timing_uncontended", "Uncontended", "gem5/timing",
+    )  # fmt: skip
+    assert timing.cells == 4
+    # thin 2 %, tasuki -2 %, the others none
+    assert timing.mean_error == pytest.approx(0.01)
+    assert timing.signed_error == pytest.approx(0)
+    assert timing.worst_error == pytest.approx(0.02)
+    assert timing.worst_cell.startswith("thin in threads (iterations 100), 1 thread, generic lock")
+    assert (timing.bars.mean, timing.bars.worst, timing.bars.order) == (0.03, 0.1, 0.95)
+    assert timing.met is True
+    assert o3.mean_error == pytest.approx((1 + 0.2 + 22 / 33) / 3)
+    assert o3.signed_error == pytest.approx((1 - 0.2 + 22 / 33) / 3)
+    assert (o3.bars.mean, o3.met) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("bars", "met"),
+    [
+        ({"mean": 0.0101, "worst": 0.0201, "order": 1}, True),
+        ({"mean": 0.0099}, False),
+        ({"worst": 0.0199}, False),
+        ({}, None),
+    ],
+)
+def test_each_bar_can_be_missed(data: Gem5Data, bars: dict[str, float], met: bool | None) -> None:
+    data.validation()
+    data.store.set_fact("validation_bars", {"timing_uncontended": bars})
+    assert _summaries(data)["timing_uncontended", "x86_64"].met is met
+
+
+def test_the_order_counts_where_gem5_tells_locks_apart(data: Gem5Data) -> None:
+    costs = {  # a and b are 10 % apart: no clear order; c and d are, and change places
+        "null": (1.0, 500.0), "a": (100.0, 120.0), "b": (110.0, 100.0), "c": (200.0, 300.0),
+        "d": (230.0, 300.0),
+    }  # fmt: skip
+    runs = [
+        data.run(engine, lock, cost)
+        for lock, pair in costs.items()
+        for engine, cost in zip(("gem5/timing", "qemu"), pair, strict=True)
+    ]
+    data.store.set_series("validation/order", runs)
+    data.store.set_fact("validation_bars", {"order": {"order": 0.8}})
+    one = _summaries(data)["order", "x86_64"]
+    assert (one.order_pairs, one.order_share) == (5, pytest.approx(4 / 5))  # d, c: equal on qemu
+    assert one.met is True
+    data.store.set_fact("validation_bars", {"order": {"order": 0.81}})
+    assert _summaries(data)["order", "x86_64"].met is False
+
+
+def test_a_changed_winner_is_told_with_what_it_costs(data: Gem5Data) -> None:
+    data.validation()
+    timing, o3 = _summaries(data).values()
+    assert (timing.contests, timing.winner_changes) == (1, ())
+    (change,) = o3.winner_changes
+    assert (change.reference, change.candidate, change.loss) == (
+        "thin",
+        "reservation",
+        pytest.approx(0.1),
+    )
+    data.store.set_fact("java_locks", {"names": ["thin", "tasuki"]})
+    assert _summaries(data)["o3_contended", "x86_64"].winner_changes == ()
+
+
+def test_locks_of_equal_cost_share_the_first_place(data: Gem5Data) -> None:
+    runs = [
+        data.run("gem5/o3", "thin", 50.0), data.run("gem5/o3", "tasuki", 50.0),
+        data.run("qemu", "thin", 40.0), data.run("qemu", "tasuki", 41.0),
+    ]  # fmt: skip
+    data.store.set_series("validation/tie", runs)
+    assert _summaries(data)["tie", "x86_64"].winner_changes == ()
+
+
+def test_what_did_not_run_is_named_and_never_averaged(data: Gem5Data) -> None:
+    refused = {"status": "refused", "cause": "atomics do not hold", "metrics": {}}
+    failed = {"status": "failed", "cause": "time limit", "metrics": {}}
+    runs = [
+        data.run("gem5/timing", "thin", 100.0), data.run("qemu", "thin", 101.0),
+        data.run("gem5/timing", "tasuki", 0, **failed), data.run("qemu", "tasuki", 500.0),
+        data.run("gem5/timing", "reservation", 100.0),
+        data.run("gem5/timing", "thin", 0, isa="ppc64le", **refused),
+        data.run("qemu", "thin", 50.0, isa="ppc64le"),
+    ]  # fmt: skip
+    data.store.set_series("validation/part", runs)
+    data.store.set_fact("validation_bars", {"part": {"mean": 0.03}})
+    found = _summaries(data)
+    here, power = found["part", "x86_64"], found["part", "ppc64le"]
+    assert (here.cells, here.mean_error) == (1, pytest.approx(0.01))
+    assert {(left.cell.split()[0], left.reason) for left in here.left_out} == {
+        ("tasuki", "gem5/timing failed: time limit"), ("reservation", "no run of qemu"),
+    }  # fmt: skip
+    assert (power.cells, power.mean_error, power.met) == (0, None, None)
+    assert [left.reason for left in power.left_out] == ["gem5/timing refused: atomics do not hold"]
+
+
+def test_runs_of_different_settings_are_no_pair(data: Gem5Data) -> None:
+    for change in ({"threads": 4}, {"cas": 50}, {"fence": "rmw"}, {"seed": 2}, {"machine": "p3"}):
+        runs = [data.run("gem5/timing", "thin", 10.0, **change), data.run("qemu", "thin", 10.0)]
+        data.store.set_series("validation/apart", runs)
+        assert _summaries(data)["apart", "x86_64"].cells == 0, change
+
+
+def test_speed_counts_each_run_once(data: Gem5Data) -> None:
+    data.validation()
+    (shared,) = data.store.connection.execute(
+        "SELECT min(id) FROM runs WHERE engine = 'qemu'"
+    ).fetchone()
+    data.store.set_series("validation/again", [shared])
+    embedded, timing, o3 = speeds(data.store.connection)
+    assert [one.engine for one in (embedded, timing, o3)] == ["qemu", "gem5/timing", "gem5/o3"]
+    assert (embedded.runs, embedded.instructions_per_s, embedded.cells_per_hour) == (
+        7,
+        5000,
+        1800,
+    )
+    assert (timing.instructions_per_s, timing.cells_per_hour) == (500, 180)
+
+
+def test_the_table_names_verdicts_and_findings(data: Gem5Data) -> None:
+    text = io.StringIO()
+    console = Console(file=text, width=400, markup=False, highlight=False)
+    console.print(*validation_parts(data.store.connection), sep="\n")
+    assert "no validation" in text.getvalue()
+    data.validation()
+    console.print(*validation_parts(data.store.connection), sep="\n")
+    for expected in (
+        "mean at most 3.0 %",
+        "met",
+        "no bar",
+        "winner: thin on the reference, reservation on the candidate (10.0 % dearer on the "
+        "reference)",
+        "gem5 TimingSimple",
+    ):
+        assert expected in text.getvalue()
+
+
+def test_a_bar_on_slopes_has_the_candidate_swept_beside_each_mechanism() -> None:
+    definition = load_validation("gem5")
+    assert definition.mechanisms is not None
+    both = latency_settings(definition, definition.set)
+    own = [one for one in both if one.engine == definition.candidate]
+    assert {(one.machine, one.isa, one.flavour) for one in own} == {
+        (one.machine, one.isa, one.flavour) for one in both if one not in own
+    }
+    assert {op for one in own for op in one.ops} == {"empty", "store", "cas", "fence"}
+    without = definition.mechanisms.model_copy(update={"slope": None})
+    alone = definition.model_copy(update={"mechanisms": without})
+    assert latency_settings(alone, alone.set) == [one for one in both if one not in own]
+
+
+def test_the_table_has_the_bar_of_the_slopes(data: Gem5Data) -> None:
+    data.validation()
+    data.sweep("gem5/o3", "sentinel", slope=1.0)
+    data.sweep("gem5/o3/chain", "chain", slope=0.9)
+    data.sweep("qemu", "unknown", slope=1.0)
+    for bar, word in ((0.2, "met"), (0.1, "MISSED")):
+        data.store.set_fact("validation_slopes", {"candidate": "qemu", "bar": bar})
+        text = io.StringIO()
+        Console(file=text, width=200).print(*validation_parts(data.store.connection), sep="\n")
+        (row,) = (line for line in text.getvalue().splitlines() if "chain" in line)
+        assert "CAS" in row and f"11.1 % (bar {100 * bar:g} %)" in row and word in row
+
+
+def test_the_named_query_gives_the_same_errors(data: Gem5Data, tmp_path: Path) -> None:
+    data.validation()
+    answer = ask(data.store.connection, "validation", tmp_path)
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    assert len(rows) == 7
+    assert (rows[0]["validation_set"], rows[0]["label"], rows[0]["error_percent"]) == (
+        "o3_contended", "thin", 100.0,
+    )  # fmt: skip
+    assert {row["error_percent"] for row in rows if row["reference"] == "gem5/timing"} == {-2, 0, 2}
+
+
+def _two_isas(data: Gem5Data) -> None:
+    """A set whose candidate is 10 % too dear on x86-64 and right on AArch64."""
+    runs = [
+        data.run(engine, "thin", cost, isa=isa, flavour=flavour)
+        for isa, flavour, costs in (
+            ("x86_64", "lock", (100.0, 110.0)), ("aarch64", "lse", (100.0, 100.0)),
+        )
+        for engine, cost in zip(("gem5/timing", "qemu"), costs, strict=True)
+    ]  # fmt: skip
+    data.store.set_series("validation/both", runs)
+
+
+def test_bars_apply_to_all_isas_of_a_set_together(data: Gem5Data) -> None:
+    _two_isas(data)
+    data.store.set_fact("validation_bars", {"both": {"mean": 0.06, "title": "Both"}})
+    found = _summaries(data)
+    assert [found["both", isa].met for isa in ("x86_64", "aarch64", "all")] == [None, None, True]
+    assert found["both", "all"].mean_error == pytest.approx(0.05)
+    data.store.set_fact("validation_bars", {"both": {"mean": 0.04, "title": "Both"}})
+    assert _summaries(data)["both", "all"].met is False
+
+
+def test_bars_may_apply_to_each_isa_by_itself_and_a_missed_one_says_why(data: Gem5Data) -> None:
+    _two_isas(data)
+    bars = {"mean": 0.06, "each_isa": True, "missed": "a reason"}
+    data.store.set_fact("validation_bars", {"both": bars})
+    found = _summaries(data)
+    assert [found["both", isa].met for isa in ("x86_64", "aarch64", "all")] == [False, True, None]
+    assert why_missed(found["both", "x86_64"]) == "a reason"
+    assert why_missed(found["both", "aarch64"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("known", "missed"),
+    [
+        ({"x86_64": ["mean"]}, []),
+        ({"x86_64": ["mean", "order"]}, []),
+        ({"x86_64": ["order"]}, ["both, x86_64: mean"]),
+        ({"aarch64": ["mean"]}, ["both, x86_64: mean"]),
+        ({}, ["both, x86_64: mean"]),
+    ],
+)
+def test_only_a_bar_that_is_newly_missed_counts(
+    data: Gem5Data, known: dict[str, list[str]], missed: list[str]
+) -> None:
+    _two_isas(data)
+    bars = {"mean": 0.06, "each_isa": True, "missed": "a reason", "known": known}
+    data.store.set_fact("validation_bars", {"both": bars})
+    assert newly_missed(data.store.connection, {"both"}, latencies=True) == missed
+    assert newly_missed(data.store.connection, {"another"}, latencies=True) == []
+    one = _summaries(data)["both", "x86_64"]
+    assert (one.met, verdict(one)) == (False, "MISSED" if missed else "missed, as known")
+
+
+@pytest.mark.parametrize("name", ["validation", "native_granite_rapids", "sst_validation"])
+def test_the_references_miss_what_their_definitions_know(name: str) -> None:
+    """No more, so that `validate` fails on nothing else, and no less."""
+    definitions = map(load_validation, VALIDATIONS.names())
+    known = {one.name: one.known for definition in definitions for one in definition.set}
+    with Store(REFERENCE / f"{name}.db", read_only=True) as store:
+        found = [one for one in summarize(store.connection) if one.met is not None]
+        missed = newly_missed(store.connection, {one.set for one in found}, latencies=True)
+    assert not missed
+    for one in found:
+        assert set(one.known) == set(known[one.set].get(one.isa, ())), one.set
+        assert set(one.missed_bars) == set(one.known), one.set
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"missed": ""}, "say in `missed` why"),
+        ({"known": {"mips": ["mean"]}}, "'mips' is no ISA"),
+        ({"known": {"x86_64": ["worst"]}}, "there is no bar 'worst'"),
+    ],
+)
+def test_what_is_known_has_a_reason_an_isa_and_a_bar(change: dict[str, Any], why: str) -> None:
+    given = {"name": "a", "reference": "gem5/o3", "plan": "smoke", "mean": 0.1,
+             "known": {"x86_64": ["mean"]}, "missed": "a reason"}  # fmt: skip
+    assert Set.model_validate(given).known
+    with pytest.raises(ValueError, match=why):
+        Set.model_validate(given | change)
+
+
+def test_a_failed_run_meets_no_bar(data: Gem5Data) -> None:
+    data.validation()
+    assert _summaries(data)["timing_uncontended", "x86_64"].met is True
+    (last,) = data.store.connection.execute(
+        "SELECT max(run_id) FROM series WHERE name = 'validation/timing_uncontended'"
+    ).fetchone()
+    data.store.connection.execute("UPDATE runs SET status = 'failed' WHERE id = ?", (last,))
+    assert _summaries(data)["timing_uncontended", "x86_64"].met is False

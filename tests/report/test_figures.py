@@ -1,0 +1,289 @@
+"""Figures of a small synthetic study, and what they are drawn from."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import Collection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+
+from results.draw.style import LOOKS
+from results.errors import LockcrossError, NoDataError
+from results.store.store import Store
+from sweeps.model.label import LockLabel
+from sweeps.questions.crossover.answer import rows
+from sweeps.questions.crossover.winner_map import Panel, draw_map, draw_panel, label_regions
+from sweeps.report.figures import draw_all
+from sweeps.report.report import write_report
+from sweeps.search.found import Isa
+from sweeps.search.grid import Grid, Marks, grid, interpolate, map_marks
+from sweeps.search.winners import neighbours, polyline
+from tests.synthetic import study
+
+MFENCE = Isa("x86_64", "x86-64", "mfence")
+NO_MARKS = Marks(None, (), ())
+OF_STUDY = {"winner_map", "winner_map_narrow", "run_length", "run_length_narrow", "rounds"}
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return study(tmp_path_factory.mktemp("study") / "study.db")
+
+
+def test_drawn_twice_figures_are_the_same_bytes(database: Path, tmp_path: Path) -> None:
+    drawn = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        with Store(database, read_only=True) as store:
+            draw_all(store.connection, folder)
+        drawn.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+    assert drawn[0] == drawn[1]
+    assert drawn[0].pop("drawn.json")  # what they are drawn from
+    assert set(drawn[0]) == {f"{name}.{end}" for name in OF_STUDY for end in ("png", "svg")}
+    for name, data in drawn[0].items():
+        assert data.startswith(b"\x89PNG") if name.endswith("png") else ElementTree.fromstring(data)
+
+
+def times(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+
+
+def changed(before: dict[str, int], folder: Path) -> set[str]:
+    """The names of figures of which a file was written."""
+    now = times(folder)
+    names = {name for name, when in now.items() if before.get(name) != when}
+    return {name.partition(".")[0] for name in names} - {"drawn"}
+
+
+@pytest.mark.usefixtures("sketched")
+def test_figures_are_drawn_again_only_where_something_has_changed(tmp_path: Path) -> None:
+    path, folder = study(tmp_path / "study.db"), tmp_path / "figures"
+
+    def draw() -> set[str]:
+        before = times(folder) if folder.exists() else {}
+        with Store(path, read_only=True) as store:
+            assert set(draw_all(store.connection, folder)) == OF_STUDY
+        return changed(before, folder)
+
+    assert draw() == OF_STUDY
+    assert draw() == set()
+    (folder / "rounds.svg").unlink()
+    assert draw() == {"rounds"}
+    (folder / "winner_map.png").write_bytes(b"not as it was drawn")
+    assert draw() == {"winner_map"}
+    (folder / "drawn.json").write_text("{")
+    assert draw() == OF_STUDY
+    with Store(path) as store:
+        store.set_fact("anything", {"new": 1})
+        assert draw() == OF_STUDY  # in SQLite's log, not yet in the file
+    assert draw() in (OF_STUDY, set())  # the log has been moved into it
+    assert draw() == set()
+
+
+@pytest.mark.usefixtures("sketched")
+def test_another_version_of_a_package_draws_again(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        with Store(database, read_only=True) as store:
+            draw_all(store.connection, tmp_path)
+    before = times(tmp_path)
+    monkeypatch.setattr("sweeps.report.figures.version", lambda name: f"{name} 1.0")
+    with Store(database, read_only=True) as store:
+        draw_all(store.connection, tmp_path)
+    assert changed(before, tmp_path) == OF_STUDY
+
+
+@pytest.mark.usefixtures("sketched")
+def test_what_is_left_out_is_said_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = study(tmp_path / "study.db")
+    with Store(path) as store:
+        store.set_series("rounds/known/lock", [])
+    said = []
+    for _ in range(2):
+        with Store(path, read_only=True) as store:
+            assert set(draw_all(store.connection, tmp_path / "figures")) == OF_STUDY - {"rounds"}
+        said.append(capsys.readouterr().err)
+    assert said[0] == said[1] and "figure rounds left out: " in said[0]
+
+
+@pytest.mark.usefixtures("sketched")
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_a_mistake_in_drawing_shows_its_place(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpus: int
+) -> None:
+    def broken(*_: object, **__: object) -> Figure:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cpus)))
+    monkeypatch.setattr("sweeps.questions.crossover.curves.draw_rounds", broken)
+    with (
+        Store(database, read_only=True) as store,
+        pytest.raises(ZeroDivisionError) as error,
+    ):
+        draw_all(store.connection, tmp_path)
+    assert error.traceback[-1].name == "broken"
+
+
+def test_the_map_has_measured_axes_marks_and_both_contests(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        shown = grid(store.connection, "generic", "x86_64", "lock")
+    assert shown.cas == (2.0, 62.0, 122.0)
+    assert set(shown.costs) == {"tasuki", "reservation", "asym_tasuki", "asym_tasuki/rmw", "thin"}
+    assert shown.aside == ("thin",)
+    # A lock without full fences has one cost for all their latencies.
+    assert (shown.costs["asym_tasuki/rmw"] == shown.costs["asym_tasuki/rmw"][0]).all()
+    every = shown.marks.apart + shown.marks.here
+    assert [(m.machine, m.assumed) for m in every] == [("guessed", True), ("known", False)]
+    # At CAS 120 and cancellation 2000: 42 + (120 + f) / 2 + 20 = 45 + 2 f.
+    at_right = [c.fence for c in shown.crossings if c.cas == 122.0 and "asym_tasuki" in c.lock_a]
+    assert at_right == [pytest.approx(2 + (42 + 60 + 20 - 45) / 1.5, abs=1)]
+    for one in shown.crossings:  # the second seed's lies a cycle further
+        (left, low), (right, high) = one.band
+        assert (left, low) == (one.cas, one.fence)
+        assert (right - left) + (high - low) == pytest.approx(1) and 0 in (right - left, high - low)
+
+
+def test_no_study_is_said_plainly(tmp_path: Path) -> None:
+    with Store(tmp_path / "empty.db") as store, pytest.raises(NoDataError, match="crossover"):
+        draw_all(store.connection, tmp_path / "figures")
+
+
+def test_a_folder_that_cannot_be_made_is_said_plainly(database: Path, tmp_path: Path) -> None:
+    (tmp_path / "figures").write_text("in the way")
+    with Store(database, read_only=True) as store, pytest.raises(LockcrossError, match="--output"):
+        draw_all(store.connection, tmp_path / "figures")
+
+
+def test_the_winner_table(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        table = {row.machine: row for row in rows(store.connection)}
+    row = table["known"]
+    assert list(row.costs.values()) == sorted(row.costs.values())
+    full = row.full.compared
+    assert (full.lock, full.runner_up, full.margin, full.tied) == ("reservation", "tasuki", 3, ())
+    assert (row.full.overall.lock, row.full.overall.cost) == ("thin", 60)
+    assert row.any_fence is not None
+    assert row.any_fence.compared.lock == "asym_tasuki/rmw"
+    assert row.any_fence.overall.tied == ()
+    assert (row.cas, row.fence, row.costs["reservation"]) == (20, 35, 87)
+    assert table["guessed"].assumed and not row.assumed
+    assert list(table)[:2] == ["generic", "narrow"]
+
+
+@pytest.mark.parametrize("upright", [False, True])
+def test_a_strip_has_its_name_beside_it(upright: bool) -> None:
+    ends = (0.0, 100.0)
+    lead = np.array([[-1.0, 99.0], [-1.0, 99.0]])  # up to a latency of 1 of 100
+    kinds = LockLabel("tasuki/rmw"), LockLabel("asym_tasuki")
+    costs = {kinds[0]: lead if upright else lead.T, kinds[1]: np.zeros((2, 2))}
+    one = Grid(MFENCE, "lock", ends, ends, costs, (), NO_MARKS)
+    ax = Figure().subplots()
+    label_regions(ax, Panel(one, tuple(costs), "a strip"))
+    wide, strip = (text for text in ax.texts if isinstance(text, Annotation))
+    assert (wide.get_text(), wide.arrow_patch) == ("asymmetric", None)
+    assert strip.get_text() == "tasuki, locked RMW" and strip.arrow_patch is not None
+    assert strip.xy[0 if upright else 1] == 0
+    beside = strip.xyann[0 if upright else 1]
+    assert 0 < beside < 50
+    assert abs(strip.xyann[1] - wide.xy[1]) > 3
+
+
+def texts(ax: Axes) -> set[str]:
+    return {text.get_text() for text in ax.texts}
+
+
+def test_only_processors_with_the_maps_cancellation_stand_on_it(
+    database: Path, tmp_path: Path
+) -> None:
+    """A cancellation costs 2,000 cycles on the map and on machine known, 9,000 on guessed. A mark
+    is a place: it has no lock's look, whoever wins on the processor."""
+    with Store(database, read_only=True) as store:
+        own, other = (draw_map(store.connection, name).axes for name in ("generic", "narrow"))
+        shown = map_marks(store.connection, "generic", "x86_64", "lock")
+        figures = draw_all(store.connection, tmp_path)
+        page = write_report(store.connection, tmp_path / "report.html", figures)
+    assert shown.cancel == 2000
+    assert [mark.words for mark in shown.here + shown.apart] == ["known (2,000)", "guessed (9,000)"]
+    for ax in own[:2]:
+        assert "known" in texts(ax) and "guessed*" not in texts(ax)
+        (mark,) = (one for one in ax.lines if list(one.get_xydata()[0]) == [20, 35])  # type: ignore[index]
+        assert (mark.get_marker(), mark.get_markerfacecolor()) == ("o", "white")
+    (key,) = (" ".join(one.split()) for one in texts(own[2]))
+    assert "a mark is a place: a generic core with these latencies and this cancellation" in key
+    assert "whose cancellation costs other than that: guessed (9,000)" in key
+    assert not {"known", "guessed*"} & set().union(*map(texts, other))
+    said = " ".join(page.read_text(encoding="utf-8").split())
+    assert "core with the CAS and fence of known, and the map's cancellation" in said
+    assert "Not on the map: guessed (9,000). The map answers for a cancellation of 2,000" in said
+
+
+def drawn(tie: float = 0.0, **ends: tuple[float, float]) -> Axes:
+    """A map of locks by their costs at a CAS of 0 and of 100, whatever the fence costs; thin stands
+    aside."""
+    axis = (0.0, 100.0)
+    costs = {LockLabel(name): np.array([pair, pair]) for name, pair in ends.items()}
+    aside = tuple(label for label in costs if label == "thin")
+    one = Grid(MFENCE, "lock", axis, axis, costs, (), NO_MARKS, aside, tie)
+    ax = Figure(figsize=(4, 4), dpi=100).subplots()
+    draw_panel(ax, Panel(one, tuple(label for label in costs if label != "thin"), "a map"))
+    return ax
+
+
+def test_the_band_of_ties_lies_along_the_border() -> None:
+    """The two cost the same at a CAS of 50, and within 2 % of each other from 47 to 53.06."""
+
+    def white(ax: Axes) -> list[Collection]:
+        faces = [(one, np.atleast_2d(one.get_facecolor())) for one in ax.collections]
+        return [one for one, face in faces if face.size and to_hex(face[0]) == "#ffffff"]
+
+    (band,) = white(drawn(0.02, tasuki=(100, 200), reservation=(150, 150)))
+    xs = np.concatenate([np.asarray(path.vertices)[:, 0] for path in band.get_paths()])
+    assert (xs.min(), xs.max()) == (pytest.approx(47, abs=0.2), pytest.approx(53.06, abs=0.2))  # type: ignore[comparison-overlap]
+    assert not white(drawn(0.0, tasuki=(100, 200), reservation=(150, 150)))
+
+
+@pytest.mark.parametrize(("thin", "side"), [((100, 200), -1), ((200, 100), 1)])
+def test_the_teeth_are_where_the_lock_aside_is_cheaper(
+    thin: tuple[float, float], side: int
+) -> None:
+    """It costs as much as the cheapest at a CAS of 50, so there the line is."""
+    ax = drawn(tasuki=(160, 160), reservation=(150, 150), thin=thin)
+    canvas = FigureCanvasAgg(ax.get_figure(root=True))  # type: ignore[arg-type]
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[:, :, :3].astype(int)
+    pink = [int(LOOKS["thin"].colour[i : i + 2], 16) for i in (1, 3, 5)]
+    _, columns = np.nonzero((np.abs(pixels - pink) < 12).all(axis=2))
+    off = (columns - ax.transData.transform((50, 50))[0]) * side
+    assert (off > 3).sum() > 20
+    assert not (off < -3).any()
+
+
+def test_a_lock_aside_may_be_cheaper_everywhere() -> None:
+    ax = drawn(tasuki=(160, 160), reservation=(150, 150), thin=(100, 100))
+    assert "thin is cheaper everywhere" in {text.get_text() for text in ax.texts}
+
+
+def test_interpolation_is_exact_at_the_grid_and_linear_between() -> None:
+    costs = np.array([[0.0, 10.0, 40.0], [100.0, 110.0, 140.0]])
+    x, y = np.array([0.0, 1.0, 3.0, 2.0]), np.array([0.0, 1.0, 0.0, 0.5])
+    assert interpolate([0, 1, 3], [0, 1], costs, x, y).tolist() == [0.0, 110.0, 40.0, 75.0]
+
+
+def test_neighbours_are_those_that_different_locks_win() -> None:
+    costs = {(x, y): {"a": float(x), "b": 15.0 + y} for x in (0, 10, 20) for y in (0, 10)}
+    assert neighbours(costs) == [
+        ("a", "b", (10, 0), (20, 0)),
+        ("b", "a", (20, 0), (20, 10)),
+    ]
+
+
+def test_a_border_is_drawn_along_its_longer_side() -> None:
+    assert polyline([(5.0, 30.0), (4.0, 10.0), (5.0, 20.0)]) == [(4, 10), (5, 20), (5, 30)]
+    assert polyline([(30.0, 5.0), (10.0, 4.0)]) == [(10, 4), (30, 5)]

@@ -1,0 +1,213 @@
+"""Figures and report of validation, latency sweeps and partial studies."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import typer
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from typer.testing import CliRunner
+
+from results.errors import NoDataError
+from results.paths import REFERENCE
+from results.store.records import CalibrationRecord
+from results.store.store import Store, options_id
+from sweeps.model import engines
+from sweeps.questions.crossover.borders import draw_engines
+from sweeps.questions.read.results import figures
+from sweeps.questions.validate.figure import draw_latency
+from sweeps.report.figures import draw_all
+from sweeps.report.reference import VALIDATION
+from sweeps.report.report import write_report
+from sweeps.search.found import measured
+from tests.report.test_figures import OF_STUDY
+from tests.synthetic import Synthetic, record, study
+from tests.synthetic_gem5 import Gem5Data
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Validation, latency sweeps and regions, no study."""
+    path = tmp_path_factory.mktemp("gem5") / "validation.db"
+    with Store(path) as store:
+        data = Gem5Data(store)
+        data.validation(("x86_64", "aarch64"))
+        data.sweep("gem5/timing", "quiesce")
+        data.sweep("gem5/o3", "sentinel", slope=0.9)
+        data.sweep("gem5/o3/padding", "padding", slope=1.0)
+        data.regions("x86_64", {"m5": 20.0, "pc_count": 20.1}, (3020.0, 5040.0))
+    return path
+
+
+def test_no_two_lines_of_a_panel_have_one_name() -> None:
+    with Store(REFERENCE / VALIDATION, read_only=True) as store:
+        figure = draw_latency(store.connection)
+    for ax in figure.axes:
+        said = [str(line.get_label()).partition(":")[0] for line in ax.lines]
+        assert said and len(set(said)) == len(said), ax.get_title()
+
+
+def test_validation_is_drawn_without_a_study(database: Path, tmp_path: Path) -> None:
+    written = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        with Store(database, read_only=True) as store:
+            assert list(draw_all(store.connection, folder)) == ["latency_calibration", "validation"]
+        written.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+    assert written[0] == written[1] and written[0].pop("drawn.json")
+    for name, data in written[0].items():
+        assert data.startswith(b"\x89PNG") if name.endswith("png") else ElementTree.fromstring(data)
+
+
+def test_the_report_without_a_study_has_the_gem5_sections(database: Path, tmp_path: Path) -> None:
+    with Store(database, read_only=True) as store:
+        drawn = draw_all(store.connection, tmp_path)
+        page = write_report(store.connection, tmp_path / "report.html", drawn).read_text("utf-8")
+    for expected in (
+        'id="validation"', 'id="latency"', "1.0 % (bar 3 %)", "met</td>", "no bar</td>",
+        "1 of 1</td>", "gem5 O3, padding", "<td class=\"n\">0.900</td>", ">NO</td>",
+        "20.20</td>", 'alt="Measured latency', 'alt="Cycles per acquire-release pair on',
+    ):  # fmt: skip
+        assert expected in " ".join(page.split()), expected
+    assert 'id="answer"' not in page
+
+
+@pytest.mark.usefixtures("sketched")
+def test_a_study_alone_has_no_gem5_sections(tmp_path: Path) -> None:
+    with Store(tmp_path / "study.db") as store:
+        Synthetic(store).fill()
+        drawn = draw_all(store.connection, tmp_path)
+        page = write_report(store.connection, tmp_path / "report.html", drawn).read_text("utf-8")
+    assert 'id="answer"' in page
+    assert 'id="validation"' not in page
+    assert 'id="latency"' not in page
+
+
+@pytest.mark.usefixtures("sketched")
+@pytest.mark.parametrize("kind", ["run_length", "rounds", "map", "table", "axis"])
+def test_a_study_without_a_part_is_drawn_and_told_without_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    figure = {"map": "winner_map"}.get(kind, kind)
+    with Store(tmp_path / "study.db") as store:
+        Synthetic(store).fill()
+        for table, column in (("series", "name"), ("crossovers", "series")):
+            store.connection.execute(f"DELETE FROM {table} WHERE {column} GLOB '{kind}/*'")
+        drawn = draw_all(store.connection, tmp_path)
+        write_report(store.connection, tmp_path / "report.html", drawn)
+    missing = sorted({figure, f"{figure}_narrow"} & OF_STUDY)
+    assert set(drawn) == OF_STUDY - set(missing)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == len(missing)
+    for name, line in zip(missing, said, strict=True):
+        assert line.startswith(f"figure {name} left out: the study has no")
+
+
+def test_a_gem5_study_of_one_thread_is_drawn(tmp_path: Path) -> None:
+    """Its engine names the latencies in columns only, and none of a cancellation."""
+    with Store(tmp_path / "study.db") as store:
+        synthetic = Synthetic(store)
+        synthetic.plan["engine"] = "gem5/minor"
+        synthetic.plan["map"] = dict(synthetic.plan["map"], threads=1)  # type: ignore[call-overload]
+        synthetic.fill()
+        store.connection.execute(
+            "UPDATE runs SET (cas, fence_latency) = "
+            "(SELECT json_extract(resolved, '$.cas_success'), "
+            "json_extract(resolved, '$.fence_mfence') FROM resolved WHERE run_id = runs.id)"
+        )
+        nothing = options_id(store.connection, {})
+        store.connection.execute("UPDATE runs SET resolved_id = ?", (nothing,))
+        store.connection.execute("UPDATE calibrations SET engine = 'gem5/minor'")
+        store.connection.execute("DELETE FROM series WHERE name GLOB 'run_length/*'")
+        drawn = draw_all(store.connection, tmp_path)
+    assert {"winner_map", "winner_map_narrow", "rounds", "latency_calibration"} == set(drawn)
+
+
+def test_a_studys_axes_are_those_of_its_own_engine(tmp_path: Path) -> None:
+    with Store(tmp_path / "study.db") as store:
+        Synthetic(store).fill()
+        run = store.add_run(record("other"), "p")
+        store.add_calibrations(
+            [
+                CalibrationRecord(
+                    "generic", "x86_64", "lock", "gem5/o3", 60, 60, "cas", 999, run, run
+                )
+            ]
+        )
+        scale = measured(store.connection, "generic", "x86_64", "lock", "cas")
+        assert scale(60) == 62
+        store.connection.execute("UPDATE calibrations SET engine = 'x' WHERE engine = 'qemu'")
+        with pytest.raises(NoDataError, match="calibrations"):
+            measured(store.connection, "generic", "x86_64", "lock", "cas")
+
+
+def study_on(engine: str, path: Path, **plan: object) -> Path:
+    """The synthetic study as another engine's, its CAS measured 30 cycles dearer."""
+    with Store(path) as store:
+        synthetic = Synthetic(store)
+        synthetic.plan |= {"engine": engine}
+        synthetic.plan["map"] = dict(synthetic.plan["map"], **plan)  # type: ignore[call-overload]
+        synthetic.fill()
+        store.connection.execute("UPDATE calibrations SET engine = ?", (engine,))
+        store.connection.execute("UPDATE calibrations SET cycles = cycles + 30 WHERE op = 'cas'")
+    return path
+
+
+def _border_at(ax: Axes, engine: str, fence: float) -> list[float]:
+    """CAS latencies at which an engine's borders pass a fence latency."""
+    found = []
+    for drawn in ax.collections:
+        if to_hex(drawn.get_edgecolor()[0]).upper() == engines.entry(engine).colour:
+            for path in drawn.get_paths():
+                found += [x for x, y in path.vertices if abs(y - fence) < 0.3]
+    return found
+
+
+def test_borders_of_several_engines_stand_where_each_measured_them(tmp_path: Path) -> None:
+    study(tmp_path / "own.db")
+    study_on("gem5/o3", tmp_path / "o3.db")
+    study_on("gem5/minor", tmp_path / "minor.db", threads=1)
+    with ExitStack() as opened:
+        names = ("o3.db", "own.db", "minor.db")
+        connections = {
+            n: opened.enter_context(Store(tmp_path / n, read_only=True)).connection for n in names
+        }
+        (ax,) = draw_engines(connections).axes
+        assert ax.get_title() == "x86-64, mfence"
+        # Fence set to 30: tasuki 70 + cas, reservation 77 + cas / 2, asym_tasuki 105;
+        # measured 2 more, and 30 more still on O3.
+        own = _border_at(ax, "qemu", 32)
+        assert (min(own), max(own)) == (pytest.approx(16, abs=1), pytest.approx(58, abs=1))
+        other = _border_at(ax, "gem5/o3", 32)
+        assert (min(other), max(other)) == (pytest.approx(46, abs=1), pytest.approx(88, abs=1))
+        texts = [text.get_text() for text in ax.texts]
+        assert {"embedded engine", "gem5 O3", "gem5 Minor\n1 thread, owner's share 90 %"} < set(
+            texts
+        )
+        with pytest.raises(NoDataError, match=r"no two engines .* own\.db"):
+            draw_engines({"own.db": connections["own.db"]})
+
+
+def test_a_database_without_a_study_is_named(database: Path, tmp_path: Path) -> None:
+    study(tmp_path / "own.db")
+    with (
+        Store(tmp_path / "own.db") as own,
+        Store(database, read_only=True) as other,
+        pytest.raises(NoDataError, match=r"^other\.db: this database holds no finished study"),
+    ):
+        draw_engines({"own.db": own.connection, "other.db": other.connection})
+
+
+def test_the_command_draws_studies_over_one_another(tmp_path: Path) -> None:
+    study(tmp_path / "own.db")
+    other = study_on("gem5/o3", tmp_path / "o3.db")
+    app = typer.Typer()
+    app.command()(figures)
+    app.command()(lambda: None)
+    done = CliRunner().invoke(
+        app, ["figures", "--db", str(tmp_path / "own.db"), "--with", str(other)]
+    )
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "figures" / "engines.svg").exists()
+    assert done.output.splitlines()[-1] == str(tmp_path / "figures" / "engines.png")

@@ -1,0 +1,300 @@
+"""The report page: that it stands alone, what it holds, and the tables of the answer."""
+
+import base64
+import re
+import sqlite3
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from results.store.queries import ask
+from results.store.store import Store
+from sweeps.model.label import LockLabel
+from sweeps.questions.crossover.answer import (
+    CrossoverSentence,
+    axis_tables,
+    cost_table,
+    lines,
+    rows,
+    ties_words,
+    win_words,
+)
+from sweeps.report.figures import draw_all
+from sweeps.report.report import render, write_report
+from sweeps.search.found import PLAN
+from tests.report.test_figures import OF_STUDY
+from tests.synthetic import record, study
+
+TASUKI, RESERVATION = LockLabel("tasuki"), LockLabel("reservation")
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return study(tmp_path_factory.mktemp("study") / "study.db")
+
+
+@pytest.fixture(scope="module")
+def page(database: Path, tmp_path_factory: pytest.TempPathFactory) -> "Page":
+    folder = tmp_path_factory.mktemp("report")
+    with Store(database, read_only=True) as store:
+        drawn = draw_all(store.connection, folder)
+        path = write_report(store.connection, folder / "report.html", drawn)
+    return Page(path.read_text(encoding="utf-8"))
+
+
+class Page(HTMLParser):
+    """A page's tags, addresses, anchors, headings and table rows, and all of its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.sources: list[str] = []
+        self.links: list[str] = []
+        self.alts: list[str] = []
+        self.ids: list[str] = []
+        self.rows: list[list[str]] = []
+        self.headings: list[str] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._open.append(tag)
+        given = {key: value or "" for key, value in attrs}
+        self.sources += [given["src"]] if "src" in given else []
+        self.links += [given["href"]] if "href" in given else []
+        self.ids += [given["id"]] if "id" in given else []
+        self.alts += [given.get("alt", "")] if tag == "img" else []
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+        elif tag == "h2":
+            self.headings.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop() != tag:  # tags like meta are never closed
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if {"style", "script"} & set(self._open):
+            return
+        self.text += data
+        if "td" in self._open or "th" in self._open:
+            self.rows[-1][-1] += data
+        elif "h2" in self._open:
+            self.headings[-1] += data
+
+    def row(self, *cells: str) -> bool:
+        """There is a row of a table with these cells in this order, others perhaps between."""
+        for row in self.rows:
+            there = iter([" ".join(cell.split()) for cell in row])
+            if all(cell in there for cell in cells):
+                return True
+        return False
+
+
+def test_the_page_needs_nothing_else(page: Page) -> None:
+    assert len(page.sources) == len(page.alts) == len(OF_STUDY)
+    for source, alt in zip(page.sources, page.alts, strict=True):
+        head, data = source.split(",", 1)
+        assert head == "data:image/svg+xml;base64"
+        ElementTree.fromstring(base64.b64decode(data))
+        assert len(alt) > 40
+    assert not {"link", "iframe", "object"} & set(page.tags)
+    assert page.tags.count("script") == 2  # the map's data and its script; sources are images alone
+
+
+def test_the_contents_lead_to_every_section(page: Page) -> None:
+    assert page.headings[:4] == ["Explore the map", "Contents", "Figures", "The answer"]
+    assert page.headings[-1] == "Provenance"
+    assert len(page.ids) == len(set(page.ids))
+    assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
+    sections = page.links[: len(page.headings) - 1]
+    assert len(set(sections)) == len(page.headings) - 1
+
+
+def test_the_page_says_where_it_comes_from(page: Page) -> None:
+    for expected in (
+        "./lockcross crossover",
+        "12.2.0-14+deb12u1",
+        "assumed: a guess",
+        "every run in the database",
+    ):
+        assert expected in page.text
+
+
+def test_the_cheapest_lock_of_each_machine_is_in_a_table(page: Page) -> None:
+    assert page.row(
+        "known The known machine", "x86-64", "20.0", "mfence 35.0", "full", "thin", "60.0",
+        "31.0 % over reservation", "reservation", "87.0", "3.3 % over tasuki",
+    )  # fmt: skip
+    assert page.row("any", "asymmetric, locked RMW", "55.0", "asymmetric, locked RMW", "55.0")
+    assert page.row("Of all locks", "Without thin")
+    assert "thin: it spins" in " ".join(page.text.split())
+    assert page.row("guessed The guessed machine", "x86-64 *")
+    assert not page.row("known The known machine", "x86-64 *")
+    assert "ul" not in page.tags
+
+
+def test_where_locks_change_places_is_a_table_of_each_axis(page: Page) -> None:
+    assert page.row("Two locks", "x86-64")
+    assert page.row("tasuki / asymmetric", "tasuki everywhere from 0 to 9,000")
+    cells = [cell for row in page.rows for cell in row]
+    assert any(re.fullmatch(r"tasuki above 2,\d{3} \(2,\d{3} to 2,\d{3}\)", one) for one in cells)
+    assert page.row("asymmetric / reservation", "CAS latency set to 120")
+    assert page.row("tasuki / asymmetric", "narrow", "asymmetric everywhere from 0 to 9,000")
+    assert "In brackets: the least and the greatest of 2 seeds" in " ".join(page.text.split())
+
+
+def test_sentences_speak_of_two_locks_and_of_one_side(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        words = [line.words for line in lines(store.connection, "axis")]
+    band = r"2,\d{3} \(2,\d{3} to 2,\d{3}\)"
+    assert any(re.fullmatch(rf"tasuki beats reservation above {band} cycles", one) for one in words)
+    assert "tasuki beats asymmetric everywhere from 0 to 9,000 cycles" in words
+
+
+@pytest.fixture
+def sentence(database: Path) -> CrossoverSentence:
+    with Store(database, read_only=True) as store:
+        return lines(store.connection, "axis")[0]
+
+
+def test_a_tie_has_no_winner(sentence: CrossoverSentence) -> None:
+    tie = replace(
+        sentence, cheaper=TASUKI, dearer=RESERVATION, tie=True, reach="everywhere from 0 to 9"
+    )
+    assert tie.words == "tasuki and reservation cost the same everywhere from 0 to 9 cycles"
+    assert tie.short == "the same everywhere from 0 to 9"
+
+
+@pytest.mark.parametrize(
+    ("axis", "unit", "bracket", "words"),
+    [("threads", "threads", (2, 3), "from 3 (3 to 4) threads"),
+     ("owner_share", "ppm", (850_000, 900_000), "from 90 (90 to 95) %")],
+)  # fmt: skip
+def test_what_is_tried_value_by_value_names_the_first_value(
+    tmp_path: Path, axis: str, unit: str, bracket: tuple[int, int], words: str
+) -> None:
+    path = study(tmp_path / "study.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "UPDATE crossovers SET axis = ?, unit = ?, value = ?, bracket_low = ?, "
+            "bracket_high = ? WHERE series GLOB 'axis/*' AND verdict = 'crosses'",
+            (axis, unit, bracket[0] + 0.5, *bracket),
+        )
+        step = bracket[1] - bracket[0]
+        connection.execute(
+            "UPDATE crossover_seeds SET bracket_high = ? + (seed - 1) * ?", (bracket[1], step)
+        )
+    with Store(path, read_only=True) as store:
+        found, _ = [one for one in lines(store.connection, "axis") if one.axis == axis]
+    assert found.words == f"tasuki beats reservation {words}"
+
+
+def test_a_seed_without_the_crossover_is_counted(tmp_path: Path) -> None:
+    path = study(tmp_path / "study.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE crossover_seeds SET value = NULL WHERE seed = 2")
+    with Store(path, read_only=True) as store:
+        words = [one.short for one in lines(store.connection, "axis")]
+    assert any(one.endswith(", 1 of 2 seeds)") for one in words)
+
+
+def test_seeds_with_which_a_lock_does_not_win_throughout_are_counted(tmp_path: Path) -> None:
+    path = study(tmp_path / "study.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "INSERT INTO crossover_seeds SELECT id, seed, nullif(seed, 1), NULL, NULL, NULL "
+            "FROM crossovers, (SELECT 1 AS seed UNION SELECT 2) WHERE crossovers.value IS NULL"
+        )
+    with Store(path, read_only=True) as store:
+        words = [one.short for one in lines(store.connection, "axis")]
+    assert "tasuki everywhere from 0 to 9,000 (not with 1 of 2 seeds)" in words
+
+
+def test_machines_stand_beside_one_another(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        (table,) = axis_tables(lines(store.connection, "axis"), by_machine=True)
+    assert table.columns == ("generic", "narrow")
+    assert {row.group for row in table.rows} == {"x86-64"} and not table.has_groups
+    ((cheap, dear),) = [row.cells for row in table.rows if row.pair == "tasuki / reservation"]
+    assert cheap != dear  # tasuki pays for a CAS twice as dear
+
+
+def test_leads_below_the_threshold_are_ties(tmp_path: Path) -> None:
+    """reservation is 3.3 % below tasuki on machine known: no tie, unless the study's plan says that
+    4 % is one."""
+    path = study(tmp_path / "study.db")
+    with Store(path) as store:
+        (before,) = [row for row in rows(store.connection) if row.machine == "known"]
+        PLAN.write(store, PLAN.read(store.connection).model_copy(update={"tie_percent": 4.0}))
+        table = rows(store.connection)
+        page = Page(render(store.connection, {}))
+        found = ask(store.connection, "winners", path)
+    (after,) = [row for row in table if row.machine == "known"]
+    assert win_words(before.full.compared) == "reservation 87.0 (3.3 % less than tasuki)"
+    assert win_words(after.full.compared) == "reservation 87.0, tie with tasuki (3.3 %)"
+    assert ties_words(table) == "a lead below 4 % is a tie"
+    assert page.row("known The known machine", "reservation and tasuki", "a tie, 3.3 % over tasuki")
+    ties = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+    assert [one["verdict"] == "tie" for one in ties] == [one["lead_percent"] < 4 for one in ties]
+    (known,) = [
+        one for one in ties
+        if (one["machine"], one["fences"], one["locks"]) == ("known", "full", "compared")
+    ]  # fmt: skip
+    assert known["verdict"] == "tie"
+
+
+def test_locks_that_change_places_again_have_one_cell(sentence: CrossoverSentence) -> None:
+    one = replace(sentence, cheaper=TASUKI, dearer=RESERVATION, reach="from 3")
+    other = replace(sentence, cheaper=RESERVATION, dearer=TASUKI, reach="from 5")
+    (table,) = axis_tables([one, other])
+    assert [row.cells for row in table.rows] == [("tasuki from 3; reservation from 5",)]
+
+
+def test_settings_of_one_result_share_a_row(sentence: CrossoverSentence) -> None:
+    (table,) = axis_tables(
+        [
+            replace(sentence, axis="cas", held={"fence_latency": fence}, reach=reach)
+            for fence, reach in ((10, "above 7.0"), (0, "above 7.0"), (30, "above 9.0"))
+        ]
+    )
+    assert [row.held for row in table.rows] == [
+        "full-fence latency set to 0, 10", "full-fence latency set to 30",
+    ]  # fmt: skip
+
+
+def test_locks_of_the_cost_table_are_in_the_order_of_the_study(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        table = cost_table(rows(store.connection), ["tasuki", "reservation", "asym_tasuki"])
+    assert table.heads == [
+        ("tasuki", ["full fences"]), ("reservation", ["full fences"]),
+        ("asymmetric", ["full fences", "locked RMW"]), ("thin", ["full fences"]),
+    ]  # fmt: skip
+    assert [group[0].machine for group in table.machines] == [
+        "generic",
+        "narrow",
+        "guessed",
+        "known",
+    ]
+
+
+def test_what_comes_from_outside_is_escaped(tmp_path: Path) -> None:
+    evil = "<script>alert('x')</script><img src=x onerror=y>"
+    study(tmp_path / "evil.db")
+    with Store(tmp_path / "evil.db") as store:
+        store.add_run(record("evil", status="failed", cause=evil, command=evil), "p")
+        store.set_fact("job", {"command": evil, "started": evil, "duration_s": 1, "new_runs": 1})
+        store.connection.execute("UPDATE machines SET title = ?", (evil,))
+        plan = "UPDATE facts SET value = json_set(value, '$.title', ?) WHERE name = 'plan'"
+        store.connection.execute(plan, (evil,))
+        page = Page(render(store.connection, draw_all(store.connection, tmp_path)))
+    assert page.tags.count("script") == 2
+    assert page.tags.count("img") == len(OF_STUDY)
+    assert page.text.count(evil) >= 5

@@ -1,0 +1,202 @@
+"""Databases that were damaged or changed by something else: one message, and what to do."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results.paths import REFERENCE
+from results.published import Published
+from results.store.damage import damage
+from results.store.facts import Fact
+from results.store.store import Store, StoreError
+from sweeps.questions.crossover.winner_map import draw_map
+from sweeps.questions.explore import explorer
+from sweeps.questions.many_cores import answer as many_cores
+from sweeps.questions.reproduce import answer, overtake
+from sweeps.questions.reproduce.answer import Reproduction, Row
+from sweeps.questions.reproduce.overtake import Border, Case
+from sweeps.questions.validate import answer as validation
+from sweeps.questions.validate.latency import SLOPES
+from sweeps.report.report import render
+from sweeps.search import found
+from tests.commands import lockcross
+from tests.results.test_queries import run
+from tests.synthetic import study
+
+CASE = Case("Barnes", "p3", "full", 1, 6, 3, (Border("cas", 20, None, "tasuki", 0, 9),))
+ROWS = (Row("a", Published(1, 2), 1.0), Row("b", None, missing="failed", mark=Published(3, 3)))
+ONE = Reproduction("one", "One", "K", "Table 1", "generic", "ns", "all", ROWS)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = study(tmp_path_factory.mktemp("study") / "study.db")
+    with Store(path) as store:
+        overtake.KEPT.write(store, overtake.Overtaken([CASE]))
+        answer.KEPT.of("one").write(store, ONE)
+    return path
+
+
+@pytest.fixture
+def database(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(whole, tmp_path / "a.db"))
+
+
+def change(path: Path, *statements: str) -> None:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA ignore_check_constraints = ON")
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+@pytest.mark.parametrize("path", sorted(REFERENCE.glob("*.db")), ids=lambda path: path.stem)
+def test_the_reference_databases_are_whole(path: Path) -> None:
+    with Store(path, read_only=True) as store:
+        assert damage(store.connection) == ""
+        facts_are_whole(store, but=validation.BARS)
+
+
+def test_what_lockcross_writes_is_whole(whole: Path) -> None:
+    with Store(whole, read_only=True) as store:
+        assert damage(store.connection) == ""
+        facts_are_whole(store, but=found.PLAN)
+
+
+FACTS: tuple[Fact[Any], ...] = (
+    found.PLAN, found.MAP_CHECK, found.JOB, explorer.PLAN, explorer.CHECK, many_cores.PLAN,
+    validation.BARS, validation.JAVA_LOCKS, SLOPES, overtake.KEPT,
+)  # fmt: skip
+MANY: tuple[Fact[Any], ...] = (found.ISA, answer.KEPT)  # a fact for each of many names
+
+
+def facts_are_whole(store: Store, but: Fact[Any]) -> None:
+    """Every fact is of a type, is read by it, and would be written as it stands, but for one that
+    lacks what has a default."""
+    of_name = {fact.name: fact for fact in FACTS}
+    for name, text in store.connection.execute("SELECT name, value FROM facts"):
+        fact = of_name.get(name) or next(
+            one.of(name.partition("/")[2]) for one in MANY if name.startswith(f"{one.name}/")
+        )
+        kept = fact.read(store.connection)
+        if fact is not but:
+            written: dict[str, object] = {}
+            fact.write(Written(written), kept)
+            assert json.dumps(written[name], sort_keys=True) == text
+
+
+class Written(Store):
+    """Takes facts and stores nothing."""
+
+    def __init__(self, into: dict[str, object]) -> None:
+        self._into = into
+
+    def set_fact(self, name: str, value: object) -> None:
+        self._into[name] = value
+
+
+def _fact(name: str, value: object) -> str:
+    return f"UPDATE facts SET value = '{json.dumps(value)}' WHERE name = '{name}'"
+
+
+ODD = [
+    (_fact("plan", []), "facts.value has a value that is not a JSON object"),
+    (_fact("plan", {}), "plan: title"),
+    (_fact("plan", {"flavours": 5}), "the fact plan"),
+    ("UPDATE facts SET value = json_remove(value, '$.locks') WHERE name = 'plan'", "plan: locks"),
+    ("UPDATE facts SET value = json_set(value, '$.map', 1) WHERE name = 'plan'", "plan: map"),
+    (_fact("isa/x86_64", {"name": "x"}), "the fact isa/x86_64"),
+    (_fact("job", {}), "the fact job"),
+    (_fact("overtake", {}), "the fact overtake"),
+    ("UPDATE facts SET value = json_set(value, '$.cases[0].tasuki', 'x') WHERE name = 'overtake'",
+     "the fact overtake"),
+    (_fact("reproduction/one", {"rows": [1]}), "the fact reproduction/one"),
+    ("UPDATE facts SET value = '{' WHERE name = 'plan'", "malformed JSON"),
+    ("UPDATE facts SET value = CAST(x'ff' AS TEXT) WHERE name = 'plan'", "a.db"),
+    ("UPDATE option_sets SET names = '{' || id", "malformed JSON"),
+    ("UPDATE crossovers SET setting = 3", "crossovers.setting"),
+    ("UPDATE machines SET description = '{}'", "the machine generic: latency"),
+    ("UPDATE runs SET cycles_per_pair = 'much'", "runs.cycles_per_pair is 'much'"),
+    ("UPDATE calibrations SET cycles = 9e999", "calibrations.cycles is inf"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("statement", "words"), ODD, ids=lambda text: str(text)[:60])
+def test_values_that_lockcross_does_not_write(database: Path, statement: str, words: str) -> None:
+    change(database, statement)
+    with pytest.raises(StoreError) as error, Store(database, read_only=True) as store:
+        render(store.connection, {})
+        draw_map(store.connection, "generic")
+    said = error.value.message
+    assert words in said and str(database) in said and "move it away" in said
+
+
+@pytest.mark.parametrize("numbers", ["[1]", '["much",1,1,1,1]', "{}"])
+def test_numbers_that_are_none(database: Path, numbers: str) -> None:
+    change(database, f"UPDATE run_metrics SET numbers = '{numbers}'")
+    with pytest.raises(StoreError, match=r"run_metrics\.numbers is"), Store(database) as store:
+        every = [one for (one,) in store.connection.execute("SELECT identity FROM runs")]
+        store.find(every)
+
+
+@pytest.mark.parametrize("table", ["runs", "run_metrics", "facts", "series", "machines"])
+def test_tables_that_are_missing(database: Path, tmp_path: Path, table: str) -> None:
+    change(database, "PRAGMA foreign_keys = OFF", f"DROP TABLE {table}")
+    for words in (["report", "--output", tmp_path], ["export", tmp_path / "x.csv"], ["show", 1]):
+        if table in ("facts", "machines") and words[0] != "report":
+            continue  # are not asked for
+        if table == "series" and words[0] == "export":
+            continue
+        said = run(*words, "--db", database, code=2)
+        assert f"the table {table} is missing" in said and "\n" not in said
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize(
+    "statement",
+    ["DELETE FROM migrations", "DROP TABLE migrations", "DELETE FROM migrations WHERE number > 1"],
+)
+def test_migrations_that_are_missing(database: Path, read_only: bool, statement: str) -> None:
+    change(database, statement)
+    with pytest.raises(StoreError, match="move it away"):
+        Store(database, read_only)
+
+
+def test_another_user_version_does_not_matter(database: Path) -> None:
+    change(database, "PRAGMA user_version = 99")
+    assert "tasuki" in run("runs", "--db", database)
+
+
+@pytest.mark.parametrize("words", [["runs"], ["show", 1], ["export"], ["report"], ["query"]])
+def test_pages_that_were_overwritten(database: Path, tmp_path: Path, words: list[object]) -> None:
+    data = bytearray(database.read_bytes())
+    size = int.from_bytes(data[16:18], "big")
+    for page in range(3, len(data) // size):  # the first have what SQLite needs to open it
+        data[page * size : (page + 1) * size] = bytes([page % 251]) * size
+    database.write_bytes(data)
+    more: dict[str, list[object]] = {
+        "export": [tmp_path / "x.csv"], "report": ["--output", tmp_path / "out"],
+        "query": ["SELECT * FROM runs"],
+    }  # fmt: skip
+    said = run(*words, *more.get(str(words[0]), []), "--db", database, code=2)
+    assert "is damaged" in said and "move it away" in said and "\n" not in said
+
+
+def test_a_command_that_writes_says_it_too(database: Path) -> None:
+    change(database, "DROP TABLE runs")
+    done = lockcross("sweep", "smoke", "--db", str(database))
+    assert done.returncode == 2 and "move it away" in done.stderr
+
+
+def test_a_mistake_of_lockcross_stays_one(database: Path) -> None:
+    def mistaken() -> None:
+        raise KeyError("none of the database's")
+
+    fail: Callable[[], None] = mistaken
+    with pytest.raises(KeyError), Store(database):
+        fail()

@@ -1,0 +1,287 @@
+"""Queries, exports, and the commands that give them."""
+
+import json
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from results.errors import LockcrossError
+from results.store.export import export, table
+from results.store.queries import QueryError, ask, named_queries, show_run
+from results.store.store import Store
+from sweeps.cli.main import make_app
+from sweeps.questions.read.runs import list_runs
+from tests.commands import start
+from tests.synthetic import record, study
+from tests.synthetic_gem5 import Gem5Data
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = study(tmp_path_factory.mktemp("study") / "study.db")
+    with Store(path) as store:
+        failed = record("bad", status="failed", cause="time limit", output="[red]half[/red] a line")
+        store.add_run(failed, "p")
+    return path
+
+
+def run(*words: object, code: int = 0) -> str:
+    """Runs a command of the results part; returns what it printed."""
+    done = CliRunner().invoke(make_app(), [str(word) for word in words])
+    if isinstance(done.exception, LockcrossError):
+        assert done.exception.exit_code == code
+        return done.exception.message
+    assert done.exit_code == code, done.output
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(named_queries()))
+def test_every_named_query_is_described_and_answers(
+    database: Path, tmp_path: Path, name: str
+) -> None:
+    assert len(named_queries()[name]) > 20
+    copied = Path(shutil.copy(database, tmp_path / "both.db"))
+    with Store(copied) as store:
+        Gem5Data(store).validation()
+        for number, compiler in enumerate(("gcc 12.2.0", "gcc 14.2.0")):
+            store.add_run(record(compiler, cycles=100 + number, compiler=compiler, seed=99), "p")
+        store.set_series("many_cores/cores", [store.add_run(record("many", threads=64), "p")])
+        answer = ask(store.connection, name, copied)
+    assert answer.columns
+    assert answer.rows
+
+
+@pytest.mark.parametrize("name", sorted(named_queries()))
+def test_costs_of_several_engines_are_told_apart(name: str, database: Path) -> None:
+    """Cycles on the host never stand among simulated ones unnamed."""
+    with Store(database, read_only=True) as store:
+        columns = set(ask(store.connection, name, database).columns)
+    if columns & {"cycles_per_pair", "per_pair", "lead_cycles", "reference_cost", "cycles"}:
+        assert columns & {"engine", "reference"}
+
+
+def test_winners_are_the_cheapest_of_all_locks_and_of_those_compared(database: Path) -> None:
+    rows = json.loads(run("query", "winners", "--format", "json", "--db", database))
+    assert {row["machine"] for row in rows} == {"generic", "narrow", "known", "guessed"}
+    assert {
+        (row["fences"], row["locks"]): row["winner"] for row in rows if row["machine"] == "known"
+    } == {
+        ("full", "all"): "thin", ("full", "compared"): "reservation",
+        ("any", "all"): "asym_tasuki/rmw", ("any", "compared"): "asym_tasuki/rmw",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM runs", "DROP VIEW metrics", "INSERT INTO facts VALUES ('a', '{}')",
+        "UPDATE runs SET status = 'ok'", "CREATE TABLE mine (x)", "PRAGMA user_version = 7",
+        "DELETE FROM runs RETURNING id",
+    ],
+)  # fmt: skip
+def test_queries_cannot_write(database: Path, sql: str) -> None:
+    before = table_counts(database)
+    run("query", sql, "--db", database, code=2)
+    assert table_counts(database) == before
+
+
+def table_counts(database: Path) -> list[tuple[int, ...]]:
+    with Store(database, read_only=True) as store:
+        counts = [
+            store.connection.execute(f"SELECT count(*) FROM {name}").fetchone()
+            for name in ("runs", "metrics", "facts", "sqlite_master")
+        ]
+        return [*counts, store.connection.execute("PRAGMA user_version").fetchone()]
+
+
+@pytest.mark.parametrize(
+    "sql", ["ATTACH '{}' AS other", "VACUUM INTO '{}'", "VACUUM main INTO '{}'"]
+)
+def test_queries_make_no_files(database: Path, tmp_path: Path, sql: str) -> None:
+    assert "only reading" in run(
+        "query", sql.format(tmp_path / "made.db"), "--db", database, code=2
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def has_open(process: int, file: Path) -> bool:
+    """Whether a process has a file open: before that, a command is still being started."""
+    return file.resolve() in {one.resolve() for one in Path(f"/proc/{process}/fd").iterdir()}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_long_query_ends_at_once_when_it_is_told_to(database: Path, number: int) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    process = start("query", endless, "--db", str(database))
+    deadline = time.monotonic() + 60
+    while not has_open(process.pid, database):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=5)
+    assert process.returncode == 130
+    assert out == "" and err.count("\n") == 1 and "interrupted" in err
+
+
+@pytest.mark.parametrize(
+    ("sql", "shown", "json_value"),
+    [
+        ("SELECT x'00ff' AS v", "x'00ff'", "x'00ff'"),
+        ("SELECT 9e999 AS v", "inf", None),
+        ("SELECT -9e999 AS v", "-inf", None),
+        ("SELECT CAST(x'61ff' AS TEXT) AS v", r"a\xff", r"a\xff"),
+        ("SELECT NULL AS v", "", None),
+    ],
+)
+def test_every_value_of_sqlite_is_shown(
+    database: Path, sql: str, shown: str, json_value: object
+) -> None:
+    def strict(word: str) -> None:
+        pytest.fail(f"{word} is no JSON")
+
+    said = run("query", sql, "--format", "json", "--db", database)
+    assert json.loads(said, parse_constant=strict) == [{"v": json_value}]
+    for form in ("table", "csv"):
+        lines = run("query", sql, "--format", form, "--db", database).splitlines()
+        assert lines[1].strip(' "') == shown
+
+
+def test_columns_of_one_name_are_all_in_the_json(database: Path) -> None:
+    sql = 'SELECT 1 AS a, 2 AS a, 3 AS "a:1"'
+    (row,) = json.loads(run("query", sql, "--format", "json", "--db", database))
+    assert row == {"a": 1, "a:1": 2, "a:1:1": 3}
+
+
+def test_control_characters_do_not_reach_the_terminal(database: Path, tmp_path: Path) -> None:
+    sql = "SELECT char(27) || '[31mred' || char(8, 155, 8238) || 'ä' AS \"\x1b[2Jname\""
+    said = run("query", sql, "--db", database)
+    assert said.splitlines()[0].strip() == r"\x1b[2Jname"
+    assert said.splitlines()[1].strip() == r"\x1b[31mred\x08\x9b\u202eä"
+    copied = Path(shutil.copy(database, tmp_path / "a.db"))
+    with Store(copied) as store:
+        number = store.add_run(record("e", status="failed", cause="\x1b[1m", output="\x1b[2J"), "p")
+    assert "\x1b" not in run("show", number, "--db", copied)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["query", "SELECT colour FROM runs"], "no such column"),
+        (["query", "SELEC x"], "syntax error"),
+        (["query", "no_such"], "named ones are"),
+        (["query", "SELECT '\udcff'"], "not UTF-8"),
+        (["query"], "--list"),
+        (["runs", "--plan", "nonesuch"], "no runs of plan 'nonesuch'"),
+        (["runs", "--where", "colour = 1"], "no such column: colour"),
+        (["runs", "--where", "1) --"], "--where"),
+        (["runs", "--status", "fine"], "allowed are ok, failed, refused"),
+        (["show", "99999"], "no run 99999"),
+        (["export", "runs.xls"], "allowed are .csv, .json, .parquet"),
+        (["export", "runs.csv", "--table", "mine"], "allowed are wide, runs"),
+    ],
+)
+def test_mistakes_are_explained(database: Path, words: list[str], expected: str) -> None:
+    assert expected in run(*words, "--db", database, code=2)
+
+
+def test_formats_agree(database: Path) -> None:
+    sql = "SELECT id, lock, cause FROM runs ORDER BY id LIMIT 3"
+    rows = json.loads(run("query", sql, "--format", "json", "--db", database))
+    lines = run("query", sql, "--format", "csv", "--db", database).splitlines()
+    assert lines[0] == "id,lock,cause"
+    assert [int(line.split(",")[0]) for line in lines[1:]] == [row["id"] for row in rows]
+    shown = run("query", sql, "--db", database)
+    assert all(row["lock"] in shown for row in rows)
+
+
+def test_runs_are_filtered(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        answer = list_runs(store.connection, 1000, lock="reservation", machine="known")
+        assert answer.rows
+        where = {name: answer.columns.index(name) for name in ("lock", "machine")}
+        assert {row[where["lock"]] for row in answer.rows} == {"reservation"}
+        assert {row[where["machine"]] for row in answer.rows} == {"known"}
+        assert len(list_runs(store.connection, 2).rows) == 2
+    assert "time limit" in run("runs", "--status", "failed", "--db", database)
+
+
+def test_show_tells_all_of_a_run(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        (failed,) = store.connection.execute(
+            "SELECT id FROM runs WHERE identity = 'bad'"
+        ).fetchone()
+        (drawn,) = store.connection.execute(
+            "SELECT run_id FROM series WHERE name GLOB 'map/*' AND run_id IN "
+            "(SELECT run_id FROM crossover_runs)"
+        ).fetchone()
+        details = show_run(store.connection, drawn)
+    assert details.series
+    assert details.crossovers
+    shown = run("show", failed, "--db", database)
+    for expected in (
+        "time limit",
+        "[red]half[/red] a line",
+        "./lockcross run bad",
+        "run_length=10",
+    ):
+        assert expected in shown
+    assert "cycles_per_pair" in run("show", drawn, "--db", database)
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_exports_come_back_as_they_were(database: Path, tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"runs.{ending}"
+    with Store(database, read_only=True) as store:
+        frame = table(store.connection, "wide")
+        metrics = table(store.connection, "metrics")
+        assert export(store.connection, "wide", path) == frame.shape
+    read = {"csv": pd.read_csv, "json": pd.read_json, "parquet": pd.read_parquet}
+    back = read[ending](path)
+    assert list(back.columns) == list(frame.columns)
+    assert list(back["id"]) == list(frame["id"])
+    assert list(back["parameter_run_length"].dropna()) == list(
+        frame["parameter_run_length"].dropna()
+    )
+    good = back[back.status == "ok"]
+    total = metrics[metrics.name == "cycles_per_pair"].value.sum()
+    assert back["metric_cycles_per_pair"].sum() == pytest.approx(total)
+    assert not good["metric_cycles_per_pair"].isna().any()
+
+
+def test_single_tables_are_exported(database: Path, tmp_path: Path) -> None:
+    run("export", tmp_path / "c.csv", "--table", "crossovers", "--db", database)
+    assert "verdict" in pd.read_csv(tmp_path / "c.csv").columns
+
+
+def test_an_export_that_cannot_be_written(database: Path, tmp_path: Path) -> None:
+    with Store(database, read_only=True) as store, pytest.raises(QueryError, match="written"):
+        export(store.connection, "runs", tmp_path / "none" / "runs.csv")
+
+
+@pytest.mark.long
+def test_figures_and_report_are_commands(database: Path, tmp_path: Path) -> None:
+    said = run("report", "--db", database, "--output", tmp_path)
+    assert said.strip() == str(tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+    assert "winner_map.png" in run("figures", "--db", database, "--output", tmp_path)
+
+
+def test_queries_use_the_indexes(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        for sql, index in (
+            ("SELECT * FROM runs WHERE identity = 'x'", "sqlite_autoindex_runs_1"),
+            ("SELECT * FROM runs WHERE machine = 'm' AND isa = 'i'", "runs_by_setting"),
+            ("SELECT * FROM runs WHERE status != 'ok'", "runs_not_ok"),
+            ("SELECT count(*) FROM runs GROUP BY lock", "COVERING INDEX runs_by_setting"),
+            ("SELECT * FROM crossovers WHERE series = 'map'", "crossovers_by_series"),
+        ):
+            plan = store.connection.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall()
+            assert index in plan[0][3]

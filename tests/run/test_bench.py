@@ -1,0 +1,87 @@
+"""What of a cell's cost no machine has a say in stays within bounds."""
+
+import os
+import threading
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from sweeps.questions.crossover import bench as jobs
+from sweeps.run import bench
+from sweeps.run.bench import system_calls
+
+# A compiler or QEMU of another version moves these a little; what is done once more for each
+# hand-over, or for each page of a program's memory, moves them by far more.
+_MORE = 1.4
+_SLEEPS = 60
+_OTHER_COMPILER = 1.05  # times the runs with the compiler of the release; gcc 14 asks for 1.02
+
+
+def test_counts_of_a_cell_stay_within_those_of_the_last_release(tmp_path: Path) -> None:
+    last = bench.last_release()
+    found = bench.measure(bench.command(bench.CONTENDED), tmp_path)
+    for name, count in {
+        "its instructions": found.instructions,
+        "its number of hand-overs": found.handovers,
+        "its page faults": found.page_faults,
+    }.items():
+        assert 0 < count < _MORE * last[name], name
+    assert found.switches < _SLEEPS < found.handovers / 100
+
+
+def test_a_served_cell_makes_fewer_pages_than_one_alone(tmp_path: Path) -> None:
+    alone = bench.measure(bench.command(bench.SMALL), tmp_path).page_faults
+    served = bench.served(20, tmp_path).page_faults
+    assert 0 < served < _MORE * bench.last_release()["page faults, served"]
+    assert served < alone
+
+
+def test_a_cell_makes_no_more_system_calls_than_in_the_last_release(tmp_path: Path) -> None:
+    found, last = bench.calls(20, tmp_path), bench.last_release()
+    for name, count in {
+        "system calls, alone": found.alone,
+        "system calls, served": found.served,
+        "system calls, driver": found.driver,
+    }.items():
+        assert 0 < count < _MORE * last[name], name
+    assert found.served < found.alone
+
+
+def call_often(own: int, others: int) -> None:
+    """A call is one of this process, or of a process and of a thread that it starts."""
+    for _ in range(own):
+        os.getppid()
+    if others and os.fork() == 0:
+        thread = threading.Thread(target=call_often, args=(others, 0))
+        thread.start()
+        thread.join()
+        os._exit(0)
+    if others:
+        os.wait()
+
+
+def test_system_calls_are_counted_one_by_one() -> None:
+    own, others = system_calls(partial(call_often, 0, 1))
+    assert system_calls(partial(call_often, 1000, 1))[0] == own + 1000
+    assert 0 <= system_calls(partial(call_often, 0, 1001))[1] - others - 1000 < 20  # of the thread
+
+
+def test_work_that_fails_is_not_counted() -> None:
+    with pytest.raises(LockcrossError, match="has failed"):
+        system_calls(partial(os.close, -1))
+
+
+def test_the_main_jobs_first_look_asks_for_no_more_runs(tmp_path: Path) -> None:
+    """But for a few: where locks cross, and so what is searched, depends on the compiler."""
+    kept = bench.last_release()["crossover --quick, runs"]
+    assert 0 < jobs.runs(jobs.QUICK, tmp_path) <= _OTHER_COMPILER * kept
+
+
+def test_the_table_compares_with_what_was_kept(tmp_path: Path) -> None:
+    rows = [bench.Row("a", 3.0, "ms", 1.5), bench.Row("b", 2.0, "cells/s")]
+    shown = bench.beside(rows, {"a": 3.0})
+    columns = [list(column.cells) for column in shown.__rich__().columns]
+    assert columns[0] == ["a", "b"] and columns[-2:] == [["3", ""], ["0.5", ""]]
+    assert [row["ratio"] for row in shown.records] == [0.5, None]

@@ -1,0 +1,145 @@
+"""A disk that is full while servers live: it is said as without servers, what was stored stays,
+nothing is left behind, and the next run goes on from there."""
+
+import errno
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from results.store.store import Store
+from sweeps.cli.main import _os_error
+from sweeps.engines.base import Limits
+from sweeps.engines.qemu.engine import REPORT
+from sweeps.model.cell import Cell
+from sweeps.run import pool
+from sweeps.run.processes import Processes, Task
+from sweeps.run.runner import Runner
+from tests.run.test_runner import CELL, children
+
+_CELLS = [replace(CELL, seed=seed) for seed in range(1, 11)]
+_FULL_FROM = 6  # cells that are started before the disk is full: a server is alive
+_FULL = Path("/dev/full")  # whoever writes there is told that no space is left
+
+Process = Callable[[Processes[int], Task[int], set[int], Path], object]
+
+
+@pytest.fixture(params=[True, False], ids=["served", "alone"])
+def limits(request: pytest.FixtureRequest) -> Limits:
+    return Limits(serve=request.param)
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Of the runs; the driver's own is gone when the test is over, and so are all processes."""
+    before = children(os.getpid())
+    monkeypatch.setattr(pool, "RUN_FOLDERS", tmp_path / "runs")
+    yield tmp_path / "runs"
+    assert not [path for path in (tmp_path / "runs").iterdir() if path.is_dir()]
+    assert children(os.getpid()) <= before
+
+
+def fill(monkeypatch: pytest.MonkeyPatch, break_it: Callable[[Path], None]) -> None:
+    """From one cell on, something befalls the folder of each before it is started."""
+    started = []
+    real: Process = Processes._process
+
+    def process(self: Processes[int], task: Task[int], cpus: set[int], folder: Path) -> object:
+        started.append(task)
+        if len(started) > _FULL_FROM:
+            break_it(folder)
+        return real(self, task, cpus, folder)
+
+    monkeypatch.setattr(Processes, "_process", process)
+
+
+def end_of(
+    db: Path, limits: Limits, cells: Sequence[Cell] = _CELLS, pages: int | None = None
+) -> tuple[str, int]:
+    """What a run of cells says to its end, and how many are stored then; with so many pages more in
+    the database, at most."""
+    with Store(db) as store:
+        if pages is not None:
+            (now,) = store.connection.execute("PRAGMA page_count").fetchone()
+            store.connection.execute(f"PRAGMA max_page_count = {now + pages}")
+        said = ""
+        try:
+            Runner(store, 1, limits=limits).run(cells, "test")
+        except OSError as error:
+            said = _os_error(error)
+        except LockcrossError as error:
+            said = error.message
+        (stored,) = store.connection.execute("SELECT count(*) FROM runs").fetchone()
+    return said, stored
+
+
+def goes_on(db: Path, limits: Limits, cells: Sequence[Cell] = _CELLS) -> None:
+    """Each cell is run once, those that were stored before not again."""
+    with Store(db) as store:
+        before = store.connection.execute("SELECT id, identity, started FROM runs").fetchall()
+        runs = Runner(store, 1, limits=limits).run(cells, "test")
+        rows = store.connection.execute(
+            "SELECT id, identity, started FROM runs WHERE attempts = 1 ORDER BY id"
+        ).fetchall()
+    assert {run.status for run in runs} == {"ok"}
+    assert len(rows) == len(cells) and set(before) <= set(rows)
+
+
+@pytest.mark.parametrize("name", [REPORT, "stdout"])
+def test_a_cell_that_cannot_write_ends_the_run_where_the_disk_is_full(
+    tmp_path: Path, folders: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def full(folder: Path) -> None:
+        (folder / name).symlink_to(_FULL)
+        (folders / ".probe").symlink_to(_FULL)
+
+    with monkeypatch.context() as patched:
+        fill(patched, full)
+        said, stored = end_of(tmp_path / "a.db", limits)
+    assert said.startswith(f"the disk is full ({folders}); free some space")
+    assert stored == _FULL_FROM
+    goes_on(tmp_path / "a.db", limits)
+
+
+def test_a_cell_that_cannot_write_has_failed_where_there_is_room(
+    tmp_path: Path, folders: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        fill(patched, lambda folder: (folder / REPORT).symlink_to(_FULL))
+        said, stored = end_of(tmp_path / "a.db", limits)
+    assert (said, stored) == ("", len(_CELLS))
+    with Store(tmp_path / "a.db") as store:
+        causes = store.connection.execute(
+            "SELECT cause FROM runs WHERE status = 'failed' ORDER BY id"
+        ).fetchall()
+    why = f"cannot write {REPORT}: {os.strerror(errno.ENOSPC)}"
+    assert causes == [(f"engine failure: lockcross-timing: {why}",)] * (len(_CELLS) - _FULL_FROM)
+
+
+def test_a_driver_that_cannot_write_a_folder_ends(
+    tmp_path: Path, folders: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.parent.parent))
+
+    with monkeypatch.context() as patched:
+        fill(patched, full)
+        said, stored = end_of(tmp_path / "a.db", limits)
+    assert said.startswith(f"the disk is full ({folders}); free some space")
+    assert stored == _FULL_FROM
+    goes_on(tmp_path / "a.db", limits)
+
+
+def test_a_database_without_room_keeps_what_it_has(
+    tmp_path: Path, folders: Path, limits: Limits
+) -> None:
+    db, few = tmp_path / "a.db", _CELLS[:1]
+    assert end_of(db, limits, few) == ("", 1)
+    many = [replace(CELL, seed=seed) for seed in range(1, 100)]
+    said, stored = end_of(db, limits, many, pages=1)
+    assert said.startswith(f"{db}: the database cannot be written (disk full")
+    assert _FULL_FROM < stored < len(many)
+    goes_on(db, limits, many)

@@ -1,0 +1,113 @@
+"""Folders that are kept of runs, and full disks."""
+
+import errno
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+
+from results.store.store import Store
+from sweeps.cli.main import _os_error
+from sweeps.engines.base import Limits
+from sweeps.programs import Builder, Program
+from sweeps.run import kept, runner, work
+from sweeps.support.paths import RUN_FOLDERS
+from tests.commands import program
+from tests.run.test_runner import CELL
+
+
+def test_what_is_kept_is_plain_and_small(tmp_path: Path) -> None:
+    run, place = tmp_path / "run", tmp_path / "kept" / "0123"
+    (run / "inside").mkdir(parents=True)
+    (run / "stdout").write_text("all of it")
+    (run / "inside" / "long").write_bytes(b"a" * 3_000_000 + b"z" * 3_000_000)
+    with (run / "sparse").open("w") as file:
+        file.truncate(2**40)
+    (run / "root").symlink_to("/")
+    (run / "nowhere").symlink_to("nothing/there")
+    os.mkfifo(run / "fifo")
+    place.mkdir(parents=True)
+    (place / "old").touch()
+    kept.keep(run, place)
+    assert sorted(path.name for path in place.rglob("*")) == [
+        "inside", "long", "nowhere", "root", "sparse", "stdout",
+    ]  # fmt: skip
+    assert (place / "stdout").read_text() == "all of it"
+    assert (place / "root").readlink() == Path("/")
+    long = (place / "inside" / "long").read_bytes()
+    assert long.startswith(b"aaa") and long.endswith(b"zzz") and len(long) < 1_100_000
+    assert b"\n... 5000000 bytes left out ...\n" in long
+    assert (place / "sparse").stat().st_size < 1_100_000
+    assert [path.name for path in place.parent.iterdir() if path.name != ".lock"] == ["0123"]
+
+
+def keep_often(run: Path, place: Path) -> None:
+    for _ in range(100):
+        kept.keep(run, place)
+
+
+def test_drivers_may_keep_the_same_cell(tmp_path: Path) -> None:
+    run, place = tmp_path / "run", tmp_path / "kept" / "0123"
+    run.mkdir()
+    for number in range(10):
+        (run / str(number)).touch()
+    drivers = [multiprocessing.Process(target=keep_often, args=(run, place)) for _ in range(3)]
+    for driver in drivers:
+        driver.start()
+    for driver in drivers:
+        driver.join()
+    assert [driver.exitcode for driver in drivers] == [0, 0, 0]
+    assert len(list(place.iterdir())) == 10
+
+
+def test_a_full_disk_under_what_is_kept_says_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "stdout").touch()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as a write has it: no place
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError) as error:
+        kept.keep(tmp_path / "run", tmp_path / "kept" / "0123")
+    assert f"the disk is full ({tmp_path / 'kept'})" in _os_error(error.value)
+    assert not (tmp_path / "kept" / "0123").exists()
+
+
+def test_a_cell_that_a_full_disk_ended_is_not_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+
+    monkeypatch.setattr(work, "check_room", full)
+    with Store(tmp_path / "a.db") as store:
+        with pytest.raises(OSError) as error:
+            runner.Runner(store, limits=Limits(instructions=10)).run([CELL], "test")
+        assert store.connection.execute("SELECT count(*) FROM runs").fetchone() == (0,)
+    assert "the disk is full (build/runs)" in _os_error(error.value)
+
+
+def test_room_is_looked_for_without_a_trace() -> None:
+    RUN_FOLDERS.mkdir(parents=True, exist_ok=True)
+    kept.check_room(RUN_FOLDERS)
+    assert not list(RUN_FOLDERS.glob(".probe"))
+
+
+def test_a_compiler_without_room_is_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "/usr/bin/ld: final link failed: No space left on device"
+    program(
+        tmp_path,
+        "x86_64-linux-gnu-gcc",
+        f'[ "$1" = --version ] || {{ echo {said} >&2; exit 1; }}; echo gcc 1',
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(OSError) as error:
+        Builder(folder=tmp_path / "bin").build([Program("sync", "thin", "full", "lock")])
+    message = _os_error(error.value)
+    assert "the disk is full" in message and str(tmp_path / "bin") in message and said in message

@@ -1,0 +1,324 @@
+"""Servers: a cell that a child runs says what it says alone, and nothing that befalls a child or
+its server harms another cell."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from results.store.records import StoredRun
+from results.store.store import Store
+from sweeps.engines import load_engine
+from sweeps.engines.base import Limits, Request
+from sweeps.engines.qemu.engine import REPORT
+from sweeps.model.cell import Cell
+from sweeps.model.cells import arguments
+from sweeps.model.isa import ISAS
+from sweeps.model.machine import isas_of, machine_names
+from sweeps.programs import Builder
+from sweeps.run.processes import Processes, Task
+from sweeps.run.runner import Runner
+from sweeps.run.servers import Server, ServerLostError, Servers
+from tests.run.test_runner import CELL, alive, children, wait_until
+
+_PROGRAMS, _EACH = 12, 5  # drawn programs, and cells of each
+_LOCKS = ("thin", "tasuki", "reservation", "asym_tasuki", "mcs", "monitor_table", "revocable")
+_ENDLESS = replace(CELL, parameters={"iterations": 100_000_000})
+# QEMU frees a large table of a guest thread that ends; here it rests then.
+_SLOW_END = r"""
+#include <malloc.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+extern void __libc_free(void *block);
+void free(void *block) {
+    int large = block && malloc_usable_size(block) > 16384;
+    __libc_free(block);
+    if (large && syscall(SYS_gettid) != getpid())
+        usleep(20000);
+}
+"""
+
+
+def drawn(seed: int) -> list[Cell]:
+    """Cells of programs drawn at random, several of each."""
+    chance = random.Random(seed)
+    machines = [name for name in machine_names() if not name.startswith("sst_")]
+    cells = []
+    for _ in range(_PROGRAMS):
+        isa = chance.choice(list(ISAS.values()))
+        flavour, lock = chance.choice(isa.flavours), chance.choice(_LOCKS)
+        for _ in range(_EACH):
+            machine = chance.choice([name for name in machines if isa.name in isas_of(name)])
+            cells.append(
+                Cell(
+                    machine=machine, isa=isa.name, flavour=flavour, lock=lock, workload="threads",
+                    threads=chance.randint(1, 5), seed=chance.randint(1, 99),
+                    cas=chance.choice([None, chance.randint(0, 200)]),
+                    parameters={
+                        "iterations": chance.randint(1, 40), "critical": 3, "think": 9,
+                    },
+                )
+            )  # fmt: skip
+    return cells
+
+
+def ran(cells: Sequence[Cell], folder: Path, limits: Limits) -> list[StoredRun]:
+    with Store(folder / f"{limits.serve}.db") as store:
+        return Runner(store, limits=limits).run(cells, "test")
+
+
+def said(run: StoredRun) -> object:
+    """All of a run but when, where and as which of the runs it was stored."""
+    return run.status, run.cause, run.identity, run.metrics
+
+
+def test_a_served_cell_says_what_it_says_alone(tmp_path: Path) -> None:
+    cells = drawn(25)
+    served, alone = (ran(cells, tmp_path, Limits(serve=serve)) for serve in (True, False))
+    assert [said(run) for run in served] == [said(run) for run in alone]
+    assert {run.status for run in served} == {"ok"}
+
+
+def task(key: int, cell: Cell, time_limit_s: float = 60.0, instructions: int = 10**9) -> Task[int]:
+    engine = load_engine("qemu")
+    program = engine.program(cell)
+    binary = Builder().build([program])[program].path
+    what = cell, binary, Limits(instructions=instructions)
+    request = engine.request(*what)  # type: ignore[attr-defined]
+    return Task(key, engine.command(*what), time_limit_s, request=request)
+
+
+@pytest.fixture
+def servers() -> Iterator[Servers]:
+    made = Servers()
+    for _ in range(2):  # the first cells of a program run alone
+        assert made.start(task(0, CELL).request, [0], Path()) is None  # type: ignore[arg-type]
+    yield made
+
+
+def pids(servers: Servers) -> list[int]:
+    return [server._process.pid for server in servers._servers.values()]
+
+
+def test_reports_are_equal_byte_for_byte(tmp_path: Path, servers: Servers) -> None:
+    cells = [replace(CELL, seed=seed, threads=1) for seed in range(1, 6)]
+    reports = []
+    for used in (servers, None):
+        with Processes[int](2, tmp_path / "runs", servers=used) as processes:
+            ended = {
+                key: (end.code, end.stdout, end.stderr, (folder / REPORT).read_bytes())
+                for key, end, folder in processes.run(
+                    task(number, cell) for number, cell in enumerate(cells)
+                )
+            }
+        reports.append(ended)
+    assert reports[0] == reports[1] and len(reports[0]) == 5
+    assert len(pids(servers)) == 1
+
+
+@pytest.mark.parametrize("serve", [True, False])
+def test_a_program_may_end_while_its_threads_are_still_ending(
+    serve: bool, tmp_path: Path, servers: Servers
+) -> None:
+    slow, source = tmp_path / "slow_end.so", tmp_path / "slow_end.c"
+    source.write_text(_SLOW_END, encoding="utf-8")
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", source, "-o", slow], check=True)
+    plain = task(0, replace(CELL, threads=5))
+    env = shutil.which("env")
+    assert env and plain.request
+    command = env, f"LD_PRELOAD={slow}", *plain.request.command
+    argv = [*command[:2], *plain.argv]
+    one = replace(plain, argv=argv, request=replace(plain.request, command=command))
+    tasks = [replace(one, key=key) for key in range(30)]
+    with Processes[int](2, tmp_path / "runs", servers=servers if serve else None) as processes:
+        ended = [(end.code, end.stderr) for _, end, _ in processes.run(tasks)]
+    assert ended == [(0, "")] * len(tasks)
+    assert len(pids(servers)) == int(serve)
+
+
+def test_limits_hold_for_a_child(tmp_path: Path, servers: Servers) -> None:
+    tasks = [task(1, _ENDLESS, 0.3), task(2, _ENDLESS, instructions=1000)]
+    with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
+        ended = {key: end for key, end, _ in processes.run(tasks)}
+    assert ended[1].code == -signal.SIGKILL and "CPU time limit: 0.3 s" in ended[1].exceeded
+    assert ended[2].code == 3 and "instruction limit of 1000" in ended[2].stderr
+    assert not ended[2].exceeded and len(pids(servers)) == 1
+
+
+def test_arguments_that_are_refused_are_the_cells_own_fault(
+    tmp_path: Path, servers: Servers
+) -> None:
+    good = task(1, CELL)
+    assert good.request
+    bad = replace(good, key=2, request=replace(good.request, arguments=("threads=1", "nothing=1")))
+    with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
+        ended = {key: end for key, end, _ in processes.run([good, bad, replace(good, key=3)])}
+    assert ended[2].code == 2 and "nothing=1: unknown key" in ended[2].stderr
+    assert ended[1].code == ended[3].code == 0 and ended[1].stdout == ended[3].stdout
+
+
+def test_a_killed_child_is_its_cells_end_alone(tmp_path: Path, servers: Servers) -> None:
+    tasks = [task(1, _ENDLESS), task(2, CELL)]
+    codes = {}
+    with Processes[int](2, tmp_path / "runs", servers=servers) as processes:
+        for key, end, _ in processes.run(tasks):
+            codes[key] = end.code
+            (server,) = pids(servers)
+            for child in children(server):
+                os.kill(child, signal.SIGSEGV)
+    assert codes == {1: -signal.SIGSEGV, 2: 0}
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
+def test_cells_of_a_server_that_is_gone_are_run_again(
+    blow: signal.Signals, tmp_path: Path, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sweeps.run.servers._ANSWERS_WITHIN_S", 1.0)
+    cells = [replace(CELL, parameters={"iterations": 30_000 + number}) for number in range(6)]
+    found = {}
+    with Processes[int](2, tmp_path / "runs", servers=servers) as processes:
+        for key, end, _ in processes.run(task(n, cell) for n, cell in enumerate(cells)):
+            found[key] = (end.code, '"ok":true' in end.stdout)
+            if key == 1:
+                for server in pids(servers):
+                    os.kill(server, blow)
+    assert found == dict.fromkeys(range(6), (0, True))
+
+
+def test_a_child_finds_its_folder_empty(tmp_path: Path, servers: Servers) -> None:
+    """A folder is used again, and nothing that lay in it is seen by the next run."""
+    left = ["stdout", "a file", "a folder/with a file"]
+    seen = []
+    with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
+        for key, end, folder in processes.run(task(number, CELL) for number in range(6)):
+            seen.append((folder, sorted(path.name for path in folder.iterdir())))
+            assert end.code == 0
+            for name in left[: key + 1]:
+                (folder / name).parent.mkdir(exist_ok=True)
+                (folder / name).write_text("of another run")
+    assert {tuple(names) for _, names in seen} == {(REPORT, "stderr", "stdout")}
+    folders = [folder for folder, _ in seen]
+    assert folders[0] == folders[1] == folders[2]
+    assert folders[2] not in folders[3:]  # the one with a folder in it was removed
+
+
+def test_a_program_that_cannot_serve_runs_alone(tmp_path: Path) -> None:
+    servers = Servers()
+    plain = task(0, CELL)
+    for command in (("/bin/false",), ("/bin/true",)):
+        request = Request(command, (), tuple(arguments(CELL)))
+        tasks = [replace(plain, key=number, request=request) for number in range(5)]
+        with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
+            assert all(end.code == 0 for _, end, _ in processes.run(tasks))
+    assert not pids(servers)
+
+
+def test_a_request_that_is_too_long_runs_alone(tmp_path: Path, servers: Servers) -> None:
+    plain = task(1, CELL)
+    assert plain.request
+    for length in (9_000, 70_000):
+        request = replace(plain.request, arguments=("threads=1", "x" * length))
+        with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
+            (ended,) = [end for _, end, _ in processes.run([replace(plain, request=request)])]
+        assert ended.code == 0
+    with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
+        list(processes.run([plain]))
+    assert len(pids(servers)) == 1  # the program's other cells have their server
+
+
+def test_an_interrupt_while_a_child_is_waited_for_leaves_nothing(
+    tmp_path: Path, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes in the middle of what is noted of a child that has ended."""
+
+    def interrupted(server: Server, pid: int) -> int:
+        monkeypatch.setattr(Server, "end_of", end_of)
+        os.kill(os.getpid(), signal.SIGINT)
+        return end_of(server, pid)
+
+    end_of = Server.end_of
+    monkeypatch.setattr(Server, "end_of", interrupted)
+    tasks = [task(1, CELL), task(2, _ENDLESS)]
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Processes[int](2, tmp_path / "runs", servers=servers) as processes,
+    ):
+        list(processes.run(tasks))
+    (server,) = pids(servers)
+    assert not any(alive(child) for child in children(server))
+    assert not [path for path in (tmp_path / "runs").iterdir() if path.is_dir()]
+
+
+def test_what_a_lost_server_says_later_is_not_heard(
+    tmp_path: Path, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sweeps.run.servers._ANSWERS_WITHIN_S", 0.3)
+    request, endless = task(1, CELL).request, task(2, _ENDLESS).request
+    assert request and endless
+    child = servers.start(endless, [0], tmp_path)
+    assert child
+    (stopped,) = pids(servers)
+    os.kill(stopped, signal.SIGSTOP)
+    with pytest.raises(ServerLostError):
+        child.wait()
+    os.kill(stopped, signal.SIGCONT)
+    os.close(child.pidfd)
+    assert servers.start(request, [0], tmp_path) is None
+    again = servers.start(request, [0], tmp_path)
+    assert again and again.wait() == 0 and pids(servers) != [stopped]
+    os.close(again.pidfd)
+
+
+def threads_of(pid: int) -> list[int]:
+    return [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
+
+
+def test_every_thread_of_a_child_stays_on_its_cpu(tmp_path: Path, servers: Servers) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    request = task(1, _ENDLESS).request
+    assert request
+    child = servers.start(request, [cpu], tmp_path)
+    assert child
+    wait_until(lambda: len(threads_of(child.pid)) > 1)
+    for thread in threads_of(child.pid):
+        assert os.sched_getaffinity(thread) == {cpu}
+    child.kill()
+    assert child.wait() == -signal.SIGKILL
+    os.close(child.pidfd)
+
+
+def test_a_driver_that_is_killed_takes_servers_and_children_with_it(tmp_path: Path) -> None:
+    pid = os.fork()
+    if pid == 0:
+        servers = Servers()
+        long = task(1, _ENDLESS)
+        for _ in range(2):
+            servers.start(long.request, [0], tmp_path)  # type: ignore[arg-type]
+        with Processes[int](1, tmp_path / "runs", servers=servers) as processes:
+            list(processes.run([long]))
+        os._exit(0)
+    wait_until(lambda: any(children(server) for server in children(pid)))
+    servers_left = children(pid)
+    left = servers_left | {child for server in servers_left for child in children(server)}
+    assert len(left) >= 2 and all(alive(one) for one in left)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    wait_until(lambda: not any(alive(one) for one in left))
+    assert not any(alive(one) for one in left)
+
+
+def test_servers_end_with_their_pool(tmp_path: Path) -> None:
+    made = Servers()
+    tasks = [task(number, replace(CELL, seed=number)) for number in range(1, 5)]
+    with Processes[int](1, tmp_path / "runs", servers=made) as processes:
+        assert len(list(processes.run(tasks))) == 4
+    (server,) = pids(made)
+    assert alive(server)
+    del made, processes
+    assert not alive(server)

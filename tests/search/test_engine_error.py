@@ -1,0 +1,272 @@
+"""How far the engine was off, from costs that are known."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from results.errors import LockcrossError
+from results.paths import REFERENCE
+from results.store.records import MachineRecord
+from results.store.store import Store
+from sweeps.model.label import LockLabel
+from sweeps.questions.validate.errors import count, count_stored, read_cells
+from sweeps.questions.validate.table import error_rows
+from sweeps.search.errors import (
+    ANY,
+    ATOMIC,
+    BOTH,
+    CONTENDED,
+    IN_TURN,
+    LEADS,
+    NO_ATOMIC,
+    ONE_THREAD,
+    STORED,
+    EngineError,
+    Right,
+    Row,
+    decisive,
+    error_of,
+    keep,
+    kind_of,
+    read_rows,
+    text_of,
+    work_of,
+)
+from tests.commands import lockcross
+from tests.synthetic_gem5 import Gem5Data
+
+# Lock label -> cycles per pair (reference, engine), and the CAS operations of a pair.
+COSTS = {
+    "null": (10.0, 500.0, 0), "thin": (100.0, 80.0, 1), "tasuki": (120.0, 100.0, 1),
+    "reservation": (50.0, 60.0, 0), "asym_tasuki": (60.0, 50.0, 0),
+    "asym_tasuki/store_forward": (60.0, 5000.0, 0), "reservation:signal": (900.0, 60.0, 0),
+    "cas_spin": (1.0, 99.0, 1),
+}  # fmt: skip
+JAVA = ["thin", "tasuki", "reservation", "asym_tasuki"]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Gem5Data:
+    made = Gem5Data(Store(tmp_path / "validation.db"))
+    made.store.set_fact("java_locks", {"names": JAVA})
+    for name, more in (("generic", {"out_of_order": {}}), ("plain", {})):
+        record = MachineRecord(name, f"The {name} machine, as it is", {"isas": [], **more})
+        made.store.set_machine(record)
+    return made
+
+
+def fill(data: Gem5Data, reference: str = "native", spread: float = 0.0, **changes: object) -> None:
+    """COSTS on the engine and on a reference, as one set."""
+    runs = []
+    for name, (measured, predicted, cas) in COSTS.items():
+        label = LockLabel(name)
+        for engine, cost in ((reference, measured), ("qemu", predicted)):
+            metrics = {
+                "cycles_per_pair": (cost, "cycles/pair"), "pairs": (100.0, "pairs"),
+                "cycles_per_pair_iqr": (spread, "cycles/pair"), "cas_won": (100.0 * cas, "count"),
+            }  # fmt: skip
+            replaced = label.variant and engine == "qemu"
+            resolved = {"cancellation": "x stands in"} if replaced else {}
+            given = {"variant": label.variant, "fence": label.fence, "resolved": resolved}
+            runs.append(
+                data.run(engine, label.lock, cost, metrics=metrics, **given, **changes)  # type: ignore[arg-type]
+            )
+    data.store.set_series(f"validation/{reference}_{len(changes)}", runs)
+
+
+def rows_of(data: Gem5Data) -> dict[tuple[str, str, str], Row]:
+    rows = count([read_cells(data.store.connection)])
+    return {(row.reference, row.work, row.kind): row for row in rows}
+
+
+def test_errors_and_leads_are_counted(data: Gem5Data) -> None:
+    fill(data)
+    rows = rows_of(data)
+    assert list(rows) == [("silicon", ONE_THREAD, kind) for kind in (ATOMIC, NO_ATOMIC, BOTH, ANY)]
+    every = rows["silicon", ONE_THREAD, ANY]
+    assert every.locks == ("asym_tasuki", "reservation", "tasuki", "thin")
+    assert (every.machine, every.core) == ("The generic machine", "out of order")
+    # Off by 20, 16.7, 20 and 16.7 %; measured over predicted 1.25, 1.2, 0.833 and 1.2.
+    assert (every.cells, every.median_error) == (4, pytest.approx((0.2 + 1 / 6) / 2))
+    assert (every.low, every.high) == (pytest.approx(50 / 60 + 0.3 * 11 / 30), pytest.approx(1.235))
+    # Leads: thin over tasuki 20 %, asym_tasuki over reservation 16.7 %, in the wrong order, and
+    # over thin and tasuki 37.5 and 50 %; reservation over them 25 and 40 %.
+    assert every.pairs == (6, 6, 6, 6, 6, 5, 3, 2, 1)
+    assert every.right == (5, 5, 5, 5, 5, 5, 3, 2, 1)
+    both = rows["silicon", ONE_THREAD, BOTH]
+    assert both.pairs == both.right == (4, 4, 4, 4, 4, 4, 3, 2, 1)
+    assert rows["silicon", ONE_THREAD, ATOMIC].pairs == (1, 1, 1, 1, 1, 1, 0, 0, 0)
+    assert rows["silicon", ONE_THREAD, NO_ATOMIC].right == (0,) * len(LEADS)
+
+
+def test_pairs_within_the_references_spread_do_not_count(data: Gem5Data) -> None:
+    fill(data, spread=10.0)  # reservation and asym_tasuki are 10 apart
+    found = rows_of(data)["silicon", ONE_THREAD, ANY]
+    assert found.pairs[0] == found.right[0] == 5
+
+
+def test_what_is_left_out_is_said(data: Gem5Data) -> None:
+    fill(data)
+    found = read_cells(data.store.connection)
+    assert [(cells, reason.split()[0]) for reason, cells in found.left_out.items()] == [
+        (1, "store"), (1, "variants"),
+    ]  # fmt: skip
+
+
+def test_work_core_and_reference_have_rows_of_their_own(data: Gem5Data) -> None:
+    fill(data)
+    fill(data, "gem5/minor", machine="plain", threads=2, workload="rounds")
+    fill(data, "gem5/o3", threads=2)
+    fill(data, "sst", isa="x86_64")  # it has the embedded engine's own cores
+    fill(data, "gem5/timing", threads=2, workload="sync", machine="plain", seed=2)
+    rows = rows_of(data)
+    assert {(one.reference, one.core, one.work) for one in rows.values()} == {
+        ("silicon", "out of order", ONE_THREAD), ("gem5", "in order", IN_TURN),
+        ("gem5", "out of order", CONTENDED),
+    }  # fmt: skip
+    assert next(iter(rows))[0] == "silicon"
+
+
+def test_a_machine_that_is_not_described_is_named(data: Gem5Data) -> None:
+    fill(data, machine="nowhere")
+    with pytest.raises(LockcrossError, match="'nowhere' is not described"):
+        read_cells(data.store.connection)
+
+
+def test_the_shipped_file_is_what_the_shipped_databases_say() -> None:
+    rows, left_out = count_stored(sorted(REFERENCE.glob("*.db")))
+    assert STORED.read_bytes().decode() == text_of(rows)
+    assert min(left_out.values()) > 0
+    assert not any("signal" in lock or "/" in lock for row in rows for lock in row.locks)
+    assert len(error_rows(rows).records) == len(rows)
+
+
+def test_rows_are_read_as_they_were_kept(data: Gem5Data, tmp_path: Path) -> None:
+    fill(data)
+    path = tmp_path / "errors.csv"
+    keep(rows_of(data).values(), path)
+    assert text_of(read_rows(path)) == path.read_text("utf-8")
+    path.write_text(path.read_text("utf-8").replace("pairs_50", "pairs_60"))
+    with pytest.raises(LockcrossError, match="pairs_50"):
+        read_rows(path)
+    with pytest.raises(LockcrossError, match="No such file"):
+        read_rows(tmp_path / "none.csv")
+    with pytest.raises(LockcrossError, match="none"):
+        keep([], tmp_path / "none" / "errors.csv")
+
+
+def test_the_command_names_a_database_that_is_missing(tmp_path: Path) -> None:
+    before = STORED.read_bytes()
+    done = lockcross("validate", "--errors", "--db", str(tmp_path / "none.db"))
+    assert done.returncode != 0 and "none.db" in done.stderr
+    assert STORED.read_bytes() == before
+
+
+def row(*steps: tuple[int, int], **changes: object) -> Row:
+    """A row by (pairs, right) of each step of LEADS, of which the last ones may be left out."""
+    given = [*steps, *[(0, 0)] * (len(LEADS) - len(steps))]
+    pairs, right = (
+        tuple(sum(one[i] for one in given[first:]) for first in range(len(LEADS))) for i in (0, 1)
+    )
+    values: dict[str, object] = {
+        "reference": "silicon", "machine": "Some core", "core": "out of order", "work": IN_TURN,
+        "kind": ANY, "cells": 20, "median_error": 0.1, "low": 0.8, "high": 1.1, "pairs": pairs,
+        "right": right, "locks": (LockLabel("thin"),),
+    }  # fmt: skip
+    return Row(**values | changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("steps", "lead"),
+    [
+        ([(20, 18)] * 9, 0.0),
+        ([(20, 17), *[(20, 18)] * 8], 0.02),
+        ([(20, 10), (20, 10), (20, 10), *[(20, 20)] * 6], 0.1),  # 83 % of all: 1 of 2 below 10 %
+        ([(20, 10)] * 8 + [(20, 18)], 0.5),
+        ([(20, 17)] * 9, None),
+        ([(9, 9)], None),  # too few
+        ([(10, 10)], 0.0),
+        ([(9, 9), (0, 0), (10, 10)], 0.05),  # of leads below 5 % too little is known
+        ([(5, 5), (5, 5), (10, 10)], 0.0),  # those of 2 % join those of 0
+        ([(20, 10), (20, 20), (20, 17), (20, 20)], 0.02),  # 37 of 40 from 2 to 10 %
+        ([(20, 10), (20, 18), (20, 17), (20, 20)], 0.1),  # 35 of 40
+    ],
+)
+def test_a_lead_is_decisive_where_leads_alike_were_right(
+    steps: list[tuple[int, int]], lead: float | None
+) -> None:
+    assert decisive(row(*steps)) == lead
+
+
+def test_shares_are_of_pairs_with_such_leads() -> None:
+    found = error_of(True, IN_TURN, [ANY], [row((30, 15), (10, 6), (20, 20))])
+    assert (found.pairs, found.decisive) == (60, 0.05)
+    assert (found.right(0), found.right(0.02)) == (Right(41, 60), Right(26, 30))
+    assert found.right(0.049) == found.right(0.02)
+    assert (found.alike(0.03), found.alike(0.05)) == (Right(6, 10), Right(20, 20))
+    assert (found.right(0.9).share, found.right(0).share) == (None, 41 / 60)
+
+
+ENOUGH = (30, 30)
+SILICON = "against silicon: Some core"
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([row(ENOUGH), row(ENOUGH, kind=ATOMIC)],
+         f"{SILICON}, 20 cells with threads that take turns, of locks that take an atomic"),
+        ([row(ENOUGH), row((29, 29), kind=ATOMIC)],  # too few pairs
+         f"{SILICON}, 20 cells with threads that take turns"),
+        ([row(ENOUGH), row(ENOUGH, kind=ATOMIC, cells=19)],
+         f"{SILICON}, 20 cells with threads that take turns"),
+        ([row(ENOUGH), row(ENOUGH, kind=ATOMIC, reference="sim", machine="A"),
+          row(ENOUGH, kind=ATOMIC, reference="sim", machine="B", median_error=0.2)],
+         "against B, 20 cells with threads that take turns, of locks that take an atomic"),
+        ([row(ENOUGH, core="in order", kind=ATOMIC, cells=300), row(ENOUGH)],
+         f"{SILICON}, 20 cells with threads that take turns"),
+        ([row(ENOUGH, core="in order"), row(ENOUGH, work=CONTENDED)],
+         f"{SILICON}, 20 cells with threads that take turns, on cores in order: too little was "
+         "compared out of order"),
+    ],
+)  # fmt: skip
+def test_the_nearest_row_with_enough_cells_answers(rows: list[Row], words: str) -> None:
+    assert error_of(True, IN_TURN, [ATOMIC], rows).words == words
+
+
+def test_locks_of_both_kinds_are_a_kind_of_their_own() -> None:
+    rows = [row(ENOUGH, kind=kind, median_error=i) for i, kind in enumerate((BOTH, ANY, ATOMIC))]
+
+    def median(*kinds: str) -> float:
+        return error_of(True, IN_TURN, kinds, rows).median
+
+    asked = ([ATOMIC, NO_ATOMIC], [ATOMIC, ANY], [ATOMIC], [])
+    assert [median(*kinds) for kinds in asked] == [0, 1, 2, 1]
+
+
+def test_work_that_was_never_compared_is_refused() -> None:
+    with pytest.raises(LockcrossError, match="at work 'contended'"):
+        error_of(True, CONTENDED, [ANY], [row(ENOUGH)])
+
+
+def test_what_is_shipped_answers_every_question() -> None:
+    def asked(of: Callable[[EngineError], object]) -> set[object]:
+        return {
+            of(error_of(out_of_order, work, kinds))
+            for out_of_order in (True, False)
+            for work in (ONE_THREAD, IN_TURN, CONTENDED)
+            for kinds in ([ATOMIC], [NO_ATOMIC], [ATOMIC, NO_ATOMIC], [ANY])
+        }
+
+    assert asked(lambda one: one.low < 1 < one.high and 0 < one.median < 1) == {True}
+    kinds = {kind_of(lock) for lock in ("thin", "tasuki", "tasuki/rmw", "naive", "meta")}
+    assert kinds == {ATOMIC}
+    assert {kind_of(lock) for lock in ("reservation", "asym_tasuki/rmw", "to_lock")} == {NO_ATOMIC}
+    assert {kind_of(lock) for lock in ("reservation:signal", "mine", "cas_spin")} == {ANY}
+
+
+def test_work_follows_from_workload_and_threads() -> None:
+    assert work_of("lock_sequence", 1) == ONE_THREAD
+    assert (work_of("lock_sequence", 2), work_of("threads", 2)) == (IN_TURN, CONTENDED)
+    assert work_of("sync", 2) is None

@@ -1,0 +1,86 @@
+"""What a command imports: what it does not need, nobody waits for."""
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import typer
+
+from results.store.store import Store
+from sweeps.cli.commands import Commands, commands
+from sweeps.cli.main import make_app
+from sweeps.report.reference import References, Source
+from sweeps.report.shown import drawings
+from tests.commands import environment
+from tests.synthetic import study
+
+HEAVY = {"jinja2", "matplotlib", "numpy", "pandas", "parsl", "PIL", "pyarrow"}
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return study(tmp_path_factory.mktemp("study") / "study.db")
+
+
+def imported(*words: str, code: int = 0) -> set[str]:
+    """Every module that a command imports, by its whole name."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-X", "importtime", "-m", "sweeps", *words],
+        env=environment(), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--help"], ["--version"], ["locks"], ["runs"], ["query", "winners"], ["query", "--list"]],
+    ids=" ".join,
+)
+def test_short_commands_import_nothing_heavy(words: list[str], database: Path) -> None:
+    of_database = ["--db", str(database)] if words[0] in ("runs", "query") else []
+    found = imported(*words, *of_database)
+    assert not found & HEAVY and "sweeps.cli.main" in found
+
+
+def test_advice_without_a_figure_draws_nothing(database: Path) -> None:
+    """A lock that is unknown is found by the question, before anything is run."""
+    words = ["--locks", "nonesuch", "--db", str(database)]
+    assert not imported("advise", *words, code=2) & HEAVY
+
+
+def test_the_list_of_commands_imports_none_of_them() -> None:
+    found = {name for name in imported("--help") if name.startswith(("sweeps.", "results."))}
+    folders = {name for name in found if name.startswith("sweeps.questions.")}
+    assert all(name.count(".") == 2 for name in folders)
+    assert found - folders == {
+        "sweeps.cli", "sweeps.cli.main", "sweeps.cli.commands",
+        "results.errors", "results.paths",
+    }  # fmt: skip
+
+
+def test_what_has_nothing_to_draw_imports_no_matplotlib(database: Path, tmp_path: Path) -> None:
+    words = ["figures", "--db", str(database), "--output", str(tmp_path)]
+    assert "matplotlib" in imported(*words)
+    assert not imported(*words) & {"matplotlib", "PIL", "pandas"}
+
+
+@pytest.mark.parametrize("name", commands())
+def test_a_command_is_listed_with_the_beginning_of_its_own_help(name: str) -> None:
+    group = typer.main.get_command(make_app())
+    assert isinstance(group, Commands)
+    whole = group.commands[name].help
+    assert " ".join(whole.partition("\n\n")[0].split()) == commands()[name].sentence
+
+
+def test_a_figure_names_the_function_that_draws_it(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        own = store.connection
+        every = drawings(own, References([Source(own)], {"another": own}))
+    assert {one.section for one in every} == {"study", "many_cores", "latency", "validation"}
+    assert len({one.draw for one in every}) == 9
+    for drawing in every:
+        module, _, name = drawing.draw.rpartition(".")
+        assert callable(getattr(import_module(module), name))

@@ -1,0 +1,132 @@
+"""The rules of the layout: a room imports from the rooms below it alone, a question from no other
+question, an engine is named in its own folder alone."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+
+from results.paths import ROOT
+
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in ("sweeps", "results", "proofs")
+    for path in (ROOT / package).rglob("*.py")
+}
+# From what everything may use to what nothing may.
+ROOMS = (
+    "results.errors",
+    "results.paths",
+    "results.extras",
+    "sweeps.setup",
+    "sweeps.support",
+    "sweeps.model",
+    "results.store",
+    "results.text",
+    "results.draw",
+    "results.browser",
+    "results.published",
+    "sweeps.programs",
+    "sweeps.engines",
+    "sweeps.plans",
+    "sweeps.run",
+    "sweeps.search",
+    "sweeps.cli",
+    "sweeps.report",
+    "proofs",
+    "sweeps.questions",
+    "sweeps.__main__",
+)
+
+
+def room(module: str) -> str:
+    """The room that a module is in; "" for a package of rooms."""
+    return next((one for one in ROOMS if f"{module}.".startswith(f"{one}.")), "")
+
+
+def imported(module: str) -> Iterator[str]:
+    """Every module of the tree that a module imports, deferred imports too."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            # A name may be a module of the package that it is imported from.
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in MODULES else node.module for name in inner]
+        else:
+            continue
+        yield from (name for name in names if name in MODULES)
+
+
+@cache
+def graph() -> dict[str, set[str]]:
+    """What each module imports; worked out where a test asks, not by every worker."""
+    return {module: set(imported(module)) - {module} for module in MODULES}
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    circle: list[str] = []
+    try:
+        TopologicalSorter(graph()).prepare()
+    except CycleError as error:
+        circle = error.args[1]
+    assert not circle
+
+
+def test_every_module_is_in_a_room() -> None:
+    assert {module for module in MODULES if not room(module)} == {"sweeps", "results"}
+
+
+def test_a_room_imports_from_those_below_it_alone() -> None:
+    found = [
+        f"{module} imports {other}"
+        for module, others in graph().items()
+        for other in others
+        if room(module) and room(other) and ROOMS.index(room(other)) > ROOMS.index(room(module))
+    ]
+    assert not found
+
+
+def test_a_question_imports_no_other() -> None:
+    found = [
+        f"{module} imports {other}"
+        for module, others in graph().items()
+        for other in others
+        if room(module) == room(other) == "sweeps.questions"
+        and module.split(".")[2:3] != other.split(".")[2:3]
+    ]
+    assert not found
+
+
+def test_engines_are_named_in_their_folders_and_the_registry_alone() -> None:
+    names = {folder.name for folder in (ROOT / "sweeps" / "engines").iterdir() if folder.is_dir()}
+    names -= {"__pycache__"}
+    found = []
+    for module, path in MODULES.items():
+        if module == "sweeps.model.engines" or module.startswith("sweeps.engines."):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                words = node.value.replace("/", " ").replace("_", " ").split()
+                if len(words) < 3 and names & set(words):
+                    found.append(f"{module}:{node.lineno}: {node.value!r}")
+        found += [
+            f"{module} imports {other}"
+            for other in graph()[module]
+            if other.removeprefix("sweeps.engines.").split(".")[0] in names
+        ]
+    assert not found
+
+
+# What is left of results that is not general yet.
+_OF_SWEEPS = {"results.draw.style", "results.published"}
+
+
+def test_results_import_nothing_of_sweeps() -> None:
+    found = {
+        module
+        for module, others in graph().items()
+        if module.startswith("results.") and any(one.startswith("sweeps.") for one in others)
+    }
+    assert found <= _OF_SWEEPS

@@ -1,0 +1,250 @@
+"""The benchmarks of the sources do what they are to force: counts of the engine, exactly."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sweeps.model.cells import unsupported_reason
+from sweeps.model.workloads import WORKLOADS, with_defaults
+from sweeps.model.workloads import unsupported_reason as workload_unsupported_reason
+from sweeps.plans.sweep import load_plan
+from sweeps.programs import Program
+from tests.engines.test_engine import Options, run
+from tests.native_build import FLAVOURS, build_kernel
+from tests.native_build import run as run_natively
+
+SHORT: dict[str, tuple[dict[str, Any], int]] = {  # arguments, pairs
+    "multi_sync": ({"threads": 1, "objects": 5, "iterations": 20}, 100),
+    "call": ({"threads": 2, "iterations": 50}, 100),
+    "call_sync": ({"threads": 2, "iterations": 50}, 100),
+    "nested_call_sync": ({"threads": 2, "iterations": 50}, 102),
+    "primitive": (
+        {"threads": 2, "objects": 4, "iterations": 9, "state": "flat", "level": "recursive"}, 40,
+    ),
+    "transition": ({"threads": 2, "objects": 10, "owner": "running"}, 50),
+    "long_locker": ({"threads": 3, "hold": 1000}, 3),
+    "flat_fat": ({"threads": 3, "iterations": 20, "sections": 4}, 240),
+    "thrashing": ({"threads": 2, "iterations": 20, "hold": 100}, 40),
+    "lock_trace": ({"threads": 2, "sequence": "0x12,1x3,0x5/1x2", "objects": 3}, 42),
+    "lock_mix": (
+        {"threads": 3, "objects": 10, "acquisitions": 1003, "owner_share": 600000,
+         "return_share": 100000, "recursive": 200000, "shared_objects": 4}, 1003,
+    ),
+}  # fmt: skip
+
+
+# A lock that parks and one that cancels, with every flavour; one that spins.
+@pytest.mark.parametrize(
+    ("lock", "flavour"),
+    [*itertools.product(("tasuki", "reservation"), FLAVOURS), ("cas_spin", "lock")],
+)
+@pytest.mark.parametrize("workload", SHORT)
+def test_benchmarks_verify_themselves(workload: str, lock: str, flavour: str) -> None:
+    arguments, pairs = SHORT[workload]
+    outcome = run_natively(build_kernel(workload, lock, flavour, "full"), flavour, **arguments)
+    assert (outcome.code, outcome.result["error"]) == (0, "")
+    assert outcome.result["pairs"] == pairs
+
+
+def total(document: dict[str, Any], table: str, kind: str) -> int:
+    return sum(core[table][kind] for core in document["cores"])
+
+
+def atomics_by_phase(document: dict[str, Any]) -> list[int]:
+    """Compare-and-swaps that won in each phase whose beginning and end one core reports."""
+    marks = sorted(document["phases"], key=lambda mark: int(mark["phase"]))
+    return [
+        end["cas"]["won"] - begin["cas"]["won"]
+        for begin, end in itertools.pairwise(marks)
+        if begin["core"] == end["core"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lock", "state", "level", "atomics"),
+    [
+        ("tasuki", "reserved", "outermost", [1, 1, 0]),  # a pair, an acquisition, a release
+        ("tasuki", "flat", "recursive", [0, 0, 0]),
+        ("tasuki", "inflated", "outermost", [2, 1, 1]),
+        ("tasuki", "inflated", "recursive", [0, 0, 0]),
+        ("reservation", "reserved", "outermost", [0, 0, 0]),
+        ("reservation", "reserved", "recursive", [0, 0, 0]),
+        ("reservation", "flat", "outermost", [1, 1, 0]),
+        ("reservation", "flat", "recursive", [0, 0, 0]),
+        ("reservation", "foreign", "outermost", [1, 1, 0]),
+        ("reservation", "inflated", "outermost", [2, 1, 1]),
+        ("asym_tasuki", "reserved", "outermost", [0, 0, 0]),
+        ("asym_tasuki", "flat", "outermost", [0, 0, 0]),
+        ("asym_tasuki", "foreign", "outermost", [1, 1, 0]),
+        ("thin", "inflated", "outermost", [2, 1, 1]),
+    ],
+)
+def test_primitive_is_in_the_state_asked_for(
+    lock: str, state: str, level: str, atomics: list[int], tmp_path: Path
+) -> None:
+    arguments: Options = {
+        "threads": 2, "objects": 4, "iterations": 10, "state": state, "level": level,
+    }  # fmt: skip
+    document = run(Program("primitive", lock, "full", "lock"), arguments, {}, tmp_path)
+    pair, acquisition, release = atomics
+    assert atomics_by_phase(document) == [40 * pair, 4 * acquisition, 4 * release]
+
+
+@pytest.mark.parametrize("owner", ["waiting", "running"])
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_transition_cancels_every_reservation_once(
+    flavour: str, owner: str, tmp_path: Path
+) -> None:
+    arguments: Options = {"threads": 2, "objects": 30, "owner": owner}
+    costs = []
+    for stop in (1000, 2000):
+        program = Program("transition", "reservation", "full", flavour)
+        document = run(program, arguments, {"charge_stop": stop}, tmp_path)
+        assert [core["charges"]["stop"] for core in document["cores"]] == [0, 30]
+        starts = {mark["phase"]: mark["cycle"] for mark in document["phases"]}
+        costs.append((starts[5] - starts[4]) - (starts[6] - starts[5]))
+        # First acquisitions have the one atomic that makes a reservation specific.
+        assert atomics_by_phase(document)[:2] == [30, 0]
+    if owner == "waiting":
+        assert costs[1] - costs[0] == 30 * 1000
+    assert costs[0] > 30 * 1000
+
+
+def test_transition_without_transitions_costs_what_acquiring_costs(tmp_path: Path) -> None:
+    program = Program("transition", "tasuki", "full", "lock")
+    arguments: Options = {"threads": 2, "objects": 30, "owner": "waiting"}
+    document = run(program, arguments, {}, tmp_path)
+    starts = {mark["phase"]: mark["cycle"] for mark in document["phases"]}
+    for known, new in ((2, 1), (5, 4)):
+        difference = (starts[new + 1] - starts[new]) - (starts[known + 1] - starts[known])
+        assert abs(difference) < 30  # a cycle an object: caches and branches are warm
+
+
+@pytest.mark.parametrize("lock", ["tasuki", "reservation", "asym_tasuki"])
+def test_thrashing_inflates_in_every_iteration(lock: str, tmp_path: Path) -> None:
+    """A lock that was deflated is found flat and held, and a contender parks until it is released;
+    the thin lock's first contender spins, and finds it inflated from then on."""
+    arguments: Options = {"threads": 2, "iterations": 12, "hold": 2000}  # longer than a stop
+    parks = {
+        name: total(run(Program("thrashing", name, "full", "lock"), arguments, {}, tmp_path),
+                    "charges", "park")
+        for name in (lock, "thin")
+    }  # fmt: skip
+    assert parks == {lock: 12, "thin": 11}
+
+
+def test_flat_sections_cost_the_same_after_contention_only_with_deflation(tmp_path: Path) -> None:
+    arguments: Options = {"threads": 4, "iterations": 20, "sections": 4}
+    for lock, later in (("tasuki", 80), ("thin", 160)):  # a monitor has two atomics a pair
+        document = run(Program("flat_fat", lock, "full", "lock"), arguments, {}, tmp_path)
+        first, _, third = atomics_by_phase(document)
+        assert (first, third) == (80, later)
+
+
+def test_long_locker_holds_the_lock_all_the_time(tmp_path: Path) -> None:
+    """Waiters with cores of their own take nothing from the holder, whether they spin or park."""
+    for lock, parks in (("tasuki", 3), ("cas_spin", 0)):
+        document = run(
+            Program("long_locker", lock, "full", "lock"),
+            {"threads": 4, "hold": 20000},
+            {},
+            tmp_path,
+        )
+        assert total(document, "charges", "park") >= parks
+        starts = {mark["phase"]: mark["cycle"] for mark in document["phases"]}
+        assert 20000 < starts[2] - starts[1] < 20000 * 8
+
+
+@pytest.mark.parametrize(
+    ("lock", "won", "stops"),
+    [
+        # Of 1,000: 600 hits, 100 returns, 200 nested, 100 by others; 10 objects, 4 shared.
+        ("tasuki", 800, 0),
+        ("reservation", 10 + 100 + 100 + 2 * 4, 4),  # two a cancellation: requester and word
+        ("asym_tasuki", 10 + 100, 0),
+    ],
+)
+@pytest.mark.parametrize("threads", [2, 3])
+def test_lock_mix_has_the_hits_asked_for(
+    threads: int, lock: str, won: int, stops: int, tmp_path: Path
+) -> None:
+    arguments: Options = {
+        "threads": threads, "objects": 10, "acquisitions": 1000, "owner_share": 600000,
+        "return_share": 100000, "recursive": 200000, "shared_objects": 4,
+    }  # fmt: skip
+    document = run(Program("lock_mix", lock, "full", "lock"), arguments, {}, tmp_path)
+    assert (total(document, "cas", "won"), total(document, "cas", "lost")) == (won, 0)
+    assert total(document, "charges", "stop") == stops
+
+
+def test_lock_trace_replays_its_sequences(tmp_path: Path) -> None:
+    """Two objects of 0x12,1x3,0x5, one of 1x2: the owner hits until another thread comes."""
+    arguments: Options = {"threads": 2, "sequence": "0x12,1x3,0x5/1x2", "objects": 3}
+    document = run(Program("lock_trace", "reservation", "full", "lock"), arguments, {}, tmp_path)
+    assert [core["charges"]["stop"] for core in document["cores"]] == [0, 2]
+    assert total(document, "cas", "won") == 3 + 2 * (2 + 3 + 5)
+    assert [mark["phase"] for mark in document["phases"]] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "sequence", ["", "0x", "0x0", "x3", "0x3,", "0x3;1x2", "2x1", "0x99999999999", "0x1/"]
+)
+def test_a_faulty_sequence_is_refused(sequence: str) -> None:
+    outcome = run_natively(
+        build_kernel("lock_trace", "thin", "lock", "full"), "lock",
+        sequence=sequence, objects=1, threads=2,
+    )  # fmt: skip
+    assert outcome.code == 2
+    assert "sequence" in outcome.stderr
+    key = WORKLOADS["lock_trace"].keys["sequence"]
+    assert key.invalid_reason(sequence) or workload_unsupported_reason(
+        "lock_trace", "thin", 2, None, with_defaults("lock_trace", {"sequence": sequence})
+    )
+
+
+MIX = {"objects": 10, "acquisitions": 1000, "owner_share": 600000, "return_share": 0,
+       "recursive": 0, "shared_objects": 4, "owners": 0, "critical": 0, "think": 0}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "threads", "reason"),
+    [
+        ({}, 2, ""),
+        ({"owner_share": 1000001}, 2, ""),
+        ({"recursive": 500000}, 2, "more than 1000000"),
+        ({"shared_objects": 11}, 2, "more than"),
+        ({}, 1, "threads"),
+        ({"owners": 3}, 2, "threads"),
+        ({"owner_share": 5000}, 2, "less than one acquisition"),
+        ({"shared_objects": 0}, 2, "does not go with"),
+        ({"owner_share": 999000}, 2, "does not go with"),
+    ],
+)
+def test_the_driver_refuses_the_mixes_that_the_program_refuses(
+    changes: dict[str, int], threads: int, reason: str
+) -> None:
+    arguments: dict[str, Any] = MIX | changes
+    wrong = [
+        key
+        for key, value in arguments.items()
+        if WORKLOADS["lock_mix"].keys[key].invalid_reason(value)
+    ]
+    refusal = wrong or workload_unsupported_reason("lock_mix", "thin", threads, None, arguments)
+    assert reason in str(refusal)
+    binary = build_kernel("lock_mix", "thin", "lock", "full")
+    outcome = run_natively(binary, "lock", threads=threads, **arguments)
+    assert (outcome.code == 2) == bool(refusal)
+    assert reason in outcome.stderr
+
+
+def test_the_small_plan_has_every_benchmark() -> None:
+    cells = load_plan("small").cells
+    no_benchmarks = {"conformance", "calibrate", "transfer", "micro", "sharing", "footprint"}
+    assert {cell.workload for cell in cells} == set(WORKLOADS) - no_benchmarks
+    assert all(
+        "state inflated needs a lock with wait" in why
+        for why in map(unsupported_reason, cells)
+        if why
+    )

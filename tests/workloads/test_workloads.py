@@ -1,0 +1,345 @@
+"""The registry of workloads: its rows, and that the programs and the driver read the same."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from results.errors import LockcrossError
+from results.paths import ROOT
+from sweeps.model import registry, workloads
+from sweeps.model.axes import MAX_THREADS
+from sweeps.model.cell import Cell
+from sweeps.model.cells import unsupported_reason as cell_unsupported_reason
+from sweeps.model.locks import load_locks
+from sweeps.model.workloads import (
+    WORKLOADS,
+    Choice,
+    Key,
+    Number,
+    Sequences,
+    parse_workloads,
+    unsupported_reason,
+    with_defaults,
+)
+from sweeps.plans.sweep import Sweep
+from sweeps.programs import USUAL_THREADS, Builder, Program, find_compiler
+from sweeps.questions.run.command import _parameters as parameters_of_run
+from tests.engines.test_engine import invoke
+from tests.native_build import Outcome, run
+
+FOLDER = ROOT / "workloads"
+# All but signals.h and native.h, which are parts of runtime.c.
+PARTS = {FOLDER / "runtime" / name for name in ("signals.h", "native.h")}
+HEADERS = sorted(set(FOLDER.rglob("*.h")) - PARTS)
+RULED = [name for name, kind in WORKLOADS.items() if kind.rules or kind.has_text]
+
+
+# The registry
+
+
+def block(*rows: str, name: str = "one") -> str:
+    return "\n".join([f"#ifdef WORKLOAD_{name}", *rows, "#endif\n"])
+
+
+HEAD = 'WORKLOAD(one, 2, 4, "null thin", ANY_CORES)'
+NUMBER = "NUMBER(a, REQUIRED, 3, 1, TEN)"
+
+
+def test_a_block_is_read() -> None:
+    text = "#define TEN 10 /* a comment */\n" + block(
+        HEAD, NUMBER, "CHOICE(b, OPTIONAL, x,\n       WORD(x) WORD(y))",
+        'SEQUENCES(c, REQUIRED, "0x1,1x2", 5, 6)', "LET(d, KEY(a) / 2 + 1)",
+        'RULE(d < THREADS || KEY(b) == WORD_y, "d, (so) && b")', 'METRIC(e, "cycles", UINT64_MAX)',
+    )  # fmt: skip
+    one = parse_workloads(text)["one"]
+    assert (one.min_threads, one.max_threads, one.locks) == (2, 4, ("null", "thin"))
+    assert one.keys == {
+        "a": Number(3, 1, 10), "b": Choice("x", ("x", "y")), "c": Sequences("0x1,1x2", 5, 6),
+    }  # fmt: skip
+    assert one.metrics == {"e": "cycles"}
+    assert isinstance(one.rules[1], workloads.Rule)
+    assert (one.rules[1].message, one.rules[1].keys) == ("d, (so) && b", ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (["NUMBER(a, REQUIRED, 3)"], "has 3 arguments, not 5"),
+        (["NUMBER(a, PERHAPS, 3, 1, 9)"], "REQUIRED, OPTIONAL, OR_ZERO"),
+        (["NUMBER(a, REQUIRED, 10, 1, 9)"], "default: allowed is a whole number from 1 to 9"),
+        (["NUMBER(a, REQUIRED, 3, 1, MOST)"], "'MOST' is unknown"),
+        ([NUMBER.replace("TEN", "9"), NUMBER.replace("TEN", "9")], "stands twice"),
+        (["CHOICE(b, REQUIRED, z, WORD(x) WORD(y))"], "default: allowed are x, y"),
+        (["RULE(KEY(a) > 1, \"no\")"], "KEY(a) is unknown here"),
+        (["RULE(1 +, \"no\")"], "not a row: RULE(1 +"),
+        (["RULE(1, no)"], "in quotes"),
+        (["LIMIT(a, 1)"], "no row of a workload"),
+        (["LIMIT(a"], "not a row: LIMIT"),
+        (['WORKLOAD(two, 1, 2, "", ANY_CORES)'], "stands in the block WORKLOAD_one"),
+    ],
+)  # fmt: skip
+def test_a_faulty_row_is_named(rows: list[str], words: str) -> None:
+    with pytest.raises(LockcrossError, match=re.escape(words)):
+        parse_workloads(block(*rows))
+
+
+def test_a_row_outside_blocks_is_refused() -> None:
+    with pytest.raises(LockcrossError, match="stands in no block"):
+        parse_workloads(block(HEAD) + "METRIC(a, 1, 2)\n")
+
+
+def expression(text: str) -> ast.expr:
+    (row,) = registry.parse(f"LENGTH({text})")
+    return row.arguments[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1 + 2 * 3 - 4 / 3", 6),
+        ("KEY(a) >= 2 && (KEY(a) == 3 || THREADS < 1)", 0),
+        ("(KEY(a) == 2) == (THREADS != 1)", 1),
+        ("KEY(a) > 2 || 3 <= THREADS", 1),
+    ],
+)
+def test_rules_are_read_as_c_reads_them(text: str, value: int) -> None:
+    assert workloads.evaluate(expression(text), {"KEY(a)": 2, "THREADS": 3}) == value
+
+
+@pytest.mark.parametrize("text", ["1 - 2", "KEY(a)", "1 < 2 < 3", "not 1", "f(1)", "'x'", "2 ** 3"])
+def test_rules_are_nothing_else(text: str) -> None:
+    with pytest.raises(ValueError, match=r"below 0|unknown"):
+        workloads.evaluate(expression(text), {})
+
+
+def test_every_workload_has_a_kernel_and_names_locks() -> None:
+    kernels = {path.stem for path in (FOLDER / "kernels").glob("*.c")}
+    assert kernels == set(WORKLOADS)
+    assert {lock for kind in WORKLOADS.values() for lock in kind.locks} <= set(load_locks())
+
+
+def test_the_driver_knows_how_many_threads_a_program_may_have() -> None:
+    text = (ROOT / "lockimpl" / "types.h").read_text()
+    assert re.findall(r"^#define LOCK_MAX_THREADS (\d+)$", text, re.MULTILINE) == [
+        str(USUAL_THREADS)
+    ]
+
+
+# Defaults
+
+
+def test_plans_and_commands_fill_in_the_same_defaults() -> None:
+    for name, kind in WORKLOADS.items():
+        full = {key: found.default for key, found in kind.keys.items()}
+        sweep = Sweep(machine="generic", isa="x86_64", lock="thin", workload=name)
+        (cell,) = sweep.cells()
+        assert cell.parameters == with_defaults(name, parameters_of_run([])) == full
+    sweep = Sweep(
+        machine="generic", isa="x86_64", lock="thin", workload=["threads", "sync"],
+        parameters={"iterations": [5, 6]},
+    )  # fmt: skip
+    assert [cell.parameters for cell in sweep.cells()] == [
+        {"iterations": 5, "critical": 20, "think": 100},
+        {"iterations": 6, "critical": 20, "think": 100},
+        {"iterations": 5},
+        {"iterations": 6},
+    ]
+
+
+def test_a_program_takes_the_scheduler_s_defaults(tmp_path: Path) -> None:
+    """Two threads with more work than a slice, of which one is of higher priority."""
+    program = Program("priority_mix", "thin", "full", "lock", scheduled=True)
+    small = {"high": 1, "sections": 3, "high_iterations": 4000, "low_iterations": 9000,
+             "writes": 500000, "pause": 100, "threads": 3, "cores": 1}  # fmt: skip
+    keys = WORKLOADS["priority_mix"].keys
+    told = {key: keys[key].default for key in ("slice", "run_queue")}
+    lines = [
+        invoke(program, small | more, {}, tmp_path / "report.json").stdout
+        for more in ({}, told, {**told, "slice": 30_000}, {**told, "run_queue": "round_robin"})
+    ]
+    assert lines[0] == lines[1] and len(set(lines)) == 3
+
+
+# What the programs accept
+
+
+@cache
+def binary(workload: str, lock: str, scheduled: bool, many: bool = False) -> Path:
+    program = Program(workload, lock, "full", "lock", scheduled=scheduled, many=many)
+    return Builder().build([program])[program].path
+
+
+def any_lock(workload: str) -> str:
+    return (WORKLOADS[workload].locks or ("thin",))[0]
+
+
+def refusal(workload: str, threads: int, arguments: dict[str, Any]) -> str:
+    """What a program says of its arguments before it looks at rules; empty if they are good.
+
+    It is for as many threads as there may be: the driver's bounds are those of such a program.
+    Programs whose threads share cores refuse the marker after all other arguments: none runs.
+    """
+    path = binary(workload, any_lock(workload), True, many=True)
+    outcome = run(path, "lock", threads=threads, marker="watch", **arguments)
+    assert outcome.code == 2, outcome
+    return "" if "none or syscall, where threads share cores" in outcome.stderr else outcome.stderr
+
+
+def values_around_bounds(key: Key) -> Iterator[int | str]:
+    match key:
+        case Number():
+            yield from {-1, max(key.low - 1, 0), key.low, key.default, key.high, key.high + 1}
+        case Choice():
+            yield from (*key.choices, "", "nosuch")
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_programs_and_driver_agree_on_bounds(workload: str) -> None:
+    kind = WORKLOADS[workload]
+    full = with_defaults(workload, {})
+    for name, key in kind.keys.items():
+        for value in values_around_bounds(key):
+            said = refusal(workload, kind.min_threads, full | {name: value})
+            assert bool(said) == bool(key.invalid_reason(value)), (name, value, said)
+            assert not said or name in said
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_programs_and_driver_agree_on_threads(workload: str) -> None:
+    kind = WORKLOADS[workload]
+    full = with_defaults(workload, {})
+    cores = 1 if kind.needs_cores else None
+    low, high = kind.min_threads, kind.max_threads
+    for threads in {low - 1, low, high, high + 1, MAX_THREADS + 1}:
+        why = unsupported_reason(workload, any_lock(workload), threads, cores, full)
+        said = refusal(workload, threads, full)
+        assert bool(said) == why.startswith("threads:"), (threads, why, said)
+
+
+def small(workload: str) -> dict[str, Any]:
+    """Parameters of a short run with two threads."""
+    odd = {"io_put": {"mode": "multi"}, "counter": {"duration": 1000}}
+    return {
+        name: min(key.default, 20) if isinstance(key, Number) and "share" not in name
+        else key.default
+        for name, key in WORKLOADS[workload].keys.items()
+    } | odd.get(workload, {})  # fmt: skip
+
+
+def some_values(key: Key) -> st.SearchStrategy[int | str]:
+    """Small values, so that runs are short; shares in tenths."""
+    match key:
+        case Number(high=1_000_000, low=0):
+            return st.integers(0, 10).map(lambda tenths: tenths * 100_000)
+        case Number():
+            return st.integers(key.low, min(key.high, key.low + 40))
+        case Choice():
+            return st.sampled_from(key.choices)
+    run = st.builds("{}x{}".format, st.integers(0, 4), st.sampled_from([0, 1, 2, 99, 2**32]))
+    parts = st.lists(st.tuples(run, st.sampled_from([",", "/", ";", ""])), max_size=4)
+    return parts.map(lambda found: "".join(run + mark for run, mark in found).rstrip(",/"))
+
+
+def run_small(workload: str, lock: str, threads: int, arguments: dict[str, Any]) -> Outcome:
+    shared = WORKLOADS[workload].needs_cores
+    more = {"cores": 1} if shared else {}
+    return run(binary(workload, lock, shared), "lock", threads=threads, **arguments, **more)
+
+
+@pytest.mark.parametrize("workload", RULED)
+def test_programs_and_driver_agree_on_rules(workload: str) -> None:
+    kind = WORKLOADS[workload]
+    base = small(workload)
+    seen = set()
+
+    @settings(max_examples=60, deadline=None, derandomize=True)
+    @given(
+        st.sampled_from(["thin", "cas_spin"]),
+        st.integers(kind.min_threads, min(kind.max_threads, 4)),
+        st.fixed_dictionaries(
+            {name: st.just(base[name]) | some_values(key) for name, key in kind.keys.items()}
+        ),
+    )
+    def agree(lock: str, threads: int, arguments: dict[str, Any]) -> None:
+        cores = 1 if kind.needs_cores else None
+        why = "".join(key.invalid_reason(arguments[name]) for name, key in kind.keys.items())
+        why = why or unsupported_reason(workload, lock, threads, cores, arguments)
+        outcome = run_small(workload, lock, threads, arguments)
+        assert outcome.code == (2 if why else 0), (why, outcome)
+        if why.startswith("parameters: "):  # a rule's own message
+            assert outcome.stderr.split(": ", 2)[2].strip() in why
+        seen.add(bool(why))
+
+    agree()
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("sequence", "good"),
+    [
+        ("/".join(["0x1"] * 1024), True),
+        ("/".join(["0x1"] * 1025), False),
+        (",".join(["0x1"] * 8192), True),
+        (",".join(["0x1"] * 8193), False),
+        ("0x4294967296", False),
+        ("0x0", False),
+        ("\N{ARABIC-INDIC DIGIT ZERO}x1", False),
+    ],
+    ids=range(7),
+)
+def test_programs_and_driver_agree_on_long_sequences(sequence: str, good: bool) -> None:
+    arguments = with_defaults("lock_trace", {"objects": 1, "critical": 0, "think": 0})
+    arguments["sequence"] = sequence
+    assert bool(WORKLOADS["lock_trace"].keys["sequence"].invalid_reason(sequence)) != good
+    assert run_small("lock_trace", "null", 1, arguments).code == (0 if good else 2)
+
+
+# Cores
+
+
+@pytest.mark.parametrize(
+    "workload", [name for name, kind in WORKLOADS.items() if kind.cores != "OWN_CORES"]
+)
+def test_a_workload_ends_where_threads_share_a_core(workload: str) -> None:
+    threads = min(2, WORKLOADS[workload].max_threads)
+    outcome = run(
+        binary(workload, any_lock(workload), True), "lock", threads=threads, cores=1,
+        **small(workload),
+    )  # fmt: skip
+    assert (outcome.code, outcome.result.get("error")) == (0, ""), outcome
+
+
+def test_a_workload_whose_threads_spin_for_each_other_gets_a_core_each() -> None:
+    def cell(cores: int | None) -> Cell:
+        return Cell(
+            machine="generic", isa="x86_64", flavour="lock", lock="null", workload="transfer",
+            threads=2, cores=cores, parameters=with_defaults("transfer", {}),
+        )  # fmt: skip
+
+    assert cell_unsupported_reason(cell(None)) == ""
+    assert "a core for each thread" in cell_unsupported_reason(cell(1))
+
+
+# Headers
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.name)
+def test_a_header_compiles_by_itself(header: Path, tmp_path: Path) -> None:
+    text = f'#define WORKLOAD_sync\n#include "{header.relative_to(FOLDER)}"\n'
+    source = tmp_path / "alone.c"
+    source.write_text(text)
+    command = Program("sync", "thin", "full", "lock", scheduled=True).command("", "")
+    flags = [word for word in command if word.startswith(("-m", "-f", "-D", "-I", "-std"))]
+    done = subprocess.run(
+        [find_compiler("lock"), *flags, "-fsyntax-only", str(source)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
