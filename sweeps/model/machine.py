@@ -263,8 +263,8 @@ class Core(Figures):
     )
     mispredict: Figure = _option(
         "cycles",
-        "added by a mispredicted branch; out of order, from its execution to the fetch of the right "
-        "path: a published penalty is front_end + 1 + mispredict + lat_alu",
+        "added by a mispredicted branch; out of order, from its execution to the fetch of the "
+        "right path: a published penalty is front_end + 1 + mispredict + lat_alu",
     )
     predictor_entries: Figure = _option("counters", "of two bits, of the predictor")
     blocking: Figure = _option("switch", "1: every access holds the core until it is done")

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from results.errors import LockcrossError
 from sweeps.engines import load_engine
 from sweeps.model import machine as machine_module
-from sweeps.model.axes import MAX_LATENCY
 from sweeps.model.cell import Cell
 from sweeps.model.engines import ENGINES
 from sweeps.model.isa import ISAS
@@ -23,8 +22,8 @@ from sweeps.model.machine import (
     machine_named,
     machine_names,
 )
+from sweeps.model.options import options
 from sweeps.run.runner import record_of
-from sweeps.support.paths import ENGINE_SOURCES
 from sweeps.support.toml import parse
 from tests.commands import lockcross
 
@@ -133,21 +132,18 @@ def test_only_a_core_out_of_order_is_wide() -> None:
 
 @pytest.mark.parametrize("name", ["generic", "generic_inorder"])
 def test_a_machine_has_the_bounds_of_the_engine(name: str) -> None:
-    source = (ENGINE_SOURCES / "base" / "options.cc").read_text()
-    specs = re.findall(r'\{"(\w+)", &O::\w+, \d+, (\d+), (\w+(?: << \d+)?),\s+"', source)
-    names = {"kMaxLatency": MAX_LATENCY, "UINT32_MAX": 2**32 - 1}
-    bounds = {name: (int(low), names.get(high) or eval(high)) for name, low, high in specs}
+    bounds = {one.name: (one.low, one.high) for one in options().values()}
     tables = tomllib.loads(description(name))
     isa, charges = tables["latency"]["x86_64"], tables["charges"]
-    options = {
+    given = {
         key: (tables[table], key)
         for table in ("core", "memory", "out_of_order")
         for key in tables.get(table, {})
     }
-    options |= {key: (isa, key) for key in isa}
-    options |= {f"charge_{key}": (charges, key) for key in charges}
-    assert options.keys() <= bounds.keys()
-    for option, (table, key) in options.items():
+    given |= {key: (isa, key) for key in isa}
+    given |= {f"charge_{key}": (charges, key) for key in charges}
+    assert given.keys() <= bounds.keys()
+    for option, (table, key) in given.items():
         before = table[key]
         for number in (bounds[option][1] + 1, 2 * bounds[option][1], 10**30, bounds[option][0] - 1):
             table[key] = {"assumption": number, "why": "a test"}
