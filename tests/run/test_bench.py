@@ -65,7 +65,7 @@ def call_often(own: int, others: int) -> None:
 def test_system_calls_are_counted_one_by_one() -> None:
     own, others = system_calls(partial(call_often, 0, 1))
     assert system_calls(partial(call_often, 1000, 1))[0] == own + 1000
-    assert 0 <= system_calls(partial(call_often, 0, 1001))[1] - others - 1000 < 20  # of the thread
+    assert 0 <= system_calls(partial(call_often, 0, 1001))[1] - others - 1000 < 100  # of the thread
 
 
 def test_work_that_fails_is_not_counted() -> None:
