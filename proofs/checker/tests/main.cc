@@ -3,7 +3,8 @@
 
 #include "prove.h"
 
-// The library needs a client; what it does is tested by clients themselves (tests/proofs/test_checker.py).
+// The library needs a client; what it does is tested by clients themselves
+// (tests/proofs/test_checker.py).
 extern "C" {
 const unsigned prove_threads = 1;
 void prove_setup() {}
