@@ -12,10 +12,12 @@ from importlib import import_module
 from multiprocessing import connection as waiting
 from multiprocessing import get_context, parent_process
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 
 mpl.use("Agg")
+
 
 from matplotlib import patheffects
 from matplotlib.axes import Axes
@@ -24,7 +26,6 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from results.draw.drawing import Drawing
-from results.draw.style import DPI, RC
 from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
 
@@ -157,3 +158,19 @@ def save(file: Path, draw: Callable[[], Figure]) -> None:
             raise FigureError(
                 f"{file}: cannot be written ({error.strerror}); name another file", exit_code=2
             ) from None
+
+
+DPI = 200  # of PNGs
+
+RC: dict[Any, Any] = {  # what Matplotlib takes; its own type lists every key
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "hatch.linewidth": 0.5,
+    "hatch.color": "#00000040",
+    "svg.hashsalt": "lockcross",  # the same data give the same bytes
+    "savefig.dpi": DPI,
+}

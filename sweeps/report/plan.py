@@ -178,7 +178,7 @@ def draw_comparison(comparison: Comparison) -> "Figure":
     from matplotlib.lines import Line2D
 
     from results.draw.painter import panels
-    from results.draw.style import Look, look
+    from sweeps.report.style import Look, look
 
     shown, along = comparison.panels[:MOST_PANELS], comparison.along
     by_lock = comparison.by == plan_costs.LOCK

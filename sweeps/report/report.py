@@ -11,7 +11,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from results.draw.drawing import Drawing
-from results.draw.style import look
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import engines
@@ -20,6 +19,7 @@ from sweeps.model.label import FENCE_KINDS, LockLabel
 from sweeps.report.figures import draw_all
 from sweeps.report.reference import References, Source, references
 from sweeps.report.shown import Part, Section, Shown, drawings, questions
+from sweeps.report.style import look
 from sweeps.search.found import JOB
 
 _SHOWN_FAILURES = 100

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from results.draw.style import LOOKS, look
 from results.paths import ROOT
 from sweeps.model.label import LockLabel
+from sweeps.report.style import LOOKS, look
 from tests.trees import Tree
 
 ENTRY = """

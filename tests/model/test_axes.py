@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from typer.testing import CliRunner
 
-from results.draw.style import LOOKS, look
 from results.store.export import table
 from results.store.store import Store
 from sweeps.cli.main import make_app
@@ -24,6 +23,7 @@ from sweeps.questions.read.runs import list_runs
 from sweeps.questions.run.command import run
 from sweeps.questions.validate.answer import summarize
 from sweeps.questions.validate.table import validation_parts
+from sweeps.report.style import LOOKS, look
 from tests.synthetic import record
 from tests.synthetic_gem5 import Gem5Data
 

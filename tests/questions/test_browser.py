@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from results.draw.style import look
 from results.store.queries import show_run
 from results.store.store import Store
 from sweeps.model.label import LockLabel
 from sweeps.questions.explore.explore import Exploration, load_exploration
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
+from sweeps.report.style import look
 from tests.explored import (
     CANCEL,
     CAS,

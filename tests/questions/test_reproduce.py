@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from results.paths import ROOT
-from results.published import Published, stated
 from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.cli.main import make_app
@@ -38,6 +37,7 @@ from sweeps.questions.reproduce.planned import in_words, run
 from sweeps.report.figures import draw_all
 from sweeps.report.report import render
 from sweeps.run.runner import Runner
+from sweeps.search.published import Published, stated
 from sweeps.support.paths import MACHINES
 from tests.commands import lockcross
 

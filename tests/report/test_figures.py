@@ -12,7 +12,6 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from results.draw.style import LOOKS
 from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
 from sweeps.model.label import LockLabel
@@ -20,6 +19,7 @@ from sweeps.questions.crossover.answer import rows
 from sweeps.questions.crossover.winner_map import Panel, draw_map, draw_panel, label_regions
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
+from sweeps.report.style import LOOKS
 from sweeps.search.found import Isa
 from sweeps.search.grid import Grid, Marks, grid, interpolate, map_marks
 from sweeps.search.winners import neighbours, polyline

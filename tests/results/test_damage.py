@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from results.paths import REFERENCE
-from results.published import Published
 from results.store.damage import damage
 from results.store.facts import Fact
 from results.store.store import Store, StoreError
@@ -24,6 +23,7 @@ from sweeps.questions.validate import answer as validation
 from sweeps.questions.validate.latency import SLOPES
 from sweeps.report.report import render
 from sweeps.search import found
+from sweeps.search.published import Published
 from tests.commands import lockcross
 from tests.results.test_queries import run
 from tests.synthetic import study

@@ -18,14 +18,13 @@ ROOMS = (
     "results.errors",
     "results.paths",
     "results.extras",
-    "sweeps.setup",
-    "sweeps.support",
-    "sweeps.model",
     "results.store",
     "results.text",
     "results.draw",
     "results.browser",
-    "results.published",
+    "sweeps.setup",
+    "sweeps.support",
+    "sweeps.model",
     "sweeps.programs",
     "sweeps.engines",
     "sweeps.plans",
@@ -119,14 +118,10 @@ def test_engines_are_named_in_their_folders_and_the_registry_alone() -> None:
     assert not found
 
 
-# What is left of results that is not general yet.
-_OF_SWEEPS = {"results.draw.style", "results.published"}
-
-
 def test_results_import_nothing_of_sweeps() -> None:
     found = {
         module
         for module, others in graph().items()
         if module.startswith("results.") and any(one.startswith("sweeps.") for one in others)
     }
-    assert found <= _OF_SWEEPS
+    assert not found

@@ -6,9 +6,10 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from results.draw.style import RC, look
+from results.draw.painter import RC
 from results.errors import LockcrossError
 from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer
+from sweeps.report.style import look
 
 FORMATS = (".png", ".svg", ".pdf")
 _COLOURS = ("#E69F00", "#009E73", "#F0E442", "#CC79A7", "#56B4E9", "#D55E00", "#BBBBBB")

@@ -9,11 +9,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from results.draw.painter import HALO, panels
-from results.draw.style import look
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import flavour_name
 from sweeps.model.label import FENCE_KINDS, LockLabel
+from sweeps.report.style import look
 from sweeps.search import found
 from sweeps.search.found import SeriesRun, series, series_names
 

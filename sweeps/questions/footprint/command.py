@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from results import published as paper
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.text.rows import Form, Format, print_rows
@@ -20,6 +19,7 @@ from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Lock, Trait, load_locks
 from sweeps.run.work import PATHS
+from sweeps.search import published as paper
 
 if TYPE_CHECKING:
     from rich.table import Table

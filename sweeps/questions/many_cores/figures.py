@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from results.draw.painter import HALO, panels
-from results.draw.style import look
 from results.errors import NoDataError
 from sweeps.questions.many_cores import answer
 from sweeps.questions.many_cores.answer import QUANTITIES, Curves
+from sweeps.report.style import look
 
 _PANEL = 4.6, 3.3  # inches
 

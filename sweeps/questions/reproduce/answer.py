@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from statistics import StatisticsError, correlation
 from typing import Literal
 
-from results.published import Published
 from results.store.facts import Fact
+from sweeps.search.published import Published
 from sweeps.support.toml import Document
 
 ORDER_MARGIN = 0.1  # published values nearer than this are in no order

@@ -20,10 +20,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from results import published as paper
 from results.errors import LockcrossError
 from results.paths import ROOT
-from results.published import Published
 from sweeps.model.cell import Cell
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
@@ -40,6 +38,8 @@ from sweeps.questions.reproduce.planned import (
     PlannedRow,
     in_words,
 )
+from sweeps.search import published as paper
+from sweeps.search.published import Published
 from sweeps.support import toml
 from sweeps.support.toml import Document
 

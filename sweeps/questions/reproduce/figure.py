@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
-from results.draw.style import LOOKS
 from results.errors import NoDataError
-from results.published import Published
 from sweeps.model.label import FULL, LockLabel
 from sweeps.questions.reproduce.answer import Reproduction, Row
+from sweeps.report.style import LOOKS
+from sweeps.search.published import Published
 
 _CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 _MARKERS = "osD^vP"

@@ -14,8 +14,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from results import published as paper
-from results.published import Published
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
@@ -23,6 +21,8 @@ from sweeps.model.locks import cancels
 from sweeps.model.machine import load_machine
 from sweeps.questions.reproduce.answer import Row
 from sweeps.questions.reproduce.planned import Look, PlannedRow, in_words
+from sweeps.search import published as paper
+from sweeps.search.published import Published
 from sweeps.support.toml import Document
 
 PARTS = 1_000_000

@@ -12,13 +12,13 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from results.draw.painter import HALO, panels
-from results.draw.style import FLAVOUR_LOOKS, LOOKS, look
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
 from sweeps.model.label import LockLabel
 from sweeps.questions.validate.answer import Compared, SetSummary, compare, summarize
 from sweeps.questions.validate.latency import OPS, Sweep, sweeps
+from sweeps.report.style import FLAVOUR_LOOKS, LOOKS, look
 from sweeps.search.found import isa_title
 
 _BAND = 0.10

@@ -1,24 +1,9 @@
 """How figures and pages look; without Matplotlib, so that a page can have it too."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sweeps.model.engines import Line
 from sweeps.model.label import LockLabel
-
-DPI = 200  # of PNGs
-RC: dict[Any, Any] = {  # what Matplotlib takes; its own type lists every key
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "hatch.linewidth": 0.5,
-    "hatch.color": "#00000040",
-    "svg.hashsalt": "lockcross",  # the same data give the same bytes
-    "savefig.dpi": DPI,
-}
 
 
 @dataclass(frozen=True)
