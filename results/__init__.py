@@ -1,1 +1,1 @@
-"""What runs leave behind: the store, queries, the crossover analysis, figures and the report."""
+"""What runs leave behind: the database, its rows as text, how figures become files."""

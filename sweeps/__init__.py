@@ -1,1 +1,1 @@
-"""Machines, plans, building, engine adapters, running and resuming."""
+"""Machines and plans, programs, engines, running, searching, and the questions."""

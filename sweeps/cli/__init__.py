@@ -1,1 +1,1 @@
-"""The command line: a file for each group of commands."""
+"""The command line: how commands are found, and the options and bars that several have."""

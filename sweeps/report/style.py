@@ -1,4 +1,4 @@
-"""How figures and pages look; without Matplotlib, so that a page can have it too."""
+"""How locks look in figures and pages; without Matplotlib, so that a page can have it too."""
 
 from dataclasses import dataclass, replace
 

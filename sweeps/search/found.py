@@ -1,4 +1,5 @@
-"""What figures, tables and report are made of, read from a database and from nothing else."""
+"""What searches have left in a database: the study, its series, crossovers and calibrations, from
+which figures, tables and report are made."""
 
 import json
 import math

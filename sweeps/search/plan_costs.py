@@ -1,4 +1,4 @@
-"""Costs of a plan's runs along an axis or a key, side by side."""
+"""What the runs of a plan cost: who wins in each setting, and costs along an axis or a key."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
