@@ -46,35 +46,22 @@ class Sst:
 
 def find_sst() -> Sst:
     """The SST in use, with all that it needs. Raises LockcrossError (1), saying what to do."""
-    sst = _ask_version(*_TOOL.locate(VARIABLE))
-    for name in NEEDED:
-        if lack := missing(sst, name):
-            raise LockcrossError(lack, exit_code=1)
-    return sst
+    return _ask(*_TOOL.locate(VARIABLE))
 
 
 @cache
-def _ask_version(path: str, why: str) -> Sst:
-    config = str(Path(path).with_name("sst-config"))
+def _ask(path: str, why: str) -> Sst:
+    config, info = (str(Path(path).with_name(name)) for name in ("sst-config", "sst-info"))
+    named = f"SST ({path}, {why})"
     if not os.access(config, os.X_OK):
-        raise LockcrossError(
-            f"SST ({path}, {why}) has no sst-config beside it; install SST's core again", 1
-        )
+        raise LockcrossError(f"{named} has no sst-config beside it; install SST's core again", 1)
     if not (version := _TOOL.version(r"SST-Core Version \(([^)]*)\)", path, "--version")):
-        raise LockcrossError(f"SST ({path}, {why}) prints no version; is it an SST?", 1)
+        raise LockcrossError(f"{named} prints no version; is it an SST?", 1)
+    for library in NEEDED:
+        if not int(_TOOL.version(r"(?m)^PROCESSED (\d+) ", info, library) or 0):
+            advice = f"build and install sst-elements with it: {DOCUMENTATION}"
+            raise LockcrossError(f"{named} has no {library}; {advice}", exit_code=1)
     return Sst(path, config, version, why)
-
-
-@cache
-def missing(sst: Sst, library: str) -> str:
-    """What to do about a library of elements that an SST lacks, or nothing."""
-    info = str(Path(sst.path).with_name("sst-info"))
-    if int(_TOOL.version(r"(?m)^PROCESSED (\d+) ", info, library) or 0):
-        return ""
-    return (
-        f"SST ({sst.path}, {sst.why}) has no {library}; build and install sst-elements with it: "
-        f"{DOCUMENTATION}"
-    )
 
 
 def flags(sst: Sst, name: str) -> list[str]:
@@ -130,14 +117,14 @@ def _build(sst: Sst, folder: Path) -> None:
     own = [*flags(sst, "ELEMENT_CXXFLAGS"), f"-I{ENGINE_SOURCES}", f"-I{SOURCES}"]
     new = Path(tempfile.mkdtemp(dir=ELEMENTS, prefix=".new-"))
     try:
-        objects = {source: str(new / f"{source.stem}.o") for source in sorted(SOURCES.glob("*.cc"))}
-        for source, made in objects.items():
-            _run(sst, [*compiler, *own, "-c", str(source), "-o", made])
-        # Flags of libraries come last: they serve what stands before them.
-        linked = [*compiler, "-o", str(new / LIBRARY), *objects.values()]
-        _run(sst, [*linked, *flags(sst, "ELEMENT_LDFLAGS")])
-        for made in objects.values():
-            Path(made).unlink()
+        with tempfile.TemporaryDirectory(dir=new) as objects:
+            linked = []
+            for source in sorted(SOURCES.glob("*.cc")):
+                linked.append(str(Path(objects, f"{source.stem}.o")))
+                _run(sst, [*compiler, *own, "-c", str(source), "-o", linked[-1]])
+            # Flags of libraries come last: they serve what stands before them.
+            linked += flags(sst, "ELEMENT_LDFLAGS")
+            _run(sst, [*compiler, "-o", str(new / LIBRARY), *linked])
         new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
