@@ -7,7 +7,7 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -261,22 +261,17 @@ class SstEngine(base.Engine):
 
     def doctor(self) -> list[Check]:
         """SST and its elements, our own element, and what the probe shows of each flavour."""
-
-        def compiled() -> Iterator[Check]:
-            yield Check("element", True, f"compiled ({element(find_sst()).name})")
-            for isa in ISAS.values():
-                for flavour in isa.flavours:
-                    shown = probe(find_sst(), flavour)
-                    well = "atomics work across cores, messages arrive"
-                    yield base.judged(f"{isa.name} {flavour}", shown, well)
-
-        def checks() -> Iterator[Check]:
+        checks: list[Check] = []
+        with base.noting(checks, "SST"):
             sst = find_sst()
             known = f"{sst.version} ({sst.path}: {sst.why}; {', '.join(NEEDED)})"
-            yield Check("SST", True, known)
-            yield from base.unless_missing("element", compiled())
-
-        return list(base.unless_missing("SST", checks()))
+            checks.append(Check("SST", True, known))
+            with base.noting(checks, "element"):
+                checks.append(Check("element", True, f"compiled ({element(sst).name})"))
+                for flavour, target in TARGETS.items():
+                    shown, well = probe(sst, flavour), "atomics work across cores, messages arrive"
+                    checks.append(base.judged(f"{target.isa} {flavour}", shown, well))
+        return checks
 
 
 make = SstEngine

@@ -91,7 +91,14 @@ _COMPILE_S = 600.0
 def element(sst: Sst) -> Path:
     """The folder of the compiled element, for SST's --add-lib-path. Raises LockcrossError (1) with
     the compiler's first error."""
-    folder = place(sst)
+    # By SST, its version and the sources.
+    total = hashlib.sha256(f"{sst.path}\0{sst.version}\0{flags(sst, 'CXX')}".encode())
+    # SST built anew may need another element, though its version is the same.
+    with suppress(OSError):
+        total.update(str(Path(sst.config).stat().st_mtime_ns).encode())
+    for path in sorted([*SOURCES.glob("*"), *_LINK.glob("*.h")]):
+        total.update(path.name.encode() + b"\0" + path.read_bytes())
+    folder = ELEMENTS / total.hexdigest()[:16]
     if not (folder / LIBRARY).exists():
         ELEMENTS.mkdir(parents=True, exist_ok=True)
         with (ELEMENTS / ".lock").open("w") as lock:
@@ -99,17 +106,6 @@ def element(sst: Sst) -> Path:
             if not (folder / LIBRARY).exists():
                 _build(sst, folder)
     return folder
-
-
-def place(sst: Sst) -> Path:
-    """Where the element for this SST is, once compiled: by SST, its version and the sources."""
-    total = hashlib.sha256(f"{sst.path}\0{sst.version}\0{flags(sst, 'CXX')}".encode())
-    # SST built anew may need another element, though its version is the same.
-    with suppress(OSError):
-        total.update(str(Path(sst.config).stat().st_mtime_ns).encode())
-    for path in sorted([*SOURCES.glob("*"), *_LINK.glob("*.h")]):
-        total.update(path.name.encode() + b"\0" + path.read_bytes())
-    return ELEMENTS / total.hexdigest()[:16]
 
 
 def _build(sst: Sst, folder: Path) -> None:
