@@ -102,7 +102,7 @@ class ExplorePlan(Document):
         study.check_reach(self.calibration.latencies, (self.grid.cas, self.grid.fence_latency))
         # Who leaves a processor on the page goes on from its cancellation on the map.
         for name in self.calibration.machines:
-            stop = load_machine(name).charges.stop.number
+            stop = load_machine(name).charges.number("stop")
             if not self.grid.cancel[0] <= stop <= self.grid.cancel[-1]:
                 raise ValueError(
                     f"grid.cancel: must reach {stop}, what a cancellation costs on {name} of "
