@@ -15,22 +15,20 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import Self
+from tempfile import TemporaryDirectory
+from typing import Self, TextIO
 
 from results.errors import LockcrossError
 from results.store.database import (
     StoreError,
-    WriterLock,
-    close_writer,
     damaged,
     explained,
+    lock_for_writing,
     open_reader,
     open_writer,
-    write_ahead,
 )
 from results.store.records import (
     CalibrationRecord,
@@ -44,7 +42,6 @@ from results.store.records import (
 
 __all__ = ["MisfitError", "Store", "StoreError"]
 
-_BATCH = 500  # identities in one statement; SQLite allows some thousands
 _COST = "cycles_per_pair"  # a metric that is a column too
 _ELSEWHERE = ("metrics", "resolved", "place")  # no columns of runs
 _PARTS = {  # of a crossover: their tables, and their columns behind the crossover's number
@@ -71,7 +68,7 @@ class Store:
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
-        self._lock: WriterLock | None = None
+        self._lock: TextIO | None = None
         if read_only:
             self.connection = open_reader(path)
             return
@@ -81,11 +78,11 @@ class Store:
             raise StoreError(
                 f"{path.parent}: cannot be created ({error.strerror}); name another place with --db"
             ) from None
-        self._lock = WriterLock(path)
+        self._lock = lock_for_writing(path)
         try:
             self.connection = open_writer(path)
         except BaseException:
-            self._lock.release()
+            self._lock.close()
             raise
 
     def __enter__(self) -> Self:
@@ -106,16 +103,19 @@ class Store:
 
     def close(self) -> None:
         """Closes the file; what was added is already safe."""
-        if self._lock is None:
-            self.connection.close()
-        else:
-            close_writer(self.connection)
-            self._lock.release()
+        if self._lock is not None:
+            # A file at rest has no log: reading one that has leaves files beside it.
+            with suppress(sqlite3.Error):  # somebody reads it, or the disk is full: the log stays
+                self.connection.execute("PRAGMA busy_timeout = 0")
+                self.connection.execute("PRAGMA journal_mode = DELETE")
+        self.connection.close()
+        if self._lock is not None:
+            self._lock.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with explained(self.path):
-            write_ahead(self.connection)
+            self.connection.execute("PRAGMA journal_mode = WAL")  # readers are not disturbed
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self.connection
@@ -128,33 +128,31 @@ class Store:
 
     def find(self, identities: Iterable[str]) -> dict[str, StoredRun]:
         """The stored runs among `identities`, by identity, failed and refused ones too."""
-        wanted = list(dict.fromkeys(identities))
-        found: dict[str, StoredRun] = {}
+        sets: dict[int | None, list[str]] = {None: []}
+        runs = {}
         with explained(self.path):
-            for begin in range(0, len(wanted), _BATCH):
-                batch = wanted[begin : begin + _BATCH]
-                rows = self.connection.execute(
-                    "SELECT id, identity, status, cause FROM runs "
-                    f"WHERE identity IN ({', '.join('?' * len(batch))})",
-                    batch,
-                ).fetchall()
-                metrics = _metrics_of(self.connection, [row[0] for row in rows])
-                found |= {
-                    identity: StoredRun(run_id, identity, status, cause, metrics[run_id])
-                    for run_id, identity, status, cause in rows
-                }
-        return found
+            for run_id, identity, status, cause, metric_set, numbers in self.connection.execute(
+                "SELECT runs.id, identity, status, cause, metric_set, ifnull(numbers, '[]') "
+                "FROM json_each(?) AS wanted JOIN runs ON identity = wanted.value "
+                "LEFT JOIN run_metrics ON run_id = runs.id",
+                (json.dumps([*identities]),),
+            ):
+                if metric_set not in sets:
+                    sets[metric_set] = metric_names(self.connection, metric_set)
+                metrics = zip(sets[metric_set], map(float, json.loads(numbers)), strict=True)
+                runs[identity] = StoredRun(run_id, identity, status, cause, dict(metrics))
+        return runs
 
     def add_run(self, record: RunRecord, plan: str) -> int:
-        """Stores a run with its metrics in one transaction and returns its id.
-
-        Takes the place of a failed or refused run of the same identity (same id, attempts added
-        up); a run that is ok stays as it is.
-        """
+        """Stores a run as `add_runs` does, and returns its id."""
         return self.add_runs([record], plan)[0]
 
     def add_runs(self, records: Iterable[RunRecord], plan: str) -> list[int]:
-        """Stores runs as `add_run` does, all of them in one transaction."""
+        """Stores runs with their metrics in one transaction and returns their ids.
+
+        A run takes the place of a failed or refused one of the same identity (same id, attempts
+        added up); one that is ok stays as it is.
+        """
         with self._transaction() as connection:
             return [self._add_run(connection, record, plan) for record in records]
 
@@ -192,21 +190,8 @@ class Store:
         return run_id
 
     def add_calibrations(self, records: Iterable[CalibrationRecord]) -> None:
-        """Stores measured costs, each in place of an earlier one of the same setting, in one
-        transaction."""
-        with explained(self.path):
-            new = [vars(one) for one in records if not self._has("calibrations", vars(one))]
-        if not new:
-            return
-        with self._transaction() as connection:
-            for values in new:
-                connection.execute(
-                    "DELETE FROM calibrations WHERE machine = :machine AND isa = :isa "
-                    "AND flavour = :flavour AND engine = :engine AND cas IS :cas "
-                    "AND fence_latency IS :fence_latency AND op = :op",
-                    values,
-                )
-                connection.execute(_insert("calibrations", values), values)
+        """Stores measured costs, each in place of an earlier one of the same setting."""
+        self._replace("calibrations", map(vars, records))
 
     def set_crossovers(self, records: Iterable[CrossoverRecord], series: str) -> None:
         """Makes `records` all the crossovers of a series, in one transaction."""
@@ -235,8 +220,7 @@ class Store:
         with self._transaction() as connection:
             connection.execute("DELETE FROM series WHERE name = ?", (name,))
             connection.executemany(
-                "INSERT INTO series (name, run_id) VALUES (?, ?)",
-                [(name, run_id) for run_id in wanted],
+                "INSERT INTO series (name, run_id) VALUES (?, ?)", [(name, one) for one in wanted]
             )
 
     def forget_series(self) -> None:
@@ -253,28 +237,27 @@ class Store:
 
     def set_machine(self, record: MachineRecord) -> None:
         """Keeps a machine's description, in place of an earlier one."""
-        self._replace("machines", vars(record) | {"description": _json(record.description)})
+        self._replace("machines", [vars(record) | {"description": _json(record.description)}])
 
     def set_fact(self, name: str, value: Mapping[str, object]) -> None:
         """Keeps a fact of a study (a JSON object), in place of an earlier one of that name. What
         they hold is of a type each: results.store.facts."""
-        self._replace("facts", {"name": name, "value": _json(value)})
+        self._replace("facts", [{"name": name, "value": _json(value)}])
 
-    def _replace(self, table: str, values: Mapping[str, str]) -> None:
-        """Puts a row in the place of the one with its key, unless that is the same."""
+    def _replace(self, table: str, rows: Iterable[Mapping[str, object]]) -> None:
+        """Puts rows in the places of those with their keys, in one transaction, but for rows that
+        are there already."""
+        new = []
         with explained(self.path):
-            if self._has(table, values):
-                return
-        with self._transaction() as connection:
-            connection.execute(
-                _insert(table, values).replace("INSERT", "INSERT OR REPLACE", 1), values
-            )
-
-    def _has(self, table: str, values: Mapping[str, object]) -> bool:
-        """Whether a row with these values is there."""
-        same = " AND ".join(f"{name} IS :{name}" for name in values)
-        sql = f"SELECT 1 FROM {table} WHERE {same}"
-        return self.connection.execute(sql, values).fetchone() is not None
+            for row in rows:
+                same = " AND ".join(f"{name} IS :{name}" for name in row)
+                sql = f"SELECT 1 FROM {table} WHERE {same}"
+                if self.connection.execute(sql, row).fetchone() is None:
+                    new.append(row)
+        if new:
+            with self._transaction() as connection:
+                sql = _insert(table, new[0]).replace("INSERT", "INSERT OR REPLACE", 1)
+                connection.executemany(sql, new)
 
 
 def _json(value: object) -> str:
@@ -344,7 +327,7 @@ def _set_metrics(
     if not metrics:
         return
     names = sorted(metrics)
-    layout = _layout(tuple((name, metrics[name][1]) for name in names))
+    layout = _as_sqlite([(name, metrics[name][1]) for name in names])
     numbers = f"[{','.join(number_text(metrics[name][0]) for name in names)}]"
     metric_set, new = _shared(connection, "metric_sets", {"layout": layout})
     if new:
@@ -356,27 +339,6 @@ def _set_metrics(
         "INSERT INTO run_metrics (run_id, metric_set, numbers) VALUES (?, ?, ?)",
         (run_id, metric_set, numbers),
     )
-
-
-@lru_cache(maxsize=100)  # the runs of a study have a few sets of metrics
-def _layout(names: tuple[tuple[str, str], ...]) -> str:
-    """The names and units of a set as one text."""
-    return _as_sqlite(names)
-
-
-def _metrics_of(connection: sqlite3.Connection, run_ids: list[int]) -> dict[int, dict[str, float]]:
-    """The metrics of some runs (a few thousand at most), by run and name."""
-    metrics: dict[int, dict[str, float]] = {run_id: {} for run_id in run_ids}
-    sets: dict[int, list[str]] = {}
-    for run_id, metric_set, numbers in connection.execute(
-        "SELECT run_id, metric_set, numbers FROM run_metrics "
-        f"WHERE run_id IN ({', '.join('?' * len(run_ids))})",
-        run_ids,
-    ).fetchall():
-        if metric_set not in sets:
-            sets[metric_set] = metric_names(connection, metric_set)
-        metrics[run_id] = dict(zip(sets[metric_set], map(float, json.loads(numbers)), strict=True))
-    return metrics
 
 
 def metric_names(connection: sqlite3.Connection, metric_set: int) -> list[str]:
@@ -414,3 +376,21 @@ def _stored_crossovers(connection: sqlite3.Connection, series: str) -> list[_Cro
         ):
             stored[number][1][part][tuple(values)] = None
     return list(stored.values())
+
+
+@contextmanager
+def reading(db: Path) -> Iterator[sqlite3.Connection]:
+    """The database at `db`, to be read alone."""
+    with explained(db), Store(db, read_only=True) as store:
+        yield store.connection
+
+
+@contextmanager
+def store_to_read(path: Path) -> Iterator[Store]:
+    """The store at `path`, or an empty one if there is none yet: reading creates no file."""
+    if path.exists():
+        with Store(path, read_only=True) as store:
+            yield store
+    else:
+        with TemporaryDirectory(prefix="lockcross-") as folder, Store(Path(folder, "no.db")) as new:
+            yield new
