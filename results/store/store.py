@@ -16,7 +16,6 @@ import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self, TextIO
@@ -33,8 +32,6 @@ from results.store.database import (
 from results.store.records import (
     CalibrationRecord,
     CrossoverRecord,
-    CrossoverRun,
-    CrossoverSeed,
     MachineRecord,
     RunRecord,
     StoredRun,
@@ -44,14 +41,9 @@ __all__ = ["MisfitError", "Store", "StoreError"]
 
 _COST = "cycles_per_pair"  # a metric that is a column too
 _ELSEWHERE = ("metrics", "resolved", "place")  # no columns of runs
-_PARTS = {  # of a crossover: their tables, and their columns behind the crossover's number
-    "runs": ("crossover_runs", tuple(CrossoverRun.__dataclass_fields__)),
-    "seeds": ("crossover_seeds", tuple(CrossoverSeed.__dataclass_fields__)),
-}
-_OF_CROSSOVER = tuple(name for name in CrossoverRecord.__dataclass_fields__ if name not in _PARTS)
-
-# A crossover as its tables have it: its row, and by part the rows of that, as a set in order.
-_Crossover = tuple[dict[str, object], dict[str, dict[tuple[object, ...], None]]]
+_PARTS = ("runs", "seeds")  # of a crossover
+# A crossover as its tables have it: its row, and by part the rows of that.
+_Crossover = tuple[dict[str, object], dict[str, set[tuple[object, ...]]]]
 
 
 class MisfitError(Exception):
@@ -195,20 +187,22 @@ class Store:
 
     def set_crossovers(self, records: Iterable[CrossoverRecord], series: str) -> None:
         """Makes `records` all the crossovers of a series, in one transaction."""
-        wanted = [_as_rows(record, series) for record in records]
+        wanted: list[_Crossover] = []
+        for record in records:
+            row = {**vars(record), "series": series, "setting": _json(dict(record.setting))}
+            parts = {part: {tuple(vars(one).values()) for one in row.pop(part)} for part in _PARTS}
+            wanted.append((row, parts))
         with explained(self.path):
             if _stored_crossovers(self.connection, series) == wanted:
                 return
         with self._transaction() as connection:
             connection.execute("DELETE FROM crossovers WHERE series = ?", (series,))
-            for values, parts in wanted:
-                number = connection.execute(_insert("crossovers", values), values).lastrowid
-                for part, (table, columns) in _PARTS.items():
-                    connection.executemany(
-                        f"INSERT INTO {table} (crossover_id, {', '.join(columns)}) "
-                        f"VALUES ({number}{', ?' * len(columns)})",
-                        parts[part],
-                    )
+            for row, parts in wanted:
+                number = connection.execute(_insert("crossovers", row), row).lastrowid
+                for part, rows in parts.items():
+                    for values in rows:
+                        sql = f"INSERT INTO crossover_{part} VALUES ({number}{', ?' * len(values)})"
+                        connection.execute(sql, values)
 
     def set_series(self, name: str, run_ids: Iterable[int]) -> None:
         """Makes `run_ids` all the runs of a series, in one transaction."""
@@ -270,21 +264,15 @@ def _insert(table: str, columns: Iterable[str]) -> str:
 
 
 def _shared(
-    connection: sqlite3.Connection,
-    table: str,
-    key: Mapping[str, object],
-    more: Mapping[str, object] | None = None,
+    connection: sqlite3.Connection, table: str, key: Mapping[str, object], **more: object
 ) -> tuple[int, bool]:
     """The number of a row that many runs share, by its key; made with `more` if it is new, and
     whether it is."""
     same = " AND ".join(f"{name} = :{name}" for name in key)
     row = connection.execute(f"SELECT id FROM {table} WHERE {same}", key).fetchone()
-    if row is not None:
-        return int(row[0]), False
-    values = {**key, **(more or {})}
-    number = connection.execute(_insert(table, values), values).lastrowid
-    assert number is not None
-    return number, True
+    values = {**key, **more}
+    made = row or connection.execute(f"{_insert(table, values)} RETURNING id", values).fetchone()
+    return int(made[0]), row is None
 
 
 def _as_sqlite(value: object) -> str:
@@ -294,17 +282,11 @@ def _as_sqlite(value: object) -> str:
 
 def options_id(connection: sqlite3.Connection, resolved: Mapping[str, int | str]) -> int:
     """The number of these resolved options, which are stored if they are new."""
-    whole = hashlib.sha256(_json(resolved).encode()).digest()[:16]
-    row = connection.execute(
-        "SELECT id FROM resolved_options WHERE digest = ?", (whole,)
-    ).fetchone()
-    if row is not None:
-        return int(row[0])
     names = sorted(resolved)
+    key = {"digest": hashlib.sha256(_json(resolved).encode()).digest()[:16]}
     option_set, _ = _shared(connection, "option_sets", {"names": _as_sqlite(names)})
     settings = _as_sqlite([resolved[name] for name in names])
-    more = {"option_set": option_set, "settings": settings}
-    return _shared(connection, "resolved_options", {"digest": whole}, more)[0]
+    return _shared(connection, "resolved_options", key, option_set=option_set, settings=settings)[0]
 
 
 def number_text(value: float) -> str:
@@ -312,8 +294,6 @@ def number_text(value: float) -> str:
 
     Raises ValueError for what is no number.
     """
-    if type(value) is int:  # most of a run's numbers
-        return str(value)
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{value!r} is not a number")
     return str(int(value)) if value == int(value) else repr(value)
@@ -349,32 +329,21 @@ def metric_names(connection: sqlite3.Connection, metric_set: int) -> list[str]:
     return [name for (name,) in rows]
 
 
-def _as_rows(record: CrossoverRecord, series: str) -> _Crossover:
-    """A crossover that is to be stored."""
-    values = {name: getattr(record, name) for name in _OF_CROSSOVER}
-    values |= {"series": series, "setting": _json(dict(record.setting))}
-    return values, {
-        part: dict.fromkeys(map(attrgetter(*columns), getattr(record, part)))
-        for part, (_, columns) in _PARTS.items()
-    }
-
-
 def _stored_crossovers(connection: sqlite3.Connection, series: str) -> list[_Crossover]:
     """The crossovers of a series as they stand, in order."""
-    names = [*_OF_CROSSOVER, "series"]
-    stored: dict[int, _Crossover] = {
-        number: (dict(zip(names, values, strict=True)), {part: {} for part in _PARTS})
+    cursor = connection.execute("SELECT * FROM crossovers WHERE series = ? ORDER BY id", (series,))
+    names = [column[0] for column in cursor.description]
+    stored: dict[object, _Crossover] = {}
+    for values in cursor:
+        row = dict(zip(names, values, strict=True))
+        stored[row.pop("id")] = (row, {part: set() for part in _PARTS})
+    for part in _PARTS:
         for number, *values in connection.execute(
-            f"SELECT id, {', '.join(names)} FROM crossovers WHERE series = ? ORDER BY id", (series,)
-        )
-    }
-    for part, (table, columns) in _PARTS.items():
-        for number, *values in connection.execute(
-            f"SELECT crossover_id, {', '.join(columns)} FROM {table} "
-            "WHERE crossover_id IN (SELECT id FROM crossovers WHERE series = ?)",
+            f"SELECT part.* FROM crossover_{part} AS part JOIN crossovers ON id = crossover_id "
+            "WHERE series = ?",
             (series,),
         ):
-            stored[number][1][part][tuple(values)] = None
+            stored[number][1][part].add(tuple(values))
     return list(stored.values())
 
 
