@@ -48,7 +48,7 @@ def overview(machines: Iterable[Machine]) -> Iterator[Rows | str]:
 def core(machine: Machine) -> str:
     """The kind of core and its width, and what connects how many of them, where that is said."""
     kind = "in order" if machine.out_of_order is None else "out of order"
-    found = f"{kind} {machine.core.width.number}-wide"
+    found = f"{kind} {machine.core.number('width')}-wide"
     return found if machine.sst is None else f"{found}, {machine.sst.topology}: {machine.sst.nodes}"
 
 

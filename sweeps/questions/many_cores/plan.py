@@ -141,8 +141,7 @@ def network(machine: str) -> MemorySystem:
 def shape(machine: str) -> tuple[int, int]:
     """Rows and columns of the mesh of a machine that has one."""
     system = network(machine)
-    assert system.rows is not None and system.columns is not None
-    return system.rows.number, system.columns.number
+    return system.number("rows"), system.number("columns")
 
 
 def placed(engine: str, node: int) -> str:
