@@ -10,7 +10,7 @@ from results.paths import REFERENCE
 from results.store.records import MachineRecord
 from results.store.store import Store
 from sweeps.model.label import LockLabel
-from sweeps.questions.validate.errors import count, count_stored, read_cells
+from sweeps.questions.validate.errors import Cells, count_stored
 from sweeps.questions.validate.table import error_rows
 from sweeps.search.errors import (
     ANY,
@@ -75,9 +75,14 @@ def fill(data: Gem5Data, reference: str = "native", spread: float = 0.0, **chang
     data.store.set_series(f"validation/{reference}_{len(changes)}", runs)
 
 
+def cells_of(data: Gem5Data) -> Cells:
+    cells = Cells()
+    cells.read(data.store.connection)
+    return cells
+
+
 def rows_of(data: Gem5Data) -> dict[tuple[str, str, str], Row]:
-    rows = count([read_cells(data.store.connection)])
-    return {(row.reference, row.work, row.kind): row for row in rows}
+    return {(row.reference, row.work, row.kind): row for row in cells_of(data).rows()}
 
 
 def test_errors_and_leads_are_counted(data: Gem5Data) -> None:
@@ -108,7 +113,7 @@ def test_pairs_within_the_references_spread_do_not_count(data: Gem5Data) -> None
 
 def test_what_is_left_out_is_said(data: Gem5Data) -> None:
     fill(data)
-    found = read_cells(data.store.connection)
+    found = cells_of(data)
     assert [(cells, reason.split()[0]) for reason, cells in found.left_out.items()] == [
         (1, "store"), (1, "variants"),
     ]  # fmt: skip
@@ -131,7 +136,7 @@ def test_work_core_and_reference_have_rows_of_their_own(data: Gem5Data) -> None:
 def test_a_machine_that_is_not_described_is_named(data: Gem5Data) -> None:
     fill(data, machine="nowhere")
     with pytest.raises(LockcrossError, match="'nowhere' is not described"):
-        read_cells(data.store.connection)
+        cells_of(data)
 
 
 def test_the_shipped_file_is_what_the_shipped_databases_say() -> None:

@@ -17,10 +17,15 @@ from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, Re
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce import overtake
-from sweeps.questions.reproduce.answer import Reproduction, cells, table_rows
+from sweeps.questions.reproduce.answer import (
+    PlannedReproduction,
+    Reproduction,
+    cells,
+    run,
+    table_rows,
+)
 from sweeps.questions.reproduce.definition import load
 from sweeps.questions.reproduce.overtake import AXES, Case
-from sweeps.questions.reproduce.planned import PlannedReproduction, run
 from sweeps.search.facts import store_machines
 
 _INSTRUCTIONS = 2_000_000_000  # a run may execute, over all cores
