@@ -204,13 +204,11 @@ def test_a_lead_is_decisive_where_leads_alike_were_right(
     assert decisive(row(*steps)) == lead
 
 
-def test_shares_are_of_pairs_with_such_leads() -> None:
+def test_what_was_right_is_of_pairs_with_leads_alike() -> None:
     found = error_of(True, IN_TURN, [ANY], [row((30, 15), (10, 6), (20, 20))])
-    assert (found.pairs, found.decisive) == (60, 0.05)
-    assert (found.right(0), found.right(0.02)) == (Right(41, 60), Right(26, 30))
-    assert found.right(0.049) == found.right(0.02)
+    assert (found.row.pairs[0], found.decisive) == (60, 0.05)
     assert (found.alike(0.03), found.alike(0.05)) == (Right(6, 10), Right(20, 20))
-    assert (found.right(0.9).share, found.right(0).share) == (None, 41 / 60)
+    assert (found.alike(0), found.alike(0.9)) == (Right(15, 30), Right(0, 0))
 
 
 ENOUGH = (30, 30)
