@@ -47,9 +47,8 @@ _SHARE = 250  # of the axis: the tolerance if none is given
 def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     locks: Annotated[
         str,
-        typer.Option(
-            help="Two locks, e.g. thin,reservation or thin,tasuki/rmw.",
-            autocompletion=complete.several_locks,
+        complete.option(
+            "Two locks, e.g. thin,reservation or thin,tasuki/rmw.", complete.several_locks
         ),
     ],
     axis: Annotated[
@@ -59,10 +58,7 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     high: Annotated[int, typer.Option("--to", help="Where it ends.")],
     plan: Annotated[
         str,
-        typer.Option(
-            help="Search in every setting of this plan (a name or a file).",
-            autocompletion=complete.plans,
-        ),
+        complete.option("Search in every setting of this plan (a name or a file).", complete.plans),
     ] = "",
     settings: Annotated[
         list[str] | None,
@@ -71,23 +67,16 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
         ),
     ] = None,
     workload: Annotated[
-        str, typer.Option(help="Without a plan.", autocompletion=complete.workloads)
+        str, complete.option("Without a plan.", complete.workloads)
     ] = "lock_sequence",
     machine: Annotated[
-        str, typer.Option(help="A machine's name or file.", autocompletion=complete.machines)
+        str, complete.option("A machine's name or file.", complete.machines)
     ] = "generic",
-    isa: Annotated[
-        str, typer.Option(help="Default: the machine's first.", autocompletion=complete.isas)
-    ] = "",
+    isa: Annotated[str, complete.option("Default: the machine's first.", complete.isas)] = "",
     flavour: Annotated[
-        str,
-        typer.Option(
-            help="Atomic flavour; default: the ISA's first.", autocompletion=complete.flavours
-        ),
+        str, complete.option("Atomic flavour; default: the ISA's first.", complete.flavours)
     ] = "",
-    engine: Annotated[
-        str, typer.Option(help="The engine.", autocompletion=complete.engines)
-    ] = engines.DEFAULT,
+    engine: Annotated[str, complete.option("The engine.", complete.engines)] = engines.DEFAULT,
     tolerance: Annotated[
         int, typer.Option(min=0, help="Width of the bracket; 0: 1/250 of the axis.")
     ] = 0,

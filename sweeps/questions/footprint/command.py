@@ -7,8 +7,6 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.text.rows import Form, Format, print_rows
@@ -37,14 +35,10 @@ NUMBERS = ("instructions", "loads", "stores", "cas_won", "cas_lost", "rmw")
 
 def footprint(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[LOCK]...", help="Locks; default: all.", autocompletion=complete.locks
-        ),
+        list[str] | None, complete.argument("Locks; default: all.", complete.locks, "[LOCK]...")
     ] = None,
     isa: Annotated[
-        str | None,
-        typer.Option(help="Only x86_64, ppc64le or aarch64.", autocompletion=complete.isas),
+        str | None, complete.option("Only x86_64, ppc64le or aarch64.", complete.isas)
     ] = None,
     form: Format = Form.TABLE,
     jobs: Jobs = 0,

@@ -4,8 +4,6 @@ others."""
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, NamedTuple
 
-import typer
-
 from proofs.stored import read_proofs, standing
 from results.errors import LockcrossError
 from results.text.rows import Form, Format, Rows, plain, print_parts
@@ -29,9 +27,7 @@ _STANDINGS = (
 
 
 def locks(
-    name: Annotated[
-        str | None, typer.Argument(help="Show all of this one.", autocompletion=complete.locks)
-    ] = None,
+    name: Annotated[str | None, complete.argument("Show all of this one.", complete.locks)] = None,
     form: Format = Form.TABLE,
 ) -> None:
     """List the locks and how each can be built, or one with its source and variants."""

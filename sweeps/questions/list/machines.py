@@ -34,8 +34,7 @@ _ASSUMED = "assumed:"
 
 def machines(
     name: Annotated[
-        str | None,
-        typer.Argument(help="Show every figure of this machine.", autocompletion=complete.machines),
+        str | None, complete.argument("Show every figure of this machine.", complete.machines)
     ] = None,
     every_option: Annotated[
         bool, typer.Option("--options", help="Show what a machine file may say, and what it means.")

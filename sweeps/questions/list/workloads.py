@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator
 from typing import Annotated
 
-import typer
-
 from results.errors import LockcrossError
 from results.text.rows import Form, Format, Rows, print_parts
 from sweeps.cli import complete
@@ -38,7 +36,7 @@ def first_sentence(workload: str) -> str:
 
 def workloads(
     name: Annotated[
-        str | None, typer.Argument(help="Show all of this one.", autocompletion=complete.workloads)
+        str | None, complete.argument("Show all of this one.", complete.workloads)
     ] = None,
     form: Format = Form.TABLE,
 ) -> None:

@@ -37,19 +37,14 @@ def _names(incomplete: str) -> list[str]:
 
 def reproduce(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NAME]...",
-            help="Reproductions; default: all.",
-            autocompletion=_names,
-        ),
+        list[str] | None, complete.argument("Reproductions; default: all.", _names, "[NAME]...")
     ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the reproductions.")] = False,
     machine: Annotated[
         str,
-        typer.Option(
-            help="A machine's name or file instead of the source's; figures keep the source's.",
-            autocompletion=complete.machines,
+        complete.option(
+            "A machine's name or file instead of the source's; figures keep the source's.",
+            complete.machines,
         ),
     ] = "",
     dry_run: DryRun = False,

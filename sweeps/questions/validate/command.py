@@ -14,9 +14,8 @@ from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, Seeds, poo
 def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     against: Annotated[
         str,
-        typer.Option(
-            help="A definition in sweeps/plans/validations; default: the first.",
-            autocompletion=complete.validations,
+        complete.option(
+            "A definition in sweeps/plans/validations; default: the first.", complete.validations
         ),
     ] = "",
     sets: Annotated[
@@ -31,9 +30,9 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = True,
     machine: Annotated[
         str,
-        typer.Option(
-            help="Against the host: the machine that describes it; default: the latest.",
-            autocompletion=complete.machines,
+        complete.option(
+            "Against the host: the machine that describes it; default: the latest.",
+            complete.machines,
         ),
     ] = "",
     errors: Annotated[
