@@ -202,7 +202,7 @@ class Store:
             for values in new:
                 connection.execute(
                     "DELETE FROM calibrations WHERE machine = :machine AND isa = :isa "
-                    "AND flavour = :flavour AND engine = :engine AND cas IS :cas "
+                    "AND flavour = :flavour AND engine = :engine AND cas_latency IS :cas_latency "
                     "AND fence_latency IS :fence_latency AND op = :op",
                     values,
                 )

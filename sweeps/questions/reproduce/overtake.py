@@ -32,8 +32,12 @@ LOCKS = ("reservation", "asym_tasuki")
 TABLE = "K_table_6_2"
 ACQUISITIONS = 4000  # of a scaled sequence; costs of an acquisition hardly depend on it
 # The values a search begins with, in cycles as set.
-COARSE = {"cas": (0, 30, 120, 480), "fence_latency": (0, 30, 120, 480), "cancel": (0, 10**6)}
-TOLERANCE = {"cas": 1, "fence_latency": 1, "cancel": 50}
+COARSE = {
+    "cas_latency": (0, 30, 120, 480),
+    "fence_latency": (0, 30, 120, 480),
+    "cancel_latency": (0, 10**6),
+}
+TOLERANCE = {"cas_latency": 1, "fence_latency": 1, "cancel_latency": 50}
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,9 @@ class Place:
     def axes(self) -> tuple[str, ...]:
         """Those that are searched: of a kind without fence there is no fence latency, and of locked
         instructions in their place CAS and fence are one."""
-        return {"full": tuple(AXES), "store_forward": ("cas", "cancel"), "rmw": ()}[self.kind]
+        return {"full": tuple(AXES), "store_forward": ("cas_latency", "cancel_latency"), "rmw": ()}[
+            self.kind
+        ]
 
     @property
     def base(self) -> Cell:
@@ -122,7 +128,7 @@ class Place:
         """What a source counts to a latency on an axis beside what is set: an atomic is the whole
         operation."""
         figures = load_machine(self.machine).figures(self.base.isa)
-        return figures["lat_l1"].number if axis == "cas" else 0
+        return figures["lat_l1"].number if axis == "cas_latency" else 0
 
     def own(self, axis: str) -> int:
         """The machine's own latency, as a source would give it."""
@@ -202,7 +208,7 @@ def find(runner: "Runner") -> tuple[list[Case], list[int]]:
         if not cancels(cell.lock):
             return cycles
         missing = Fraction(of.rate) - Fraction(macro.rate(scaled))
-        stop = place.own("cancel") if cell.cancel is None else cell.cancel
+        stop = place.own("cancel_latency") if cell.cancel_latency is None else cell.cancel_latency
         return cycles + missing * (stop + overheads[place])
 
     def evaluate(wanted: Sequence[tuple[tuple[Place, str], str, int]]) -> list[Point]:
@@ -216,7 +222,7 @@ def find(runner: "Runner") -> tuple[list[Case], list[int]]:
     for place in places():
         (run,) = run_all([place.transition()])
         cycles = int(run.metrics["phase_4_cycles"] - run.metrics["phase_5_cycles"])
-        overheads[place] = Fraction(cycles, macro.TRANSITION) - place.own("cancel")
+        overheads[place] = Fraction(cycles, macro.TRANSITION) - place.own("cancel_latency")
     searches = {
         (place, axis): search(*LOCKS, COARSE[axis], TOLERANCE[axis])
         for place in places()

@@ -129,8 +129,8 @@ def _lines(connection: sqlite3.Connection) -> list[Sweep]:
     measured: dict[tuple[str, str, str, str, str], dict[int, float]] = {}
     mechanisms: dict[tuple[str, ...], set[str]] = {}
     for *key, cas, fence, cancel, cycles, text in connection.execute(
-        "SELECT c.engine, c.machine, c.isa, c.flavour, op, c.cas, c.fence_latency, cancel, cycles, "
-        "resolved FROM calibrations c JOIN runs ON runs.id = c.run_id "
+        "SELECT c.engine, c.machine, c.isa, c.flavour, op, c.cas_latency, c.fence_latency, "
+        "cancel_latency, cycles, resolved FROM calibrations c JOIN runs ON runs.id = c.run_id "
         "JOIN resolved ON resolved.run_id = runs.id ORDER BY c.id"
     ):
         engine, machine, isa, flavour, op = key
