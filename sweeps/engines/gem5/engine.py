@@ -75,7 +75,7 @@ def latencies(
     program: dict[str, int] = {}
     config: dict[str, int] = {}
     for kind, works, cycles in (
-        ("atomic", ATOMIC[where], cell.cas),
+        ("atomic", ATOMIC[where], cell.cas_latency),
         ("fence", FENCE[where], cell.fence_latency),
     ):
         if cycles is None:
@@ -177,9 +177,9 @@ class Gem5Engine(base.Engine):
     def _latencies(self, cell: Cell) -> Latencies:
         machine = load_machine(cell.machine)
         charges = {name: one.number for name, one in machine.charges if name not in _UNREAD}
-        if cell.cancel is not None:
-            charges["stop"] = cell.cancel
-        width = machine.core.width.number
+        if cell.cancel_latency is not None:
+            charges["stop"] = cell.cancel_latency
+        width = machine.core.number("width")
         return latencies(cell, self.model, self._mechanism, charges, width)
 
     def _roi_of(self, cell: Cell) -> str:

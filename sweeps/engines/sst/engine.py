@@ -224,7 +224,7 @@ class SstEngine(base.Engine):
         job = {
             "clock_mhz": machine.clock_mhz.number,
             "cores": len(place),
-            **{name: getattr(machine.memory, name).number for name in l1},
+            **{name: machine.memory.number(name) for name in l1},
             "sst": system.settings(),
             "guest": guest_command(cell, binary, options),
             "guest_stdout": output.GUEST_OUT,
@@ -242,7 +242,11 @@ class SstEngine(base.Engine):
         statistics."""
         refused = {f"refused.{name}": _WHY for name in plugin_options(cell) if name in REPLACED}
         # By what the latencies that a cell sets are added.
-        given = {"atomic": cell.cas, "fence": cell.fence_latency, "charge": cell.cancel}
+        given = {
+            "atomic": cell.cas_latency,
+            "fence": cell.fence_latency,
+            "charge": cell.cancel_latency,
+        }
         added = {f"mechanism_{kind}": "plugin" for kind, n in given.items() if n is not None}
         resolved = self._own(cell) | added | refused
         return output.read(cell, limits, end, folder, resolved)
