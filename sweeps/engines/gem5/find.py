@@ -58,19 +58,17 @@ def find_gem5(isa: str) -> Gem5:
     )
     path, where = replace(_TOOL, advice=advice).locate(VARIABLES[isa], "GEM5")
     gem5 = ask(path)
+    why = ""
     if tuple(int(part) for part in re.findall(r"\d+", gem5.version)[:2]) < OLDEST:
-        raise LockcrossError(
-            f"gem5 ({path}, {where}) is version {gem5.version}; 24.0 or later is needed: "
-            f"{DOCUMENTATION}",
-            exit_code=1,
-        )
-    if not gem5.models.get(isa):
+        why = f"is version {gem5.version}; 24.0 or later is needed: {DOCUMENTATION}"
+    elif not gem5.models.get(isa):
         have = ", ".join(ISAS[name].title for name, models in gem5.models.items() if models)
-        raise LockcrossError(
-            f"gem5 ({path}, {where}) has no {ISAS[isa].title} cores, only {have or 'none'}; build "
-            f"one with that ISA ({DOCUMENTATION}) or name another in {VARIABLES[isa]}",
-            exit_code=1,
+        why = (
+            f"has no {ISAS[isa].title} cores, only {have or 'none'}; build one with that ISA "
+            f"({DOCUMENTATION}) or name another in {VARIABLES[isa]}"
         )
+    if why:
+        raise LockcrossError(f"gem5 ({path}, {where}) {why}", exit_code=1)
     return gem5
 
 

@@ -4,7 +4,6 @@ import hashlib
 import json
 import sys
 from dataclasses import asdict, replace
-from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
@@ -42,7 +41,8 @@ class NativeEngine(base.Engine):
             raise LockcrossError(
                 f"isa: {isa}: engine native runs programs of this host only, which is {host_isa()}"
             )
-        return f"native {_method()}: {host.identity()}"
+        method = hashlib.sha256(Path(sample.__file__).read_bytes()).hexdigest()[:12]
+        return f"native {method}: {host.identity()}"
 
     def capabilities(self) -> Capabilities:
         """The host's ISA and its CPUs; no latency can be set."""
@@ -128,8 +128,3 @@ def _lengths(cell: Cell) -> list[int]:
     key = WORKLOADS[cell.workload].length
     own = int(cell.parameters[key]) if key else 0
     return [own, _LONGER * own] if key else []
-
-
-@cache
-def _method() -> str:
-    return hashlib.sha256(Path(sample.__file__).read_bytes()).hexdigest()[:12]

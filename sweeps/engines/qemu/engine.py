@@ -41,11 +41,9 @@ def find_qemu(isa: str) -> Qemu:
         raise LockcrossError(f"{program} is {where}; ./lockcross finds or builds one", 1)
     tool = Tool(program, (program,))
     if "-plugin" not in tool.ask(path, "--help").stdout:
-        raise LockcrossError(
-            f"{program} ({path}) was built without plugins, which the engine needs; "
-            "./lockcross finds or builds another, unless LOCKCROSS_QEMU names this one",
-            exit_code=1,
-        )
+        lack = f"{program} ({path}) was built without plugins, which the engine needs"
+        advice = "./lockcross finds or builds another, unless LOCKCROSS_QEMU names this one"
+        raise LockcrossError(f"{lack}; {advice}", 1)
     if not (version := tool.version(r"version (\d\S*)", path, "--version")):
         raise LockcrossError(f"{path} --version prints no version; install it again", 1)
     return Qemu(path, version, os.environ.get("LOCKCROSS_QEMU_WHY", "the first on PATH"))

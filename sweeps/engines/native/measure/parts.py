@@ -17,7 +17,7 @@ from sweeps.engines.native.measure.programs import (
     of_alone,
     of_both,
     wakes,
-)  # fmt: skip
+)
 from sweeps.engines.native.output import phase_metrics
 from sweeps.engines.native.sample import Estimate, Round
 from sweeps.model.isa import ISAS, host_isa

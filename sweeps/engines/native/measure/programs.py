@@ -23,7 +23,7 @@ from sweeps.engines.native.sample import (
     cycles_per_tick,
     estimate,
     steady,
-)  # fmt: skip
+)
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.programs import Builder, Program
 from sweeps.support.tools import run
