@@ -93,7 +93,7 @@ class _Figures:
         """A table of the model: one's own figures; how the engine is set up, with the neutral
         machine's reasons; of what was not measured the neutral machine's as assumptions."""
         return {
-            name: own.get(name) or (self.same if name in _SETTINGS else self.neutral)(name)
+            name: own.get(name) or (self.same(name) if name in _SETTINGS else self.neutral(name))
             for name in model.model_fields
         }
 
