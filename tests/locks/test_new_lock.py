@@ -40,7 +40,7 @@ cas_latency = [0, 150]
 fence_latency = [0, 150]
 tolerance = 50
 threads = 2
-parameters = { objects = 2, runs = 2, run_length = 5, owner_share = 500000 }
+parameters = { objects = 2, runs = 2, run_length = 5, owner_share = 0.5 }
 
 [calibration]
 latencies = [0, 150]
