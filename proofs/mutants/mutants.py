@@ -84,7 +84,7 @@ class Header(Entry):
     `targets`: the locks in whose programs they are looked for; else a lock's own header is for it
     alone, and a part is for every lock that includes it. `not_modelled`: a condition of the
     preprocessor that holds in no program of a model. `few`: macros, for programs of the conformance
-    kernel with few monitors, buckets and hot locks, so that they go from object to object.
+    kernel with small pools, so that what is in them goes from object to object.
     `smaller`: text that is changed in every copy, for what clients do not come to otherwise.
     """
 
