@@ -187,16 +187,15 @@ def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> b
     primitives, locks = list(shown.shown(rows)), list(shown.shown_locks(rows))
     of_primitives = Answer("primitive flavour fence instructions promised shown".split(), [])
     for one in primitives:
-        of_primitives.rows.append(
-            (one.primitive, one.flavour, one.fence, one.instructions, one.promise,
-             shown.said(one))
-        )  # fmt: skip
+        code = one.code
+        what = code.primitive, code.flavour, code.fence, code.instructions, code.promise
+        of_primitives.rows.append((*what, shown.said(one)))
     of_locks = Answer("lock flavour fence promised shown".split(), [])
     for pair in locks:
         by = ", ".join(f"{verdict} by {model}" for model, verdict in pair.verdicts)
         of_locks.rows.append((pair.lock, pair.flavour, pair.fence, pair.says, by))
     _show(form, of_primitives, of_locks)
-    wrong = sum(bool(one.missing and shown.architectural(one.fence)) for one in primitives)
+    wrong = sum(bool(one.missing and shown.architectural(one.code.fence)) for one in primitives)
     wrong += sum(not pair.holds and shown.architectural(pair.fence) for pair in locks)
     print(
         f"{len(primitives)} primitives and {len(locks)} pairs of threads, by flavour and fence "

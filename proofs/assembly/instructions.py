@@ -2,7 +2,6 @@
 instruction weakened by itself, which shows that a test can fail."""
 
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,16 +9,41 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from proofs.assembly.litmus import Litmus, primitives
+from pydantic import RootModel
+
+from proofs.assembly.litmus import FOLDER, Litmus, primitives
+from proofs.files import Entry, registry
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.programs import COMMON_FLAGS, TARGETS, find_compiler
+from sweeps.support import tools
 
 _PLACES = "xyz"
 _SEEN = "rstuv"
 _LINKING = ("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-no-pie")
 # Behind a function: what aligns the next one, and POWER's traceback table.
 _PADDING = re.compile(r"nop\w*\b.*|ori r2,r2,0|xchg %ax,%ax|cs nop.*|data16 .*|\.long .*|udf .*")
+
+
+class InstructionSet(Entry):
+    """An entry of instructions.toml, which says what the fields are."""
+
+    called: str
+    title: str
+    arguments: tuple[str, ...]
+    jump: str
+    rules: tuple[tuple[str, ...], ...]
+    weaker: tuple[tuple[str, ...], ...]
+
+
+@cache
+def _instruction_sets() -> dict[str, InstructionSet]:
+    return registry(RootModel[dict[str, InstructionSet]], FOLDER / "instructions.toml").root
+
+
+def instruction_set(flavour: str) -> InstructionSet:
+    """That of a flavour."""
+    return _instruction_sets()[TARGETS[flavour].isa]
 
 
 @dataclass(frozen=True)
@@ -39,6 +63,20 @@ def touches_memory(one: Instruction) -> bool:
         return False
     power = r"l([bhwd]z?|wa)x?|l[bhwd]arx|st[bhwd]x?|st[bhwd]cx\."
     return "[" in one.operands or "(%" in one.operands or bool(re.fullmatch(power, one.mnemonic))
+
+
+def sequence_of(threads: Sequence[Sequence[Instruction]]) -> str:
+    """The instructions of a test that access memory or order, and the branches that POWER's isync
+    needs. Registers and what computes in them differ between compilers and order nothing here."""
+    orders = r"bne-|dmb|isb|(hw|lw|i)?sync|eieio|[mls]fence"
+    return " | ".join(
+        " ".join(
+            f"{one.mnemonic} {one.operands}" if one.mnemonic == "dmb" else one.mnemonic
+            for one in code
+            if touches_memory(one) or re.fullmatch(orders, one.mnemonic)
+        )
+        for code in threads
+    )
 
 
 @dataclass(frozen=True)
@@ -127,27 +165,21 @@ def compiler_flags(flavour: str, fence: str) -> list[str]:
 def _compiled(
     source: str, flavour: str, fence: str, root: Path = ROOT, options: tuple[str, ...] = ()
 ) -> dict[str, tuple[Instruction, ...]]:
-    compiler = find_compiler(flavour)
+    compiler = [find_compiler(flavour), *compiler_flags(flavour, fence), *options]
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
-        path = Path(folder) / "threads.c"
+        path, output = Path(folder) / "threads.c", str(Path(folder) / "threads.o")
         path.write_text(source)
-        output = path.with_suffix(".o")
-        done = subprocess.run(
-            [compiler, *compiler_flags(flavour, fence), *options,
-             "-c", str(path), "-o", str(output)],
-            cwd=root, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        if done.returncode != 0:
-            raise LockcrossError(
-                f"the litmus tests of proofs/assembly/ do not compile ({flavour}, fence {fence}):\n"
-                + done.stderr[:2000],
-                exit_code=1,
-            )
-        shown = subprocess.run(
-            [f"{TARGETS[flavour].binutils}objdump", "-d", "-w", "--no-show-raw-insn", str(output)],
-            capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    return _functions(shown.stdout.splitlines())
+        done = tools.run([*compiler, "-c", str(path), "-o", output], cwd=root)
+        if done.returncode == 0:
+            objdump = f"{TARGETS[flavour].binutils}objdump"
+            done = tools.run([objdump, "-d", "-w", "--no-show-raw-insn", output])
+    if done.returncode != 0:
+        raise LockcrossError(
+            f"the litmus tests of proofs/assembly/ do not compile ({flavour}, fence {fence}):\n"
+            + done.stderr[:2000],
+            exit_code=1,
+        )
+    return _functions(done.stdout.splitlines())
 
 
 def _functions(lines: Iterable[str]) -> dict[str, tuple[Instruction, ...]]:
@@ -171,49 +203,25 @@ def _functions(lines: Iterable[str]) -> dict[str, tuple[Instruction, ...]]:
     return {name: tuple(code) for name, code in functions.items()}
 
 
-# Instruction -> what is weaker, of each instruction set.
-_WEAKER: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
-    "aarch64": (
-        (r"ldar([bh]?)", (r"ldr\1",)),
-        (r"stlr([bh]?)", (r"str\1",)),
-        (r"ldaxr", ("ldxr",)),
-        (r"stlxr", ("stxr",)),
-        (r"(cas|swp|ldadd)al", (r"\1a", r"\1l")),
-        (r"(cas|swp|ldadd)[al]", (r"\1",)),
-        (r"dmb ish", ("dmb ishld", "dmb ishst")),
-    ),
-    "ppc64le": (
-        (r"hwsync", ("lwsync",)),
-        (r"lwsync", ("nop",)),
-        (r"isync", ("nop",)),
-    ),
-    "x86_64": (
-        (r"mfence", ("nop",)),
-        (r"lock (cmpxchg)", (r"\1",)),
-        (r"xchg", ("mov",)),
-    ),
-}
-
-
 def weakenings(
-    threads: Sequence[Thread], tested: frozenset[int], flavour: str
+    threads: Sequence[Thread], tested: Iterable[int], flavour: str
 ) -> Iterator[tuple[str, tuple[Thread, ...]]]:
     """What was weakened, and the threads then. The n-th ordering instruction of every thread that
     holds the primitive is weakened at once: it is the same one."""
-    isa = TARGETS[flavour].isa
-    places = {
-        i: [place for place, one in enumerate(threads[i].code) if any(_weaker(one, isa))]
-        for i in sorted(tested)
-    }
-    count = max(map(len, places.values()), default=0)
+    ways = {
+        i: [(place, ways) for place, one in enumerate(threads[i].code)
+            if (ways := _weaker(one, flavour))]
+        for i in tested
+    }  # fmt: skip
+    count = max(map(len, ways.values()), default=0)
     for n, which in product(range(count), range(2)):
         said, changed = "", list(threads)
-        for i, ordering in places.items():
-            code = list(threads[i].code)
-            ways = list(_weaker(code[ordering[n]], isa)) if n < len(ordering) else []
-            if which < len(ways):
-                said = said or f"{_text(code[ordering[n]])} -> {_text(ways[which])}"
-                code[ordering[n]] = ways[which]
+        for i, ordering in ways.items():
+            place, weaker = ordering[n] if n < len(ordering) else (0, [])
+            if which < len(weaker):
+                code = list(threads[i].code)
+                said = said or f"{_text(code[place])} -> {_text(weaker[which])}"
+                code[place] = weaker[which]
                 changed[i] = replace(threads[i], code=tuple(code))
         if said:
             yield said if count == 1 else f"{n + 1}: {said}", tuple(changed)
@@ -223,12 +231,13 @@ def _text(one: Instruction) -> str:
     return f"dmb {one.operands}" if one.mnemonic == "dmb" else one.mnemonic
 
 
-def _weaker(one: Instruction, isa: str) -> Iterator[Instruction]:
+def _weaker(one: Instruction, flavour: str) -> list[Instruction]:
     """What an instruction becomes, in each way to weaken it; nothing where it orders nothing."""
-    for pattern, ways in _WEAKER[isa]:
+    for pattern, *ways in instruction_set(flavour).weaker:
         if ordering := re.fullmatch(pattern, _text(one)):
-            for way in ways:
-                mnemonic, _, operands = ordering.expand(way).partition(" ")
-                kept = "" if mnemonic == "nop" else one.operands
-                yield replace(one, mnemonic=mnemonic, operands=operands or kept)
-            return
+            words = [ordering.expand(way).partition(" ") for way in ways]
+            return [
+                replace(one, mnemonic=name, operands=operands or one.operands * (name != "nop"))
+                for name, _, operands in words
+            ]
+    return []

@@ -3,8 +3,8 @@ two threads of a lock where its order matters, from the lock's own functions (pa
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from typing import Literal
 
 from pydantic import RootModel
@@ -28,12 +28,17 @@ class Part(Entry):
     without: tuple[str, ...] = ()
 
 
-class Own(Entry):
+class Shape(Entry):
+    """One entry of shapes.toml."""
+
+    threads: Threads
+    forbidden: str
+
+
+class Own(Shape):
     """A litmus test of one primitive alone."""
 
     name: str
-    threads: Threads
-    forbidden: str
     mixed: bool = False
     orders: bool = True
     narrow: str = ""
@@ -60,39 +65,29 @@ class Primitive(Entry):
     beyond: tuple[Own, ...] = ()
 
 
-class Shape(Entry):
-    """One entry of shapes.toml."""
-
-    threads: Threads
-    forbidden: str
-
-
-class Pair(Entry):
+class Pair(Shape):
     """One entry of pairs.toml."""
 
     says: str
-    threads: Threads
-    forbidden: str
     first: int = 0
     fences: bool = False
 
 
-@dataclass(frozen=True)
-class Litmus:
-    """A litmus test in C, of a primitive or a lock. `tested`: the threads that hold it."""
+class Litmus(Own):
+    """A litmus test in C, of a primitive or a lock. `bits`: of places that are no words; `first`:
+    the first values of places, where not 0."""
 
     primitive: str
-    name: str
-    threads: Threads
-    tested: frozenset[int]
-    forbidden: str
     promise: str
     promised: bool = True
-    mixed: bool = False
-    orders: bool = True
-    bits: Mapping[str, int] = field(default_factory=dict, hash=False)  # of what is no word
-    contrast: Threads = ()
-    first: Mapping[str, int] = field(default_factory=dict, hash=False)  # values, where not 0
+    bits: dict[str, int] = {}
+    first: dict[str, int] = {}
+
+    @property
+    def tested(self) -> list[int]:
+        """The threads that hold the primitive."""
+        call = f"{self.primitive}("
+        return [i for i, thread in enumerate(self.threads) if call in " ".join(thread)]
 
 
 @cache
@@ -109,11 +104,6 @@ def primitives() -> dict[str, Primitive]:
 
 
 @cache
-def _shapes() -> dict[Role, dict[str, Shape]]:
-    return registry(RootModel[dict[Role, dict[str, Shape]]], FOLDER / "shapes.toml").root
-
-
-@cache
 def pairs() -> dict[str, dict[str, Pair]]:
     """Lock -> name -> pair."""
     return registry(RootModel[dict[str, dict[str, Pair]]], FOLDER / "pairs.toml").root
@@ -121,51 +111,43 @@ def pairs() -> dict[str, dict[str, Pair]]:
 
 def litmus_tests(fence: str) -> Iterator[Litmus]:
     """All tests of the primitives that a fence kind changes; of all, for the full fence."""
+    roles = registry(RootModel[dict[Role, dict[str, Shape]]], FOLDER / "shapes.toml").root
     for name, primitive in primitives().items():
-        if fence in primitive.fences:
-            for role, shapes in _shapes().items():
-                if part := getattr(primitive, role):
-                    yield from _of_role(name, primitive, role, part, shapes)
-            for own in primitive.own + primitive.beyond:
-                yield _of_own(name, primitive, own, own not in primitive.beyond)
-
-
-def _of_role(
-    name: str, primitive: Primitive, role: str, part: Part, shapes: Mapping[str, Shape]
-) -> Iterator[Litmus]:
-    reverse = re.sub(r"\b[xyrs]\b", lambda word: _OTHER[word[0]], part.code)
-    words = {role: part.code, "reverse": reverse}
-    bits = dict.fromkeys(primitive.narrow, primitive.bits)
-    for title, shape in shapes.items():
-        if title not in part.without:
-            filled = [[line.format_map(words) for line in thread] for thread in shape.threads]
-            tested = (i for i, thread in enumerate(shape.threads) if "{" in "".join(thread))
-            forbidden = shape.forbidden.format(saw=part.saw, missed=part.missed)
+        of_roles = (_of_role(primitive, role, shapes) for role, shapes in roles.items())
+        shaped = list(chain.from_iterable(of_roles)) if fence in primitive.fences else []
+        for test in (*shaped, *primitive.own, *primitive.beyond):
+            bits = dict.fromkeys(test.narrow, primitive.bits)
+            if primitive.pair:
+                bits[primitive.pair] = 64
+            threads, contrast = (_in_c(one, bits) for one in (test.threads, test.contrast))
             yield Litmus(
-                name, f"{role}: {title}", _in_c(filled, bits), frozenset(tested), forbidden,
-                primitive.promise, bits=bits,
+                **dict(test) | {"threads": threads, "contrast": contrast}, primitive=name,
+                promise=primitive.promise, promised=test not in primitive.beyond, bits=bits,
             )  # fmt: skip
 
 
-def _of_own(name: str, primitive: Primitive, own: Own, promised: bool) -> Litmus:
-    bits = dict.fromkeys(own.narrow, primitive.bits)
-    if primitive.pair:
-        bits[primitive.pair] = 64
-    threads = _in_c(own.threads, bits)
-    tested = (i for i, thread in enumerate(threads) if f"{name}(" in " ".join(thread))
-    return Litmus(
-        name, own.name, threads, frozenset(tested), own.forbidden, primitive.promise, promised,
-        own.mixed, own.orders, bits, _in_c(own.contrast, bits),
-    )  # fmt: skip
+def _of_role(primitive: Primitive, role: Role, shapes: Mapping[str, Shape]) -> Iterator[Own]:
+    """The shapes of a role, with the primitive in its place."""
+    if part := getattr(primitive, role):
+        reverse = re.sub(r"\b[xyrs]\b", lambda word: _OTHER[word[0]], part.code)
+        words = {role: part.code, "reverse": reverse}
+        for title, shape in shapes.items():
+            if title not in part.without:
+                filled = ([line.format_map(words) for line in one] for one in shape.threads)
+                yield Own(
+                    name=f"{role}: {title}",
+                    threads=tuple(map(tuple, filled)),
+                    forbidden=shape.forbidden.format(saw=part.saw, missed=part.missed),
+                    narrow=primitive.narrow,
+                )
 
 
 def pair_tests(lock: str) -> list[Litmus]:
     """The tests of a lock."""
-    bits = {"x": 64}
     return [
         Litmus(
-            lock, name, _in_c(pair.threads, bits), frozenset(range(len(pair.threads))),
-            pair.forbidden, pair.says, mixed=True, bits=bits, first={"x": pair.first},
+            primitive=lock, name=name, threads=_in_c(pair.threads, {"x": 64}), promise=pair.says,
+            forbidden=pair.forbidden, mixed=True, bits={"x": 64}, first={"x": pair.first},
         )
         for name, pair in pairs()[lock].items()
     ]  # fmt: skip

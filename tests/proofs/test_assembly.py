@@ -7,14 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from proofs import files
 from proofs.assembly.herd import (
     TranslationError,
-    ask,
     column,
     find_herd,
     litmus_text,
 )
-from proofs.assembly.instructions import Instruction, Thread, compile_probes, weakenings
+from proofs.assembly.instructions import (
+    Instruction,
+    Thread,
+    compile_probes,
+    sequence_of,
+    weakenings,
+)
 from proofs.assembly.litmus import pairs
 from proofs.assembly.shown import architectural, lock_table, shown, shown_locks, table
 from proofs.assembly.verdicts import (
@@ -25,7 +31,6 @@ from proofs.assembly.verdicts import (
     merged,
     questions,
     read_rows,
-    sequence_of,
     write_rows,
 )
 from results.errors import LockcrossError
@@ -128,18 +133,10 @@ def test_stored_verdicts_are_of_these_instructions(flavour: str) -> None:
         return row.primitive, row.fence, row.litmus, row.kind, row.model, row.instructions
 
     kept = {key(row) for row in read_rows() if row.flavour == flavour}
-    new = {
-        (asked.test.primitive, asked.fence, asked.test.name, asked.kind, asked.model.name,
-         sequence_of([one.code for one in asked.threads]))
-        for asked in questions(flavour)
-        if asked.kind != "weakened"
-    }  # fmt: skip
-    new |= {key(row) for row in codes(flavour)}
+    asked = [question.row for question in questions(flavour)]
+    new = {key(row) for row in (*asked, *codes(flavour)) if row.kind != "weakened"}
     assert new <= kept, sorted(new - kept)[:3]
-    changes = {
-        (asked.test.primitive, asked.fence, asked.test.name, asked.change)
-        for asked in questions(flavour)
-    }
+    changes = {(row.primitive, row.fence, row.litmus, row.change) for row in asked}
     stored = {(row.primitive, row.fence, row.litmus, row.change) for row in read_rows()
               if row.flavour == flavour and row.kind != "code"}  # fmt: skip
     assert changes == stored
@@ -148,10 +145,10 @@ def test_stored_verdicts_are_of_these_instructions(flavour: str) -> None:
 def test_stored_verdicts_show_every_promise() -> None:
     """But for collocation, which no architecture promises, and there it is not shown."""
     found = list(shown(read_rows()))
-    assert {one.flavour for one in found} == set(FLAVOURS)
-    assert not [one for one in found if one.missing and architectural(one.fence)]
-    assert all(one.missing for one in found if not architectural(one.fence))
-    bare = [one for one in found if not one.forbidden and architectural(one.fence)]
+    assert {one.code.flavour for one in found} == set(FLAVOURS)
+    assert not [one for one in found if one.missing and architectural(one.code.fence)]
+    assert all(one.missing for one in found if not architectural(one.code.fence))
+    bare = [one for one in found if not one.forbidden and architectural(one.code.fence)]
     assert not bare
 
 
@@ -160,7 +157,7 @@ def test_stored_verdicts_can_be_otherwise() -> None:
     its order, the outcome is there."""
     rows = read_rows()
     assert all(row.verdict == "allowed" for row in rows if row.kind == "contrast")
-    spare = {(one.primitive, one.flavour, x) for one in shown(rows) for x in one.spare}
+    spare = {(one.code.primitive, one.code.flavour, x) for one in shown(rows) for x in one.spare}
     assert spare == NEEDLESS
     assert {row.verdict for row in rows if row.kind == "weakened"} == {"allowed", "forbidden"}
     assert all(row.tool.startswith("herd7 ") for row in rows if row.kind != "code")
@@ -211,8 +208,8 @@ def test_the_readme_has_the_tables_of_the_stored_verdicts() -> None:
 def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     rows = read_rows()
     write_rows(rows, tmp_path / "rows.csv")
-    assert read_rows(tmp_path / "rows.csv") == rows
-    assert read_rows(tmp_path / "none.csv") == []
+    assert files.read_rows(Row, tmp_path / "rows.csv") == rows
+    assert files.read_rows(Row, tmp_path / "none.csv") == []
     first = next(row for row in rows if row.flavour == "lse")
     place = first.flavour, first.compiler
     mine = [row for row in rows if (row.flavour, row.compiler) == place]
@@ -268,8 +265,8 @@ def test_herd_says_so_still(flavour: str) -> None:
         for row in read_rows()
         if row.flavour == flavour
     }
-    for asked in [one for one in questions(flavour) if one.kind != "lock"][::29]:
-        test = asked.test
-        found = ask(herd, litmus_text(test, asked.threads, flavour), asked.model.options)
-        key = asked.fence, test.primitive, test.name, asked.change, asked.model.name
-        assert kept[key] == found.verdict, key
+    for asked in [one for one in questions(flavour) if one.row.kind != "lock"][::29]:
+        row = asked.row
+        answer = herd.ask(litmus_text(asked.test, asked.threads, flavour), asked.options)
+        key = row.fence, row.primitive, row.litmus, row.change, row.model
+        assert kept[key] == answer["verdict"], key
