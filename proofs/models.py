@@ -56,21 +56,14 @@ class Assumption(Entry):
     says: str
 
 
-class _Assumptions(Entry):
+class Stated(Entry):
+    """What assumptions.toml says. `refused`: locks of which nothing is proved, and why."""
+
     assumption: tuple[Assumption, ...]
     refused: dict[str, str]
 
 
 @cache
-def _said() -> _Assumptions:
-    return registry(_Assumptions, ROOT / "proofs" / "assumptions.toml")
-
-
-def assumptions() -> tuple[Assumption, ...]:
-    """All of them. Raises LockcrossError if the file cannot be read."""
-    return _said().assumption
-
-
-def nothing_to_prove(lock: str) -> str:
-    """Why nothing is proved of a lock; "" of most."""
-    return _said().refused.get(lock, "")
+def stated() -> Stated:
+    """All of it. Raises LockcrossError if the file cannot be read."""
+    return registry(Stated, ROOT / "proofs" / "assumptions.toml")

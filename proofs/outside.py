@@ -6,17 +6,13 @@ assumption there, so they do not see that a thread waits for ever.
 
 import os
 import re
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
-from typing import Literal
-
-from pydantic import RootModel
+from functools import cached_property
 
 from proofs.files import Entry, registry
-from proofs.models import Flavour, assumptions
+from proofs.models import Flavour, stated
 from proofs.programs import INCLUDES, Program, has
-from proofs.proving import Found, Job, Run, Tool
+from proofs.proving import Found, Job, Tool
 from proofs.stored import Verdict
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
@@ -41,7 +37,8 @@ def _arguments(program: Program) -> list[str]:
 
 def _is_mixed(program: Program) -> bool:
     """Whether a lock's accesses of one place have several sizes: that is what `weak` breaks."""
-    return any(program.lock in one.locks for one in assumptions() if one.model == "weak")
+    known = [one.locks for one in stated().assumption if one.model == "weak"]
+    return any(program.label.lock in locks for locks in known)
 
 
 # What tells that a tool has stopped, and why: assertions, LLVM's own words, Java's.
@@ -56,50 +53,46 @@ class _Outside(Tool):
     """What both have in common: nothing is built, since they compile the sources themselves.
 
     `variable`: of the environment, that names it; `source`: where it is to be had; `says`: its
-    version, in its own words; `models_for`: by what a program may rely on."""
+    version, in its own words; `models_for`: by what a program may rely on; `answers`: what tells a
+    verdict, the first that is there, and its reason."""
 
     smallest = True  # they take long
     variable: str
     source: str
     says: str
     models_for: Mapping[Flavour, Sequence[str]]
+    answers: Sequence[tuple[str, Verdict, str]]
 
     @cached_property
-    def _tool(self) -> tools.Tool:
+    def _located(self) -> tuple[str, str]:
+        """The binary and its version. Raises LockcrossError where there is none."""
         advice = f"name it in {self.variable} or put it on PATH. It is in no package registry: "
         advice += self.source
-        return tools.Tool(self.name, (self.name,), f"not an executable program; {advice}", advice)
+        wanted = f"not an executable program; {advice}"
+        tool = tools.Tool(self.name, (self.name,), wanted, advice)
+        path, _ = tool.locate(self.variable)
+        return path, tool.version(self.says, path, "--version") or "of an unknown version"
 
-    @cached_property
-    def path(self) -> str:
-        """The binary. Raises LockcrossError where there is none."""
-        return self._tool.locate(self.variable)[0]
-
-    @cache  # noqa: B019 there is one of each tool
     def version(self) -> str:
         """The tool's own."""
-        said = self._tool.version(self.says, self.path, "--version")
-        return said or "of an unknown version"
+        return self._located[1]
 
     def models(self, program: Program) -> Sequence[str]:
         """By what the program may rely on."""
         return self.models_for[program.flavour]
 
-    def bound(self, program: Program) -> str:
-        """Not that a thread waits for ever."""
-        return f"{super().bound(program)}; safety"
-
     def found(self, job: Job, result: ProcessResult) -> Found:
-        """From its words."""
+        """From its words. Why there is no verdict, as far as it says, without its folders on this
+        machine."""
         if result.exceeded:
             return Found(Verdict.BOUND, reason=result.exceeded)
-        return self._judged(result.stdout + result.stderr)
-
-    @abstractmethod
-    def _judged(self, said: str) -> Found: ...
-
-    def _stopped(self, said: str) -> Found:
-        """Why there is no verdict, as far as a tool says; without its folders on this machine."""
+        said = result.stdout + result.stderr
+        executions = re.search(r"complete executions explored: (\d+)", said)
+        for pattern, verdict, reason in self.answers:
+            if answer := re.search(pattern, said, re.MULTILINE):
+                count = int(executions[1]) if executions else 0
+                text = said if verdict == Verdict.FAILED else ""
+                return Found(verdict, count, reason=answer.expand(reason), text=text)
         error = _STOPS.search(said)
         why = re.sub(r"(?:/[\w.+-]+)+/", "", error[1].strip())[:160] if error else ""
         reason = f"{type(self).__name__} ends with an internal error" + (f": {why}" if why else "")
@@ -112,10 +105,8 @@ class _Inlined(Entry):
     why: str
 
 
-@cache
-def _inlined() -> tuple[_Inlined, ...]:
-    tables = RootModel[dict[Literal["inlined"], tuple[_Inlined, ...]]]
-    return registry(tables, ROOT / "proofs" / "outside.toml").root["inlined"]
+class _Inlining(Entry):
+    inlined: tuple[_Inlined, ...]
 
 
 class Genmc(_Outside):
@@ -125,36 +116,35 @@ class Genmc(_Outside):
     variable = "GENMC"
     source = "https://github.com/MPI-SWS/genmc"
     says = r"GenMC v([\d.]+)"
+    bounds = "safety"
     models_for = {Flavour.TSO: ("tso",), Flavour.WEAK: ("rc11", "imm")}
+    answers = (
+        ("Mixed-size", Verdict.REFUSED, _MIXED),
+        ("No errors were detected", Verdict.PROVED, ""),
+        ("^Error: (.*)", Verdict.FAILED, r"\1"),
+    )
     # Some of its transformations stop at our code with an internal error; they only save time.
     _OPTIONS = (
         "--disable-estimation --disable-loop-jump-threading --disable-load-annotation "
         "--disable-confirmation-annotation --v1"
     ).split()
 
-    def run(self, job: Job) -> Run:
-        """One command. It does not always notice mixed sizes itself."""
-        if job.program.fence == "store_forward" or _is_mixed(job.program):
-            return Run(refused=_MIXED)
-        program, lock = job.program, load_locks()[job.program.lock]
+    def refuses(self, job: Job) -> str:
+        """It does not always notice mixed sizes itself."""
+        mixed = job.program.label.fence == "store_forward" or _is_mixed(job.program)
+        return _MIXED if mixed else ""
+
+    def command(self, job: Job) -> list[str]:
+        """For a program of Posix threads."""
+        label, client = job.program.label, job.program.client
+        lock, file = load_locks()[label.lock], ROOT / "proofs" / "outside.toml"
         inlines = any(
-            program.client.name not in one.but and has(lock, program.variant, one.needs)
-            for one in _inlined()
+            client.name not in one.but and has(lock, label.variant, one.needs)
+            for one in registry(_Inlining, file).inlined
         )
         inliner = [] if inlines else ["--disable-function-inliner"]
-        arguments = [*self._OPTIONS, *inliner, "--", *_arguments(program), str(_MAIN)]
-        return Run([self.path, f"--{job.model}", *arguments])
-
-    def _judged(self, said: str) -> Found:
-        executions = re.search(r"complete executions explored: (\d+)", said)
-        count = int(executions[1]) if executions else 0
-        if "Mixed-size" in said:
-            return Found(Verdict.REFUSED, reason=_MIXED)
-        if "No errors were detected" in said:
-            return Found(Verdict.PROVED, count)
-        if error := re.search(r"^Error: (.*)", said, flags=re.MULTILINE):
-            return Found(Verdict.FAILED, count, reason=error[1], text=said)
-        return self._stopped(said)
+        arguments = [*self._OPTIONS, *inliner, "--", *_arguments(job.program), str(_MAIN)]
+        return [self._located[0], f"--{job.model}", *arguments]
 
 
 class Dartagnan(_Outside):
@@ -165,7 +155,13 @@ class Dartagnan(_Outside):
     variable = "DARTAGNAN"
     source = "https://github.com/hernanponcedeleon/Dat3M"
     says = r"(\d+\.\d[\d.]*)"
+    bounds = "safety; loops twice"
     models_for = {Flavour.TSO: ("tso",), Flavour.WEAK: ("armv8", "power")}
+    answers = (
+        ("^Result: PASS", Verdict.PROVED, ""),
+        ("^Result: FAIL", Verdict.FAILED, "Dartagnan: FAIL"),
+        (r"^Result: \w", Verdict.BOUND, "a loop goes on behind the bound"),
+    )
     # It looks for the bound that it needs no more than twice through a loop.
     _OPTIONS = "--bound=2 --method=eager --property=program_spec".split()
     _MODELS: Mapping[str, tuple[str, ...]] = {
@@ -174,28 +170,17 @@ class Dartagnan(_Outside):
         "power": ("power.cat", "--target=power"),
     }
 
-    def bound(self, program: Program) -> str:
-        """Also how often it goes through a loop."""
-        return f"{super().bound(program)}; loops twice"
-
-    def run(self, job: Job) -> Run:
-        """Its compiler takes its flags from the environment."""
+    def refuses(self, job: Job) -> str:
+        """What its models lack."""
         if job.model == "power" and _is_mixed(job.program):
-            return Run(refused=_MIXED)
-        if job.program.fence == "store_forward":
-            return Run(refused="no model of a wide load that waits for the store buffer")
-        flags = " ".join([*_arguments(job.program), "-DMODEL_BACK_OFFS=1"])
-        command = [self.path, *self._MODELS[job.model], *self._OPTIONS, str(_MAIN)]
-        kept = [f"{name}={value}" for name, value in os.environ.items()]
-        return Run(["/usr/bin/env", *kept, f"CFLAGS={flags}", *command])
+            return _MIXED
+        if job.program.label.fence == "store_forward":
+            return "no model of a wide load that waits for the store buffer"
+        return ""
 
-    def _judged(self, said: str) -> Found:
-        """UNKNOWN: nothing was found, but a loop could go on."""
-        verdict = re.search(r"^Result: (\w+)", said, flags=re.MULTILINE)
-        if verdict is None:
-            return self._stopped(said)
-        if verdict[1] == "PASS":
-            return Found(Verdict.PROVED)
-        if verdict[1] == "FAIL":
-            return Found(Verdict.FAILED, reason="Dartagnan: FAIL", text=said)
-        return Found(Verdict.BOUND, reason="a loop goes on behind the bound")
+    def command(self, job: Job) -> list[str]:
+        """Its compiler takes its flags from the environment."""
+        flags = " ".join([*_arguments(job.program), "-DMODEL_BACK_OFFS=1"])
+        kept = [f"{name}={value}" for name, value in os.environ.items()]
+        command = [self._located[0], *self._MODELS[job.model], *self._OPTIONS, str(_MAIN)]
+        return ["/usr/bin/env", *kept, f"CFLAGS={flags}", *command]

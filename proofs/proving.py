@@ -46,7 +46,7 @@ class Found:
     """What a tool found.
 
     `reason`: why a proof failed, or which bound was reached, or what the tool cannot take; `bound`:
-    what was bounded besides what Tool.bound says; `steps`: the counterexample; `text`: the same in
+    what was bounded besides what Tool.bounds says; `steps`: the counterexample; `text`: the same in
     a tool's own words.
     """
 
@@ -59,19 +59,13 @@ class Found:
     text: str = ""
 
 
-@dataclass(frozen=True)
-class Run:
-    """How a tool checks a job: a command, or why it cannot."""
-
-    argv: Sequence[str] = ()
-    refused: str = ""
-
-
 class Tool(ABC):
-    """A model checker. `smallest`: without --deep it tries each client in its smallest size alone,
-    and else in all that are not for --deep."""
+    """A model checker. `bounds`: what it bounds besides threads and rounds, in words; `smallest`:
+    without --deep it tries each client in its smallest size alone, else in all that are not for
+    --deep."""
 
     name: str
+    bounds = ""
     smallest = False
 
     @abstractmethod
@@ -82,18 +76,18 @@ class Tool(ABC):
     def models(self, program: Program) -> Sequence[str]:
         """The models that it has for a program."""
 
-    def bound(self, program: Program) -> str:
-        """What a proof bounds, in words: threads and rounds, and what a tool adds."""
-        return program.client.bound
-
     def prepare(self, programs: Sequence[Program], done: Callable[[], None]) -> None:
         """Builds what the jobs of these programs need; calls `done` after each."""
         for _ in programs:
             done()
 
+    def refuses(self, _: Job) -> str:
+        """Why it cannot take a job, or nothing."""
+        return ""
+
     @abstractmethod
-    def run(self, job: Job) -> Run:
-        """The command of a job."""
+    def command(self, job: Job) -> list[str]:
+        """What checks a job."""
 
     @abstractmethod
     def found(self, job: Job, result: ProcessResult) -> Found:
@@ -127,7 +121,7 @@ def plan(
             if models and model not in models:
                 continue
             job = Job(program, tool.name, model)
-            if why := reason or tool.run(job).refused:
+            if why := reason or tool.refuses(job):
                 refused.append(_outcome(job, tool, Found(Verdict.REFUSED, reason=why), 0.0))
             else:
                 jobs.append(job)
@@ -141,7 +135,7 @@ def prove(
     each, in the order in which they end."""
     tool.prepare(list(dict.fromkeys(job.program for job in jobs)), built)
     with Processes[Job](at_once, RUN_FOLDERS) as processes:
-        tasks = (Task(job, list(tool.run(job).argv), limit_s) for job in jobs)
+        tasks = (Task(job, tool.command(job), limit_s) for job in jobs)
         for job, result, _folder in processes.run(tasks):
             found = _judged(job, tool.found(job, result))
             yield _outcome(job, tool, found, result.duration_s)
@@ -161,12 +155,11 @@ def _judged(job: Job, found: Found) -> Found:
 
 
 def _outcome(job: Job, tool: Tool, found: Found, seconds: float) -> Outcome:
-    program = job.program
-    bound = "; ".join(filter(None, (tool.bound(program), found.bound)))
+    label, client = job.program.label, job.program.client
+    bound = "; ".join(filter(None, (client.bound, tool.bounds, found.bound)))
     proof = Proof(
-        program.lock, program.variant, program.fence, program.client.label, tool.name,
-        tool.version(), job.model, bound, found.verdict, found.executions, seconds,
-        sources(program), found.reason,
+        label.lock, label.variant, label.fence, client.label, tool.name, tool.version(), job.model,
+        bound, found.verdict, found.executions, seconds, sources(job.program), found.reason,
     )  # fmt: skip
     return Outcome(proof, found, job)
 

@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import RootModel
 
 from proofs.files import Entry, registry
-from proofs.models import nothing_to_prove
+from proofs.models import stated
 from proofs.programs import headers
 from results.errors import LockcrossError
 from results.paths import ROOT
@@ -182,7 +182,7 @@ def users_of(file: str) -> tuple[str, ...]:
     return tuple(
         name
         for name in load_locks()
-        if not nothing_to_prove(name) and file in headers(LockLabel.of(name))
+        if name not in stated().refused and file in headers(LockLabel.of(name))
     )
 
 
