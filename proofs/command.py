@@ -2,9 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
 from functools import partial
-from itertools import groupby
 from typing import Annotated
 
 import typer
@@ -12,12 +10,12 @@ import typer
 from proofs import proving, stored
 from proofs.assembly import shown, verdicts
 from proofs.assembly.herd import find_herd
-from proofs.models import MODELS
+from proofs.models import models as memory_models
 from proofs.mutants import campaign
 from proofs.outside import Dartagnan, Genmc
 from proofs.own_checker import Checker
 from proofs.programs import known_locks, named
-from proofs.proving import Job, Outcome, Step, Tool, cpus, plan
+from proofs.proving import Job, Outcome, Tool, cpus, plan
 from proofs.stored import Verdict
 from results.errors import LockcrossError
 from results.store.queries import Answer
@@ -49,55 +47,36 @@ def _show(form: Form, *answers: Answer) -> None:
 
 
 def prove_locks(
-    locks: Sequence[str],
-    clients: Sequence[str],
-    models: Sequence[str],
-    tool: Tool,
-    deep: bool,
-    seconds: int,
-    store: bool,
-    at_once: int,
-    form: Form,
-) -> bool:
-    """Makes the proofs of locks, clients and models by their names (none: all), prints what came of
-    them, and says whether none has failed. `deep`: with larger clients too."""
-    planned, outcomes = _planned(locks, clients, models, tool, deep)
-    tool.version()  # says what is missing, before anything is built
-    try:
-        with Bar() as progress:
-            building = progress.add_task("building", total=len({one.program for one in planned}))
-            task = progress.add_task("proving", total=len(planned))
-
-            def built() -> None:
-                progress.advance(building)
-
-            for one in proving.prove(planned, tool, at_once, seconds, built):
-                outcomes.append(one)
-                progress.advance(task)
-    finally:  # also of what was interrupted
-        if store:
-            stored.store(one.proof for one in outcomes)
-    _show(form, (by_client if locks or clients or form != Form.TABLE else by_lock)(outcomes))
-    if form == Form.TABLE:
-        _explain(outcomes)
-    return all(one.ok for one in outcomes)
+    jobs: Sequence[Job], outcomes: list[Outcome], tool: Tool, at_once: int, seconds: int
+) -> None:
+    """Makes proofs, and adds what comes of each to the outcomes."""
+    with Bar() as progress:
+        building = progress.add_task("building", total=len({job.program for job in jobs}))
+        task = progress.add_task("proving", total=len(jobs))
+        built = partial(progress.advance, building)
+        for outcome in proving.prove(jobs, tool, at_once, seconds, built):
+            outcomes.append(outcome)
+            progress.advance(task)
 
 
-def _planned(
+def planned(
     locks: Sequence[str], clients: Sequence[str], models: Sequence[str], tool: Tool, deep: bool
 ) -> tuple[list[Job], list[Outcome]]:
-    """The jobs, and what is refused. Raises LockcrossError where there is neither."""
-    wanted = known_locks(locks), list(named(clients)), tool
-    planned, refused = plan(*wanted, models, deep)
-    if planned or refused:
-        return planned, refused
-    planned, refused = plan(*wanted, (), deep)
-    known = {one.model for one in planned} | {one.job.model for one in refused}
+    """The jobs of locks, clients and models by their names (none: all), and what is refused.
+    `deep`: with larger clients too. Raises LockcrossError where there is neither."""
+    jobs, refused = plan(known_locks(locks), list(named(clients)), tool, deep)
+    known = {job.model for job in jobs} | {outcome.job.model for outcome in refused}
     if not known:
         raise LockcrossError("no lock is for these clients")
-    raise LockcrossError(
-        f"none of these proofs is under {' or '.join(models)}; they are under "
-        f"{', '.join(sorted(known))}"
+    if models and known.isdisjoint(models):
+        raise LockcrossError(
+            f"none of these proofs is under {' or '.join(models)}; they are under "
+            f"{', '.join(sorted(known))}"
+        )
+    wanted = set(models) or known
+    return (
+        [job for job in jobs if job.model in wanted],
+        [outcome for outcome in refused if outcome.job.model in wanted],
     )
 
 
@@ -122,21 +101,22 @@ def by_lock(outcomes: Sequence[Outcome]) -> Answer:
     """A row for each lock and model: what came of all its clients together."""
     answer = Answer("lock model verdict clients bound states seconds reason".split(), [])
 
-    def place(one: Outcome) -> tuple[str, str]:
-        return one.proof.label, one.proof.model
-
-    for names, group in groupby(sorted(outcomes, key=place), key=place):
-        of_place = list(group)
+    places: dict[tuple[str, str], list[Outcome]] = {}
+    for one in outcomes:
+        places.setdefault((one.proof.label, one.proof.model), []).append(one)
+    for place, of_place in sorted(places.items()):
         proofs = [one.proof for one in of_place]
         verdict = min((one.verdict for one in proofs), key=_ORDER.index)
         same = [one for one in proofs if one.verdict == verdict]
-        bounds = sorted({one.bound for one in proofs if one.bound})
-        states = sum(one.found.states or one.found.executions for one in of_place)
-        seconds = sum((one.seconds for one in proofs), 0.0)
-        reasons = dict.fromkeys(one.reason for one in same if one.reason)
-        clients = f"{len(same)} of {len(proofs)}"
-        counted = ("; ".join(bounds), states, seconds, "; ".join(reasons))
-        answer.rows.append((*names, verdict.value, clients, *counted))
+        answer.rows.append((
+            *place,
+            verdict.value,
+            f"{len(same)} of {len(proofs)}",
+            "; ".join(sorted({one.bound for one in proofs if one.bound})),
+            sum(one.found.states or one.found.executions for one in of_place),
+            sum((one.seconds for one in proofs), 0.0),
+            "; ".join(dict.fromkeys(one.reason for one in same if one.reason)),
+        ))  # fmt: skip
     return answer
 
 
@@ -144,7 +124,8 @@ def _explain(outcomes: Sequence[Outcome]) -> None:
     """What the models are; of what failed, for each lock and model the shortest interleaving; how
     many there are of each verdict."""
     names = dict.fromkeys(one.proof.model for one in outcomes)
-    print_parts(Form.TABLE, *(f"{name}: {MODELS[name].says}" for name in names if name in MODELS))
+    own = memory_models().own
+    print_parts(Form.TABLE, *(f"{name}: {own[name].says}" for name in names if name in own))
     shortest: dict[tuple[str, str], tuple[int, Outcome]] = {}
     for one in outcomes:
         place, steps = (one.proof.label, one.proof.model), len(one.found.steps) or sys.maxsize
@@ -158,11 +139,14 @@ def _explain(outcomes: Sequence[Outcome]) -> None:
     print(", ".join(counts), file=sys.stderr)
 
 
-def interleaving(steps: Sequence[Step]) -> Rows:
+_COLUMNS = {"line": "place", "buffered": "buffer"}  # what the checker calls otherwise
+
+
+def interleaving(steps: Sequence[Mapping[str, object]]) -> Rows:
     """A counterexample, step by step. What is in a buffer has not become visible to others."""
-    head = ("", "thread", "line", "function", "access", "object", "value", "buffered")
-    numbered = ((str(number), *map(str, astuple(step))) for number, step in enumerate(steps, 1))
-    return Rows([dict(zip(head, row, strict=True)) for row in numbered])
+    heads = "thread line function access object value buffered".split()
+    rows = [{head: str(step[_COLUMNS.get(head, head)]) for head in heads} for step in steps]
+    return Rows([{"": str(number), **row} for number, row in enumerate(rows, 1)])
 
 
 def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> bool:
@@ -176,10 +160,7 @@ def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> b
     rows: list[verdicts.Row] = []
     with Bar() as progress:
         task = progress.add_task("litmus tests", total=sum(map(len, asked.values())))
-
-        def tell() -> None:
-            progress.advance(task)
-
+        tell = partial(progress.advance, task)
         for flavour, questions in asked.items():
             rows += verdicts.verdicts(herd, flavour, questions, jobs or 2, tell)
     if store:
@@ -286,7 +267,18 @@ def prove(
         chosen = {one.name: one for one in tools}
         if tool not in chosen:
             raise LockcrossError(f"tool {tool!r} is unknown; known are {', '.join(chosen)}")
-        wanted = locks or (), clients or (), models or ()
-        fine = prove_locks(*wanted, chosen[tool], deep, seconds, store, at_once, form)
+        with_tool = chosen[tool]
+        jobs_planned, outcomes = planned(locks or (), clients or (), models or (), with_tool, deep)
+        with_tool.version()  # says what is missing, before anything is built
+        try:
+            prove_locks(jobs_planned, outcomes, with_tool, at_once, seconds)
+        finally:  # also of what was interrupted
+            if store:
+                stored.store(one.proof for one in outcomes)
+        in_short = form == Form.TABLE and not (locks or clients)
+        _show(form, (by_lock if in_short else by_client)(outcomes))
+        if form == Form.TABLE:
+            _explain(outcomes)
+        fine = all(one.ok for one in outcomes)
     if not fine:
         raise typer.Exit(1)

@@ -1,6 +1,5 @@
 """The memory models of our own checker, and what a lock relies on beyond one of them."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
@@ -15,33 +14,32 @@ class Flavour(StrEnum):
     TSO = "tso"
 
 
-@dataclass(frozen=True)
-class Model:
-    """A model of our own checker. `isas`: those that promise at least as much; `title`: of a column
-    of the matrix."""
+class Model(Entry):
+    """A model of our own checker; models.toml says what the fields are."""
 
-    name: str
     flavour: Flavour
+    weaker: str = ""
     title: str
     says: str
     isas: tuple[str, ...]
 
 
-# Of a flavour each promises at least as much as the one before it: what is proved under one need
-# not be tried under the next.
-MODELS = {
-    one.name: one
-    for one in (
-        Model("tso", Flavour.TSO, "TSO", "total store order; a load may take bytes from the store "
-              "buffer and others from memory", ("x86_64",)),
-        Model("tso-wait", Flavour.TSO, "TSO, wide loads wait", "total store order where a load "
-              "that is wider than a buffered store waits until that is in memory", ("x86_64",)),
-        Model("weak", Flavour.WEAK, "weak", "C11's acquire, release and fences, without load "
-              "buffering; each byte of an access by itself", ("ppc64le", "aarch64")),
-        Model("weak-si", Flavour.WEAK, "weak, whole accesses", "as weak, and the bytes of one "
-              "access are read and written together", ("aarch64",)),
-    )
-}  # fmt: skip
+class Other(Entry):
+    """A model of another tool."""
+
+    isas: tuple[str, ...]
+    compared: tuple[str, ...]
+
+
+class _Models(Entry):
+    own: dict[str, Model]
+    other: dict[str, Other]
+
+
+@cache
+def models() -> _Models:
+    """By their names. Raises LockcrossError if the file cannot be read."""
+    return registry(_Models, ROOT / "proofs" / "models.toml")
 
 
 class Assumption(Entry):

@@ -6,8 +6,8 @@ assumption there, so they do not see that a thread waits for ever.
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable
+from functools import cache, cached_property
 
 from proofs.files import Entry, registry
 from proofs.models import Flavour, stated
@@ -21,26 +21,6 @@ from sweeps.support import tools
 
 _MAIN = ROOT / "proofs" / "pthreads" / "main.c"
 _MIXED = "mixed-size accesses"
-
-
-def _arguments(program: Program) -> list[str]:
-    """For clang, as both tools call it. Objects are the zeros that they are, so that nothing but
-    the lock itself decides about the sizes of its accesses."""
-    return [
-        *(f"-I{ROOT / one.removeprefix('-I')}" for one in INCLUDES),
-        *program.defines(),
-        "-DCLIENT_WORDS=1",
-        "-include",
-        str(ROOT / program.client.source),
-    ]
-
-
-def _is_mixed(program: Program) -> bool:
-    """Whether a lock's accesses of one place have several sizes: that is what `weak` breaks."""
-    known = [one.locks for one in stated().assumption if one.model == "weak"]
-    return any(program.label.lock in locks for locks in known)
-
-
 # What tells that a tool has stopped, and why: assertions, LLVM's own words, Java's.
 _STOPS = re.compile(
     r"^(Instruction not interpretable.*|LLVM ERROR: .*|.*Assertion .* failed.*"
@@ -49,37 +29,79 @@ _STOPS = re.compile(
 )
 
 
-class _Outside(Tool):
-    """What both have in common: nothing is built, since they compile the sources themselves.
+class _Described(Entry):
+    """A tool of outside.toml, which says what the fields are."""
 
-    `variable`: of the environment, that names it; `source`: where it is to be had; `says`: its
-    version, in its own words; `models_for`: by what a program may rely on; `answers`: what tells a
-    verdict, the first that is there, and its reason."""
-
-    smallest = True  # they take long
     variable: str
     source: str
-    says: str
-    models_for: Mapping[Flavour, Sequence[str]]
-    answers: Sequence[tuple[str, Verdict, str]]
+    version: str
+    bounds: str
+    options: str
+    models: dict[Flavour, dict[str, str]]
+    answers: tuple[tuple[str, Verdict, str], ...]
+
+
+class _Inlined(Entry):
+    needs: tuple[str, ...]
+    but: tuple[str, ...] = ()
+    why: str
+
+
+class _Tools(Entry):
+    tool: dict[str, _Described]
+    inlined: tuple[_Inlined, ...]
+
+
+@cache
+def _known() -> _Tools:
+    return registry(_Tools, ROOT / "proofs" / "outside.toml")
+
+
+class _Outside(Tool):
+    """What both have in common: nothing is built, since they compile the sources themselves."""
+
+    smallest = True  # they take long
+
+    def __init__(self) -> None:
+        self._described = _known().tool[self.name]
+        self.bounds = self._described.bounds
 
     @cached_property
     def _located(self) -> tuple[str, str]:
         """The binary and its version. Raises LockcrossError where there is none."""
-        advice = f"name it in {self.variable} or put it on PATH. It is in no package registry: "
-        advice += self.source
+        known = self._described
+        advice = f"name it in {known.variable} or put it on PATH. It is in no package registry: "
+        advice += known.source
         wanted = f"not an executable program; {advice}"
         tool = tools.Tool(self.name, (self.name,), wanted, advice)
-        path, _ = tool.locate(self.variable)
-        return path, tool.version(self.says, path, "--version") or "of an unknown version"
+        path, _ = tool.locate(known.variable)
+        return path, tool.version(known.version, path, "--version") or "of an unknown version"
 
     def version(self) -> str:
         """The tool's own."""
         return self._located[1]
 
-    def models(self, program: Program) -> Sequence[str]:
+    def models(self, program: Program) -> Iterable[str]:
         """By what the program may rely on."""
-        return self.models_for[program.flavour]
+        return self._described.models[program.flavour]
+
+    def refuses(self, job: Job) -> str:
+        """Places with accesses of several sizes, which is what `weak` breaks: a tool does not
+        always notice them itself."""
+        lock = job.program.label.lock
+        weak = [one.locks for one in stated().assumption if one.model == "weak"]
+        return _MIXED if any(lock in locks for locks in weak) else ""
+
+    def _options(self, job: Job) -> list[str]:
+        of_model = self._described.models[job.program.flavour][job.model]
+        return [*of_model.split(), *self._described.options.split()]
+
+    def _compiler_options(self, program: Program) -> list[str]:
+        """For clang, as both call it. Objects are the zeros that they are, so that nothing but the
+        lock itself decides about the sizes of its accesses."""
+        includes = (f"-I{ROOT / one.removeprefix('-I')}" for one in INCLUDES)
+        client = ["-include", str(ROOT / program.client.source)]
+        return [*includes, *program.defines(), "-DCLIENT_WORDS=1", *client]
 
     def found(self, job: Job, result: ProcessResult) -> Found:
         """From its words. Why there is no verdict, as far as it says, without its folders on this
@@ -88,7 +110,7 @@ class _Outside(Tool):
             return Found(Verdict.BOUND, reason=result.exceeded)
         said = result.stdout + result.stderr
         executions = re.search(r"complete executions explored: (\d+)", said)
-        for pattern, verdict, reason in self.answers:
+        for pattern, verdict, reason in self._described.answers:
             if answer := re.search(pattern, said, re.MULTILINE):
                 count = int(executions[1]) if executions else 0
                 text = said if verdict == Verdict.FAILED else ""
@@ -99,88 +121,42 @@ class _Outside(Tool):
         return Found(Verdict.REFUSED, reason=reason)
 
 
-class _Inlined(Entry):
-    needs: tuple[str, ...]
-    but: tuple[str, ...] = ()
-    why: str
-
-
-class _Inlining(Entry):
-    inlined: tuple[_Inlined, ...]
-
-
 class Genmc(_Outside):
-    """GenMC, a stateless model checker: RC11, IMM and TSO, for accesses of one size to a place."""
+    """GenMC, a stateless model checker."""
 
     name = "genmc"
-    variable = "GENMC"
-    source = "https://github.com/MPI-SWS/genmc"
-    says = r"GenMC v([\d.]+)"
-    bounds = "safety"
-    models_for = {Flavour.TSO: ("tso",), Flavour.WEAK: ("rc11", "imm")}
-    answers = (
-        ("Mixed-size", Verdict.REFUSED, _MIXED),
-        ("No errors were detected", Verdict.PROVED, ""),
-        ("^Error: (.*)", Verdict.FAILED, r"\1"),
-    )
-    # Some of its transformations stop at our code with an internal error; they only save time.
-    _OPTIONS = (
-        "--disable-estimation --disable-loop-jump-threading --disable-load-annotation "
-        "--disable-confirmation-annotation --v1"
-    ).split()
 
     def refuses(self, job: Job) -> str:
-        """It does not always notice mixed sizes itself."""
-        mixed = job.program.label.fence == "store_forward" or _is_mixed(job.program)
-        return _MIXED if mixed else ""
+        """All but accesses of one size to a place."""
+        return _MIXED if job.program.label.fence == "store_forward" else super().refuses(job)
 
     def command(self, job: Job) -> list[str]:
         """For a program of Posix threads."""
-        label, client = job.program.label, job.program.client
-        lock, file = load_locks()[label.lock], ROOT / "proofs" / "outside.toml"
+        label, client = job.program.label, job.program.client.name
         inlines = any(
-            client.name not in one.but and has(lock, label.variant, one.needs)
-            for one in registry(_Inlining, file).inlined
+            client not in one.but and has(load_locks()[label.lock], label.variant, one.needs)
+            for one in _known().inlined
         )
-        inliner = [] if inlines else ["--disable-function-inliner"]
-        arguments = [*self._OPTIONS, *inliner, "--", *_arguments(job.program), str(_MAIN)]
-        return [self._located[0], f"--{job.model}", *arguments]
+        options = [*self._options(job), *["--disable-function-inliner"] * (not inlines)]
+        return [self._located[0], *options, "--", *self._compiler_options(job.program), str(_MAIN)]
 
 
 class Dartagnan(_Outside):
-    """Dartagnan, a bounded model checker: the architectures' own models, given as .cat files. It
-    takes minutes, so it is for the pairs that matter."""
+    """Dartagnan, a bounded model checker."""
 
     name = "dartagnan"
-    variable = "DARTAGNAN"
-    source = "https://github.com/hernanponcedeleon/Dat3M"
-    says = r"(\d+\.\d[\d.]*)"
-    bounds = "safety; loops twice"
-    models_for = {Flavour.TSO: ("tso",), Flavour.WEAK: ("armv8", "power")}
-    answers = (
-        ("^Result: PASS", Verdict.PROVED, ""),
-        ("^Result: FAIL", Verdict.FAILED, "Dartagnan: FAIL"),
-        (r"^Result: \w", Verdict.BOUND, "a loop goes on behind the bound"),
-    )
-    # It looks for the bound that it needs no more than twice through a loop.
-    _OPTIONS = "--bound=2 --method=eager --property=program_spec".split()
-    _MODELS: Mapping[str, tuple[str, ...]] = {
-        "tso": ("tso.cat", "--target=tso"),
-        "armv8": ("aarch64.cat", "--target=arm8", "--mixedSize=true"),
-        "power": ("power.cat", "--target=power"),
-    }
 
     def refuses(self, job: Job) -> str:
         """What its models lack."""
-        if job.model == "power" and _is_mixed(job.program):
-            return _MIXED
+        if job.model == "power" and (mixed := super().refuses(job)):
+            return mixed
         if job.program.label.fence == "store_forward":
             return "no model of a wide load that waits for the store buffer"
         return ""
 
     def command(self, job: Job) -> list[str]:
         """Its compiler takes its flags from the environment."""
-        flags = " ".join([*_arguments(job.program), "-DMODEL_BACK_OFFS=1"])
+        flags = " ".join([*self._compiler_options(job.program), "-DMODEL_BACK_OFFS=1"])
         kept = [f"{name}={value}" for name, value in os.environ.items()]
-        command = [self._located[0], *self._MODELS[job.model], *self._OPTIONS, str(_MAIN)]
+        command = [self._located[0], *self._options(job), str(_MAIN)]
         return ["/usr/bin/env", *kept, f"CFLAGS={flags}", *command]

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
-from proofs.models import MODELS
+from proofs.models import models
 from proofs.programs import INCLUDES, Program, assumed, compiler, sources
-from proofs.proving import Found, Job, Step, Tool
+from proofs.proving import Found, Job, Tool
 from proofs.stored import OWN_CHECKER, Verdict
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
@@ -57,7 +55,8 @@ class Checker(Tool):
     def models(self, program: Program) -> list[str]:
         """The first of its flavour. Where that needs an assumption, it is tried with one client
         alone, which has to fail: else the assumption would not be needed."""
-        first = next(one.name for one in MODELS.values() if one.flavour == program.flavour)
+        own = models().own
+        first = next(name for name in own if own[name].flavour == program.flavour)
         if (needed := assumed(program, first)) is None:
             return [first]
         return [first] * (program.client.label == needed.witness) + [needed.instead]
@@ -89,9 +88,8 @@ class Checker(Tool):
             reason = f"bound reached: {bounds['reached']}"
         left_out = [f"{bounds['buffer']} buffered stores"] * bool(bounds["buffer_was_full"])
         left_out += ["2 failures that back off"] * bool(bounds["beyond_client_bound"])
-        steps = TypeAdapter(list[Step]).validate_python(said.get("trace", []))
         counts = said["executions"], said["states"]
-        return Found(verdict, *counts, reason, "; ".join(left_out), steps)
+        return Found(verdict, *counts, reason, "; ".join(left_out), said.get("trace", ()))
 
 
 @cache

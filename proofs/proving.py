@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -29,25 +29,12 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Step:
-    """One row of a counterexample: what a thread did, where, and what was in its buffer."""
-
-    thread: int
-    place: str
-    function: str
-    access: str
-    object: str
-    value: str
-    buffer: str
-
-
-@dataclass(frozen=True)
 class Found:
     """What a tool found.
 
     `reason`: why a proof failed, or which bound was reached, or what the tool cannot take; `bound`:
-    what was bounded besides what Tool.bounds says; `steps`: the counterexample; `text`: the same in
-    a tool's own words.
+    what was bounded besides Tool.bounds; `steps`: the counterexample, of each step what the thread
+    did, where, and what was in its buffer; `text`: the same in a tool's own words.
     """
 
     verdict: Verdict
@@ -55,7 +42,7 @@ class Found:
     states: int = 0
     reason: str = ""
     bound: str = ""
-    steps: Sequence[Step] = ()
+    steps: Sequence[Mapping[str, object]] = ()
     text: str = ""
 
 
@@ -73,7 +60,7 @@ class Tool(ABC):
         """Its version. Raises LockcrossError where it is missing, saying what to do."""
 
     @abstractmethod
-    def models(self, program: Program) -> Sequence[str]:
+    def models(self, program: Program) -> Iterable[str]:
         """The models that it has for a program."""
 
     def prepare(self, programs: Sequence[Program], done: Callable[[], None]) -> None:
@@ -109,17 +96,15 @@ class Outcome:
 
 
 def plan(
-    locks: Iterable[Lock], clients: Sequence[Client], tool: Tool, models: Sequence[str], deep: bool
+    locks: Iterable[Lock], clients: Sequence[Client], tool: Tool, deep: bool
 ) -> tuple[list[Job], list[Outcome]]:
-    """The jobs of a tool, and what is refused; `models`: only these, or all."""
+    """The jobs of a tool, and what is refused."""
     jobs, refused = [], []
     if tool.smallest and not deep:
         clients = [next(sizes) for _, sizes in groupby(clients, key=lambda one: one.name)]
         deep = True
     for program, reason in programs(locks, clients, deep):
         for model in tool.models(program):
-            if models and model not in models:
-                continue
             job = Job(program, tool.name, model)
             if why := reason or tool.refuses(job):
                 refused.append(_outcome(job, tool, Found(Verdict.REFUSED, reason=why), 0.0))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from proofs.files import read_rows, write_rows
-from proofs.models import MODELS
+from proofs.models import models
 from results.paths import REFERENCE, ROOT
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import load_locks
@@ -79,16 +79,6 @@ def store(new: Iterable[Proof]) -> None:
         file.write_text(with_matrix(file, kept), encoding="utf-8")
 
 
-# Of our own models, that which promises less: what is proved under it needs no other proof.
-_WEAKER = {"tso-wait": "tso", "weak-si": "weak"}
-# By ISA: the models of other tools that stand for it.
-_OTHERS = {
-    "x86_64": ("tso",),
-    "ppc64le": ("rc11", "imm", "power"),
-    "aarch64": ("rc11", "imm", "armv8"),
-}
-
-
 class Cell(NamedTuple):
     """A lock under a model. `words`: a verdict, and of how many clients; `why`: a reason or the
     bound."""
@@ -125,10 +115,10 @@ def cell(proofs: Iterable[Proof], label: LockLabel, model: str) -> Cell:
             return Cell(worst, words, "; ".join(sorted({one.bound for one in same})))
         if same:
             return Cell(worst, worst.value, _reasons(same))
-    if model in _WEAKER:
-        weaker = cell(proofs, label, _WEAKER[model])
+    if name := models().own[model].weaker:  # what is proved under it needs no other proof
+        weaker = cell(proofs, label, name)
         if weaker.verdict == Verdict.PROVED:
-            return Cell(Verdict.PROVED, f"by {_WEAKER[model]}", weaker.why)
+            return Cell(Verdict.PROVED, f"by {name}", weaker.why)
         if not rows:
             return weaker
     if rows:
@@ -146,7 +136,7 @@ def standing(proofs: Sequence[Proof], label: LockLabel, isa: str) -> Standing:
     """What a lock's correctness on an ISA rests on: with what other tools have proved, tool by tool
     and model by model."""
     argued = ""
-    for model in (name for name, one in MODELS.items() if isa in one.isas):
+    for model in (name for name, one in models().own.items() if isa in one.isas):
         shown = cell(proofs, label, model)
         if shown.verdict == Verdict.PROVED:
             counts = Counter(
@@ -154,7 +144,7 @@ def standing(proofs: Sequence[Proof], label: LockLabel, isa: str) -> Standing:
                 for one in proofs
                 if (one.label, one.verdict) == (label, Verdict.PROVED)
                 and one.tool != OWN_CHECKER
-                and one.model in _OTHERS[isa]
+                and isa in models().other[one.model].isas
             )
             words = [f"{OWN_CHECKER}, {model}, {shown.why}"]
             words += [f"{by}, {n} client{'s' if n > 1 else ''}" for by, n in counts.items()]
@@ -168,7 +158,7 @@ def standing(proofs: Sequence[Proof], label: LockLabel, isa: str) -> Standing:
 def matrix(proofs: Sequence[Proof]) -> dict[LockLabel, list[Cell]]:
     """Locks, with variant and fence kind, in the order stored, by the models of our own checker."""
     labels = dict.fromkeys(one.label for one in proofs)
-    return {label: [cell(proofs, label, model) for model in MODELS] for label in labels}
+    return {label: [cell(proofs, label, model) for model in models().own] for label in labels}
 
 
 @dataclass
@@ -188,14 +178,6 @@ class Agreement:
 
 
 _DECIDED = (Verdict.PROVED, Verdict.FAILED, Verdict.ASSUMED)
-# The model of ours that a tool's model is compared with.
-_COMPARED = {
-    "tso": ("tso", "tso-wait"),
-    "power": ("weak",),
-    "armv8": ("weak-si", "weak"),
-    "rc11": ("weak", "weak-si"),
-    "imm": ("weak", "weak-si"),
-}
 
 
 def agreements(proofs: Iterable[Proof]) -> list[Agreement]:
@@ -211,7 +193,8 @@ def agreements(proofs: Iterable[Proof]) -> list[Agreement]:
         answer.refused += one.verdict == Verdict.REFUSED
         if one.verdict not in _DECIDED:
             continue
-        keys = ((one.label, one.client, OWN_CHECKER, same) for same in _COMPARED[one.model])
+        compared = models().other[one.model].compared
+        keys = ((one.label, one.client, OWN_CHECKER, same) for same in compared)
         mine = next((ours[key] for key in keys if key in ours), None)
         if mine not in _DECIDED:
             answer.alone += 1
@@ -242,12 +225,14 @@ def _short(proofs: Sequence[Proof]) -> list[str]:
     alike: dict[tuple[str, ...], list[str]] = {}
     for label, cells in matrix(proofs).items():
         alike.setdefault(tuple(one.verdict for one in cells), []).append(label)
-    return _table([*MODELS, "locks"], *([*cells, ", ".join(same)] for cells, same in alike.items()))
+    return _table(
+        [*models().own, "locks"], *([*cells, ", ".join(same)] for cells, same in alike.items())
+    )
 
 
 def _whole(proofs: Sequence[Proof]) -> list[str]:
     locks = [[label, *(one.words for one in cells)] for label, cells in matrix(proofs).items()]
-    lines = _table(["lock", *MODELS], *locks)
+    lines = _table(["lock", *models().own], *locks)
     if compared := agreements(proofs):
         head = ["tool", "model", "clients compared", "agree", "alone", "out of time", "not taken"]
         rows = (

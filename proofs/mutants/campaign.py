@@ -6,11 +6,13 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Literal
+
+from pydantic import RootModel
 
 from proofs import files
 from proofs.mutants import catching
@@ -43,16 +45,13 @@ class Explanation(files.Entry):
     tried: str = ""
 
 
-class _Explanations(files.Entry):
-    explanation: tuple[Explanation, ...]
-
-
 @cache
 def explanations() -> dict[str, Explanation]:
     """By mutant. Raises LockcrossError for a file that cannot be read, or one explained twice."""
     file = Path(__file__).parent / "explanations.toml"
+    kind = RootModel[dict[Literal["explanation"], tuple[Explanation, ...]]]
     known: dict[str, Explanation] = {}
-    for one in files.registry(_Explanations, file).explanation:
+    for one in files.registry(kind, file).root["explanation"]:
         for name in one.mutants:
             if name in known:
                 raise LockcrossError(f"{file.name}: {name} is explained twice", exit_code=1)
@@ -81,14 +80,14 @@ class Row:
     line: int
     change: str
     verdict: Verdict
-    conformance: str
-    lock: str
-    client: str
-    model: str
-    way: str
-    checker: str
-    seconds: float
-    sources: str
+    conformance: str = ""
+    lock: str = ""
+    client: str = ""
+    model: str = ""
+    way: str = ""
+    checker: str = ""
+    seconds: float = 0.0
+    sources: str = ""
     reason: str = ""
 
     def explained(self) -> "Row":
@@ -131,13 +130,14 @@ class Campaign:
 
     def __init__(self, locks: Sequence[str], deep: bool) -> None:
         self._deep = deep
-        self._mutants = [
-            mutant
+        self._names = {
+            mutant.name
             for mutant in all_mutants()
             if not locks or any(LockLabel(target).lock in locks for target in mutant.targets)
-        ]
+        }
         self._known = {**read_rows(), **read_rows(_UNFINISHED)}
-        self.missing = [mutant for mutant in self._mutants if not self._is_judged(mutant)]
+        every = [mutant for mutant in all_mutants() if mutant.name in self._names]
+        self.missing = [mutant for mutant in every if not self._is_judged(mutant)]
 
     def _is_judged(self, mutant: Mutant) -> bool:
         row = self._known.get(mutant.name)
@@ -163,13 +163,15 @@ class Campaign:
 
     def rows(self) -> list[Row]:
         """What is known, in the order of the mutants, with today's explanations."""
-        known = (self._known.get(mutant.name) for mutant in self._mutants)
-        return [row.explained() for row in known if row]
+        return [row for row in self._every() if row.mutant in self._names]
 
     def store(self) -> None:
         """Keeps all that is known of today's mutants as the reference."""
+        files.write_rows(Row, self._every(), STORED)
+
+    def _every(self) -> list[Row]:
         known = (self._known.get(mutant.name) for mutant in all_mutants())
-        files.write_rows(Row, (row.explained() for row in known if row), STORED)
+        return [row.explained() for row in known if row]
 
 
 def judge(mutant: Mutant, deep: bool = False) -> Row:
@@ -185,17 +187,15 @@ def judge(mutant: Mutant, deep: bool = False) -> Row:
 
     def checker(effort: catching.Effort) -> dict[str, str]:
         catches = (catching.by_checker(target, mutant, effort) for target in mutant.targets)
-        catch = next(filter(None, catches), None)
-        return asdict(catch) if catch else {}
+        return next(filter(None, catches), {})
 
     catch = conformance(QUICK_RUNS) or checker(QUICK) or conformance(LONG_RUNS)
     if not catch and (deep or mutant.name not in explanations()):
         catch = checker(LONG)
-    nothing = dict.fromkeys(("conformance", "lock", "client", "model", "way", "checker"), "")
     return Row(
         mutant.name, mutant.kind, f"lockimpl/{mutant.file}", mutant.line, mutant.change,
         Verdict.CAUGHT if catch else Verdict.SURVIVES, seconds=time.monotonic() - began,
-        sources=sources(mutant), **nothing | catch,
+        sources=sources(mutant), **catch,
     ).explained()  # fmt: skip
 
 
@@ -212,13 +212,13 @@ def summary(rows: Sequence[Row]) -> Answer:
     head = ["mutants", "all", *Verdict, "conformance", "checker", "caught of the wrong"]
     answer = Answer(head, [])
     for kind in ("order", "logic", "together"):
-        of_kind = [row for row in rows if kind in (row.kind, "together")]
-        verdicts = [sum(row.verdict == verdict for row in of_kind) for verdict in Verdict]
-        by_kernel = sum(bool(row.conformance) for row in of_kind)
-        by_checker = sum(bool(row.checker) for row in of_kind)
-        if of_kind:
-            shown = (kind, len(of_kind), *verdicts, by_kernel, by_checker, share(of_kind))
-            answer.rows.append(shown)
+        if of_kind := [row for row in rows if kind in (row.kind, "together")]:
+            verdicts = [row.verdict for row in of_kind]
+            answer.rows.append((
+                kind, len(of_kind), *map(verdicts.count, Verdict),
+                sum(bool(row.conformance) for row in of_kind),
+                sum(bool(row.checker) for row in of_kind), share(of_kind),
+            ))  # fmt: skip
     return answer
 
 

@@ -4,8 +4,9 @@ long it takes."""
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -21,6 +22,7 @@ from sweeps.engines.base import Limits
 from sweeps.model.cell import Cell
 from sweeps.model.label import LockLabel
 from sweeps.model.locks import load_locks
+from sweeps.support import tools
 
 _FLAVOUR, _MACHINE = "lock", "generic_inorder"
 _RUN_S = 60  # a run of the kernel takes a second or two
@@ -74,12 +76,9 @@ def _kernel_says(binary: Path, label: LockLabel, run: Run) -> str:
         seed=run.seed,
         parameters={"iterations": run.iterations},
     )
+    command = load_engine(cell.engine).command(cell, binary, Limits(instructions=run.most))
     try:
-        done = subprocess.run(
-            load_engine(cell.engine).command(cell, binary, Limits(instructions=run.most)),
-            capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-            cwd=binary.parent, timeout=_RUN_S,
-        )  # fmt: skip
+        done = tools.run(command, _RUN_S, binary.parent)
     except subprocess.TimeoutExpired:  # a crash of one core, for which the others wait
         return "does not end"
     if done.returncode == 0:
@@ -104,52 +103,41 @@ class Effort:
     random_runs: int
     long: bool
 
-    @property
-    def ways(self) -> dict[str, list[str]]:
-        """The options of each way to explore."""
-        return {
-            "all executions": ["--states", str(self.states)],
-            "random executions": ["--random", str(self.random_runs)],
-        }
-
 
 QUICK = Effort(40_000, 1_000, long=False)
 LONG = Effort(600_000, 20_000, long=True)
+_one_at_a_time = Lock()
 
 
-@dataclass(frozen=True)
-class Catch:
-    """Which client caught a mutant, under which model, in which way, and what the checker said."""
-
-    lock: str
-    client: str
-    model: str
-    way: str
-    checker: str
-
-
-def by_checker(target: str, mutant: Mutant, effort: Effort) -> Catch | None:
+def by_checker(target: str, mutant: Mutant, effort: Effort) -> dict[str, str]:
     """Looks for an execution of a lock's clients that the mutant breaks, and the lock does not: the
-    cheapest client first."""
+    cheapest client first. Which `lock` and `client` caught it, under which `model`, in which `way`,
+    and what the `checker` said; nothing where none does."""
     with TemporaryDirectory() as folder:
-        for program in _programs(target, effort.long):
+        for program in programs_of(target, effort.long):
             binary = _compiled(program, mutant, Path(folder))
-            for model in _models(program, mutant.kind, effort):
-                for way, options in effort.ways.items():
-                    said = _checker_says(binary, model, options)
-                    if said and not _fails_itself(program, model, effort):
-                        return Catch(target, program.client.label, model, way, said)
-                    if said is not None:
-                        break
-    return None
+            # Most steps left out show in any order; sequential consistency has the fewest states.
+            models = [_SC] if mutant.kind == "logic" else []
+            if mutant.kind == "order" or effort.long:
+                needed = assumed(program, _WEAK)
+                models.append(needed.instead if needed else _WEAK)
+            for model in models:
+                way, said = _explored(binary, model, effort)
+                if said:
+                    with _one_at_a_time:
+                        itself = _said_of_the_lock(program, model, effort)
+                    if not itself:
+                        caught = {"client": program.client.label, "model": model, "way": way}
+                        return {"lock": target, **caught, "checker": said}
+    return {}
 
 
-def _programs(target: str, deep: bool) -> list[Program]:
+def programs_of(target: str, deep: bool) -> list[Program]:
     """The clients of a lock, those for CI first."""
     of_lock = [
         program
         for program, refused in programs([load_locks()[LockLabel(target).lock]], clients(), deep)
-        if not refused and program.label == target and program.flavour == Flavour.WEAK
+        if not refused and (program.label, program.flavour) == (target, Flavour.WEAK)
     ]
     return sorted(of_lock, key=lambda program: program.client.size.deep)
 
@@ -158,42 +146,29 @@ def _compiled(program: Program, mutant: Mutant | None, folder: Path) -> Path:
     return compiled(program, folder, lambda command: mutated(command, mutant, folder))
 
 
-def _models(program: Program, kind: str, effort: Effort) -> Iterator[str]:
-    """Most steps left out show in any order; sequential consistency has the fewest states."""
-    if kind == "logic":
-        yield _SC
-    if kind == "order" or effort.long:
-        needed = assumed(program, _WEAK)
-        yield needed.instead if needed else _WEAK
+def _explored(binary: Path, model: str, effort: Effort) -> tuple[str, str]:
+    """In which way the search ended before a bound, of its own or of the checker itself, and what
+    failed; nothing if none fails."""
+    ways = {
+        "all executions": ["--states", str(effort.states)],
+        "random executions": ["--random", str(effort.random_runs)],
+    }
+    for way, options in ways.items():
+        limit = ["--seconds", str(_EXPLORATION_S)]
+        done = tools.run([str(binary), "--model", model, *options, *limit])
+        if done.returncode == _BOUND or done.stderr.startswith("prover: "):
+            continue
+        if done.returncode == 0:
+            return way, ""
+        if done.returncode != _FAILED or not done.stdout.startswith("{"):
+            return way, f"crashes: {done.stderr.strip()[:200]}"
+        failure = json.loads(done.stdout)["failure"]
+        return way, f"{failure['kind']}: {failure['what']}"
+    return "", ""
 
 
-def _checker_says(binary: Path, model: str, options: Sequence[str]) -> str | None:
-    """What failed; "" if all executions were looked at and none fails; None if a bound was reached,
-    of the search or of the checker itself."""
-    done = subprocess.run(
-        [str(binary), "--model", model, *options, "--seconds", str(_EXPLORATION_S)],
-        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    if done.returncode == _BOUND or done.stderr.startswith("prover: "):
-        return None
-    if done.returncode == 0:
-        return "" if "--random" not in options else None
-    if done.returncode != _FAILED or not done.stdout.startswith("{"):
-        return f"crashes: {done.stderr.strip()[:200]}"
-    failure = json.loads(done.stdout)["failure"]
-    return f"{failure['kind']}: {failure['what']}"
-
-
-_known: dict[tuple[Program, str, Effort], bool] = {}
-_one_at_a_time = Lock()
-
-
-def _fails_itself(program: Program, model: str, effort: Effort) -> bool:
-    """Whether the lock without a mutant fails, so that its mutants show nothing."""
-    key = (program, model, effort)
-    with _one_at_a_time, TemporaryDirectory() as folder:
-        if key not in _known:
-            binary = _compiled(program, None, Path(folder))
-            said = (_checker_says(binary, model, options) for options in effort.ways.values())
-            _known[key] = bool(next((one for one in said if one is not None), ""))
-        return _known[key]
+@cache
+def _said_of_the_lock(program: Program, model: str, effort: Effort) -> str:
+    """What fails without a mutant, so that the lock's mutants show nothing."""
+    with TemporaryDirectory() as folder:
+        return _explored(_compiled(program, None, Path(folder)), model, effort)[1]

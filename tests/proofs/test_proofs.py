@@ -9,7 +9,7 @@ import pytest
 
 from proofs.command import interleaving
 from proofs.files import read_rows, write_rows
-from proofs.models import MODELS, Flavour, stated
+from proofs.models import Flavour, models, stated
 from proofs.outside import Genmc
 from proofs.own_checker import Checker, compiled, make_library
 from proofs.programs import (
@@ -54,9 +54,9 @@ def program(label: str, client: str, flavour: Flavour) -> Program:
 @pytest.mark.long
 def test_every_lock_is_proved_under_its_models_with_small_clients() -> None:
     tool = Checker(2, 10_000_000)
-    jobs, refused = plan(known_locks(None), list(named(FAST)), tool, (), deep=False)
+    jobs, refused = plan(known_locks(None), list(named(FAST)), tool, deep=False)
     witnesses = list(named([one.witness for one in stated().assumption]))
-    tried, _ = plan(known_locks(None), witnesses, tool, ("weak", "tso"), deep=False)
+    tried, _ = plan(known_locks(None), witnesses, tool, deep=False)
     jobs += [job for job in tried if assumed(job.program, job.model)]
     found = list(prove(jobs, tool, 2, 60, lambda: None))
     assert {one.proof.lock for one in found} == set(load_locks()) - {"null"}
@@ -209,7 +209,7 @@ def test_genmc_agrees_where_it_is() -> None:
     except LockcrossError as error:
         pytest.skip(error.message)
     wanted = known_locks(["dekker", "mcs", "thin"]), list(named(["exclusion:2x1"]))
-    jobs, _ = plan(*wanted, tool, (), deep=True)
+    jobs, _ = plan(*wanted, tool, deep=True)
     found = list(prove(jobs, tool, 2, 60, lambda: None))
     # dekker has two fence kinds for TSO, thin six variants of which two have no orders
     assert len(found) == 4 + 3 + 6 + 4 * 2
@@ -227,7 +227,7 @@ class _Fake(Genmc):
 
 
 def test_a_failure_elsewhere_is_a_failure() -> None:
-    jobs, _ = plan(known_locks(["mcs"]), list(named(["nesting:2"])), _Fake(), (), deep=False)
+    jobs, _ = plan(known_locks(["mcs"]), list(named(["nesting:2"])), _Fake(), deep=False)
     found: list[Outcome] = list(prove(jobs, _Fake(), 1, 10, lambda: None))
     assert [(one.ok, one.proof.reason) for one in found] == [(False, "Safety violation!")] * 3
 
@@ -245,7 +245,7 @@ def test_the_matrix_has_no_empty_cell_and_no_failure() -> None:
     rows = matrix(STORED)
     assert set(rows) == wanted
     for label, cells in rows.items():
-        for model, one in zip(MODELS, cells, strict=True):
+        for model, one in zip(models().own, cells, strict=True):
             assert one.verdict != Verdict.FAILED and one.words != "not tried", (label, model)
             assert one.why or one.verdict == Verdict.BOUND, (label, model)
 
