@@ -1,5 +1,6 @@
 """`lockcross prove`: the locks under memory models."""
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -9,13 +10,13 @@ import typer
 
 from proofs import proving, stored
 from proofs.assembly import shown, verdicts
-from proofs.assembly.herd import find_herd
-from proofs.models import models as memory_models
+from proofs.assembly.verdicts import find_herd
 from proofs.mutants import campaign
 from proofs.outside import Dartagnan, Genmc
 from proofs.own_checker import Checker
 from proofs.programs import known_locks, named
-from proofs.proving import Job, Outcome, Tool, cpus, plan
+from proofs.programs import models as memory_models
+from proofs.proving import Job, Outcome, Tool
 from proofs.stored import Verdict
 from results.errors import LockcrossError
 from results.store.queries import Answer
@@ -59,36 +60,13 @@ def prove_locks(
             progress.advance(task)
 
 
-def planned(
-    locks: Sequence[str], clients: Sequence[str], models: Sequence[str], tool: Tool, deep: bool
-) -> tuple[list[Job], list[Outcome]]:
-    """The jobs of locks, clients and models by their names (none: all), and what is refused.
-    `deep`: with larger clients too. Raises LockcrossError where there is neither."""
-    jobs, refused = plan(known_locks(locks), list(named(clients)), tool, deep)
-    known = {job.model for job in jobs} | {outcome.job.model for outcome in refused}
-    if not known:
-        raise LockcrossError("no lock is for these clients")
-    if models and known.isdisjoint(models):
-        raise LockcrossError(
-            f"none of these proofs is under {' or '.join(models)}; they are under "
-            f"{', '.join(sorted(known))}"
-        )
-    wanted = set(models) or known
-    return (
-        [job for job in jobs if job.model in wanted],
-        [outcome for outcome in refused if outcome.job.model in wanted],
-    )
-
-
 def by_client(outcomes: Sequence[Outcome]) -> Answer:
     """A row for each proof."""
     answer = Answer("lock client model verdict bound states seconds reason".split(), [])
     for one in outcomes:
-        proof = one.proof
-        ran: tuple[object, object] = (one.found.states or one.found.executions, proof.seconds)
-        if proof.verdict == Verdict.REFUSED:
-            ran = ("", "")
+        proof, refused = one.proof, one.proof.verdict == Verdict.REFUSED
         what = (proof.label, proof.client, proof.model, proof.verdict.value, proof.bound)
+        ran = ("", "") if refused else (one.found.states or one.found.executions, proof.seconds)
         answer.rows.append((*what, *ran, proof.reason))
     return answer
 
@@ -100,7 +78,6 @@ _ORDER = (Verdict.FAILED, Verdict.BOUND, Verdict.PROVED, Verdict.ASSUMED, Verdic
 def by_lock(outcomes: Sequence[Outcome]) -> Answer:
     """A row for each lock and model: what came of all its clients together."""
     answer = Answer("lock model verdict clients bound states seconds reason".split(), [])
-
     places: dict[tuple[str, str], list[Outcome]] = {}
     for one in outcomes:
         places.setdefault((one.proof.label, one.proof.model), []).append(one)
@@ -257,21 +234,22 @@ def prove(
     Exits with 1 when a proof fails; then it shows the shortest interleaving. With --mutants, when a
     mutant survives that nobody has explained.
     """
-    at_once = jobs or cpus()
+    at_once = jobs or len(os.sched_getaffinity(0))
     if assembly:
         fine = prove_assembly(isas or (), store, jobs, form)
     elif mutants:
         fine = judge_mutants(locks or (), deep, store, at_once, form)
     else:
         tools: tuple[Tool, ...] = (Checker(at_once, _STATES), Genmc(), Dartagnan())
-        chosen = {one.name: one for one in tools}
-        if tool not in chosen:
-            raise LockcrossError(f"tool {tool!r} is unknown; known are {', '.join(chosen)}")
-        with_tool = chosen[tool]
-        jobs_planned, outcomes = planned(locks or (), clients or (), models or (), with_tool, deep)
-        with_tool.version()  # says what is missing, before anything is built
+        chosen = next((one for one in tools if one.name == tool), None)
+        if chosen is None:
+            known = ", ".join(one.name for one in tools)
+            raise LockcrossError(f"tool {tool!r} is unknown; known are {known}")
+        wanted = known_locks(locks), list(named(clients))
+        planned, outcomes = proving.plan(*wanted, chosen, deep, models or ())
+        chosen.version()  # says what is missing, before anything is built
         try:
-            prove_locks(jobs_planned, outcomes, with_tool, at_once, seconds)
+            prove_locks(planned, outcomes, chosen, at_once, seconds)
         finally:  # also of what was interrupted
             if store:
                 stored.store(one.proof for one in outcomes)

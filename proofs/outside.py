@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from functools import cache, cached_property
 
 from proofs.files import Entry, registry
-from proofs.models import Flavour, stated
-from proofs.programs import INCLUDES, Program, has
+from proofs.programs import INCLUDES, Flavour, Program, has, stated
 from proofs.proving import Found, Job, Tool
 from proofs.stored import Verdict
 from results.paths import ROOT
@@ -78,11 +77,9 @@ class _Outside(Tool):
         return path, tool.version(known.version, path, "--version") or "of an unknown version"
 
     def version(self) -> str:
-        """The tool's own."""
         return self._located[1]
 
     def models(self, program: Program) -> Iterable[str]:
-        """By what the program may rely on."""
         return self._described.models[program.flavour]
 
     def refuses(self, job: Job) -> str:
@@ -131,7 +128,6 @@ class Genmc(_Outside):
         return _MIXED if job.program.label.fence == "store_forward" else super().refuses(job)
 
     def command(self, job: Job) -> list[str]:
-        """For a program of Posix threads."""
         label, client = job.program.label, job.program.client.name
         inlines = any(
             client not in one.but and has(load_locks()[label.lock], label.variant, one.needs)

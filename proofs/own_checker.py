@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from proofs.models import models
-from proofs.programs import INCLUDES, Program, assumed, compiler, sources
+from proofs.programs import INCLUDES, Program, assumed, compiler, models, sources
 from proofs.proving import Found, Job, Tool
 from proofs.stored import OWN_CHECKER, Verdict
 from results.errors import LockcrossError
@@ -49,7 +48,6 @@ class Checker(Tool):
     name = OWN_CHECKER
 
     def version(self) -> str:
-        """A digest of its sources."""
         return _version()
 
     def models(self, program: Program) -> list[str]:
@@ -62,19 +60,16 @@ class Checker(Tool):
         return [first] * (program.client.label == needed.witness) + [needed.instead]
 
     def prepare(self, programs: Sequence[Program], done: Callable[[], None]) -> None:
-        """Builds the library, then the programs."""
         make_library(self.jobs)
         with ThreadPoolExecutor(self.jobs) as pool:
             for _ in pool.map(build, programs):
                 done()
 
     def command(self, job: Job) -> list[str]:
-        """For a program that has been built."""
         bounds = ["--states", str(self.states)]
         return [str(path_of(job.program)), "--model", job.model, *bounds]
 
     def found(self, job: Job, result: ProcessResult) -> Found:
-        """What a program said, as JSON."""
         if result.exceeded:
             return Found(Verdict.BOUND, reason=result.exceeded)
         if (verdict := _VERDICTS.get(result.code)) is None:

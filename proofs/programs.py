@@ -1,22 +1,84 @@
-"""Which programs there are to prove: locks, variants, fence kinds and clients that go together."""
+"""What there is to prove: programs, of locks, variants, fence kinds and clients that go together;
+the memory models of our own checker and of others; what a lock relies on beyond a model."""
 
 import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from itertools import product
 
 from pydantic import Field, RootModel
 
 from proofs.files import Entry, registry
-from proofs.models import Assumption, Flavour, stated
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import Lock, Trait, load_locks
 from sweeps.support import tools
+
+
+class Flavour(StrEnum):
+    """What a program may rely on: the flavours of lockimpl/arch/model.h."""
+
+    WEAK = "weak"
+    TSO = "tso"
+
+
+class Model(Entry):
+    """A model of our own checker; models.toml says what the fields are."""
+
+    flavour: Flavour
+    weaker: str = ""
+    title: str
+    says: str
+    isas: tuple[str, ...]
+
+
+class Other(Entry):
+    """A model of another tool."""
+
+    isas: tuple[str, ...]
+    compared: tuple[str, ...]
+
+
+class _Models(Entry):
+    own: dict[str, Model]
+    other: dict[str, Other]
+
+
+@cache
+def models() -> _Models:
+    """By their names. Raises LockcrossError if the file cannot be read."""
+    return registry(_Models, ROOT / "proofs" / "models.toml")
+
+
+class Assumption(Entry):
+    """Locks that fail under a model and are proved under one that promises more; assumptions.toml
+    says what the fields are."""
+
+    model: str
+    instead: str
+    fence: str
+    locks: tuple[str, ...]
+    witness: str
+    says: str
+
+
+class Stated(Entry):
+    """What assumptions.toml says. `refused`: locks of which nothing is proved, and why."""
+
+    assumption: tuple[Assumption, ...]
+    refused: dict[str, str]
+
+
+@cache
+def stated() -> Stated:
+    """All of it. Raises LockcrossError if the file cannot be read."""
+    return registry(Stated, ROOT / "proofs" / "assumptions.toml")
+
 
 _FILE = ROOT / "proofs" / "clients" / "clients.toml"
 

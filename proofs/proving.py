@@ -1,13 +1,13 @@
 """Makes proofs side by side, and tells what came of them."""
 
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from proofs.programs import Client, Program, assumed, programs, sources
 from proofs.stored import Proof, Verdict
+from results.errors import LockcrossError
 from sweeps.engines.base import ProcessResult
 from sweeps.model.locks import Lock
 from sweeps.run.processes import Processes, Task
@@ -96,20 +96,35 @@ class Outcome:
 
 
 def plan(
-    locks: Iterable[Lock], clients: Sequence[Client], tool: Tool, deep: bool
+    locks: Iterable[Lock],
+    clients: Sequence[Client],
+    tool: Tool,
+    deep: bool,
+    wanted: Collection[str] = (),
 ) -> tuple[list[Job], list[Outcome]]:
-    """The jobs of a tool, and what is refused."""
-    jobs, refused = [], []
+    """The jobs of a tool under the models that are wanted (none: all), and what is refused. Raises
+    LockcrossError where there is neither."""
+    jobs, refused, known = [], [], set[str]()
     if tool.smallest and not deep:
         clients = [next(sizes) for _, sizes in groupby(clients, key=lambda one: one.name)]
         deep = True
     for program, reason in programs(locks, clients, deep):
         for model in tool.models(program):
+            known.add(model)
             job = Job(program, tool.name, model)
+            if wanted and model not in wanted:
+                continue
             if why := reason or tool.refuses(job):
                 refused.append(_outcome(job, tool, Found(Verdict.REFUSED, reason=why), 0.0))
             else:
                 jobs.append(job)
+    if not known:
+        raise LockcrossError("no lock is for these clients")
+    if not jobs and not refused:
+        raise LockcrossError(
+            f"none of these proofs is under {' or '.join(wanted)}; they are under "
+            f"{', '.join(sorted(known))}"
+        )
     return jobs, refused
 
 
@@ -147,8 +162,3 @@ def _outcome(job: Job, tool: Tool, found: Found, seconds: float) -> Outcome:
         bound, found.verdict, found.executions, seconds, sources(job.program), found.reason,
     )  # fmt: skip
     return Outcome(proof, found, job)
-
-
-def cpus() -> int:
-    """How many proofs are made at once by default."""
-    return len(os.sched_getaffinity(0))

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection
 
 from proofs import stored
-from proofs.models import models
+from proofs.programs import models
 from results.draw.drawing import Drawing
 from sweeps.report.reference import References
 from sweeps.report.shown import Part, Section, Shown

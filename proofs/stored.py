@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from proofs.files import read_rows, write_rows
-from proofs.models import models
+from proofs.programs import models
 from results.paths import REFERENCE, ROOT
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import load_locks

@@ -13,8 +13,7 @@ from typing import Literal
 from pydantic import RootModel
 
 from proofs.files import Entry, registry
-from proofs.models import stated
-from proofs.programs import headers
+from proofs.programs import headers, stated
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.label import LockLabel

@@ -8,26 +8,24 @@ from pathlib import Path
 import pytest
 
 from proofs import files
-from proofs.assembly.herd import (
-    TranslationError,
-    column,
-    find_herd,
-    litmus_text,
-)
-from proofs.assembly.instructions import (
+from proofs.assembly.litmus import (
     Instruction,
     Thread,
     compile_probes,
+    pairs,
     sequence_of,
     weakenings,
 )
-from proofs.assembly.litmus import pairs
 from proofs.assembly.shown import architectural, lock_table, shown, shown_locks, table
 from proofs.assembly.verdicts import (
     Row,
+    TranslationError,
     codes,
+    column,
     fence_kinds_of,
+    find_herd,
     flavours_of,
+    litmus_text,
     merged,
     questions,
     read_rows,

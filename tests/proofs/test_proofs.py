@@ -9,17 +9,19 @@ import pytest
 
 from proofs.command import interleaving
 from proofs.files import read_rows, write_rows
-from proofs.models import Flavour, models, stated
 from proofs.outside import Genmc
 from proofs.own_checker import Checker, compiled, make_library
 from proofs.programs import (
+    Flavour,
     Program,
     assumed,
     clients,
     known_locks,
+    models,
     named,
     programs,
     sources,
+    stated,
 )
 from proofs.proving import Job, Outcome, plan, prove
 from proofs.stored import (

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from proofs.models import Flavour
 from proofs.mutants.mutants import WEAKENED_HEADER, Mutant, all_mutants, mutated
 from proofs.outside import Dartagnan, Genmc
 from proofs.own_checker import compiled, make_library
-from proofs.programs import Program, named
+from proofs.programs import Flavour, Program, named
 from proofs.proving import Job, Tool
 from results.errors import LockcrossError
 from results.paths import ROOT
