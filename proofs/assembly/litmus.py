@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -63,12 +63,7 @@ class Primitive(Entry):
     narrow: str = ""  # the places that are of the primitive's width
     pair: str = ""  # the place that is two words
     fences: tuple[str, ...] = ("full",)
-    acquire: Part | None = None
-    release: Part | None = None
-    behind: Part | None = None
-    order: Part | None = None
-    before: Part | None = None
-    fence: Part | None = None
+    parts: dict[Role, Part] = {}
     own: tuple[Own, ...] = ()
     beyond: tuple[Own, ...] = ()
 
@@ -121,8 +116,12 @@ def litmus_tests(fence: str) -> Iterator[Litmus]:
     """All tests of the primitives that a fence kind changes; of all, for the full fence."""
     roles = registry(RootModel[dict[Role, dict[str, Shape]]], FOLDER / "shapes.toml").root
     for name, primitive in primitives().items():
-        of_roles = (_of_role(primitive, role, shapes) for role, shapes in roles.items())
-        shaped = list(chain.from_iterable(of_roles)) if fence in primitive.fences else []
+        shaped = [
+            test
+            for role, shapes in roles.items()
+            if role in primitive.parts and fence in primitive.fences
+            for test in _of_role(primitive, role, shapes)
+        ]
         for test in (*shaped, *primitive.own, *primitive.beyond):
             bits = dict.fromkeys(test.narrow, primitive.bits)
             if primitive.pair:
@@ -136,18 +135,16 @@ def litmus_tests(fence: str) -> Iterator[Litmus]:
 
 def _of_role(primitive: Primitive, role: Role, shapes: Mapping[str, Shape]) -> Iterator[Own]:
     """The shapes of a role, with the primitive in its place."""
-    if part := getattr(primitive, role):
-        reverse = re.sub(r"\b[xyrs]\b", lambda word: _OTHER[word[0]], part.code)
-        words = {role: part.code, "reverse": reverse}
-        for title, shape in shapes.items():
-            if title not in part.without:
-                filled = ([line.format_map(words) for line in one] for one in shape.threads)
-                yield Own(
-                    name=f"{role}: {title}",
-                    threads=tuple(map(tuple, filled)),
-                    forbidden=shape.forbidden.format(saw=part.saw, missed=part.missed),
-                    narrow=primitive.narrow,
-                )
+    part = primitive.parts[role]
+    reverse = re.sub(r"\b[xyrs]\b", lambda word: _OTHER[word[0]], part.code)
+    words = {role: part.code, "reverse": reverse}
+    for title, shape in shapes.items():
+        if title not in part.without:
+            filled = ([line.format_map(words) for line in thread] for thread in shape.threads)
+            yield Own(
+                name=f"{role}: {title}", threads=tuple(map(tuple, filled)), narrow=primitive.narrow,
+                forbidden=shape.forbidden.format(saw=part.saw, missed=part.missed),
+            )  # fmt: skip
 
 
 def pair_tests(lock: str) -> list[Litmus]:
@@ -196,13 +193,10 @@ class InstructionSet(Entry):
 
 
 @cache
-def _instruction_sets() -> dict[str, InstructionSet]:
-    return registry(RootModel[dict[str, InstructionSet]], FOLDER / "instructions.toml").root
-
-
 def instruction_set(flavour: str) -> InstructionSet:
     """That of a flavour."""
-    return _instruction_sets()[TARGETS[flavour].isa]
+    kind = RootModel[dict[str, InstructionSet]]
+    return registry(kind, FOLDER / "instructions.toml").root[TARGETS[flavour].isa]
 
 
 @dataclass(frozen=True)
