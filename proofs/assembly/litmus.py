@@ -209,6 +209,9 @@ class Instruction:
     target: int | None
 
 
+Code = tuple[Instruction, ...]  # of a thread
+
+
 def touches_memory(one: Instruction) -> bool:
     """Whether an instruction loads or stores: a load or store of POWER, or an operand in brackets.
     `lea` and padding only look so."""
@@ -218,7 +221,7 @@ def touches_memory(one: Instruction) -> bool:
     return "[" in one.operands or "(%" in one.operands or bool(re.fullmatch(power, one.mnemonic))
 
 
-def sequence_of(threads: Sequence[Sequence[Instruction]]) -> str:
+def sequence_of(threads: Iterable[Code]) -> str:
     """The instructions of a test that access memory or order, and the branches that POWER's isync
     needs. Registers and what computes in them differ between compilers and order nothing here."""
     orders = r"bne-|dmb|isb|(hw|lw|i)?sync|eieio|[mls]fence"
@@ -230,14 +233,6 @@ def sequence_of(threads: Sequence[Sequence[Instruction]]) -> str:
         )
         for code in threads
     )
-
-
-@dataclass(frozen=True)
-class Thread:
-    """A compiled thread of a litmus test, and what its arguments are, in their order."""
-
-    arguments: tuple[str, ...]
-    code: tuple[Instruction, ...]
 
 
 def arguments_of(thread: Sequence[str]) -> tuple[str, ...]:
@@ -272,28 +267,23 @@ def compile_threads(
     flavour: str,
     fence: str,
     head: str = _HEAD,
-    options: tuple[str, ...] = (),
-) -> list[tuple[Thread, ...]]:
+    options: Sequence[str] = (),
+) -> list[tuple[Code, ...]]:
     """The threads of each test; `head` stands before them, `options` are the compiler's."""
-    texts = [
-        _function(f"t{index}_{i}", thread, test.bits)
-        for index, test in enumerate(tests)
-        for i, thread in enumerate(test.threads)
+    names = [
+        [f"t{index}_{i}" for i in range(len(test.threads))] for index, test in enumerate(tests)
     ]
-    functions = _compiled("\n".join([head, *texts]), flavour, fence, options=options)
-    return [
-        tuple(
-            Thread(arguments_of(thread), functions[f"t{index}_{i}"])
-            for i, thread in enumerate(test.threads)
-        )
-        for index, test in enumerate(tests)
+    functions = [
+        _function(name, thread, test.bits)
+        for test, of_test in zip(tests, names, strict=True)
+        for name, thread in zip(of_test, test.threads, strict=True)
     ]
+    codes = _compiled("\n".join([head, *functions]), flavour, fence, options=options)
+    return [tuple(map(codes.__getitem__, of_test)) for of_test in names]
 
 
 @cache
-def compile_probes(
-    flavour: str, fence: str, root: Path = ROOT
-) -> dict[str, tuple[Instruction, ...]]:
+def compile_probes(flavour: str, fence: str, root: Path = ROOT) -> dict[str, Code]:
     """Each primitive of a fence kind as a function of its own; `root`: of which tree."""
     probes = _compiled(probe_source(fence), flavour, fence, root)
     return {name.removeprefix("probe_"): code for name, code in probes.items()}
@@ -316,8 +306,8 @@ def compiler_flags(flavour: str, fence: str) -> list[str]:
 
 
 def _compiled(
-    source: str, flavour: str, fence: str, root: Path = ROOT, options: tuple[str, ...] = ()
-) -> dict[str, tuple[Instruction, ...]]:
+    source: str, flavour: str, fence: str, root: Path = ROOT, options: Sequence[str] = ()
+) -> dict[str, Code]:
     compiler = [find_compiler(flavour), *compiler_flags(flavour, fence), *options]
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
         path, output = Path(folder) / "threads.c", str(Path(folder) / "threads.o")
@@ -335,7 +325,7 @@ def _compiled(
     return _functions(done.stdout.splitlines())
 
 
-def _functions(lines: Iterable[str]) -> dict[str, tuple[Instruction, ...]]:
+def _functions(lines: Iterable[str]) -> dict[str, Code]:
     """What objdump shows, by function, without the padding behind each."""
     functions: dict[str, list[Instruction]] = {}
     current: list[Instruction] = []
@@ -357,25 +347,25 @@ def _functions(lines: Iterable[str]) -> dict[str, tuple[Instruction, ...]]:
 
 
 def weakenings(
-    threads: Sequence[Thread], tested: Iterable[int], flavour: str
-) -> Iterator[tuple[str, tuple[Thread, ...]]]:
+    threads: Sequence[Code], tested: Iterable[int], flavour: str
+) -> Iterator[tuple[str, tuple[Code, ...]]]:
     """What was weakened, and the threads then. The n-th ordering instruction of every thread that
     holds the primitive is weakened at once: it is the same one."""
     ways = {
-        i: [(place, ways) for place, one in enumerate(threads[i].code)
-            if (ways := _weaker(one, flavour))]
+        i: [
+            (place, ways) for place, one in enumerate(threads[i]) if (ways := _weaker(one, flavour))
+        ]
         for i in tested
-    }  # fmt: skip
+    }
     count = max(map(len, ways.values()), default=0)
     for n, which in product(range(count), range(2)):
         said, changed = "", list(threads)
         for i, ordering in ways.items():
             place, weaker = ordering[n] if n < len(ordering) else (0, [])
             if which < len(weaker):
-                code = list(threads[i].code)
+                code = threads[i]
                 said = said or f"{_text(code[place])} -> {_text(weaker[which])}"
-                code[place] = weaker[which]
-                changed[i] = replace(threads[i], code=tuple(code))
+                changed[i] = (*code[:place], weaker[which], *code[place + 1 :])
         if said:
             yield said if count == 1 else f"{n + 1}: {said}", tuple(changed)
 

@@ -18,9 +18,10 @@ from typing import Any
 from proofs import files
 from proofs.assembly.litmus import (
     FOLDER,
+    Code,
     Instruction,
     Litmus,
-    Thread,
+    arguments_of,
     compile_probes,
     compile_threads,
     instruction_set,
@@ -77,12 +78,12 @@ def _label(address: int) -> str:
     return f"L{address:x}"
 
 
-def column(thread: Thread, flavour: str) -> list[str]:
+def column(code: Code, flavour: str) -> list[str]:
     """A thread as herd7 reads it, a label or an instruction each."""
     leave = f"{instruction_set(flavour).jump} {_END}"
-    labels = {one.target for one in thread.code}
+    labels = {one.target for one in code}
     lines: list[str] = []
-    for one in thread.code:
+    for one in code:
         if one.address in labels:
             lines.append(f"{_label(one.address)}:")
         lines += [leave] if one.mnemonic in ("ret", "blr") else _translated(one, flavour)
@@ -95,7 +96,7 @@ def column(thread: Thread, flavour: str) -> list[str]:
     return [*lines, f"{_END}:"] if any(_END in line for line in lines) else lines
 
 
-def litmus_text(test: Litmus, threads: Sequence[Thread], flavour: str) -> str:
+def litmus_text(test: Litmus, codes: Sequence[Code], flavour: str) -> str:
     """A whole litmus test of compiled threads; what a thread saw in `r` is in the place `saw_r`.
     Raises TranslationError."""
     known = instruction_set(flavour)
@@ -103,17 +104,18 @@ def litmus_text(test: Litmus, threads: Sequence[Thread], flavour: str) -> str:
     # power_together.cat keep the plain pair atomic.
     plain = {"lwarx": "lwzx", "stwcx.": "stwx"} if test.mixed else {}
     bits, head, columns = dict(test.bits), [], []
-    for i, thread in enumerate(threads):
-        code = (replace(one, mnemonic=plain.get(one.mnemonic, one.mnemonic)) for one in thread.code)
-        lines = column(replace(thread, code=tuple(code)), flavour)
+    arguments = [arguments_of(thread) for thread in test.threads]
+    for i, (own, code) in enumerate(zip(arguments, codes, strict=True)):
+        named = (replace(one, mnemonic=plain.get(one.mnemonic, one.mnemonic)) for one in code)
+        lines = column(tuple(named), flavour)
         if any(line.startswith(_UPPER) for line in lines):
-            bits |= {one: 64 for one in thread.arguments if one not in "xyz"}
+            bits |= {one: 64 for one in own if one not in "xyz"}
         # herd7 wants the labels of threads to differ.
         lines = [re.sub(r"\bL([0-9a-f]+|END)\b", rf"T{i}L\1", line) for line in lines]
         columns.append([f"P{i}", *lines])
-        given = zip(known.arguments, thread.arguments, strict=False)
-        head += [f"{i}:{register}={_place(one)};" for register, one in given]
-    places = sorted({one for thread in threads for one in thread.arguments})
+        registers = zip(known.arguments, own, strict=False)
+        head += [f"{i}:{register}={_place(one)};" for register, one in registers]
+    places = sorted({one for own in arguments for one in own})
     first = [f"uint{bits.get(one, 32)}_t {_place(one)}={test.first.get(one, 0)};" for one in places]
     body = [" | ".join(row) + " ;" for row in zip_longest(*columns, fillvalue="")]
     terms = test.forbidden.split(" & ")
@@ -254,7 +256,7 @@ class Question:
 
     row: Row
     test: Litmus
-    threads: tuple[Thread, ...]
+    codes: tuple[Code, ...]
     options: Sequence[str]
 
 
@@ -285,18 +287,18 @@ def questions(flavour: str) -> tuple[Question, ...]:
 
 
 def _asked(
-    flavour: str, fence: str, test: Litmus, kind: str, threads: tuple[Thread, ...], change: str = ""
+    flavour: str, fence: str, test: Litmus, kind: str, codes: tuple[Code, ...], change: str = ""
 ) -> Iterator[Question]:
     """Under every model; what must allow the outcome only under that which shows the promise."""
     weakened = kind == "weakened"
-    sequence = "" if weakened else sequence_of([one.code for one in threads])
+    sequence = "" if weakened else sequence_of(codes)
     models = models_of(flavour, test)
     for model in list(models)[-1:] if weakened or kind == "contrast" else models:
         row = Row(
             test.primitive, flavour, fence, test.promise, test.name, kind, change, model,
             compiler=compiler_of(flavour), instructions=sequence,
         )  # fmt: skip
-        yield Question(row, test, threads, models[model])
+        yield Question(row, test, codes, models[model])
 
 
 def _of_primitives(flavour: str) -> Iterator[Question]:
@@ -305,16 +307,17 @@ def _of_primitives(flavour: str) -> Iterator[Question]:
         tests = [test for test in litmus_tests(fence) if _changes(test.primitive, fence)]
         contrasts = [test.model_copy(update={"threads": test.contrast}) for test in tests]
         compiled = compile_threads([*tests, *contrasts], flavour, fence)
-        for test, threads, contrast in zip(tests, compiled, compiled[len(tests) :], strict=False):
-            yield from ask(test, "promised" if test.promised else "beyond", threads)
+        every = zip(tests, compiled, contrasts, compiled[len(tests) :], strict=False)
+        for test, codes, contrast, of_contrast in every:
+            yield from ask(test, "promised" if test.promised else "beyond", codes)
             locks = TARGETS[flavour].isa == "x86_64"  # what `lock` is for is atomicity
             if test.promised and (test.orders or locks):
-                for title, weaker in weakenings(threads, test.tested, flavour):
+                for title, weaker in weakenings(codes, test.tested, flavour):
                     # A store in place of an exchange would not give the value asked for.
                     if "xchg" not in title or test.primitive.startswith("store_"):
                         yield from ask(test, "weakened", weaker, title)
-            if contrast:
-                yield from ask(test, "contrast", contrast)
+            if of_contrast:
+                yield from ask(contrast, "contrast", of_contrast)
 
 
 _THREAD = "{{.tid = {tid}, .tid_field = {tid}u << LOCK_MEMBER(_tid_shift)}}"
@@ -333,11 +336,11 @@ def _of_locks(flavour: str) -> Iterator[Question]:
             continue
         tests, options = pair_tests(lock), (f"-DLOCKCROSS_LOCK={lock}",)
         compiled = compile_threads(tests, flavour, fence, _LOCK_HEAD, options)
-        for test, threads in zip(tests, compiled, strict=True):
-            yield from _asked(flavour, fence, test, "lock", threads)
+        for test, codes in zip(tests, compiled, strict=True):
+            yield from _asked(flavour, fence, test, "lock", codes)
             fences_alone = pairs()[lock][test.name].fences
-            for i in range(len(threads)):
-                for title, weaker in weakenings(threads, [i], flavour):
+            for i in range(len(codes)):
+                for title, weaker in weakenings(codes, [i], flavour):
                     if not fences_alone or _FENCE.search(title):
                         change = f"P{i}, {title}"
                         yield from _asked(flavour, fence, test, "weakened", weaker, change)
@@ -368,7 +371,7 @@ def verdicts(
 
     def answered(question: Question) -> Row:
         try:
-            text = litmus_text(question.test, question.threads, flavour)
+            text = litmus_text(question.test, question.codes, flavour)
             answer = herd.ask(text, question.options)
         except TranslationError as error:
             answer = {"verdict": f"none: {error}".split(";")[0]}

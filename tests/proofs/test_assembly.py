@@ -10,7 +10,6 @@ import pytest
 from proofs import files
 from proofs.assembly.litmus import (
     Instruction,
-    Thread,
     compile_probes,
     pairs,
     sequence_of,
@@ -95,8 +94,8 @@ def test_the_model_orders_what_the_names_say() -> None:
 
 def weakened_probes(flavour: str, fence: str) -> Iterator[tuple[str, str, tuple[Instruction, ...]]]:
     for name, code in compile_probes(flavour, fence).items():
-        for change, threads in weakenings([Thread((), code)], frozenset({0}), flavour):
-            yield name, change.split(": ")[-1], threads[0].code
+        for change, threads in weakenings([code], [0], flavour):
+            yield name, change.split(": ")[-1], threads[0]
 
 
 @BY_GCC
@@ -234,7 +233,7 @@ def test_an_instruction_without_translation_is_told() -> None:
     for flavour, name in (("lse", "ldapur"), ("larx", "eieio"), ("lock", "cpuid")):
         code = (Instruction(0, name, "", None),)
         with pytest.raises(TranslationError, match=f"{name} .*not known to herd7"):
-            column(Thread((), code), flavour)
+            column(code, flavour)
 
 
 def test_a_missing_herd_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,6 +264,6 @@ def test_herd_says_so_still(flavour: str) -> None:
     }
     for asked in [one for one in questions(flavour) if one.row.kind != "lock"][::29]:
         row = asked.row
-        answer = herd.ask(litmus_text(asked.test, asked.threads, flavour), asked.options)
+        answer = herd.ask(litmus_text(asked.test, asked.codes, flavour), asked.options)
         key = row.fence, row.primitive, row.litmus, row.change, row.model
         assert kept[key] == answer["verdict"], key
