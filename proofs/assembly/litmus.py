@@ -263,23 +263,17 @@ _HEAD = '#include "arch/arch.h"\n'
 
 
 def compile_threads(
-    tests: Sequence[Litmus],
-    flavour: str,
-    fence: str,
-    head: str = _HEAD,
-    options: Sequence[str] = (),
+    tests: Sequence[Litmus], flavour: str, fence: str, head: str = _HEAD, *options: str
 ) -> list[tuple[Code, ...]]:
     """The threads of each test; `head` stands before them, `options` are the compiler's."""
-    names = [
-        [f"t{index}_{i}" for i in range(len(test.threads))] for index, test in enumerate(tests)
-    ]
+    names = [[f"t{n}_{i}" for i in range(len(test.threads))] for n, test in enumerate(tests)]
     functions = [
         _function(name, thread, test.bits)
         for test, of_test in zip(tests, names, strict=True)
         for name, thread in zip(of_test, test.threads, strict=True)
     ]
-    codes = _compiled("\n".join([head, *functions]), flavour, fence, options=options)
-    return [tuple(map(codes.__getitem__, of_test)) for of_test in names]
+    codes = _compiled("\n".join([head, *functions]), flavour, fence, ROOT, *options)
+    return [tuple(codes[name] for name in of_test) for of_test in names]
 
 
 @cache
@@ -305,9 +299,7 @@ def compiler_flags(flavour: str, fence: str) -> list[str]:
     return [*kept, f"-DLOCKCROSS_FENCE=FENCE_{fence.upper()}"]
 
 
-def _compiled(
-    source: str, flavour: str, fence: str, root: Path = ROOT, options: Sequence[str] = ()
-) -> dict[str, Code]:
+def _compiled(source: str, flavour: str, fence: str, root: Path, *options: str) -> dict[str, Code]:
     compiler = [find_compiler(flavour), *compiler_flags(flavour, fence), *options]
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
         path, output = Path(folder) / "threads.c", str(Path(folder) / "threads.o")
@@ -352,9 +344,7 @@ def weakenings(
     """What was weakened, and the threads then. The n-th ordering instruction of every thread that
     holds the primitive is weakened at once: it is the same one."""
     ways = {
-        i: [
-            (place, ways) for place, one in enumerate(threads[i]) if (ways := _weaker(one, flavour))
-        ]
+        i: [(n, ways) for n, one in enumerate(threads[i]) if (ways := _weaker(one, flavour))]
         for i in tested
     }
     count = max(map(len, ways.values()), default=0)

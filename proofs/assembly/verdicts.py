@@ -334,8 +334,8 @@ def _of_locks(flavour: str) -> Iterator[Question]:
     for lock, fence in product(pairs(), fence_kinds_of(flavour)):
         if fence not in load_locks()[lock].fence_kinds:
             continue
-        tests, options = pair_tests(lock), (f"-DLOCKCROSS_LOCK={lock}",)
-        compiled = compile_threads(tests, flavour, fence, _LOCK_HEAD, options)
+        tests, named = pair_tests(lock), f"-DLOCKCROSS_LOCK={lock}"
+        compiled = compile_threads(tests, flavour, fence, _LOCK_HEAD, named)
         for test, codes in zip(tests, compiled, strict=True):
             yield from _asked(flavour, fence, test, "lock", codes)
             fences_alone = pairs()[lock][test.name].fences

@@ -52,11 +52,24 @@ class Run:
     cancel: int | None = 40
 
 
-QUICK_RUNS = (Run(3, 2, 1, 12_000_000),)
-LONG_RUNS = (Run(2, 4, 2, 12_000_000), Run(4, 3, 3, 40_000_000, None), Run(3, 6, 4, 36_000_000))
+@dataclass(frozen=True)
+class Effort:
+    """How far is looked: with which runs of the kernel; a client up to a bound of states, and where
+    that ends before all executions were looked at, random ones follow. `long`: also clients that
+    are not for CI, and steps left out under the weak model."""
+
+    runs: tuple[Run, ...]
+    states: int
+    random_runs: int
+    long: bool
 
 
-def by_conformance(target: str, mutant: Mutant | None, runs: Sequence[Run] = QUICK_RUNS) -> str:
+QUICK = Effort((Run(3, 2, 1, 12_000_000),), 40_000, 1_000, long=False)
+_LONG_RUNS = Run(2, 4, 2, 12_000_000), Run(4, 3, 3, 40_000_000, None), Run(3, 6, 4, 36_000_000)
+LONG = Effort(_LONG_RUNS, 600_000, 20_000, long=True)
+
+
+def by_conformance(target: str, mutant: Mutant | None, effort: Effort = QUICK) -> str:
     """What the kernel says of the mutant in a lock's program; "" if nothing. Without a mutant: of
     the lock itself."""
     label = LockLabel(target)
@@ -71,7 +84,7 @@ def by_conformance(target: str, mutant: Mutant | None, runs: Sequence[Run] = QUI
         command = program.command(workloads.find_compiler(_FLAVOUR), str(binary))
         command = mutated([*command, *few], mutant, Path(folder))
         subprocess.run(command, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
-        return next(filter(None, (_kernel_says(binary, label, run) for run in runs)), "")
+        return next(filter(None, (_kernel_says(binary, label, run) for run in effort.runs)), "")
 
 
 def _kernel_says(binary: Path, label: LockLabel, run: Run) -> str:
@@ -102,21 +115,6 @@ def _kernel_says(binary: Path, label: LockLabel, run: Run) -> str:
 _WEAK, _SC = "weak", "sc"  # models; the second is sequential consistency
 _FAILED, _BOUND = 1, 3  # exit codes of a client's program
 _EXPLORATION_S = 300  # at most
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How far a client is explored: up to a bound of states, and where that ends before all
-    executions were looked at, random ones follow. `long`: also clients that are not for CI, and
-    steps left out under the weak model."""
-
-    states: int
-    random_runs: int
-    long: bool
-
-
-QUICK = Effort(40_000, 1_000, long=False)
-LONG = Effort(600_000, 20_000, long=True)
 _one_at_a_time = Lock()
 
 
@@ -340,9 +338,9 @@ def judge(mutant: Mutant, deep: bool = False) -> Row:
     simulated cores are in order."""
     began = time.monotonic()
 
-    def conformance(runs: Sequence[Run]) -> dict[str, str]:
+    def conformance(effort: Effort) -> dict[str, str]:
         for target in mutant.targets if mutant.kind == "logic" else ():
-            if said := by_conformance(target, mutant, runs):
+            if said := by_conformance(target, mutant, effort):
                 return {"conformance": f"{target}: {said}"}
         return {}
 
@@ -350,7 +348,7 @@ def judge(mutant: Mutant, deep: bool = False) -> Row:
         catches = (by_checker(target, mutant, effort) for target in mutant.targets)
         return next(filter(None, catches), {})
 
-    catch = conformance(QUICK_RUNS) or checker(QUICK) or conformance(LONG_RUNS)
+    catch = conformance(QUICK) or checker(QUICK) or conformance(LONG)
     if not catch and (deep or mutant.name not in explanations()):
         catch = checker(LONG)
     return Row(
