@@ -2,9 +2,9 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -186,21 +186,21 @@ def judge_mutants(locks: Sequence[str], deep: bool, store: bool, at_once: int, f
     return not survivors
 
 
+_Names = list[str] | None
+
+
+def _only(flag: str, words: str, names: Callable[[str], list[str]] | None = None) -> Any:
+    """An option that takes names, one each time. `words`: its help."""
+    words = f"{words}; may be given more than once."
+    return typer.Option(flag, help=words, autocompletion=names)
+
+
 def prove(
     locks: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[LOCK]...", help="Locks; default: all.", autocompletion=complete.locks
-        ),
+        _Names, complete.argument("Locks; default: all.", complete.locks, "[LOCK]...")
     ] = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option("--model", help="Only this memory model; may be given more than once."),
-    ] = None,
-    clients: Annotated[
-        list[str] | None,
-        typer.Option("--client", help="Only this client; may be given more than once."),
-    ] = None,
+    models: Annotated[_Names, _only("--model", "Only this memory model")] = None,
+    clients: Annotated[_Names, _only("--client", "Only this client")] = None,
     tool: Annotated[
         str, typer.Option("--with", help="lockcross, which needs nothing; genmc; dartagnan.")
     ] = "lockcross",
@@ -215,14 +215,7 @@ def prove(
     assembly: Annotated[
         bool, typer.Option("--assembly", help="The primitives' instructions instead, by herd7.")
     ] = False,
-    isas: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--isa",
-            help="With --assembly: only this; may be given more than once.",
-            autocompletion=complete.isas,
-        ),
-    ] = None,
+    isas: Annotated[_Names, _only("--isa", "With --assembly: only this", complete.isas)] = None,
     store: Annotated[
         bool, typer.Option("--store", help="Keep the verdicts in results/reference/.")
     ] = False,
