@@ -191,8 +191,8 @@ _Names = list[str] | None
 
 def _only(flag: str, words: str, names: Callable[[str], list[str]] | None = None) -> Any:
     """An option that takes names, one each time. `words`: its help."""
-    words = f"{words}; may be given more than once."
-    return typer.Option(flag, help=words, autocompletion=names)
+    whole = f"{words}; may be given more than once."
+    return typer.Option(flag, help=whole, autocompletion=names)
 
 
 def prove(

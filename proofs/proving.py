@@ -111,9 +111,9 @@ def plan(
     for program, reason in programs(locks, clients, deep):
         for model in tool.models(program):
             known.add(model)
-            job = Job(program, tool.name, model)
             if wanted and model not in wanted:
                 continue
+            job = Job(program, tool.name, model)
             if why := reason or tool.refuses(job):
                 refused.append(_outcome(job, tool, Found(Verdict.REFUSED, reason=why), 0.0))
             else:

@@ -104,7 +104,7 @@ def lock_table(rows: Iterable[Row]) -> list[str]:
         several = len({verdict for _, verdict in one.verdicts}) > 1
         for model, verdict in one.verdicts if several else one.verdicts[-1:]:
             under = f" (`{model}`)" if several else ""
-            places[verdict].append(_in(one.flavour, one.fence, " ") + under)
+            places[verdict].append(_flavour_words(one.flavour, one.fence, " ") + under)
     return [
         "| lock | shown by its own functions | forbidden | allowed |",
         "|---|---|---|---|",
@@ -113,7 +113,7 @@ def lock_table(rows: Iterable[Row]) -> list[str]:
     ]  # fmt: skip
 
 
-def _in(flavour: str, fence: str, separator: str) -> str:
+def _flavour_words(flavour: str, fence: str, separator: str) -> str:
     return flavour if fence == FULL else f"{flavour}{separator}`{fence}`"
 
 
@@ -126,7 +126,7 @@ def table(rows: Iterable[Row]) -> list[str]:
         if one.code.promise != "rlx" or name in _ATOMIC:
             # A primitive of 32 bits stands for those of other widths.
             family = _WIDTH.sub("u32", name, count=1) if _OF_WIDTHS.fullmatch(name) else name
-            where = _in(one.code.flavour, one.code.fence, ", ")
+            where = _flavour_words(one.code.flavour, one.code.fence, ", ")
             lines.setdefault(family, {}).setdefault((where, said(one)), []).append(one.code)
     written = [
         "| primitive | flavour | instructions | promised | shown |",

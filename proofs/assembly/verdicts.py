@@ -106,8 +106,8 @@ def litmus_text(test: Litmus, codes: Sequence[Code], flavour: str) -> str:
     bits, head, columns = dict(test.bits), [], []
     arguments = [arguments_of(thread) for thread in test.threads]
     for i, (own, code) in enumerate(zip(arguments, codes, strict=True)):
-        named = (replace(one, mnemonic=plain.get(one.mnemonic, one.mnemonic)) for one in code)
-        lines = column(tuple(named), flavour)
+        plainly = (replace(one, mnemonic=plain.get(one.mnemonic, one.mnemonic)) for one in code)
+        lines = column(tuple(plainly), flavour)
         if any(line.startswith(_UPPER) for line in lines):
             bits |= {one: 64 for one in own if one not in "xyz"}
         # herd7 wants the labels of threads to differ.
@@ -334,8 +334,8 @@ def _of_locks(flavour: str) -> Iterator[Question]:
     for lock, fence in product(pairs(), fence_kinds_of(flavour)):
         if fence not in load_locks()[lock].fence_kinds:
             continue
-        tests, named = pair_tests(lock), f"-DLOCKCROSS_LOCK={lock}"
-        compiled = compile_threads(tests, flavour, fence, _LOCK_HEAD, named)
+        tests, define = pair_tests(lock), f"-DLOCKCROSS_LOCK={lock}"
+        compiled = compile_threads(tests, flavour, fence, _LOCK_HEAD, define)
         for test, codes in zip(tests, compiled, strict=True):
             yield from _asked(flavour, fence, test, "lock", codes)
             fences_alone = pairs()[lock][test.name].fences
