@@ -95,32 +95,35 @@ void Weak::write_cells(const Node &node, uint64_t value) {
     });
 }
 
+// What an update reads is next to what it writes, behind all stores of its thread. A CAS that fails
+// is a load: its thread's own store may still be in the buffer.
 void Weak::find_options(unsigned thread, const Node &node) {
     options_.clear();
     find_parts(node);
     Option option;
-    if (node.op.reads())
+    option.writes = node.op.writes();
+    if (!node.op.reads())
+        return add_positions(thread, node, 0, option);
+    add_reads(thread, node, 0, option);
+    option.writes = false;
+    if (node.op.kind == Kind::kCas)
         add_reads(thread, node, 0, option);
-    else
-        add_positions(thread, node, 0, option);
 }
 
-// Chooses what each part from this one on reads.
+// Chooses what each part from this one on reads, for an access that writes or one that does not.
 void Weak::add_reads(unsigned thread, const Node &node, unsigned part, Option &option) {
     if (part == parts_.size()) {
         option.value = value_of(node, option);
-        option.writes = node.op.kind == Kind::kRmw ||
-                        (node.op.kind == Kind::kCas && option.value == node.op.expected);
-        if (option.writes)
-            add_positions(thread, node, 0, option);
-        else
+        bool succeeds = node.op.kind != Kind::kCas || option.value == node.op.expected;
+        if (!option.writes && (node.op.kind == Kind::kLoad || !succeeds))
             options_.push_back(option);
+        else if (option.writes && succeeds)
+            add_positions(thread, node, 0, option);
         return;
     }
     std::vector<ReadsFrom> found;
-    bool may_forward = !node.op.is_update();
     const Part &here = parts_[part];
-    memory_.readable(thread, memory_.history(here.history), here.units, may_forward, found);
+    memory_.readable(thread, memory_.history(here.history), here.units, !option.writes, found);
     for (const ReadsFrom &read : found) {
         option.reads_from[part] = read;
         add_reads(thread, node, part + 1, option);
@@ -130,7 +133,6 @@ void Weak::add_reads(unsigned thread, const Node &node, unsigned part, Option &o
 // Chooses where the stores of each part from this one on go.
 void Weak::add_positions(unsigned thread, const Node &node, unsigned part, Option &option) {
     if (part == parts_.size()) {
-        option.writes = true;
         options_.push_back(option);
         return;
     }

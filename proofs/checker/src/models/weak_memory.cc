@@ -205,21 +205,22 @@ bool WeakMemory::forwards(unsigned thread, const History &history, unsigned unit
            history.stores[view(thread, kCur).positions()[slot]].writer == thread + 1;
 }
 
-// Which stores an access finds at the point `read.point`, and whether it may read there.
+// Which stores an access finds at the point `read.point`, and whether it may read there. Before the
+// oldest store to a unit that its thread may read, only the thread's own store is left: others may
+// have been removed.
 bool WeakMemory::reads_at(unsigned thread, const History &history, UnitSet units, bool may_forward,
                           ReadsFrom &read) const {
     bool possible = true;
     read.forwarded = {};
     for (unsigned u : units) {
-        unsigned store = history.last_to(u, read.point);
         unsigned oldest = view(thread, kCur).positions()[history.slot(u)];
-        if (store < oldest) {
-            if (may_forward && forwards(thread, history, u))
-                read.forwarded.add(UnitSet::only(u));
-            else
-                possible = false;
+        if (read.point >= oldest) {
+            read.store[u] = static_cast<uint8_t>(history.last_to(u, read.point));
+            continue;
         }
-        read.store[u] = static_cast<uint8_t>(std::max(store, oldest));
+        read.store[u] = static_cast<uint8_t>(oldest);
+        read.forwarded.add(UnitSet::only(u));
+        possible &= may_forward && forwards(thread, history, u);
     }
     return possible;
 }

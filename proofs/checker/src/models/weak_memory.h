@@ -86,7 +86,8 @@ class WeakMemory {
     void copy_events(View &into, const View &from) const;
     View nothing() const; // the view of a store that passes nothing on
 
-    // What a thread's access of these units of a history may read.
+    // What a thread's access of these units of a history may read; `may_forward`: also its own
+    // store that is still in its buffer.
     void readable(unsigned thread, const History &history, UnitSet units, bool may_forward,
                   std::vector<ReadsFrom> &found) const;
     // Where a thread's store to these units may come in the history. It comes behind the stores to
