@@ -12,7 +12,7 @@ from sweeps.model.cell import option
 
 if TYPE_CHECKING:
     from sweeps.engines.base import Limits
-    from sweeps.run.pool import Pool
+    from sweeps.run.work import Pool
 
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
 DEFAULT_INSTRUCTION_LIMIT = 4_000_000_000

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
+from results.paths import WORK
+from sweeps.support.paths import KEPT_FOLDERS
 from sweeps.support.toml import head
 
 _MAX_FILE = 1_000_000  # bytes that are kept of a file: its head and tail
@@ -21,28 +23,27 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 Entry = tuple[str, bytes | Path | None]  # a name, and a file's content, a link's target or a folder
 
 
-def keep(folder: Path, place: Path) -> None:
-    """Copies a run's folder to `place`, over what another run or another driver left there.
-
-    Links stay links; of the rest only plain files that can be read and folders are copied.
-    Raises OSError when the copy cannot be written.
-    """
-    unpack(_entries(folder), place)
+def keep(entries: Iterable[Entry], identity: str) -> str:
+    """Keeps a run's folder, over what another run or another driver left there. Returns where, as
+    it is stored with the run. Raises OSError when it cannot be written."""
+    place = KEPT_FOLDERS / identity[:16]
+    unpack(entries, place)
+    return f"folder: {place.relative_to(WORK)}\n"
 
 
 def pack(folder: Path) -> list[Entry]:
-    """What `keep` would copy of a folder, to be sent elsewhere."""
-    entries, room = [], _MAX_PACKED
-    for entry in _entries(folder):
+    """The entries of a folder, to be sent elsewhere: the first of them, as far as there is room."""
+    packed, room = [], _MAX_PACKED
+    for entry in entries(folder):
         room -= len(entry[1]) if isinstance(entry[1], bytes) else 0
         if room < 0:
             break
-        entries.append(entry)
-    return entries
+        packed.append(entry)
+    return packed
 
 
 def unpack(entries: Iterable[Entry], place: Path) -> None:
-    """Writes what was packed, as `keep` does."""
+    """Writes a folder, whole or not at all. Raises OSError when it cannot."""
     with at(place.parent):
         place.parent.mkdir(parents=True, exist_ok=True)
         with (place.parent / ".lock").open("w") as lock:
@@ -64,9 +65,9 @@ def unpack(entries: Iterable[Entry], place: Path) -> None:
                 shutil.rmtree(new, ignore_errors=True)
 
 
-def _entries(folder: Path) -> Iterator[Entry]:
-    """Everything below a folder that is kept, links not followed, each folder before its
-    contents."""
+def entries(folder: Path) -> Iterator[Entry]:
+    """What is kept of a run's folder, each folder before its contents: links stay links; of the
+    rest only plain files that can be read and folders."""
     below = (
         Path(here, name)
         for here, folders, files in os.walk(folder)

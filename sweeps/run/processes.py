@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TextIO, TypeVar
 
 from sweeps.engines.base import ProcessResult, Request
-from sweeps.run.servers import Child, ServerLostError, Servers, tied
+from sweeps.run.servers import Child, ServerLostError, Servers, start
 from sweeps.support.toml import head
 
 _KEPT = 1024 * 1024  # bytes of standard output and error that are read back
@@ -84,15 +84,8 @@ class _Alone:
 
     def __init__(self, command: list[str], cpus: set[int], folder: Path) -> None:
         with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
-            self._process = subprocess.Popen(
-                tied(command, cpus),
-                cwd=folder,
-                env={},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
+            streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
+            self._process = start(command, cpus, cwd=folder, **streams)
         self.pid = self._process.pid
         self.pidfd = os.pidfd_open(self.pid)
 
@@ -141,27 +134,22 @@ class _Running(Generic[Key]):
         self.next_look = min(self.deadline, now + max(left, _LOOK_S))
 
 
-class _Folder:
-    """Where the runs of this process get their folders, below `root`, which must lie on this host:
-    locks of a shared file system cannot be trusted. Folders left by killed processes are removed:
-    nobody holds their lock."""
+def _own_folder(root: Path) -> tuple[Path, TextIO]:
+    """Where the runs of this process get their folders, and the lock that says that it is alive.
 
-    def __init__(self, root: Path) -> None:
-        root.mkdir(parents=True, exist_ok=True)
-        with (root / ".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # one process at a time looks through them
-            for left in root.glob("[!.]*"):
-                with suppress(OSError), (left / _LOCK).open("a") as held:
-                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(left, ignore_errors=True)
-            self.path = Path(tempfile.mkdtemp(dir=root, prefix="driver-"))
-            self._held = (self.path / _LOCK).open("w")
-            fcntl.flock(self._held, fcntl.LOCK_EX)
-
-    def remove(self) -> None:
-        """Removes it with everything in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        self._held.close()
+    They lie below `root`, which must be on this host: locks of a shared file system cannot be
+    trusted. Folders left by killed processes are removed: nobody holds their lock."""
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one process at a time looks through them
+        for left in root.glob("[!.]*"):
+            with suppress(OSError), (left / _LOCK).open("a") as held:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(dir=root, prefix="driver-"))
+        held = (folder / _LOCK).open("w")
+        fcntl.flock(held, fcntl.LOCK_EX)
+    return folder, held
 
 
 @dataclass(frozen=True)
@@ -195,7 +183,7 @@ class Processes(Generic[Key]):
         self._free = list(range(jobs))[::-1]
         self._running: dict[int, _Running[Key]] = {}
         self._selector = selectors.DefaultSelector()
-        self._folder = _Folder(root)
+        self._folder, self._lock = _own_folder(root)
         self._empty: list[Path] = []  # folders of runs, to be used again
 
     def __enter__(self) -> "Processes[Key]":
@@ -209,7 +197,8 @@ class Processes(Generic[Key]):
             self._end(running)
             shutil.rmtree(running.folder, ignore_errors=True)
         self._selector.close()
-        self._folder.remove()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._lock.close()
 
     def run(self, tasks: Iterable[Task[Key]]) -> Iterator[tuple[Key, ProcessResult, Path]]:
         """Yields each task's key, how it ended and its folder, in the order in which they end.
@@ -245,7 +234,7 @@ class Processes(Generic[Key]):
         slot = self._free[-1]
         cpus = {self._cpus[slot % len(self._cpus)]} if task.bound else set(self._cpus)
         empty = self._empty.pop() if self._empty else None
-        folder = empty or Path(tempfile.mkdtemp(dir=self._folder.path))
+        folder = empty or Path(tempfile.mkdtemp(dir=self._folder))
         try:
             for name, content in task.files.items():
                 (folder / name).write_text(content, encoding="utf-8")

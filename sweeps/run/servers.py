@@ -10,19 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from sweeps.engines.base import MAX_OUTPUT, Request
 from sweeps.support.paths import STARTER
-
-
-def tied(command: Sequence[str], cpus: Iterable[int]) -> list[str]:
-    """A command as start.c runs it: it dies with this process, however that dies, and stays on the
-    CPUs. Raises OSError where there is no such program."""
-    if not os.access(command[0], os.X_OK):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
-    where = ",".join(map(str, sorted(cpus)))
-    return [str(STARTER), str(os.getpid()), where, str(MAX_OUTPUT), *command]
-
 
 _KEPT = 32  # servers at a time, each a few megabytes of its own
 _ALONE = 2  # first cells of a program; to start a server for two more would cost more than it saves
@@ -30,6 +21,16 @@ _LONGEST_ARGUMENTS = 6000  # bytes; a program has room for 8,192 with pointers t
 _LONGEST_REQUEST = 60_000  # bytes; the engine's side reads 64 KiB
 _ANSWERS_WITHIN_S = 10.0  # a fork takes a millisecond, on a crowded host perhaps a second
 _MOST_LOST = 2  # servers of one program; after that its cells run alone
+
+
+def start(command: Sequence[str], cpus: Iterable[int], **settings: Any) -> subprocess.Popen[bytes]:
+    """Starts a command by start.c: it dies with this process, however that dies, and stays on the
+    CPUs. It leads a group of its own. Raises OSError where there is no such program."""
+    if not os.access(command[0], os.X_OK):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
+    where = ",".join(map(str, sorted(cpus)))
+    tied = [str(STARTER), str(os.getpid()), where, str(MAX_OUTPUT), *command]
+    return subprocess.Popen(tied, env={}, start_new_session=True, **settings)
 
 
 class ServerLostError(Exception):
@@ -64,14 +65,9 @@ class Server:
         self._socket.settimeout(_ANSWERS_WITHIN_S)
         try:
             with theirs:
-                self._process = subprocess.Popen(
-                    tied(command, os.sched_getaffinity(0)),
-                    env={},
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                )
+                nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+                cpus = os.sched_getaffinity(0)
+                self._process = start(command, cpus, stdin=theirs.fileno(), **nowhere)
         except BaseException:
             self._socket.close()
             raise
@@ -155,7 +151,7 @@ class Servers:
         server = self._servers.pop(key, None)
         try:
             if server is None:
-                idle = [one for one, running in self._servers.items() if running.is_idle]
+                idle = [other for other, running in self._servers.items() if running.is_idle]
                 for other in idle[: max(0, len(self._servers) - _KEPT + 1)]:
                     self._servers.pop(other).end()
                 server = Server(key)

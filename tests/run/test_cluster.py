@@ -26,7 +26,7 @@ from sweeps.run.cluster import session, ship, tied, watch
 from sweeps.run.cluster.description import Cluster, load_cluster
 from sweeps.run.cluster.node import boot, worker
 from sweeps.run.cluster.node.worker import Chunk
-from sweeps.run.cluster.parsl_pool import CHUNK_S, Chunks
+from sweeps.run.cluster.parsl_pool import CHUNK_S, Chunks, ParslPool
 from sweeps.run.cluster.session import PARSL
 from sweeps.run.runner import Runner
 from sweeps.run.work import Done, Work
@@ -263,14 +263,7 @@ def test_without_any_fit_node_the_message_names_all() -> None:
 
 def chunk_of(tmp_path: Path, *cells: Cell, **changes: Any) -> Chunk:
     with Store(tmp_path / "prepare.db") as store:
-        prepared = Runner(store).prepare(cells)
-    works = []
-    for item in prepared:
-        assert item.binary is not None
-        one = Work(
-            item.cell, item.identity, item.engine_version, item.binary, Limits(60.0), None, False
-        )
-        works.append(replace(one, **changes))
+        works = [replace(one, **changes) for one in Runner(store).prepare(cells)]
     plugin = hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
     return Chunk(works, str(tmp_path / "scratch"), plugin)
 
@@ -284,7 +277,7 @@ def test_a_worker_says_what_the_pool_of_this_machine_says(tmp_path: Path) -> Non
     for one, run in zip(reply.done, here, strict=True):
         assert one.identity == run.identity
         assert {name: n for name, (n, _) in one.outcome.metrics.items()} == run.metrics
-    assert not list(worker.run_folders(str(tmp_path / "scratch")).glob("[!.]*"))
+    assert not list(worker.scratch_folder(str(tmp_path / "scratch")).glob("runs/[!.]*"))
 
 
 def test_a_failed_run_comes_with_its_folder(tmp_path: Path) -> None:
@@ -310,13 +303,15 @@ def test_a_worker_with_another_plugin_or_program_refuses(tmp_path: Path) -> None
 
 def test_programs_are_sent_once_and_checked(tmp_path: Path) -> None:
     chunk = chunk_of(tmp_path, CELL)
-    programs = ship.Programs()
-    first, second = programs.for_chunk(chunk.works), programs.for_chunk(chunk.works)
+    cluster = CLUSTER.model_copy(update={"tree": "shipped"})
+    pool = ParslPool(session.Session(cluster))
+    first, second = pool.programs_for(chunk.works), pool.programs_for(chunk.works)
     digest = chunk.works[0].binary.digest
-    assert list(first) == [digest] and second == {}
+    assert first and list(first) == [digest] and second == {}
     lacking = worker.run_works(replace(chunk, programs=second))
     assert lacking.missing == [digest] and not lacking.done
-    assert programs.for_chunk(chunk.works, [chunk.works[0].identity]) == first
+    pool._lacking.add(chunk.works[0].identity)
+    assert pool.programs_for(chunk.works) == first
     for sent in (first, second):  # the node has it from then on
         assert len(worker.run_works(replace(chunk, programs=sent)).done) == 1
 

@@ -11,7 +11,7 @@ import typer
 
 from results.paths import DATABASE
 from results.text.opened import store_to_read
-from results.text.rows import Form, Format, print_compact, print_rows
+from results.text.rows import Form, Format, Rows, print_compact, print_parts, print_rows
 from sweeps.cli import complete, options
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def sweep(
     from results.store.store import Store
     from sweeps.cli.progress import Bar
     from sweeps.plans.sweep import load_plan
-    from sweeps.run.runner import Runner, describe
+    from sweeps.run.runner import Runner
     from sweeps.search.facts import store_machines
 
     loaded = load_plan(plan)
@@ -52,9 +52,9 @@ def sweep(
     bounds = options.limits(time_limit, instruction_limit, no_server)
     if dry_run:
         with store_to_read(db) as store:
-            known = Runner(store, jobs, None, bounds, retry_failed).look_up(loaded.cells)
-            print(f"{loaded.name}: {loaded.title}")
-            print(describe(store, known, options.at_a_time(cluster, jobs)))
+            runner = Runner(store, jobs, None, bounds, retry_failed)
+            todo = runner.describe(loaded.cells, options.at_a_time(cluster, jobs))
+            print(f"{loaded.name}: {loaded.title}\n{todo}")
         return
     with Store(db) as store:
         with options.pool_of(cluster) as pool, Bar() as progress:
@@ -74,34 +74,31 @@ def _print_winners(store: "Store", plan: str, form: Form) -> None:
     from sweeps.report.plan import compared_words, winner_rows
     from sweeps.search.plan_costs import groups, runs_of_plan
 
-    out, found = console(fold=False), groups(runs_of_plan(store.connection, plan))
-    rows = winner_rows(found)
+    out, settings = console(fold=False), groups(runs_of_plan(store.connection, plan))
+    rows = winner_rows(settings)
     if form != Form.TABLE:
         print_rows(rows, form)
-    elif found:
+    elif settings:
         print_compact(rows, out, ("winner", "cycles_per_pair"), _SHOWN_WINNERS)
-        out.print(compared_words(found))
+        out.print(compared_words(settings))
     else:
         out.print("no run has a cost per acquire-release pair, so there is no winner")
 
 
 def _print_where_the_rest_is(plan: str, db: Path) -> None:
     """Prints the commands that show more of a plan."""
-    from rich.table import Table
-
-    from results.text.terminal import console
-
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    of = f"--plan {shlex.quote(plan)}"
     at = "" if db == DATABASE else f" --db {shlex.quote(str(db))}"
-    for command, rest, what in (
-        ("query winners", "", "who wins in each setting"),
-        ("query costs", "", "what every lock costs in each setting"),
-        ("compare", " --along KEY", "cost along an axis or a key; --figure FILE draws it"),
-        ("runs", "", "every run; ./lockcross show ID has all of one"),
-        ("report", "", "a page with tables and figures"),
-    ):
-        table.add_row(f"./lockcross {command} --plan {shlex.quote(plan)}{rest}{at}", what)
-    console(fold=False).print(table)
+    rest = {
+        f"query winners {of}": "who wins in each setting",
+        f"query costs {of}": "what every lock costs in each setting",
+        f"compare {of} --along KEY": "cost along an axis or a key; --figure FILE draws it",
+        f"runs {of}": "every run; ./lockcross show ID has all of one",
+        f"report {of}": "a page with tables and figures",
+    }
+    lines = [{"command": f"./lockcross {words}{at}", "what": what} for words, what in rest.items()]
+    look = {"show_header": False, "padding": (0, 2, 0, 0)}
+    print_parts(Form.TABLE, Rows(lines, look=look), fold=False)
 
 
 def _summarize(runs: "Sequence[StoredRun]", out: TextIO) -> None:
@@ -110,14 +107,13 @@ def _summarize(runs: "Sequence[StoredRun]", out: TextIO) -> None:
     by_status = Counter(run.status for run in distinct)
     counts = ", ".join(f"{by_status[status]} {status}" for status in ("ok", "failed", "refused"))
     print(f"{len(runs)} cells, {len(distinct)} distinct: {counts}", file=out)
-    causes = Counter(run.cause for run in distinct if run.status == "failed")
-    for cause, count in causes.most_common(_SHOWN_FAILURES):
+    failed = [run for run in distinct if run.status == "failed"]
+    for cause, count in Counter(run.cause for run in failed).most_common(_SHOWN_FAILURES):
         print(f"  failed {count} times: {cause}", file=out)
-    if causes:
-        failed = next(run.id for run in distinct if run.status == "failed")
+    if failed:
         print(
-            f"`lockcross show {failed}` shows one of them, `lockcross sweep ... --retry-failed` "
-            "runs them again",
+            f"`lockcross show {failed[0].id}` shows one of them, `lockcross sweep ... "
+            "--retry-failed` runs them again",
             file=out,
         )
         raise typer.Exit(1)
@@ -140,8 +136,6 @@ def build(
 
     possible = [cell for cell in load_plan(plan).cells if not unsupported_reason(cell)]
     built = Builder().build([load_engine(cell.engine).program(cell) for cell in possible], jobs)
-    rows: list[tuple[object, ...]] = []
-    for program, binary in built.items():
-        label = LockLabel.of(program.lock, program.variant, program.fence)
-        rows.append((binary.digest[:12], program.workload, label, program.flavour))
+    labels = {one: LockLabel.of(one.lock, one.variant, one.fence) for one in built}
+    rows = [(built[one].digest[:12], one.workload, labels[one], one.flavour) for one in built]
     print_rows(Answer(["program", "workload", "lock", "flavour"], rows), form)

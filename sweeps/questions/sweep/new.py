@@ -63,8 +63,8 @@ def machine(
     lines = (MACHINES / f"{origin}.toml").read_text(encoding="utf-8").splitlines()
     about = itertools.takewhile(lambda line: line.startswith("#"), lines)
     known = load_machine(origin)
-    made = known.model_copy(update={"name": name, "title": f"{name}, from: {known.title}"})
-    text = "\n".join([_MACHINE_HEAD.replace("FROM", origin), *about, made.as_toml()])
+    copy = known.model_copy(update={"name": name, "title": f"{name}, from: {known.title}"})
+    text = "\n".join([_MACHINE_HEAD.replace("FROM", origin), *about, copy.as_toml()])
     _write(name, text, output, force, partial(parse, Machine), "calibrate {}")
 
 
@@ -73,7 +73,8 @@ def plan(name: Name, output: Output = None, force: Force = False) -> None:
     """Write a plan: the axes of a sweep."""
     from sweeps.plans.sweep import parse_plan
 
-    _write(name, _template("plan"), output, force, parse_plan, "sweep {}")
+    text = (_TEMPLATES / "plan.toml").read_text(encoding="utf-8")
+    _write(name, text, output, force, parse_plan, "sweep {}")
 
 
 @new.command()
@@ -82,21 +83,13 @@ def study(name: Name, output: Output = None, force: Force = False) -> None:
     from sweeps.plans.study import StudyPlan
     from sweeps.support.toml import parse
 
+    text = (_TEMPLATES / "study.toml").read_text(encoding="utf-8")
     then = f"crossover --study {{}} --db {name}.db"
-    _write(name, _template("study"), output, force, partial(parse, StudyPlan), then)
-
-
-def _template(kind: str) -> str:
-    return (_TEMPLATES / f"{kind}.toml").read_text(encoding="utf-8")
+    _write(name, text, output, force, partial(parse, StudyPlan), then)
 
 
 def _write(
-    name: str,
-    text: str,
-    output: Path | None,
-    force: bool,
-    read: Callable[[str], object],
-    then: str,
+    name: str, text: str, output: Path | None, force: bool, read: Callable[[str], object], then: str
 ) -> None:
     """Writes a file of the user's own, once it has been read as one, prints its path, and says
     which command takes it. Raises LockcrossError."""
@@ -113,9 +106,8 @@ def _write(
     except FileExistsError:
         raise LockcrossError(f"{file}: is there already; --force writes over it") from None
     except OSError as error:
-        raise LockcrossError(
-            f"{file}: cannot be written ({error.strerror}); name another file with --output"
-        ) from None
+        why = f"cannot be written ({error.strerror}); name another file with --output"
+        raise LockcrossError(f"{file}: {why}") from None
     print(file)
     path = str(file) if is_path(str(file)) else f"./{file}"
     print(f"next: ./lockcross {then.format(shlex.quote(path))}", file=sys.stderr)
