@@ -43,7 +43,6 @@ _CALLS, _FORK, _VFORK, _CLONE, _EXEC, _END_WITH_TRACER = 1, 2, 4, 8, 16, 1 << 20
 _ALL_THREADS = 0x40000000
 _AT_A_CALL = signal.SIGTRAP | 0x80
 _ENTRY = 1  # of a call; it stops a second time when it returns
-_MAY_NOT, _FAILED = 3, 1  # exit codes
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -70,13 +69,12 @@ def _ptrace(request: int, thread: int, address: int, data: int) -> bool:
 def _trace(work: Callable[[], object]) -> tuple[int, int]:
     first = os.fork()
     if first == 0:
-        code = _FAILED
+        code = 1
         try:
-            if not _ptrace(_TRACEME, 0, 0, 0):
-                os._exit(_MAY_NOT)
-            os.kill(os.getpid(), signal.SIGSTOP)
-            work()
-            code = 0
+            if _ptrace(_TRACEME, 0, 0, 0):
+                os.kill(os.getpid(), signal.SIGSTOP)
+                work()
+                code = 0
         except Exception:
             traceback.print_exc()
         finally:

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
-from results.paths import WORK
-from sweeps.support.paths import KEPT_FOLDERS
 from sweeps.support.toml import head
 
 _MAX_FILE = 1_000_000  # bytes that are kept of a file: its head and tail
@@ -21,14 +19,6 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 Entry = tuple[str, bytes | Path | None]  # a name, and a file's content, a link's target or a folder
-
-
-def keep(entries: Iterable[Entry], identity: str) -> str:
-    """Keeps a run's folder, over what another run or another driver left there. Returns where, as
-    it is stored with the run. Raises OSError when it cannot be written."""
-    place = KEPT_FOLDERS / identity[:16]
-    unpack(entries, place)
-    return f"folder: {place.relative_to(WORK)}\n"
 
 
 def pack(folder: Path) -> list[Entry]:
@@ -43,7 +33,8 @@ def pack(folder: Path) -> list[Entry]:
 
 
 def unpack(entries: Iterable[Entry], place: Path) -> None:
-    """Writes a folder, whole or not at all. Raises OSError when it cannot."""
+    """Writes a folder, whole or not at all, over what another run or another driver left there.
+    Raises OSError when it cannot."""
     with at(place.parent):
         place.parent.mkdir(parents=True, exist_ok=True)
         with (place.parent / ".lock").open("w") as lock:

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, TextIO, TypeVar
+from typing import Any, Generic, Self, TextIO, TypeVar
 
 from sweeps.engines.base import ProcessResult, Request
-from sweeps.run.servers import Child, ServerLostError, Servers, start
+from sweeps.run.servers import Process, ServerLostError, Servers, start
 from sweeps.support.toml import head
 
 _KEPT = 1024 * 1024  # bytes of standard output and error that are read back
@@ -79,29 +79,10 @@ class Signals:
             raise KeyboardInterrupt
 
 
-class _Alone:
-    """A process of its own, with what it starts: the counterpart of a server's child."""
-
-    def __init__(self, command: list[str], cpus: set[int], folder: Path) -> None:
-        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
-            streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
-            self._process = start(command, cpus, cwd=folder, **streams)
-        self.pid = self._process.pid
-        self.pidfd = os.pidfd_open(self.pid)
-
-    def kill(self) -> None:
-        # It leads its own group; it is not reaped yet, so its number is still its own.
-        with suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
-
-    def wait(self) -> int:
-        return self._process.wait()
-
-
 @dataclass
 class _Running(Generic[Key]):
     task: Task[Key]
-    process: _Alone | Child
+    process: Process
     folder: Path
     slot: int
     began: float
@@ -186,7 +167,7 @@ class Processes(Generic[Key]):
         self._folder, self._lock = _own_folder(root)
         self._empty: list[Path] = []  # folders of runs, to be used again
 
-    def __enter__(self) -> "Processes[Key]":
+    def __enter__(self) -> Self:
         self._signals.begin()
         return self
 
@@ -215,8 +196,7 @@ class Processes(Generic[Key]):
                 return
             for running in self._wait():
                 with self._signals.waiting():
-                    end = self._end(running)
-                    if end is None:
+                    if (end := self._end(running)) is None:
                         self._start(replace(running.task, request=None))
                 try:
                     if end is not None:
@@ -225,7 +205,7 @@ class Processes(Generic[Key]):
                     # A file system may take milliseconds to remove a folder, so that of a server's
                     # child is used again. Not others': what they have started may be alive, and
                     # write there.
-                    if isinstance(running.process, Child) and _emptied(running.folder):
+                    if running.process.is_child and _emptied(running.folder):
                         self._empty.append(running.folder)
                     else:
                         shutil.rmtree(running.folder, ignore_errors=True)
@@ -249,11 +229,16 @@ class Processes(Generic[Key]):
         self._free.pop()
         self._selector.register(process.pidfd, selectors.EVENT_READ)
 
-    def _process(self, task: Task[Key], cpus: set[int], folder: Path) -> _Alone | Child:
+    def _process(self, task: Task[Key], cpus: set[int], folder: Path) -> Process:
         child = None
         if self._servers and task.request:
             child = self._servers.start(task.request, cpus, folder)
-        return child or _Alone(task.argv, cpus, folder)
+        if child is not None:
+            return child
+        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+            streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
+            alone = start(task.argv, cpus, cwd=folder, **streams)
+        return Process(alone.pid, alone.wait, is_child=False)
 
     def _wait(self) -> list[_Running[Key]]:
         """Those that have ended, after killing those past their limits."""
@@ -278,13 +263,13 @@ class Processes(Generic[Key]):
         os.close(pidfd)
         del self._running[pidfd]
         self._free.append(running.slot)
+        if code is None:
+            return None
         said = {"stdout": "", "stderr": ""}
         for name in said:
             with suppress(OSError):  # the run has put something else in its place
                 said[name] = head(running.folder / name, _KEPT).decode(errors="replace")
-        if code is None:
-            return None
-        return ProcessResult(code, said["stdout"], said["stderr"], running.exceeded, duration)
+        return ProcessResult(code, exceeded=running.exceeded, duration_s=duration, **said)
 
 
 def _emptied(folder: Path) -> bool:

@@ -18,7 +18,7 @@ from sweeps.model.cell import Cell
 from sweeps.model.cells import arguments, command, digest, invalid_reason, unsupported_reason
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder
-from sweeps.run.work import CellRecord, Done, LocalPool, Pool, Work, alone
+from sweeps.run.work import CellRecord, Done, LocalPool, Pool, Work, alone, not_run
 from sweeps.support.text import shortened
 from sweeps.support.tools import source_revision
 
@@ -90,9 +90,7 @@ class Runner:
                 self._store.set_machine(record_of(name))
         missing = self._missing(works)
         refused = [work for work in missing if work.refusal]
-        self._store.add_runs(
-            [_record(work, Done.without_run(work, work.refusal)) for work in refused], plan
-        )
+        self._store.add_runs([_record(work, not_run(work, work.refusal)) for work in refused], plan)
         for by_itself, title, pool in (
             (False, plan, self._pool),
             (True, f"{plan}, one at a time", self._alone),
@@ -219,24 +217,16 @@ class Runner:
 
 def _record(work: Work, done: Done) -> CellRecord:
     """A run as it is stored."""
-    cause = done.outcome.cause
     return CellRecord(
         **vars(work.cell),
-        identity=work.identity,
+        **vars(replace(done, cause=shortened(done.cause, _SHOWN_CAUSE))),
+        status="refused" if work.refusal else "failed" if done.cause else "ok",
         engine_version=work.engine_version,
-        status="refused" if work.refusal else "failed" if cause else "ok",
-        cause=shortened(cause, _SHOWN_CAUSE),
-        output=done.kept + done.said,
         command=command(work.cell),
-        started=done.started,
-        duration_s=done.duration_s,
         attempts=0 if work.refusal else 1,
         binary_digest=work.binary.digest,
         source_revision=source_revision(ROOT),
         compiler=work.binary.compiler,
-        resolved=done.outcome.resolved,
-        metrics=done.outcome.metrics,
-        place=done.place,
     )
 
 

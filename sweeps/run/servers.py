@@ -7,8 +7,9 @@ import socket
 import subprocess
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,24 +38,23 @@ class ServerLostError(Exception):
     """A server has ended, or does not answer; its children end with it."""
 
 
-class Child:
-    """A cell that a server runs. `pid` is its own until it is waited for; `pidfd` is readable when
-    it has ended, and closed by whoever waits for it."""
+class Process:
+    """A run: a server's child, or a process of its own, which leads a group of all that it starts.
+    `pid` is its own until it is waited for; `pidfd` is readable when it has ended, and closed by
+    whoever waits for it. `wait`: its exit code, once it has ended; a signal's number is negative.
+    Of a child it raises ServerLostError when nobody can tell."""
 
-    def __init__(self, server: "Server", pid: int) -> None:
-        self._server = server
-        self.pid = pid
+    def __init__(self, pid: int, wait: Callable[[], int], is_child: bool) -> None:
+        self.pid, self.wait, self.is_child = pid, wait, is_child
         self.pidfd = os.pidfd_open(pid)
 
     def kill(self) -> None:
         """Ends it."""
         with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
-
-    def wait(self) -> int:
-        """Its exit code, once it has ended; a signal's number is negative. Raises ServerLostError
-        when nobody can tell."""
-        return self._server.end_of(self.pid)
+            if self.is_child:
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            else:  # it is not reaped yet, so its number is still its own
+                os.killpg(self.pid, signal.SIGKILL)
 
 
 class Server:
@@ -79,7 +79,7 @@ class Server:
         """Whether it has no child that was not waited for."""
         return not self._running
 
-    def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Child | None:
+    def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Process | None:
         """Starts a cell in a folder, where its output goes to files `stdout` and `stderr`. None
         when it says that it cannot. Raises ServerLostError."""
         words = [str(folder), ",".join(map(str, cpus)), str(len(request.options))]
@@ -90,7 +90,8 @@ class Server:
                 pass
             if heard[0] != "started":
                 return None
-            child = Child(self, int(heard[1]))
+            pid = int(heard[1])
+            child = Process(pid, partial(self.end_of, pid), is_child=True)
         self._running.add(child.pid)
         self._ended.pop(child.pid, None)
         return child
@@ -138,7 +139,7 @@ class Servers:
         self._servers: dict[tuple[str, ...], Server] = {}  # the one used last is the last
         self.end = weakref.finalize(self, _end_all, self._servers)
 
-    def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Child | None:
+    def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Process | None:
         """Starts a cell, or not: the first of a program run alone, since a server costs more than
         it saves with few; and so do all of a program whose server cannot do it."""
         key = request.command

@@ -6,23 +6,24 @@ import platform
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
+from results.paths import WORK
 from results.store.records import Place, RunRecord
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits, PhaseCounts, RunOutcome, Serving
 from sweeps.engines.guest import BadRunError, Metrics
 from sweeps.model.cell import Cell
 from sweeps.programs import Binary
-from sweeps.run.kept import check_room, entries, keep
+from sweeps.run import kept
 from sweeps.run.processes import Processes, Task
 from sweeps.run.servers import Servers
-from sweeps.support.paths import RUN_FOLDERS
+from sweeps.support.paths import KEPT_FOLDERS, RUN_FOLDERS
 from sweeps.support.text import shortened
 
 PATHS = ("acquire", "nested_acquire", "nested_release", "release")
@@ -56,22 +57,29 @@ class Work:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a cell. `said`: standard output and error of a failed run, shortened. `kept`:
-    where its folder is kept, in words."""
+    """What came of a cell, as it is stored (RunRecord). `output`: where its folder is kept, in
+    words, and what a run that failed has said."""
 
     identity: str
-    outcome: RunOutcome
-    said: str
-    started: str
-    duration_s: float
-    place: Place | None
-    kept: str = ""
+    cause: str = ""
+    output: str = ""
+    started: str = ""
+    duration_s: float = 0.0
+    resolved: dict[str, int | str] = field(default_factory=dict)
+    metrics: Metrics = field(default_factory=dict)
+    place: Place | None = None
 
-    @classmethod
-    def without_run(cls, work: Work, cause: str) -> "Done":
-        """That there is no run of a cell to speak of, and why."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return cls(work.identity, RunOutcome(cause), "", now, 0.0, None)
+
+def not_run(work: Work, cause: str) -> Done:
+    """That there is no run of a cell to speak of, and why."""
+    return Done(work.identity, cause, started=datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+
+def keep(entries: Iterable[kept.Entry], done: Done) -> Done:
+    """Keeps the folder of a run, and says where. Raises OSError when it cannot be written."""
+    place = KEPT_FOLDERS / done.identity[:16]
+    kept.unpack(entries, place)
+    return replace(done, output=f"folder: {place.relative_to(WORK)}\n{done.output}")
 
 
 class Pool(Protocol):
@@ -88,9 +96,10 @@ class Pool(Protocol):
 
     def state(self) -> str:
         """What it runs on at the moment, in a few words; nothing where that never changes."""
+        return ""
 
 
-class LocalPool:
+class LocalPool(Pool):
     """This machine: at most `jobs` cells at a time, each on one CPU. `collect` is called with the
     folder of each valid run before that is removed."""
 
@@ -104,16 +113,9 @@ class LocalPool:
         that started them ends."""
         with Processes[Work](self._jobs, RUN_FOLDERS, servers=self._servers) as processes:
             for work, done, folder in execute(works, processes, this_host()):
-                if self._collect and not done.outcome.cause:
+                if self._collect and not done.cause:
                     self._collect(folder)
-                if done.outcome.cause or work.keep:
-                    yield [replace(done, kept=keep(entries(folder), work.identity))]
-                else:
-                    yield [done]
-
-    def state(self) -> str:
-        """Nothing: it is always there."""
-        return ""
+                yield [keep(kept.entries(folder), done) if done.cause or work.keep else done]
 
 
 def execute(
@@ -126,17 +128,22 @@ def execute(
     """
     for work, end, folder in processes.run(map(_task, works)):
         read = load_engine(work.cell.engine).read(work.cell, work.limits, end, folder)
-        outcome = replace(with_paths(work.cell, read), phases=())
+        outcome, output = with_paths(work.cell, read), ""
         if outcome.cause:
-            check_room(processes.root)  # a cell that failed because the disk is full is not stored
-        started = datetime.now(UTC) - timedelta(seconds=end.duration_s)
-        said = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
+            kept.check_room(
+                processes.root
+            )  # a cell that failed because the disk is full is not stored
+            said = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
+            output = shortened(said, _SHOWN_OUTPUT)
+        began = datetime.now(UTC) - timedelta(seconds=end.duration_s)
         done = Done(
             identity=work.identity,
-            outcome=outcome,
-            said=shortened(said, _SHOWN_OUTPUT) if outcome.cause else "",
-            started=started.isoformat(timespec="milliseconds"),
+            cause=outcome.cause,
+            output=output,
+            started=began.isoformat(timespec="milliseconds"),
             duration_s=end.duration_s,
+            resolved=outcome.resolved,
+            metrics=outcome.metrics,
             place=place,
         )
         yield work, done, folder

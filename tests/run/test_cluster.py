@@ -18,7 +18,7 @@ from results.errors import LockcrossError
 from results.paths import ROOT
 from results.store.records import Place
 from results.store.store import Store
-from sweeps.engines.base import Limits, RunOutcome
+from sweeps.engines.base import Limits
 from sweeps.model.cell import Cell
 from sweeps.programs import Binary
 from sweeps.run import kept
@@ -44,7 +44,7 @@ def work(number: int, expected_s: float | None = 0.1, cell: Cell = CELL) -> Work
 
 def done(one: Work, seconds: float) -> Done:
     place = Place("n1", "a processor")
-    return Done(one.identity, RunOutcome(""), "", "", seconds, place)
+    return Done(one.identity, duration_s=seconds, place=place)
 
 
 # The cluster file
@@ -276,14 +276,14 @@ def test_a_worker_says_what_the_pool_of_this_machine_says(tmp_path: Path) -> Non
     assert not reply.refused and not reply.folders
     for one, run in zip(reply.done, here, strict=True):
         assert one.identity == run.identity
-        assert {name: n for name, (n, _) in one.outcome.metrics.items()} == run.metrics
+        assert {name: n for name, (n, _) in one.metrics.items()} == run.metrics
     assert not list(worker.scratch_folder(str(tmp_path / "scratch")).glob("runs/[!.]*"))
 
 
 def test_a_failed_run_comes_with_its_folder(tmp_path: Path) -> None:
     reply = worker.run_works(chunk_of(tmp_path, CELL, limits=Limits(60.0, instructions=10)))
     (one,) = reply.done
-    assert one.outcome.cause == "instruction limit: 10"
+    assert one.cause == "instruction limit: 10"
     kept.unpack(reply.folders[one.identity], tmp_path / "kept")
     assert {path.name for path in (tmp_path / "kept").iterdir()} >= {"stdout", "stderr"}
 

@@ -11,7 +11,7 @@ from results.store.store import Store
 from sweeps.cli.main import _os_error
 from sweeps.engines.base import Limits
 from sweeps.programs import Builder, Program
-from sweeps.run import kept, runner, work
+from sweeps.run import kept, runner
 from sweeps.support.paths import RUN_FOLDERS
 from tests.commands import program
 from tests.run.test_runner import CELL
@@ -83,7 +83,7 @@ def test_a_cell_that_a_full_disk_ended_is_not_stored(
     def full(folder: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
-    monkeypatch.setattr(work, "check_room", full)
+    monkeypatch.setattr(kept, "check_room", full)
     with Store(tmp_path / "a.db") as store:
         with pytest.raises(OSError) as error:
             runner.Runner(store, limits=Limits(instructions=10)).run([CELL], "test")

@@ -35,41 +35,6 @@ _WITHOUT_COST = ("cycles", "core_cycles")  # shown instead of a cost
 _REFUSED = "refused."  # before the name of a figure that a core model has no parameter for
 SETTINGS = {"run": options.RENAMED, "calibrate": options.RENAMED}
 
-# Options of `run` alone.
-_Parameters = Annotated[
-    list[str] | None,
-    typer.Argument(help="The workload's keys, as key=value; those left out have defaults."),
-]
-_Machine = Annotated[
-    str,
-    typer.Option(
-        help="A machine's name (see `machines`); default: generic, natively the host.",
-        autocompletion=complete.machines,
-    ),
-]
-_Isa = Annotated[
-    str,
-    typer.Option(
-        help="x86_64, ppc64le or aarch64; default: x86_64, natively the host's.",
-        autocompletion=complete.isas,
-    ),
-]
-_Threads = Annotated[
-    int | None,
-    typer.Option(help="Threads, a core each unless --cores is given; default: the fewest allowed."),
-]
-_Cores = Annotated[
-    int | None, typer.Option(min=1, help="Cores that the threads share; default: a core each.")
-]
-_Events = Annotated[
-    Path | None,
-    typer.Option(help="Write the run's lock-event log to this file, for `locality`."),
-]
-_OneDatabase = Annotated[
-    Path | None,
-    typer.Option("--db", help="Store the run in this database; default: store nothing."),
-]
-
 
 def run(
     lock: Annotated[
@@ -78,11 +43,33 @@ def run(
     workload: Annotated[
         str, typer.Option(help="A workload's name.", autocompletion=complete.workloads)
     ],
-    parameters: _Parameters = None,
-    machine: _Machine = "",
-    isa: _Isa = "",
-    threads: _Threads = None,
-    cores: _Cores = None,
+    parameters: Annotated[
+        list[str] | None,
+        typer.Argument(help="The workload's keys, as key=value; those left out have defaults."),
+    ] = None,
+    machine: Annotated[
+        str,
+        typer.Option(
+            help="A machine's name (see `machines`); default: generic, natively the host.",
+            autocompletion=complete.machines,
+        ),
+    ] = "",
+    isa: Annotated[
+        str,
+        typer.Option(
+            help="x86_64, ppc64le or aarch64; default: x86_64, natively the host's.",
+            autocompletion=complete.isas,
+        ),
+    ] = "",
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            help="Threads, a core each unless --cores is given; default: the fewest allowed."
+        ),
+    ] = None,
+    cores: Annotated[
+        int | None, typer.Option(min=1, help="Cores that the threads share; default: a core each.")
+    ] = None,
     variant: Annotated[str, typer.Option(help="The lock's variant; default: its first.")] = "",
     flavour: Annotated[
         str,
@@ -105,12 +92,18 @@ def run(
     time_limit: options.TimeLimit = options.DEFAULT_TIME_LIMIT,
     instruction_limit: options.InstructionLimit = options.DEFAULT_INSTRUCTION_LIMIT,
     keep: options.Keep = False,
-    events: _Events = None,
+    events: Annotated[
+        Path | None,
+        typer.Option(help="Write the run's lock-event log to this file, for `locality`."),
+    ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Print every number that is not zero.")
     ] = False,
     form: Format = Form.TABLE,
-    db: _OneDatabase = None,
+    db: Annotated[
+        Path | None,
+        typer.Option("--db", help="Store the run in this database; default: store nothing."),
+    ] = None,
 ) -> None:
     """Run one cell and print its cost and what it assumed.
 

@@ -17,16 +17,6 @@ from sweeps.support.text import shown
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _NAME = r"\w[\w-]*"
-_MACHINE_HEAD = """\
-# Machine NAME, begun as a copy of machine FROM. Change what you know of your processor.
-#   ./lockcross machines FILE        every figure with its source
-#   ./lockcross machines --options   what each means and may be
-#   ./lockcross calibrate FILE       what a CAS, a fence, a load and a store measure on it
-# What a CAS and a full fence cost stands in [latency.ISA], what stopping a thread costs in
-# [charges]. A figure is either known or assumed, and says why:
-#   { value = 18, source = "where it is from" }
-#   { assumption = 20, why = "the reason" }
-"""
 
 Name = Annotated[str, typer.Argument(help="Its name: letters, digits, _ and -.")]
 Output = Annotated[
@@ -64,7 +54,7 @@ def machine(
     about = itertools.takewhile(lambda line: line.startswith("#"), lines)
     known = load_machine(origin)
     copy = known.model_copy(update={"name": name, "title": f"{name}, from: {known.title}"})
-    text = "\n".join([_MACHINE_HEAD.replace("FROM", origin), *about, copy.as_toml()])
+    text = "\n".join([_template("machine").replace("FROM", origin), *about, copy.as_toml()])
     _write(name, text, output, force, partial(parse, Machine), "calibrate {}")
 
 
@@ -73,8 +63,7 @@ def plan(name: Name, output: Output = None, force: Force = False) -> None:
     """Write a plan: the axes of a sweep."""
     from sweeps.plans.sweep import parse_plan
 
-    text = (_TEMPLATES / "plan.toml").read_text(encoding="utf-8")
-    _write(name, text, output, force, parse_plan, "sweep {}")
+    _write(name, _template("plan"), output, force, parse_plan, "sweep {}")
 
 
 @new.command()
@@ -83,9 +72,12 @@ def study(name: Name, output: Output = None, force: Force = False) -> None:
     from sweeps.plans.study import StudyPlan
     from sweeps.support.toml import parse
 
-    text = (_TEMPLATES / "study.toml").read_text(encoding="utf-8")
     then = f"crossover --study {{}} --db {name}.db"
-    _write(name, text, output, force, partial(parse, StudyPlan), then)
+    _write(name, _template("study"), output, force, partial(parse, StudyPlan), then)
+
+
+def _template(kind: str) -> str:
+    return (_TEMPLATES / f"{kind}.toml").read_text(encoding="utf-8")
 
 
 def _write(

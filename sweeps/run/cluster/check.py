@@ -42,8 +42,8 @@ def run_here(identity: str) -> tuple[Work, Done]:
     binary = Builder().build([program])[program]
     work = Work(SMALL_CELL, identity, engine.provenance(SMALL_CELL.isa), binary, Limits(60.0))
     ((done,),) = LocalPool(1).run([work])
-    if done.outcome.cause:
-        raise LockcrossError(f"a small cell fails on this machine: {done.outcome.cause}", 1)
+    if done.cause:
+        raise LockcrossError(f"a small cell fails on this machine: {done.cause}", 1)
     return work, done
 
 
@@ -51,7 +51,7 @@ def check(cluster: Cluster, nodes: int) -> tuple[Rows, list[str], float]:
     """What so many nodes answer, a row each; what is wrong with them, in words; and the cycles of a
     small cell here. One worker a node, in one job. Raises LockcrossError as a sweep does."""
     work, done = run_here("check")
-    cycles = done.outcome.metrics["cycles"][0]
+    cycles = done.metrics["cycles"][0]
     plugin = hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
     programs = ship.packed([work.binary]) if cluster.tree == "shipped" else None
     question = pickle.dumps((_engines(), Chunk([work], cluster.scratch, plugin, programs)))

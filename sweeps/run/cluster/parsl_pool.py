@@ -5,15 +5,13 @@ import pickle
 import time
 from collections import Counter, deque
 from collections.abc import Generator, Sequence
-from dataclasses import replace
 
 from results.errors import LockcrossError
 from sweeps.run.cluster import ship
 from sweeps.run.cluster.node.worker import Chunk, Reply, run_chunk
 from sweeps.run.cluster.session import Answer, Function, Session
-from sweeps.run.kept import keep
 from sweeps.run.runner import GUESS_S, kind
-from sweeps.run.work import Done, Work
+from sweeps.run.work import Done, Work, keep, not_run
 from sweeps.support.paths import ENGINE_PLUGIN
 
 CHUNK_S = 2.0  # of work: gaps between chunks are then below 1 % of it
@@ -153,12 +151,8 @@ class ParslPool:
             self._session.look().leave_out(reply.place.host, reply.manager, reply.refused)
             finished = {done.identity for done in reply.done}
             chunks.again([work for work in sent if work.identity not in finished])
-        return [
-            replace(done, kept=keep(reply.folders[done.identity], done.identity))
-            if done.identity in reply.folders
-            else done
-            for done in reply.done
-        ]
+        folders = reply.folders
+        return [keep(folders[d.identity], d) if d.identity in folders else d for d in reply.done]
 
     def received(self, reply: Reply, size: int) -> None:
         """A reply is there; for whoever measures."""
@@ -179,7 +173,7 @@ class ParslPool:
                 f"lost {losses} times, the last time by itself: its worker or node ended while it "
                 f"ran ({error}); a job past its wall time and too little memory do that"
             )
-            return [Done.without_run(sent[0], cause)]
+            return [not_run(sent[0], cause)]
         for part in [sent] if losses < _SPLIT else [[work] for work in sent]:
             chunks.again(part)
         return []

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import importlib.util
 import io
 import sys
 import tarfile
@@ -10,19 +9,21 @@ import zlib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 from results.paths import ROOT, WORK
 from sweeps.programs import Binary
+from sweeps.run.cluster.node import boot, guard
 from sweeps.support.paths import ENGINE_PLUGIN, OWN_MACHINES, STARTER
 
-_BOOT = "lockcross_boot"  # the module's name on a node
-_HERE = Path(__file__).parent / "node"
+_BOOT = "lockcross_boot"  # the module boot's name on a node
 # What cells need of the tree; engines take digests of their sources.
 _PARTS = ("sweeps", "results/store", "lockimpl", "workloads", "qemu-timing/src",
           "gem5-configs", "sst-configs")  # fmt: skip
 _FILES = ("results/__init__.py", "results/errors.py", "results/paths.py")
+# So Parsl's workers find its function there.
+boot.run.__module__ = _BOOT
+sys.modules[_BOOT] = boot
 _CERTIFICATES = ("client.key_secret", "server.key_secret")  # Parsl reads both
 
 
@@ -33,20 +34,9 @@ class Tree(NamedTuple):
     data: bytes
 
 
-@cache
-def boot() -> ModuleType:
-    """boot.py under the name that it has on nodes, so that Parsl's workers find it there."""
-    spec = importlib.util.spec_from_file_location(_BOOT, _HERE / "boot.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[_BOOT] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def kit(certificates: Path) -> str:
     """What a job starts from, as text: the module, the guard, and the keys of this session."""
-    files = {f"{_BOOT}.py": _HERE / "boot.py", "guard.py": _HERE / "guard.py"}
+    files = {f"{_BOOT}.py": Path(boot.__file__), "guard.py": Path(guard.__file__)}
     files |= {f"certificates/{name}": certificates / name for name in _CERTIFICATES}
     return base64.b64encode(_archive(files.items())).decode()
 

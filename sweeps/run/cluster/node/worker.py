@@ -92,9 +92,9 @@ def run_works(chunk: Chunk) -> Reply:
         folders = scratch_folder(chunk.scratch) / "runs"
         with Processes[Work](1, folders, _share(), Servers()) as processes:
             for work, done, folder in execute(works, processes, reply.place):
-                if _KILLED in done.outcome.cause:
+                if _KILLED in done.cause:
                     time.sleep(_END_OF_JOB_S)
-                if done.outcome.cause or work.keep:
+                if done.cause or work.keep:
                     reply.folders[work.identity] = pack(folder)
                 reply.done.append(done)
     except UnfitError as unfit:
@@ -205,8 +205,8 @@ def describe_node(message: bytes) -> bytes:
     wrong = [other_engine(*engine) for engine in engines]
     wrong.append(other_plugin(chunk.plugin))
     reply = _empty_reply() if any(wrong) else run_works(chunk)
-    wrong += [reply.refused, *(done.outcome.cause for done in reply.done)]
-    cycles = [done.outcome.metrics.get("cycles", (None, ""))[0] for done in reply.done]
+    wrong += [reply.refused, *(done.cause for done in reply.done)]
+    cycles = [done.metrics.get("cycles", (None, ""))[0] for done in reply.done]
     free = 0
     with suppress(OSError):
         free = shutil.disk_usage(scratch_folder(chunk.scratch).parent).free
