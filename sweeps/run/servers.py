@@ -9,7 +9,6 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +90,7 @@ class Server:
             if heard[0] != "started":
                 return None
             pid = int(heard[1])
-            child = Process(pid, partial(self.end_of, pid), is_child=True)
+            child = Process(pid, lambda: self.end_of(pid), is_child=True)
         self._running.add(child.pid)
         self._ended.pop(child.pid, None)
         return child
