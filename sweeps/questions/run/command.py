@@ -109,14 +109,19 @@ def run(
 
     A run with --db is not repeated if it is stored. csv and json have the numbers alone.
     """
+    from sweeps.engines import load_engine
     from sweeps.model.cell import Cell
-    from sweeps.model.isa import ISAS
+    from sweeps.model.isa import ISAS, host_isa
     from sweeps.model.locks import load_locks
+    from sweeps.model.machine import isas_of, machine_named
     from sweeps.model.workloads import WORKLOADS, with_defaults
 
     if events is not None:
         engine = _engine_with_events(engine, db, events)
-    machine, isa = _target(engine, machine, isa)
+    on_host = load_engine(engine).capabilities().host_machines
+    machine = machine_named(machine) or (on_host[0] if on_host else "generic")
+    isas_of(machine)  # reports an unknown name before anything else
+    isa = isa or (host_isa() if on_host else "x86_64")
     given = _parameters(parameters or [])
     if lock in (known := load_locks()) and variant in known[lock].variants[:1]:
         variant = ""  # the default by its name
@@ -240,18 +245,6 @@ def _assumed_figures(cell: "Cell") -> str:
         named.append(f"{more} more of the core and the caches")
     where = f"; `lockcross machines {machine.name}` says why" if named else ""
     return ", ".join(named) + where
-
-
-def _target(engine: str, machine: str, isa: str) -> tuple[str, str]:
-    """Machine and ISA, the engine's own where none is given."""
-    from sweeps.engines import load_engine
-    from sweeps.model.isa import host_isa
-    from sweeps.model.machine import isas_of, machine_named
-
-    on_host = load_engine(engine).capabilities().host_machines
-    machine = machine_named(machine) or (on_host[0] if on_host else "generic")
-    isas_of(machine)  # reports an unknown name before anything else
-    return machine, isa or (host_isa() if on_host else "x86_64")
 
 
 @contextmanager

@@ -39,7 +39,8 @@ class Chunks:
         chunk: list[Work] = []
         room, most = 0.0, _MOST
         while self._waiting and len(chunk) < most:
-            known_s = self._known_s(self._waiting[0])
+            first = self._waiting[0]
+            known_s = self._taken.get(kind(first.cell), first.expected_s)
             seconds = GUESS_S if known_s is None else known_s
             if not chunk:
                 left_s = len(self._waiting) * seconds
@@ -64,9 +65,6 @@ class Chunks:
             key = kinds[one.identity]
             before = self._taken.get(key, one.duration_s)
             self._taken[key] = before + _WEIGHT * (one.duration_s - before)
-
-    def _known_s(self, work: Work) -> float | None:
-        return self._taken.get(kind(work.cell), work.expected_s)
 
 
 _AHEAD = 2  # chunks in flight for each worker

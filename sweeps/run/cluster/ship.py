@@ -6,7 +6,7 @@ import io
 import sys
 import tarfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -44,18 +44,14 @@ def kit(certificates: Path) -> str:
 @cache
 def tree() -> Tree:
     """The tree as cells need it, with what was built of it and users' own machines."""
-    files = [(str(path.relative_to(ROOT)), path) for path in _of_the_tree()]
-    built = (ENGINE_PLUGIN, STARTER, *sorted(OWN_MACHINES.glob("*.toml")))
-    data = _archive([*files, *((str(path.relative_to(WORK)), path) for path in built)])
+    below = [path for part in _PARTS for path in sorted((ROOT / part).rglob("*"))]
+    sources = [path for path in below if path.is_file() and "__pycache__" not in path.parts]
+    sources += [ROOT / name for name in _FILES]
+    built = [ENGINE_PLUGIN, STARTER, *sorted(OWN_MACHINES.glob("*.toml"))]
+    files = [(str(path.relative_to(ROOT)), path) for path in sources]
+    files += [(str(path.relative_to(WORK)), path) for path in built]
+    data = _archive(files)
     return Tree(hashlib.sha256(data).hexdigest(), data)
-
-
-def _of_the_tree() -> Iterator[Path]:
-    for part in _PARTS:
-        for path in sorted((ROOT / part).rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                yield path
-    yield from (ROOT / name for name in _FILES)
 
 
 def _archive(files: Iterable[tuple[str, Path]]) -> bytes:
