@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from results.errors import LockcrossError
-from results.store.queries import condition, values_of_plan
-from sweeps.model.axes import LATENCIES
-from sweeps.model.cell import Cell, cell_of, option, read_cell, selected, values
+from results.store.queries import condition
+from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
 from sweeps.model.label import FULL, LockLabel
 from sweeps.search.winners import Win, winner
 
@@ -68,10 +67,11 @@ class Group:
 def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[PlanRun]:
     """The runs of a plan, given by its name or its path. Raises LockcrossError if there are
     none."""
+    test, bound = condition(connection, plan)
     rows = connection.execute(
         f"SELECT runs.id, status, cause, cycles_per_pair, {selected()} FROM runs "
-        f"WHERE {condition(connection, plan)} ORDER BY runs.id",
-        values_of_plan(plan),
+        f"WHERE {test} ORDER BY runs.id",
+        bound,
     )
     return [
         PlanRun(run_id, read_cell(cell), status, cause, cost)
@@ -148,13 +148,8 @@ class Comparison:
 
 
 def axis_name(words: str) -> str:
-    """The name of an axis or key that is given as in plans (`cas`) or as its option is called
-    (`cas_latency`, `cas-latency`)."""
-    name = words.removeprefix("--").replace("-", "_")
-    for axis in LATENCIES:
-        if name == option(axis).removeprefix("--").replace("-", "_"):
-            return axis
-    return name
+    """The name of an axis or key, which may be given as its option is called (`--cas-latency`)."""
+    return words.removeprefix("--").replace("-", "_")
 
 
 def compare(

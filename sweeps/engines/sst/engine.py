@@ -90,11 +90,11 @@ def document(cell: Cell, place: list[int], binary: Path, limits: Limits) -> str:
     options |= {"max_instructions": limits.instructions, "link": _DESCRIPTOR}
     job = {
         "clock_mhz": machine.clock_mhz.number,
-        "line": machine.memory.line.number,
+        "line": machine.memory.number("line"),
         "cores": len(place),
-        "lat_l1": machine.memory.lat_l1.number,
-        "l1_size": machine.memory.l1_size.number,
-        "l1_ways": machine.memory.l1_ways.number,
+        "lat_l1": machine.memory.number("lat_l1"),
+        "l1_size": machine.memory.number("l1_size"),
+        "l1_ways": machine.memory.number("l1_ways"),
         "sst": system.settings(),
         "guest": guest_command(cell, binary, options),
         "guest_stdout": output.GUEST_OUT,
@@ -239,7 +239,11 @@ class SstEngine(base.Engine):
         replaced = [name for name in plugin_options(cell) if name in REPLACED]
         refused = {f"refused.{name}": _WHY for name in replaced}
         # By what the latencies that a cell sets are added.
-        given = {"atomic": cell.cas, "fence": cell.fence_latency, "charge": cell.cancel}
+        given = {
+            "atomic": cell.cas_latency,
+            "fence": cell.fence_latency,
+            "charge": cell.cancel_latency,
+        }
         added = {f"mechanism_{kind}": "plugin" for kind, n in given.items() if n is not None}
         resolved = self._own(cell) | added | refused
         return output.read(cell, limits, end, folder, resolved)

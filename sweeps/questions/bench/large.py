@@ -36,7 +36,7 @@ NOTE = (
 _PAGES = {
     "runs with their facets": "runs",
     "runs of one lock": "runs?lock=thin",
-    "runs by cancellation": "runs?cancel=5000",
+    "runs by cancellation": "runs?cancel_latency=5000",
     "runs by cost": "runs?_sort_desc=cycles_per_pair",
     "one run": "runs/5",
     "metrics of a run": "metrics_of_run?run=5",
@@ -120,7 +120,7 @@ def _pages(copied: Path) -> Iterator[Line]:
     server.DATASETTE.install()
     port = server.free_port(0)
     queries = {f"query {name}": site.query_name(name) for name in named_queries()}
-    with server.Server(site.command(copied, port), port):
+    with server.served(site.command(copied, port), port):
         for words, page in (_PAGES | queries).items():
             address = f"http://{site.HOST}:{port}/{copied.stem}/{page}"
             line = _line(f"page: {words}", None, "s", GOAL_PAGE_S)
@@ -216,8 +216,8 @@ def _runs(number: int, models: list[dict[str, Any]]) -> Iterator[CellRecord]:
         }
         yield CellRecord(
             identity=identity, engine_version=f"0.1.0+{'e' * 37}", machine=machine, isa=isa,
-            flavour=flavour, lock=lock, workload="lock_sequence", threads=2, cas=cas,
-            fence_latency=30, cancel=cancel, seed=seed, parameters={
+            flavour=flavour, lock=lock, workload="lock_sequence", threads=2, cas_latency=cas,
+            fence_latency=30, cancel_latency=cancel, seed=seed, parameters={
                 "objects": 1, "owner_share": 900_000, "run_length": 10 + cas % 7, "runs": 100,
             },
             status="failed" if failed else "ok", cause="time limit" if failed else "", output="",
@@ -254,7 +254,7 @@ def _crossovers(store: Store, runs: int) -> None:
         records.append(
             CrossoverRecord(
                 machine=_MACHINES[number % len(_MACHINES)], isa=isa, flavour=flavour,
-                engine=engines.DEFAULT, workload="lock_sequence", axis="cas",
+                engine=engines.DEFAULT, workload="lock_sequence", axis="cas_latency",
                 setting={"fence_latency": number},
                 unit="cycles", lock_a="tasuki", lock_b="reservation", low=0, high=200, tolerance=2,
                 verdict="crosses", below="tasuki", value=seeds[0].value, bracket_low=1,

@@ -60,12 +60,12 @@ class Distance(Document):
 
 class Cancellation(Document):
     """What it takes to cancel a reservation from each node, the owner at node 0 (workload
-    transition). `cancel`: the machine's charge for stopping a thread, which is the same from
-    everywhere."""
+    transition). `cancel_latency`: the machine's charge for stopping a thread, which is the same
+    from everywhere."""
 
     machine: MachineName
     lock: str
-    cancel: study.Latency
+    cancel_latency: study.Latency
     parameters: dict[str, int | str]
 
     @model_validator(mode="after")
@@ -141,8 +141,7 @@ def network(machine: str) -> MemorySystem:
 def shape(machine: str) -> tuple[int, int]:
     """Rows and columns of the mesh of a machine that has one."""
     system = network(machine)
-    assert system.rows is not None and system.columns is not None
-    return system.rows.number, system.columns.number
+    return system.number("rows"), system.number("columns")
 
 
 def placed(engine: str, node: int) -> str:

@@ -33,7 +33,6 @@ _NUMBER = r"[0-9]{1,30}"  # longer ones are out of bounds, and Python may not co
 _COST = "cycles_per_pair"
 _WITHOUT_COST = ("cycles", "core_cycles")  # shown instead of a cost
 _REFUSED = "refused."  # before the name of a figure that a core model has no parameter for
-SETTINGS = {"run": options.RENAMED, "calibrate": options.RENAMED}
 
 
 def run(
@@ -80,9 +79,9 @@ def run(
     fence: Annotated[
         str, typer.Option(help="full, rmw or store_forward.", autocompletion=complete.fences)
     ] = "full",
-    cas: options.Cas = None,
+    cas_latency: options.CasLatency = None,
     fence_latency: options.FenceLatency = None,
-    cancel: options.Cancel = None,
+    cancel_latency: options.CancelLatency = None,
     seed: options.Seed = 1,
     seeds: options.Seeds = 1,
     engine: Annotated[
@@ -133,7 +132,8 @@ def run(
         variant=variant, fence=fence,
         workload=workload, parameters=with_defaults(workload, given),
         threads=threads, cores=cores,
-        cas=cas, fence_latency=fence_latency, cancel=cancel, seed=seed,
+        cas_latency=cas_latency, fence_latency=fence_latency, cancel_latency=cancel_latency,
+        seed=seed,
     )  # fmt: skip
     cells = [replace(cell, seed=seed + more) for more in range(seeds)]
     if events is not None and seeds > 1:
@@ -228,8 +228,8 @@ def _assumed_figures(cell: "Cell") -> str:
         return ""
     machine = load_machine(cell.machine)
     set_here = {
-        "cas_success": cell.cas, "cas_failure": cell.cas, "rmw": cell.cas,
-        ISAS[cell.isa].full_fence: cell.fence_latency, "charge_stop": cell.cancel,
+        "cas_success": cell.cas_latency, "cas_failure": cell.cas_latency, "rmw": cell.cas_latency,
+        ISAS[cell.isa].full_fence: cell.fence_latency, "charge_stop": cell.cancel_latency,
     }  # fmt: skip
     assumed = {
         name: figure.number
@@ -324,7 +324,7 @@ def calibrate(
     flavour: Annotated[
         str | None, typer.Option(help="Only this atomic flavour.", autocompletion=complete.flavours)
     ] = None,
-    cas: options.Cas = None,
+    cas_latency: options.CasLatency = None,
     fence_latency: options.FenceLatency = None,
     engine: Annotated[
         str, typer.Option(help="The engine.", autocompletion=complete.engines)
@@ -346,7 +346,7 @@ def calibrate(
     machine = machine_named(machine)
     known = [(name, one) for name in load_machine(machine).isas for one in ISAS[name].flavours]
     settings = [
-        Setting(machine, name, one, cas, fence_latency, engine)
+        Setting(machine, name, one, cas_latency, fence_latency, engine)
         for name, one in known
         if isa in (None, name) and flavour in (None, one)
     ]
@@ -365,7 +365,7 @@ def calibrate(
         for op in measured[0]
     ]
     shown = {"operation": "{operation}"} | {name: f"{{{name}:.2f}}" for name in names}
-    given = {"cas": cas, "fence_latency": fence_latency}
+    given = {"cas_latency": cas_latency, "fence_latency": fence_latency}
     set_to = [f"{option(axis)[2:]} {n}" for axis, n in given.items() if n is not None]
     where = f" set to {', '.join(set_to)}" if set_to else ""
     print_parts(form, f"measured cycles on {machine}{where}", Rows(rows, shown))

@@ -12,13 +12,12 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
-from results.text.opened import reading, store_to_read
+from results.store.store import Store, reading, store_to_read
 from results.text.rows import Form, Format, Rows, number, print_compact, print_parts, print_rows
 from sweeps.cli import complete, options
 
 if TYPE_CHECKING:
     from results.store.records import StoredRun
-    from results.store.store import Store
     from sweeps.search.plan_costs import Band, Comparison
 
 _SHOWN_FAILURES = 5  # causes
@@ -44,7 +43,6 @@ def sweep(
 ) -> None:
     """Run the cells of a plan that are not in the database yet, and say which locks win."""
     from results.store.queries import PREFIX
-    from results.store.store import Store
     from sweeps.cli.progress import Bar
     from sweeps.plans.sweep import load_plan
     from sweeps.run.runner import Runner
@@ -72,7 +70,7 @@ def sweep(
     _summarize(runs, sys.stdout if form == Form.TABLE else sys.stderr)
 
 
-def _print_winners(store: "Store", plan: str, form: Form) -> None:
+def _print_winners(store: Store, plan: str, form: Form) -> None:
     """Prints the table of winners of a plan, as far as its runs have costs."""
     from results.text.terminal import console
     from sweeps.report.plan import compared_words, winner_rows
