@@ -122,8 +122,7 @@ def _share() -> Share:
 def _checked(chunk: Chunk) -> Iterable[Work]:
     """The cells of a chunk, when engines and programs are here as the driver has them."""
     for work in chunk.works:
-        binary = work.binary
-        cell = work.cell
+        cell, binary = work.cell, work.binary
         why = other_engine(cell.engine, cell.isa, work.engine_version)
         if why := why or other_plugin(chunk.plugin):
             raise UnfitError(why)
