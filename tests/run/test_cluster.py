@@ -143,7 +143,7 @@ class Executor:
         self.interchange_proc = SimpleNamespace(poll=lambda: None)
         self.provider = SimpleNamespace(
             scheduler_options="#SBATCH --no-requeue\n",
-            cancel_latency=self.cancelled.extend,
+            cancel=self.cancelled.extend,
             execute_wait=lambda command: (0, "Resources\nPriority\n", ""),
         )
 
@@ -460,7 +460,7 @@ def test_an_interrupted_sweep_leaves_no_process(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(
         'title = "long"\n[[sweep]]\nmachine = "generic"\nlock = "cas_spin"\nworkload = "sync"\n'
-        "parameters = { iterations = 100000 }\ncas = { from = 1, to = 60, step = 1 }\n"
+        "parameters = { iterations = 100000 }\ncas_latency = { from = 1, to = 60, step = 1 }\n"
     )
     scratch = tmp_path / "scratch"
     cluster = tmp_path / "local.toml"

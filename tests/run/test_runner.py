@@ -38,7 +38,7 @@ machine = "generic"
 lock = "cas_spin"
 workload = "sync"
 parameters = { iterations = 20000 }
-cas = { from = 1, to = 30, step = 1 }
+cas_latency = { from = 1, to = 30, step = 1 }
 """
 
 
