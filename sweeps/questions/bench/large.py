@@ -59,7 +59,7 @@ _PLAN = {
     "locks": list(_LOCKS[1:4]), "table_locks": ["thin"],
     "map": {
         "threads": 2, "tolerance": 2,
-        "parameters": {"objects": 1, "runs": 100, "run_length": 10, "owner_share": 900_000},
+        "parameters": {"objects": 1, "runs": 100, "run_length": 10, "owner_share": 0.9},
     },
 }  # fmt: skip
 
@@ -218,7 +218,7 @@ def _runs(number: int, models: list[dict[str, Any]]) -> Iterator[CellRecord]:
             identity=identity, engine_version=f"0.1.0+{'e' * 37}", machine=machine, isa=isa,
             flavour=flavour, lock=lock, workload="lock_sequence", threads=2, cas_latency=cas,
             fence_latency=30, cancel_latency=cancel, seed=seed, parameters={
-                "objects": 1, "owner_share": 900_000, "run_length": 10 + cas % 7, "runs": 100,
+                "objects": 1, "owner_share": 0.9, "run_length": 10 + cas % 7, "runs": 100,
             },
             status="failed" if failed else "ok", cause="time limit" if failed else "", output="",
             command=f"{model['command']} --cas-latency {cas} --cancel-latency {cancel}",
