@@ -37,7 +37,7 @@ def make_app() -> typer.Typer:
 def _print_version(asked: bool) -> None:
     if asked:
         from results.paths import ROOT
-        from sweeps.support.revision import source_revision
+        from sweeps.support.tools import source_revision
 
         print(f"lockcross {VERSION}, {source_revision(ROOT)}")
         raise typer.Exit

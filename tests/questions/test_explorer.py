@@ -108,7 +108,7 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
     with Store(tmp_path / "small.db") as store:
         Exploration(plan, asked, store, Runner(store)).run()
         again = Runner(store)
-        assert not again.look_up(Exploration(plan, asked, store, again).cells()).missing
+        assert not again.missing(Exploration(plan, asked, store, again).cells())
         read = explorer(store.connection)
         (one,) = read.maps
         assert read.accuracy and read.accuracy.points == 2 and read.accuracy.worst < 0.1

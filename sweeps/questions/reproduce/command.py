@@ -59,7 +59,7 @@ def reproduce(
     from results.store.store import Store, store_to_read
     from sweeps.cli.options import at_a_time, limits, pool_of
     from sweeps.cli.progress import Bar
-    from sweeps.run.runner import Runner, describe
+    from sweeps.run.runner import Runner
 
     plans = _chosen(names or [], machine)
     overtakes = not names or overtake.NAME in names
@@ -73,8 +73,8 @@ def reproduce(
             wanted += overtake.known_cells() if overtakes else []
             looking = f"looking for {len(wanted)} cells in the database"
             print(looking, file=sys.stderr, flush=True)
-            known = Runner(store, jobs, None, bounds, retry_failed).look_up(wanted)
-            print(describe(store, known, at_a_time(cluster, jobs)))
+            runner = Runner(store, jobs, None, bounds, retry_failed)
+            print(runner.describe(wanted, at_a_time(cluster, jobs)))
         return
     with Store(db) as store:
         with pool_of(cluster) as pool, Bar() as progress:
