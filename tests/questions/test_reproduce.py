@@ -253,7 +253,7 @@ def test_borders_are_where_the_costs_are_equal(tmp_path: Path) -> None:
     stop = 17714 + 100
     assert one.reservation == pytest.approx(of.rate * stop, rel=1e-6) and one.asymmetric == 42
     assert one.tasuki == 50
-    border = {axis: one.border(axis) for axis in overtake_results.AXES}
+    border = {border.axis: border for border in one.borders}
     assert (
         border["cas_latency"]
         and border["cas_latency"].value is None
