@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sweeps.model.cell import Cell
-from sweeps.model.label import LockLabel
+from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import cancels
 from sweeps.questions.reproduce.answer import Look, PlannedRow, Row, cell_on, in_words
 from sweeps.search import published as paper
@@ -204,7 +204,8 @@ class _Program:
         if len(self._plan.locks) == 2:
             first, second = self._plan.locks
             if stated := stated_speedup(f"{second}_over_{first}", self._program):
-                words = f"{self._label(self._program)}: {second} before {first}, % of lock time"
+                kind = "" if self._kind == FULL else f"/{self._kind}"
+                words = f"{self._program}{kind}: {second} before {first}, % of lock time"
                 yield PlannedRow(
                     Row(in_words(words), stated, group="before"),
                     lambda look: 100 * (self._saved(look, second) - self._saved(look, first)),
