@@ -4,9 +4,11 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from subprocess import DEVNULL
 from tempfile import TemporaryFile
-from typing import NoReturn, Self
+from typing import NoReturn
 
 from results.browser.site import HOST
 from results.errors import LockcrossError
@@ -31,44 +33,39 @@ def free_port(port: int) -> int:
         return int(probe.getsockname()[1])
 
 
-class Server:
-    """A process that serves on a port. A context manager: inside it answers, afterwards it ends.
+@contextmanager
+def served(words: Sequence[str], port: int) -> Iterator[Callable[[], NoReturn]]:
+    """A process that serves on a port: inside it answers, afterwards it ends. Yields what waits for
+    an end of its own, which is a failure. Raises LockcrossError."""
+    with (
+        TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
+        subprocess.Popen(words, stdin=DEVNULL, stdout=DEVNULL, stderr=said) as process,
+    ):
 
-    Raises LockcrossError when it does not start.
-    """
+        def fail() -> NoReturn:
+            said.seek(0)
+            lines = said.read().strip().splitlines()[-1:]
+            raise LockcrossError(f"Datasette has ended{''.join(f': {line}' for line in lines)}", 1)
 
-    def __init__(self, words: Sequence[str], port: int) -> None:
-        self._said = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 closed below
-        self._process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said
-        )
-        self._address = f"http://{HOST}:{port}/-/versions.json"
+        def wait_for_end() -> NoReturn:
+            process.wait()
+            fail()
 
-    def __enter__(self) -> Self:
         end = time.monotonic() + _START_S
         try:
-            while self._process.poll() is None and time.monotonic() < end:
-                try:
-                    with urllib.request.urlopen(self._address, timeout=5):
-                        return self
-                except OSError:
-                    time.sleep(0.1)
-            self._failed()
-        except BaseException:
-            self.__exit__()
-            raise
+            while not _answers(port):
+                if process.poll() is not None or time.monotonic() > end:
+                    fail()
+                time.sleep(0.1)
+            yield wait_for_end
+        finally:
+            process.terminate()
 
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.wait()
-        self._said.close()
 
-    def serve(self) -> None:
-        """Until it ends, which it does not by itself. Raises LockcrossError."""
-        self._process.wait()
-        self._failed()
-
-    def _failed(self) -> NoReturn:
-        self._said.seek(0)
-        lines = self._said.read().strip().splitlines()[-1:]
-        raise LockcrossError(f"Datasette has ended{''.join(f': {line}' for line in lines)}", 1)
+def _answers(port: int) -> bool:
+    with (
+        suppress(OSError),
+        urllib.request.urlopen(f"http://{HOST}:{port}/-/versions.json", timeout=5),
+    ):
+        return True
+    return False

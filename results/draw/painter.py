@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from functools import partial
 from importlib import import_module
 from multiprocessing import connection as waiting
 from multiprocessing import get_context, parent_process
@@ -54,31 +53,29 @@ def panels(
     return figure, axes
 
 
-def figure_of(drawing: Drawing) -> Figure:
-    """The figure itself. Raises NoDataError."""
+def paint(drawing: Drawing, folder: Path) -> str:
+    """Draws a figure into `folder`; returns why it is left out, or nothing. Raises FigureError."""
     module, _, name = drawing.draw.rpartition(".")
+    function = getattr(import_module(module), name)
+    of_machine = {"machine": drawing.machine} if drawing.machine else {}
     with ExitStack() as opened:
 
         def read(path: Path) -> sqlite3.Connection:
             return opened.enter_context(Store(path, read_only=True)).connection
 
-        given: object = drawing.given
-        if isinstance(given, Path):
-            given = read(given)
-        elif isinstance(given, Mapping):
-            given = {title: read(path) for title, path in given.items()}
-        of_machine = {"machine": drawing.machine} if drawing.machine else {}
-        figure = getattr(import_module(module), name)(given, **of_machine)
-    assert isinstance(figure, Figure)
-    return figure
+        def draw() -> Figure:
+            given: object = drawing.given
+            if isinstance(given, Path):
+                given = read(given)
+            elif isinstance(given, Mapping):
+                given = {title: read(path) for title, path in given.items()}
+            figure: Figure = function(given, **of_machine)
+            return figure
 
-
-def paint(drawing: Drawing, folder: Path) -> str:
-    """Draws a figure into `folder`; returns why it is left out, or nothing. Raises FigureError."""
-    try:
-        write(drawing.name, drawing.title, partial(figure_of, drawing), folder)
-    except NoDataError as missing:
-        return missing.message
+        try:
+            write(drawing.name, drawing.title, draw, folder)
+        except NoDataError as missing:
+            return missing.message
     return ""
 
 

@@ -4,13 +4,13 @@ Lockcross trusts what it has written; this tells a database that was damaged, or
 something else, from an internal error. What a fact holds is checked by its own type.
 """
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from results.store.facts import first_mistake
 from results.store.queries import TABLES, VIEWS
 
 _TYPES = {"INTEGER": "'integer'", "REAL": "'integer', 'real'", "TEXT": "'text'", "BLOB": "'blob'"}
@@ -40,6 +40,11 @@ def damage(connection: sqlite3.Connection) -> str:
 
 
 def _everything(connection: sqlite3.Connection) -> Iterator[str]:
+    def wrong(table: str, column: str, condition: str) -> Iterator[Any]:
+        """A value of a column for which something is true."""
+        sql = f"SELECT {column} FROM {table} WHERE {condition} LIMIT 1"
+        yield from (value for (value,) in connection.execute(sql))
+
     (checked,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if checked != "ok":
         yield str(checked)
@@ -48,32 +53,23 @@ def _everything(connection: sqlite3.Connection) -> Iterator[str]:
     for table in TABLES:
         # Values of another type than declared, and infinite ones; SQLite takes any.
         for _, column, type_, *_ in connection.execute(f"PRAGMA table_info({table})").fetchall():
-            wrong = connection.execute(
-                f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL "
-                f"AND (typeof({column}) NOT IN ({_TYPES[type_]}) OR {column} IN (9e999, -9e999)) "
-                "LIMIT 1"
-            ).fetchone()
-            if wrong:
-                yield f"{table}.{column} is {wrong[0]!r}"
+            other = f"typeof({column}) NOT IN ({_TYPES[type_]}) OR {column} IN (9e999, -9e999)"
+            for value in wrong(table, column, f"{column} IS NOT NULL AND ({other})"):
+                yield f"{table}.{column} is {value!r}"
         for _ in connection.execute(f"SELECT * FROM {table}"):  # fails for text that is no UTF-8
             pass
     for table, column in _OBJECTS:
-        wrong = connection.execute(
-            f"SELECT 1 FROM {table} WHERE json_type({column}) != 'object' LIMIT 1"
-        ).fetchone()
-        if wrong:
+        for _ in wrong(table, column, f"json_type({column}) != 'object'"):
             yield f"{table}.{column} has a value that is not a JSON object"
     for table, column, length, types in _ARRAYS:
-        wrong = connection.execute(
-            f"SELECT {column} FROM {table} WHERE json_type({column}) != 'array' "
-            f"OR json_array_length({column}) != ({length}) "
-            f"OR EXISTS (SELECT 1 FROM json_each({column}) WHERE type NOT IN ({types})) LIMIT 1"
-        ).fetchone()
-        if wrong:
-            yield f"{table}.{column} is {wrong[0][:40]!r}"
+        other = f"SELECT 1 FROM json_each({column}) WHERE type NOT IN ({types})"
+        for value in wrong(
+            table, column, f"json_type({column}) != 'array' "
+            f"OR json_array_length({column}) != ({length}) OR EXISTS ({other})",
+        ):  # fmt: skip
+            yield f"{table}.{column} is {value[:40]!r}"
     for name, text in connection.execute("SELECT name, description FROM machines ORDER BY name"):
         try:
-            _Machine.model_validate(json.loads(text))
+            _Machine.model_validate_json(text)
         except ValidationError as error:
-            first = error.errors()[0]
-            yield f"the machine {name}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+            yield f"the machine {name}: {first_mistake(error)}"

@@ -5,7 +5,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -92,83 +92,56 @@ def real_file(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-class WriterLock:
-    """Only one driver writes a database. The kernel drops the lock when its holder ends or dies."""
-
-    def __init__(self, path: Path) -> None:
-        self._file: TextIO | None = None
-        real = real_file(path)
-        if real.exists() and real.stat().st_nlink > 1 and not real.is_dir():
-            raise StoreError(
-                f"{path}: the file has {real.stat().st_nlink} names (hard links), and SQLite keeps "
-                "its log by name: writing it under two names would lose data; copy it, and name "
-                "the copy with --db"
-            )
-        place = real.with_name(real.name + ".lock")
-        try:
-            file = place.open("a+", encoding="utf-8")
-        except OSError as error:
-            raise StoreError(
-                f"{real.parent}: cannot be written ({error.strerror}); check its permissions, or "
-                "name a database elsewhere with --db"
-            ) from None
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
-            file.close()
-            raise StoreError(
-                f"{path}: another driver is writing it (process {holder}); wait until it ends, "
-                "or name another file with --db"
-            ) from None
-        try:
-            file.truncate(0)
-            file.write(f"{os.getpid()}: {Path(sys.argv[0]).name} {' '.join(sys.argv[1:])}\n")
-            file.flush()
-        except OSError:  # a full disk: the lock holds, only nobody learns who has it
-            pass
-        self._file = file
-
-    def release(self) -> None:
-        """Gives the lock up. The file stays: removing it would let two drivers lock two files."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+def lock_for_writing(path: Path) -> TextIO:
+    """Only one driver writes a database: the lock that it holds until it closes this file. The
+    kernel drops the lock when its holder dies. The file stays: removing it would let two drivers
+    lock two files. Raises StoreError."""
+    real = real_file(path)
+    if real.exists() and real.stat().st_nlink > 1 and not real.is_dir():
+        raise StoreError(
+            f"{path}: the file has {real.stat().st_nlink} names (hard links), and SQLite keeps "
+            "its log by name: writing it under two names would lose data; copy it, and name "
+            "the copy with --db"
+        )
+    try:
+        file = real.with_name(real.name + ".lock").open("a+", encoding="utf-8")
+    except OSError as error:
+        raise StoreError(
+            f"{real.parent}: cannot be written ({error.strerror}); check its permissions, or "
+            "name a database elsewhere with --db"
+        ) from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.seek(0)
+        holder = file.read().strip() or "unknown"
+        file.close()
+        raise StoreError(
+            f"{path}: another driver is writing it (process {holder}); wait until it ends, "
+            "or name another file with --db"
+        ) from None
+    with suppress(OSError):  # a full disk: the lock holds, only nobody learns who has it
+        file.truncate(0)
+        file.write(f"{os.getpid()}: {Path(sys.argv[0]).name} {' '.join(sys.argv[1:])}\n")
+        file.flush()
+    return file
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """Opens for writing (the caller holds the WriterLock), and makes the tables of an empty file.
-    Each transaction must follow `write_ahead`, and `close_writer` the last."""
-    with explained(path):
+    """Opens for writing, for a caller with the lock, and makes the tables of an empty file."""
+    with explained(path), ExitStack() as on_error:
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-        try:
-            # NORMAL: a killed process loses nothing; only a power cut may lose the last results.
-            connection.executescript("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")
-            if not _is_made(connection, path):
-                connection.executescript(
-                    f"BEGIN IMMEDIATE;\n{SCHEMA.read_text(encoding='utf-8')}\n"
-                    f"INSERT INTO migrations VALUES ({VERSION}, 'schema', datetime('now'));\n"
-                    "COMMIT;"
-                )
-        except BaseException:
-            connection.close()
-            raise
+        on_error.callback(connection.close)
+        # NORMAL: a killed process loses nothing; only a power cut may lose the last results.
+        connection.executescript("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")
+        if not _is_made(connection, path):
+            connection.executescript(
+                f"BEGIN IMMEDIATE;\n{SCHEMA.read_text(encoding='utf-8')}\n"
+                f"INSERT INTO migrations VALUES ({VERSION}, 'schema', datetime('now'));\n"
+                "COMMIT;"
+            )
+        on_error.pop_all()
     return connection
-
-
-def write_ahead(connection: sqlite3.Connection) -> None:
-    """Writes go to a log from now on, so that readers are not disturbed."""
-    connection.execute("PRAGMA journal_mode = WAL")
-
-
-def close_writer(connection: sqlite3.Connection) -> None:
-    """Closes a database that was opened for writing. A file at rest has no log: reading one that
-    has leaves files beside it."""
-    with suppress(sqlite3.Error):  # somebody reads it, or the disk is full: the log stays
-        connection.execute("PRAGMA busy_timeout = 0")
-        connection.execute("PRAGMA journal_mode = DELETE")
-    connection.close()
 
 
 def file_of(connection: sqlite3.Connection) -> Path:
@@ -185,36 +158,27 @@ def log_of(path: Path) -> Path:
 def open_reader(path: Path) -> sqlite3.Connection:
     """Opens for reading only: no statement can write. Raises StoreError when there is no file, or
     an empty one."""
-    with explained(path):
-        connection = _connect_reader(path) if path.exists() else None
-        try:
-            if connection is None or not _is_made(connection, path):
-                raise StoreError(
-                    f"{path}: there is no such database; ./lockcross crossover makes one, or name "
-                    "another file with --db"
-                )
-        except BaseException:
-            if connection is not None:
-                connection.close()
-            raise
-    return connection
-
-
-def _marked_for_log(file: Path) -> bool:
-    """By its header (SQLite, "Database File Format", 1.3.4): reading it makes files beside it."""
-    with suppress(OSError), file.open("rb") as opened:
-        return opened.read(20)[18:] == b"\2\2"
-    return False
+    with explained(path), ExitStack() as on_error:
+        if path.exists():
+            connection = _connect_reader(path)
+            on_error.callback(connection.close)
+            if _is_made(connection, path):
+                on_error.pop_all()
+                return connection
+        raise StoreError(
+            f"{path}: there is no such database; ./lockcross crossover makes one, or name another "
+            "file with --db"
+        )
 
 
 def _connect_reader(path: Path) -> sqlite3.Connection:
-    # In a folder that cannot be written SQLite cannot make the files that share a write-ahead
-    # log. Where there is no log either, nobody writes, and a file that is marked for one (copied
-    # from beside its log) can be read as it stands.
-    real = real_file(path)
-    still = (
-        not os.access(real.parent, os.W_OK) and not log_of(path).exists() and _marked_for_log(real)
-    )
+    # In a folder that cannot be written SQLite cannot make the files that share a write-ahead log.
+    # Where there is no log either, nobody writes, and a file whose header says that it has one
+    # (SQLite, "Database File Format", 1.3.4; copied from beside its log) can be read as it stands.
+    real, still = real_file(path), False
+    if not os.access(real.parent, os.W_OK) and not log_of(path).exists():
+        with suppress(OSError), real.open("rb") as file:
+            still = file.read(20)[18:] == b"\2\2"
     uri = f"{real.as_uri()}?mode=ro{'&immutable=1' if still else ''}"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     connection.execute("PRAGMA query_only = ON")

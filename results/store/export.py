@@ -3,7 +3,7 @@
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -20,12 +20,13 @@ _ARROW = {"Int64": pa.int64(), "float64": pa.float64(), "str": pa.string(), "obj
 _OF_VIEWS = {"run_id": "INTEGER", "value": "REAL"}  # of expressions SQLite does not know it
 _ELSEWHERE = ("parameters", "resolved_id", "place_id", "cycles_per_pair")  # in a wide row
 
-Frames = tuple[dict[str, str], Iterator[pd.DataFrame]]  # columns with their types, and the batches
+Kinds = dict[str, str]  # pandas' types of columns
+Frames = tuple[Kinds, Iterator[pd.DataFrame]]
 
 
 def frames(connection: sqlite3.Connection, name: str) -> Frames:
-    """A table as it is, or `wide`: a row a run, with its parameters and metrics as columns. There
-    is one batch at least.
+    """The columns and batches, one at least, of a table as it is, or of `wide`: a row a run, with
+    its parameters and metrics as columns.
 
     Raises QueryError for an unknown table.
     """
@@ -43,16 +44,14 @@ def table(connection: sqlite3.Connection, name: str) -> pd.DataFrame:
     return pd.concat(frames(connection, name)[1], ignore_index=True)
 
 
-def _kinds(connection: sqlite3.Connection, name: str) -> dict[str, str]:
+def _kinds(connection: sqlite3.Connection, name: str) -> Kinds:
     return {
         column: _KINDS[type_ or _OF_VIEWS.get(column, "TEXT")]
         for _, column, type_, *_ in connection.execute(f"PRAGMA table_info({name})")
     }
 
 
-def _batches(
-    connection: sqlite3.Connection, sql: str, kinds: dict[str, str]
-) -> Iterator[pd.DataFrame]:
+def _batches(connection: sqlite3.Connection, sql: str, kinds: Kinds) -> Iterator[pd.DataFrame]:
     try:
         yield from pd.read_sql_query(sql, connection, dtype=kinds, chunksize=_BATCH)
     except pd.errors.DatabaseError as error:  # has SQLite's own inside
@@ -69,13 +68,10 @@ def _wide(connection: sqlite3.Connection) -> Frames:
         for name, value in json.loads(text).items():
             if isinstance(value, str) or name not in parameters:
                 parameters[name] = "str" if isinstance(value, str) else "Int64"
-    metrics = [
-        name for (name,) in connection.execute("SELECT DISTINCT name FROM metric_names ORDER BY 1")
-    ]
-    names = {
-        number: metric_names(connection, number)
-        for (number,) in connection.execute("SELECT id FROM metric_sets")
-    }
+    sets: dict[int, list[str]] = {0: []}
+    for (number,) in connection.execute("SELECT id FROM metric_sets"):
+        sets[number] = metric_names(connection, number)
+    metrics = sorted(set().union(*sets.values()))
     read = _batches(
         connection,
         f"SELECT {', '.join(f'runs.{name}' for name in kept if name != 'resolved')}, resolved, "
@@ -86,20 +82,14 @@ def _wide(connection: sqlite3.Connection) -> Frames:
     )
 
     def widened(batch: pd.DataFrame) -> pd.DataFrame:
-        given = pd.DataFrame(map(json.loads, batch.parameters), batch.index, [*parameters], object)
+        keys = pd.DataFrame(map(json.loads, batch.parameters), batch.index, [*parameters], object)
         numbers = [
-            dict(zip(names.get(number, []), json.loads(text), strict=True))
+            dict(zip(sets[number], json.loads(text), strict=True))
             for number, text in zip(batch.metric_set, batch.numbers, strict=True)
         ]
-        measured = pd.DataFrame(numbers, batch.index, metrics, float)
-        return pd.concat(
-            [
-                batch[[*kept]],
-                given.astype(parameters).add_prefix("parameter_"),
-                measured.add_prefix("metric_"),
-            ],
-            axis=1,
-        )
+        measured = pd.DataFrame(numbers, batch.index, metrics, float).add_prefix("metric_")
+        parts = [batch[[*kept]], keys.astype(parameters).add_prefix("parameter_"), measured]
+        return pd.concat(parts, axis=1)
 
     kinds = kept | {f"parameter_{name}": kind for name, kind in parameters.items()}
     return kinds | {f"metric_{name}": "float64" for name in metrics}, map(widened, read)
@@ -108,18 +98,16 @@ def _wide(connection: sqlite3.Connection) -> Frames:
 def export(connection: sqlite3.Connection, name: str, path: Path) -> tuple[int, int]:
     """Writes what `frames` gives as CSV, JSON or Parquet, by the file's ending, and returns the
     numbers of rows and columns. Raises QueryError."""
-    writers: dict[str, Callable[[Frames, Path], int]] = {
-        ".csv": _write_csv, ".json": _write_json, ".parquet": _write_parquet,
-    }  # fmt: skip
+    writers = {".csv": _write_csv, ".json": _write_json, ".parquet": _write_parquet}
     if path.suffix not in writers:
         raise QueryError(
             f"{path}: the file's ending gives the format; allowed are {', '.join(writers)}"
         )
-    found = frames(connection, name)
+    columns, batches = frames(connection, name)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         try:
-            written = writers[path.suffix](found, part)
+            written = sum(writers[path.suffix](columns, batches, part))
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
@@ -127,38 +115,35 @@ def export(connection: sqlite3.Connection, name: str, path: Path) -> tuple[int, 
         raise QueryError(
             f"{path}: cannot be written ({error.strerror or error}); name another file", 1
         ) from None
-    return written, len(found[0])
+    return written, len(columns)
 
 
-def _write_csv(found: Frames, path: Path) -> int:
-    written = 0
+def _write_csv(_: Kinds, batches: Iterator[pd.DataFrame], path: Path) -> Iterator[int]:
+    """Writes batches and yields how many rows they have; so do the others."""
     with path.open("w", encoding="utf-8", newline="") as file:
-        for number, batch in enumerate(found[1]):
+        for number, batch in enumerate(batches):
             batch.to_csv(file, index=False, header=number == 0, lineterminator="\n")
-            written += len(batch)
-    return written
+            yield len(batch)
 
 
-def _write_json(found: Frames, path: Path) -> int:
+def _write_json(columns: Kinds, batches: Iterator[pd.DataFrame], path: Path) -> Iterator[int]:
     """An array with an object a line."""
-    written = 0
+    before = "[\n"
     with path.open("w", encoding="utf-8") as file:
-        for batch in found[1]:
+        for batch in batches:
             values = batch.astype(object).where(batch.notna(), None)
             for row in values.itertuples(index=False, name=None):
-                file.write(",\n" if written else "[\n")
-                file.write(json.dumps(dict(zip(found[0], row, strict=True)), default=bytes.hex))
-                written += 1
-        file.write("\n]\n" if written else "[]\n")
-    return written
+                record = dict(zip(columns, row, strict=True))
+                file.write(before + json.dumps(record, default=bytes.hex))
+                before = ",\n"
+            yield len(batch)
+        file.write("[]\n" if before == "[\n" else "\n]\n")
 
 
-def _write_parquet(found: Frames, path: Path) -> int:
-    written = 0
-    schema = pa.schema([(name, _ARROW[kind]) for name, kind in found[0].items()])
+def _write_parquet(columns: Kinds, batches: Iterator[pd.DataFrame], path: Path) -> Iterator[int]:
+    schema = pa.schema([(name, _ARROW[kind]) for name, kind in columns.items()])
     with pq.ParquetWriter(path, schema) as writer:
-        for batch in found[1]:
+        for batch in batches:
             arrow = pa.Table.from_pandas(batch, schema, preserve_index=False)
             writer.write_table(arrow.replace_schema_metadata())
-            written += len(batch)
-    return written
+            yield len(batch)

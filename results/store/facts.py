@@ -1,9 +1,9 @@
 """Facts: what a study keeps beside its runs. Each is a JSON object of one type, which its question
 owns: it is written from it and read into it."""
 
-import copy
 import json
 import sqlite3
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Generic, Self, TypeVar
 
@@ -21,24 +21,24 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
+@dataclass(frozen=True)
 class Fact(Generic[T]):
     """The fact of a name; `missing`: what there is none of without it, in words. All that read it
     raise MisfitError for one that is not of the type `kind`."""
 
-    def __init__(self, name: str, kind: Any, missing: str = "") -> None:
-        self.name = name
-        self._kind = kind
-        self._missing = missing
+    name: str
+    kind: Any
+    missing: str = (
+        "this database holds no finished study; run ./lockcross crossover (with the same --db)"
+    )
 
     def of(self, name: str) -> Self:
         """The fact of the same type with a name behind this one's: isa/NAME."""
-        inner = copy.copy(self)
-        inner.name = f"{self.name}/{name}"
-        return inner
+        return replace(self, name=f"{self.name}/{name}")
 
     def write(self, store: Store, value: T) -> None:
         """Keeps it, in place of an earlier one."""
-        store.set_fact(self.name, _adapter(self._kind).dump_python(value, mode="json"))
+        store.set_fact(self.name, _adapter(self.kind).dump_python(value, mode="json"))
 
     def optional(self, connection: sqlite3.Connection) -> T | None:
         """What is kept, or None."""
@@ -48,11 +48,7 @@ class Fact(Generic[T]):
     def read(self, connection: sqlite3.Connection) -> T:
         """What is kept. Raises NoDataError where nothing is."""
         if (kept := self.optional(connection)) is None:
-            raise NoDataError(
-                self._missing
-                or "this database holds no finished study; run ./lockcross crossover "
-                "(with the same --db)"
-            )
+            raise NoDataError(self.missing)
         return kept
 
     def every(self, connection: sqlite3.Connection) -> list[T]:
@@ -64,11 +60,16 @@ class Fact(Generic[T]):
 
     def _value(self, name: str, text: str) -> T:
         try:
-            value: T = _adapter(self._kind).validate_python(json.loads(text))
+            value: T = _adapter(self.kind).validate_python(json.loads(text))
             return value
         except ValidationError as error:
-            first = error.errors()[0]
-            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            what = first_mistake(error)
         except ValueError as error:
             what = str(error)
         raise MisfitError(f"the fact {name}: {what}")
+
+
+def first_mistake(error: ValidationError) -> str:
+    """Where the first mistake is, and what."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

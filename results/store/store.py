@@ -15,28 +15,23 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache
-from operator import attrgetter
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from tempfile import TemporaryDirectory
+from typing import Self, TextIO
 
 from results.errors import LockcrossError
 from results.store.database import (
     StoreError,
-    WriterLock,
-    close_writer,
     damaged,
     explained,
+    lock_for_writing,
     open_reader,
     open_writer,
-    write_ahead,
 )
 from results.store.records import (
     CalibrationRecord,
     CrossoverRecord,
-    CrossoverRun,
-    CrossoverSeed,
     MachineRecord,
     RunRecord,
     StoredRun,
@@ -44,17 +39,11 @@ from results.store.records import (
 
 __all__ = ["MisfitError", "Store", "StoreError"]
 
-_BATCH = 500  # identities in one statement; SQLite allows some thousands
 _COST = "cycles_per_pair"  # a metric that is a column too
 _ELSEWHERE = ("metrics", "resolved", "place")  # no columns of runs
-_PARTS = {  # of a crossover: their tables, and their columns behind the crossover's number
-    "runs": ("crossover_runs", tuple(CrossoverRun.__dataclass_fields__)),
-    "seeds": ("crossover_seeds", tuple(CrossoverSeed.__dataclass_fields__)),
-}
-_OF_CROSSOVER = tuple(name for name in CrossoverRecord.__dataclass_fields__ if name not in _PARTS)
-
-# A crossover as its tables have it: its row, and by part the rows of that, as a set in order.
-_Crossover = tuple[dict[str, object], dict[str, dict[tuple[object, ...], None]]]
+_PARTS = ("runs", "seeds")  # of a crossover
+# A crossover as its tables have it: its row, and by part the rows of that.
+_Crossover = tuple[dict[str, object], dict[str, set[tuple[object, ...]]]]
 
 
 class MisfitError(Exception):
@@ -71,7 +60,7 @@ class Store:
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
-        self._lock: WriterLock | None = None
+        self._lock: TextIO | None = None
         if read_only:
             self.connection = open_reader(path)
             return
@@ -81,11 +70,11 @@ class Store:
             raise StoreError(
                 f"{path.parent}: cannot be created ({error.strerror}); name another place with --db"
             ) from None
-        self._lock = WriterLock(path)
+        self._lock = lock_for_writing(path)
         try:
             self.connection = open_writer(path)
         except BaseException:
-            self._lock.release()
+            self._lock.close()
             raise
 
     def __enter__(self) -> Self:
@@ -106,16 +95,19 @@ class Store:
 
     def close(self) -> None:
         """Closes the file; what was added is already safe."""
-        if self._lock is None:
-            self.connection.close()
-        else:
-            close_writer(self.connection)
-            self._lock.release()
+        if self._lock is not None:
+            # A file at rest has no log: reading one that has leaves files beside it.
+            with suppress(sqlite3.Error):  # somebody reads it, or the disk is full: the log stays
+                self.connection.execute("PRAGMA busy_timeout = 0")
+                self.connection.execute("PRAGMA journal_mode = DELETE")
+        self.connection.close()
+        if self._lock is not None:
+            self._lock.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with explained(self.path):
-            write_ahead(self.connection)
+            self.connection.execute("PRAGMA journal_mode = WAL")  # readers are not disturbed
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self.connection
@@ -128,33 +120,31 @@ class Store:
 
     def find(self, identities: Iterable[str]) -> dict[str, StoredRun]:
         """The stored runs among `identities`, by identity, failed and refused ones too."""
-        wanted = list(dict.fromkeys(identities))
-        found: dict[str, StoredRun] = {}
+        sets: dict[int | None, list[str]] = {None: []}
+        runs = {}
         with explained(self.path):
-            for begin in range(0, len(wanted), _BATCH):
-                batch = wanted[begin : begin + _BATCH]
-                rows = self.connection.execute(
-                    "SELECT id, identity, status, cause FROM runs "
-                    f"WHERE identity IN ({', '.join('?' * len(batch))})",
-                    batch,
-                ).fetchall()
-                metrics = _metrics_of(self.connection, [row[0] for row in rows])
-                found |= {
-                    identity: StoredRun(run_id, identity, status, cause, metrics[run_id])
-                    for run_id, identity, status, cause in rows
-                }
-        return found
+            for run_id, identity, status, cause, metric_set, numbers in self.connection.execute(
+                "SELECT runs.id, identity, status, cause, metric_set, ifnull(numbers, '[]') "
+                "FROM json_each(?) AS wanted JOIN runs ON identity = wanted.value "
+                "LEFT JOIN run_metrics ON run_id = runs.id",
+                (json.dumps([*identities]),),
+            ):
+                if metric_set not in sets:
+                    sets[metric_set] = metric_names(self.connection, metric_set)
+                metrics = zip(sets[metric_set], map(float, json.loads(numbers)), strict=True)
+                runs[identity] = StoredRun(run_id, identity, status, cause, dict(metrics))
+        return runs
 
     def add_run(self, record: RunRecord, plan: str) -> int:
-        """Stores a run with its metrics in one transaction and returns its id.
-
-        Takes the place of a failed or refused run of the same identity (same id, attempts added
-        up); a run that is ok stays as it is.
-        """
+        """Stores a run as `add_runs` does, and returns its id."""
         return self.add_runs([record], plan)[0]
 
     def add_runs(self, records: Iterable[RunRecord], plan: str) -> list[int]:
-        """Stores runs as `add_run` does, all of them in one transaction."""
+        """Stores runs with their metrics in one transaction and returns their ids.
+
+        A run takes the place of a failed or refused one of the same identity (same id, attempts
+        added up); one that is ok stays as it is.
+        """
         with self._transaction() as connection:
             return [self._add_run(connection, record, plan) for record in records]
 
@@ -192,38 +182,27 @@ class Store:
         return run_id
 
     def add_calibrations(self, records: Iterable[CalibrationRecord]) -> None:
-        """Stores measured costs, each in place of an earlier one of the same setting, in one
-        transaction."""
-        with explained(self.path):
-            new = [vars(one) for one in records if not self._has("calibrations", vars(one))]
-        if not new:
-            return
-        with self._transaction() as connection:
-            for values in new:
-                connection.execute(
-                    "DELETE FROM calibrations WHERE machine = :machine AND isa = :isa "
-                    "AND flavour = :flavour AND engine = :engine AND cas_latency IS :cas_latency "
-                    "AND fence_latency IS :fence_latency AND op = :op",
-                    values,
-                )
-                connection.execute(_insert("calibrations", values), values)
+        """Stores measured costs, each in place of an earlier one of the same setting."""
+        self._replace("calibrations", map(vars, records))
 
     def set_crossovers(self, records: Iterable[CrossoverRecord], series: str) -> None:
         """Makes `records` all the crossovers of a series, in one transaction."""
-        wanted = [_as_rows(record, series) for record in records]
+        wanted: list[_Crossover] = []
+        for record in records:
+            row = {**vars(record), "series": series, "setting": _json(dict(record.setting))}
+            parts = {part: {tuple(vars(one).values()) for one in row.pop(part)} for part in _PARTS}
+            wanted.append((row, parts))
         with explained(self.path):
             if _stored_crossovers(self.connection, series) == wanted:
                 return
         with self._transaction() as connection:
             connection.execute("DELETE FROM crossovers WHERE series = ?", (series,))
-            for values, parts in wanted:
-                number = connection.execute(_insert("crossovers", values), values).lastrowid
-                for part, (table, columns) in _PARTS.items():
-                    connection.executemany(
-                        f"INSERT INTO {table} (crossover_id, {', '.join(columns)}) "
-                        f"VALUES ({number}{', ?' * len(columns)})",
-                        parts[part],
-                    )
+            for row, parts in wanted:
+                number = connection.execute(_insert("crossovers", row), row).lastrowid
+                for part, rows in parts.items():
+                    for values in rows:
+                        sql = f"INSERT INTO crossover_{part} VALUES ({number}{', ?' * len(values)})"
+                        connection.execute(sql, values)
 
     def set_series(self, name: str, run_ids: Iterable[int]) -> None:
         """Makes `run_ids` all the runs of a series, in one transaction."""
@@ -235,8 +214,7 @@ class Store:
         with self._transaction() as connection:
             connection.execute("DELETE FROM series WHERE name = ?", (name,))
             connection.executemany(
-                "INSERT INTO series (name, run_id) VALUES (?, ?)",
-                [(name, run_id) for run_id in wanted],
+                "INSERT INTO series (name, run_id) VALUES (?, ?)", [(name, one) for one in wanted]
             )
 
     def forget_series(self) -> None:
@@ -253,28 +231,27 @@ class Store:
 
     def set_machine(self, record: MachineRecord) -> None:
         """Keeps a machine's description, in place of an earlier one."""
-        self._replace("machines", vars(record) | {"description": _json(record.description)})
+        self._replace("machines", [vars(record) | {"description": _json(record.description)}])
 
     def set_fact(self, name: str, value: Mapping[str, object]) -> None:
         """Keeps a fact of a study (a JSON object), in place of an earlier one of that name. What
         they hold is of a type each: results.store.facts."""
-        self._replace("facts", {"name": name, "value": _json(value)})
+        self._replace("facts", [{"name": name, "value": _json(value)}])
 
-    def _replace(self, table: str, values: Mapping[str, str]) -> None:
-        """Puts a row in the place of the one with its key, unless that is the same."""
+    def _replace(self, table: str, rows: Iterable[Mapping[str, object]]) -> None:
+        """Puts rows in the places of those with their keys, in one transaction, but for rows that
+        are there already."""
+        new = []
         with explained(self.path):
-            if self._has(table, values):
-                return
-        with self._transaction() as connection:
-            connection.execute(
-                _insert(table, values).replace("INSERT", "INSERT OR REPLACE", 1), values
-            )
-
-    def _has(self, table: str, values: Mapping[str, object]) -> bool:
-        """Whether a row with these values is there."""
-        same = " AND ".join(f"{name} IS :{name}" for name in values)
-        sql = f"SELECT 1 FROM {table} WHERE {same}"
-        return self.connection.execute(sql, values).fetchone() is not None
+            for row in rows:
+                same = " AND ".join(f"{name} IS :{name}" for name in row)
+                sql = f"SELECT 1 FROM {table} WHERE {same}"
+                if self.connection.execute(sql, row).fetchone() is None:
+                    new.append(row)
+        if new:
+            with self._transaction() as connection:
+                sql = _insert(table, new[0]).replace("INSERT", "INSERT OR REPLACE", 1)
+                connection.executemany(sql, new)
 
 
 def _json(value: object) -> str:
@@ -287,21 +264,15 @@ def _insert(table: str, columns: Iterable[str]) -> str:
 
 
 def _shared(
-    connection: sqlite3.Connection,
-    table: str,
-    key: Mapping[str, object],
-    more: Mapping[str, object] | None = None,
+    connection: sqlite3.Connection, table: str, key: Mapping[str, object], **more: object
 ) -> tuple[int, bool]:
     """The number of a row that many runs share, by its key; made with `more` if it is new, and
     whether it is."""
     same = " AND ".join(f"{name} = :{name}" for name in key)
     row = connection.execute(f"SELECT id FROM {table} WHERE {same}", key).fetchone()
-    if row is not None:
-        return int(row[0]), False
-    values = {**key, **(more or {})}
-    number = connection.execute(_insert(table, values), values).lastrowid
-    assert number is not None
-    return number, True
+    values = {**key, **more}
+    made = row or connection.execute(f"{_insert(table, values)} RETURNING id", values).fetchone()
+    return int(made[0]), row is None
 
 
 def _as_sqlite(value: object) -> str:
@@ -311,17 +282,11 @@ def _as_sqlite(value: object) -> str:
 
 def options_id(connection: sqlite3.Connection, resolved: Mapping[str, int | str]) -> int:
     """The number of these resolved options, which are stored if they are new."""
-    whole = hashlib.sha256(_json(resolved).encode()).digest()[:16]
-    row = connection.execute(
-        "SELECT id FROM resolved_options WHERE digest = ?", (whole,)
-    ).fetchone()
-    if row is not None:
-        return int(row[0])
     names = sorted(resolved)
+    key = {"digest": hashlib.sha256(_json(resolved).encode()).digest()[:16]}
     option_set, _ = _shared(connection, "option_sets", {"names": _as_sqlite(names)})
     settings = _as_sqlite([resolved[name] for name in names])
-    more = {"option_set": option_set, "settings": settings}
-    return _shared(connection, "resolved_options", {"digest": whole}, more)[0]
+    return _shared(connection, "resolved_options", key, option_set=option_set, settings=settings)[0]
 
 
 def number_text(value: float) -> str:
@@ -329,8 +294,6 @@ def number_text(value: float) -> str:
 
     Raises ValueError for what is no number.
     """
-    if type(value) is int:  # most of a run's numbers
-        return str(value)
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{value!r} is not a number")
     return str(int(value)) if value == int(value) else repr(value)
@@ -344,7 +307,7 @@ def _set_metrics(
     if not metrics:
         return
     names = sorted(metrics)
-    layout = _layout(tuple((name, metrics[name][1]) for name in names))
+    layout = _as_sqlite([(name, metrics[name][1]) for name in names])
     numbers = f"[{','.join(number_text(metrics[name][0]) for name in names)}]"
     metric_set, new = _shared(connection, "metric_sets", {"layout": layout})
     if new:
@@ -358,27 +321,6 @@ def _set_metrics(
     )
 
 
-@lru_cache(maxsize=100)  # the runs of a study have a few sets of metrics
-def _layout(names: tuple[tuple[str, str], ...]) -> str:
-    """The names and units of a set as one text."""
-    return _as_sqlite(names)
-
-
-def _metrics_of(connection: sqlite3.Connection, run_ids: list[int]) -> dict[int, dict[str, float]]:
-    """The metrics of some runs (a few thousand at most), by run and name."""
-    metrics: dict[int, dict[str, float]] = {run_id: {} for run_id in run_ids}
-    sets: dict[int, list[str]] = {}
-    for run_id, metric_set, numbers in connection.execute(
-        "SELECT run_id, metric_set, numbers FROM run_metrics "
-        f"WHERE run_id IN ({', '.join('?' * len(run_ids))})",
-        run_ids,
-    ).fetchall():
-        if metric_set not in sets:
-            sets[metric_set] = metric_names(connection, metric_set)
-        metrics[run_id] = dict(zip(sets[metric_set], map(float, json.loads(numbers)), strict=True))
-    return metrics
-
-
 def metric_names(connection: sqlite3.Connection, metric_set: int) -> list[str]:
     """The names of a set, in the order of its numbers."""
     rows = connection.execute(
@@ -387,30 +329,37 @@ def metric_names(connection: sqlite3.Connection, metric_set: int) -> list[str]:
     return [name for (name,) in rows]
 
 
-def _as_rows(record: CrossoverRecord, series: str) -> _Crossover:
-    """A crossover that is to be stored."""
-    values = {name: getattr(record, name) for name in _OF_CROSSOVER}
-    values |= {"series": series, "setting": _json(dict(record.setting))}
-    return values, {
-        part: dict.fromkeys(map(attrgetter(*columns), getattr(record, part)))
-        for part, (_, columns) in _PARTS.items()
-    }
-
-
 def _stored_crossovers(connection: sqlite3.Connection, series: str) -> list[_Crossover]:
     """The crossovers of a series as they stand, in order."""
-    names = [*_OF_CROSSOVER, "series"]
-    stored: dict[int, _Crossover] = {
-        number: (dict(zip(names, values, strict=True)), {part: {} for part in _PARTS})
+    cursor = connection.execute("SELECT * FROM crossovers WHERE series = ? ORDER BY id", (series,))
+    names = [column[0] for column in cursor.description]
+    stored: dict[object, _Crossover] = {}
+    for values in cursor:
+        row = dict(zip(names, values, strict=True))
+        stored[row.pop("id")] = (row, {part: set() for part in _PARTS})
+    for part in _PARTS:
         for number, *values in connection.execute(
-            f"SELECT id, {', '.join(names)} FROM crossovers WHERE series = ? ORDER BY id", (series,)
-        )
-    }
-    for part, (table, columns) in _PARTS.items():
-        for number, *values in connection.execute(
-            f"SELECT crossover_id, {', '.join(columns)} FROM {table} "
-            "WHERE crossover_id IN (SELECT id FROM crossovers WHERE series = ?)",
+            f"SELECT part.* FROM crossover_{part} AS part JOIN crossovers ON id = crossover_id "
+            "WHERE series = ?",
             (series,),
         ):
-            stored[number][1][part][tuple(values)] = None
+            stored[number][1][part].add(tuple(values))
     return list(stored.values())
+
+
+@contextmanager
+def reading(db: Path) -> Iterator[sqlite3.Connection]:
+    """The database at `db`, to be read alone."""
+    with explained(db), Store(db, read_only=True) as store:
+        yield store.connection
+
+
+@contextmanager
+def store_to_read(path: Path) -> Iterator[Store]:
+    """The store at `path`, or an empty one if there is none yet: reading creates no file."""
+    if path.exists():
+        with Store(path, read_only=True) as store:
+            yield store
+    else:
+        with TemporaryDirectory(prefix="lockcross-") as folder, Store(Path(folder, "no.db")) as new:
+            yield new

@@ -1,7 +1,6 @@
 """Rows on standard output: as a table for people, as CSV or as JSON for programs."""
 
 import csv
-import itertools
 import json
 import math
 import sys
@@ -9,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
+from itertools import chain, count
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -100,10 +100,9 @@ def print_parts(form: Form, *parts: "Rows | RenderableType", fold: bool = True) 
         for rows in every
         for record in rows.records
     ]
-    names = dict.fromkeys(name for record in records for name in record) or dict.fromkeys(
-        name for rows in every for name in rows.shown or ()
-    )
-    _write(list(names), [[record.get(name) for name in names] for record in records], form)
+    heads = (head for rows in every for head in rows.shown or ())
+    names = list(dict.fromkeys(chain.from_iterable(records)) or dict.fromkeys(heads))
+    _write(names, [[record.get(name) for name in names] for record in records], form)
 
 
 def print_rows(answer: "Answer", form: Form) -> None:
@@ -125,22 +124,24 @@ def _write(columns: Sequence[str], rows: Sequence[Sequence[object]], form: Form)
     if form == Form.CSV:
         csv.writer(sys.stdout, lineterminator="\n").writerows([columns, *plain])
         return
-    finite = [
-        [None if isinstance(value, float) and not math.isfinite(value) else value for value in row]
+    names = distinct(columns)
+    records = [
+        {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in zip(names, row, strict=True)
+        }
         for row in plain
     ]
-    names = distinct(columns)
-    records = [dict(zip(names, row, strict=True)) for row in finite]
     print(json.dumps(records, indent=1, allow_nan=False))
 
 
 def distinct(columns: Sequence[str]) -> list[str]:
     """Names of columns. Of those with one name, the later ones are `name:1`, `name:2`."""
-    names: dict[str, None] = {}  # in order
+    names: list[str] = []
     for column in columns:
-        further = (f"{column}:{number}" for number in itertools.count(1))
-        names[next(one for one in itertools.chain([column], further) if one not in names)] = None
-    return list(names)
+        further = (f"{column}:{number}" for number in count(1))
+        names.append(next(name for name in chain([column], further) if name not in names))
+    return names
 
 
 def _plain(value: object) -> object:
@@ -175,18 +176,16 @@ def print_compact(
     """Prints rows by what they differ in: first, in one line, what they have in common, then a
     table that is no wider than the console, of `limit` rows at most. The columns `always` are
     there, unless nothing is in them."""
-    columns = dict(zip(answer.columns, zip(*answer.rows, strict=True), strict=True))
-    same, apart = {}, []
-    for name, found in columns.items():
-        if set(found) <= {None, ""}:
-            continue
-        if name in always or len(set(found)) > 1:
-            apart.append(name)
-        elif (name, found[0]) != ("status", "ok"):
-            same[name] = found[0]
-    if same:
-        out.print("in common: " + ", ".join(f"{name}={value}" for name, value in same.items()))
-    shown, left_out = _fitting({name: columns[name] for name in apart}, always, out.width)
+    columns = {
+        name: column
+        for name, column in zip(answer.columns, zip(*answer.rows, strict=True), strict=True)
+        if not set(column) <= {None, ""}
+    }
+    apart = {n: values for n, values in columns.items() if n in always or len(set(values)) > 1}
+    same = [f"{name}={column[0]}" for name, column in columns.items() if name not in apart]
+    if same := [value for value in same if value != "status=ok"]:
+        out.print("in common: " + ", ".join(same))
+    shown, left_out = _fitting(apart, always, out.width)
     table = Table(box=None, padding=(0, _GAP, 0, 0))
     for name in shown:
         right = any(isinstance(value, int | float) for value in columns[name])
@@ -203,20 +202,18 @@ def print_compact(
 
 
 def _fitting(
-    columns: dict[str, Sequence[object]], always: Sequence[str], width: int
+    columns: Mapping[str, Sequence[object]], always: Sequence[str], width: int
 ) -> tuple[list[str], list[str]]:
     """The columns that fit into a width, and those that do not. The last ones go first, but for
     those that are `always` there."""
     wide = {
-        name: _GAP + max(len(name), *(len(cell(value)) for value in found))
-        for name, found in columns.items()
+        name: _GAP + max(len(name), *(len(cell(value)) for value in values))
+        for name, values in columns.items()
     }
     if "cause" in wide:
         wide["cause"] = min(wide["cause"], _LONG)
-    shown, left_out = list(columns), list[str]()
-    for name in reversed([one for one in columns if one not in always]):
-        if sum(wide[one] for one in shown) <= width:
-            break
-        shown.remove(name)
-        left_out.insert(0, name)
-    return shown, left_out
+    shown = list(columns)
+    for name in reversed(list(columns)):
+        if sum(wide[one] for one in shown) > width and name not in always:
+            shown.remove(name)
+    return shown, [name for name in columns if name not in shown]

@@ -1,4 +1,5 @@
-"""Machine descriptions: sweeps/machines/*.toml, each figure with a source or marked as assumed."""
+"""Machine descriptions: sweeps/machines/*.toml, each figure with its source or marked as assumed.
+What their tables hold stands in figures.toml."""
 
 import hashlib
 import json
@@ -7,11 +8,18 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationInfo,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from results.errors import LockcrossError
 from sweeps.model.axes import MAX_LATENCY
@@ -22,13 +30,15 @@ from sweeps.support.paths import MACHINES, OWN_MACHINES
 from sweeps.support.text import shown
 from sweeps.support.toml import Document, is_path, load, names
 
+Value = TypeVar("Value", int, str)
 
-class Figure(Document):
-    """One number: measured or documented (`value`, `source`), or assumed (`assumption`, `why`)."""
 
-    value: int | None = Field(None, ge=0)
+class _Stated(Document, Generic[Value]):
+    """Something measured or documented (`value`, `source`), or assumed (`assumption`, `why`)."""
+
+    value: Value | None = None
     source: str | None = Field(None, min_length=1)
-    assumption: int | None = Field(None, ge=0)
+    assumption: Value | None = None
     why: str | None = Field(None, min_length=1)
 
     @model_validator(mode="after")
@@ -43,62 +53,34 @@ class Figure(Document):
         return self
 
     @property
+    def stated(self) -> Value:
+        """What is measured, documented or assumed."""
+        stated = self.value if self.value is not None else self.assumption
+        assert stated is not None  # _one_of_two saw to it
+        return stated
+
+
+class Figure(_Stated[Annotated[int, Field(ge=0)]]):
+    """One number."""
+
+    @property
     def number(self) -> int:
-        """The figure itself, measured or assumed."""
-        number = self.value if self.value is not None else self.assumption
-        assert number is not None  # _one_of_two saw to it
-        return number
+        """The figure itself."""
+        return self.stated
 
 
-class Behaviour(Document):
-    """How a core orders memory, by name: known (`value`, `source`), or assumed (`assumption`,
-    `why`)."""
-
-    value: str | None = None
-    source: str | None = Field(None, min_length=1)
-    assumption: str | None = None
-    why: str | None = Field(None, min_length=1)
+class Behaviour(_Stated[str]):
+    """How a core orders memory, by name."""
 
     def as_figure(self, allowed: Iterable[str]) -> Figure:
         """Its number among those allowed. Raises ValueError if it is none of them."""
-        known = list(allowed)
-        name = self.value if self.value is not None else self.assumption
+        known, name = list(allowed), self.stated
         if name not in known:
             raise ValueError(f"{shown(name)} is unknown; allowed are {', '.join(known)}")
         number = known.index(name)
-        if self.value is not None:
-            return Figure(value=number, source=self.source and f"{name}: {self.source}")
-        return Figure(assumption=number, why=self.why and f"{name}: {self.why}")
-
-
-def _figure(
-    low: int, high: int, unit: str, meaning: str, *, power_of_two: bool = False, default: Any = ...
-) -> Any:
-    """A field for a figure with these bounds, both allowed."""
-    about: Any = {"low": low, "high": high, "unit": unit, "power_of_two": power_of_two}
-    return Field(default, description=meaning, json_schema_extra=about)
-
-
-def _cycles(high: int, meaning: str, low: int = 0, default: Any = ...) -> Any:
-    return _figure(low, high, "cycles", meaning, default=default)
-
-
-def _option(unit: str, meaning: str, default: Any = ...) -> Any:
-    """A field for one of the plugin's options, which has its bounds."""
-    return Field(default, description=meaning, json_schema_extra={"unit": unit})
-
-
-def _network(low: int, high: int, unit: str, meaning: str, power_of_two: bool = False) -> Any:
-    """A field for a figure of a ring or a mesh alone."""
-    meaning += ", of a ring or mesh"
-    return _figure(low, high, unit, meaning, power_of_two=power_of_two, default=None)
-
-
-def _behaviour(meaning: str, **names: str) -> Any:
-    """A field for a behaviour. `names`: what may be said, in the order in which the plugin numbers
-    it, and what each means."""
-    said: Any = {"names": names}
-    return Field(description=meaning, json_schema_extra=said)
+        if self.source is None:
+            return Figure(assumption=number, why=f"{name}: {self.why}")
+        return Figure(value=number, source=f"{name}: {self.source}")
 
 
 def _checked(figure: Figure, low: int, high: int, power_of_two: bool = False) -> Figure:
@@ -111,47 +93,75 @@ def _checked(figure: Figure, low: int, high: int, power_of_two: bool = False) ->
 
 
 def about(model: type[Document], field: str) -> Mapping[str, Any]:
-    """What is said of a field of a figure or a behaviour; nothing of another. The plugin's options
-    have their bounds from its own table (options.py)."""
+    """Of a figure its `unit`, `low` and `high`, both allowed, and whether it must be a
+    `power_of_two`; of a behaviour its `names`, in the order in which the plugin numbers them, with
+    what each means; nothing of another field."""
     said = model.model_fields[field].json_schema_extra
-    if not isinstance(said, dict):
-        return {}
-    prefix = getattr(model, "of_plugin", None)
-    if prefix is None:
-        return said
-    option = options()[prefix + field]
-    assert tuple(said.get("names", ())) == option.names, field  # type: ignore[arg-type]
-    bounds = {"low": option.low, "high": option.high, "power_of_two": option.power_of_two}
-    return {**said, **bounds}
+    return said if isinstance(said, dict) else {}
 
 
 class Figures(Document):
-    """A table of figures and behaviours, whose fields say what each means and may be. `of_plugin`:
-    what stands before their names in the plugin's table of options; None where they are none of
-    those."""
-
-    of_plugin: ClassVar[str | None] = None
+    """A table of figures and behaviours."""
 
     @field_validator("*")
     @classmethod
-    def _as_allowed(cls, given: Any, info: ValidationInfo) -> Any:
+    def _as_allowed(cls, stated: Any, info: ValidationInfo) -> Any:
         said = about(cls, str(info.field_name))
-        if isinstance(given, Figure):
-            _checked(given, said["low"], said["high"], said["power_of_two"])
-        elif isinstance(given, Behaviour):
-            given.as_figure(said["names"])
-        return given
+        if isinstance(stated, Figure):
+            _checked(stated, said["low"], said["high"], said["power_of_two"])
+        elif isinstance(stated, Behaviour):
+            stated.as_figure(said["names"])
+        return stated
+
+    def number(self, name: str) -> int:
+        """The number of a figure that is there."""
+        figure: Figure = getattr(self, name)
+        return figure.number
+
+
+_SAID = tomllib.loads(Path(__file__).with_name("figures.toml").read_text(encoding="utf-8"))
+
+
+def _fields(table: str, prefix: str = "") -> dict[str, Any]:
+    """The fields of a table of figures.toml, as pydantic takes them: of each its type and what is
+    said of it. `prefix`: before their names among the plugin's options."""
+    fields: dict[str, Any] = {}
+    for name, said in _SAID[table].items():
+        row = said if isinstance(said, dict) else {"meaning": said}
+        option = options().get(prefix + name)
+        bounds = {"low": 1, "power_of_two": False} | (vars(option) if option else row)
+        extra: Any = {key: bounds[key] for key in ("low", "high", "power_of_two")}
+        meaning = row["meaning"] + ", of a ring or mesh" * (row.get("of") == "network")
+        if option and option.names:
+            extra["names"] = {one: row.get("names", {}).get(one, "") for one in option.names}
+        else:
+            extra["unit"], _, meaning = meaning.partition(" ")
+        kind = Behaviour if "names" in extra else Figure
+        field = partial(Field, description=meaning, json_schema_extra=extra)
+        optional = "of" in row or "optional" in row
+        fields[name] = (kind | None, field(None)) if optional else (kind, field())
+    return fields
 
 
 MOST_ON_A_BUS = 32  # cores: a bus passes about one message a cycle
+_NETWORK, _BUS = (
+    tuple(name for name, said in _SAID["sst"].items() if said.get("of") == kind)
+    for kind in ("network", "bus")
+)
+_OF_TOPOLOGY = {"bus": _BUS, "ring": _NETWORK, "mesh": _NETWORK}
 
-_NETWORK = (
-    "columns", "rows", "memory_controllers", "lat_directory", "link_bytes", "lat_link", "lat_router"
-)  # fmt: skip
-_OF_TOPOLOGY = {"bus": ("bus_latency",), "ring": _NETWORK, "mesh": _NETWORK}
+
+class _Topology(Figures):
+    topology: Literal["bus", "ring", "mesh"] = Field(
+        description="what connects cores, slices and memory; a bus has room for 32 cores and no "
+        "queues"
+    )
 
 
-class MemorySystem(Figures):
+_System = create_model("_System", __base__=_Topology, **_fields("sst"))
+
+
+class MemorySystem(_System):
     """A shared cache in slices, inclusive and kept coherent by MESI, the memory behind it, and what
     connects them with the cores.
 
@@ -160,47 +170,20 @@ class MemorySystem(Figures):
     with a directory.
     """
 
-    topology: Literal["bus", "ring", "mesh"] = Field(
-        description="what connects cores, slices and memory; a bus has room for 32 cores and no "
-        "queues"
-    )
-    columns: Figure | None = _network(1, 64, "nodes", "a row")
-    rows: Figure | None = _network(1, 64, "rows", "of nodes; a ring has one")
-    slices: Figure = _figure(
-        1, 1024, "slices", "of the shared cache, as many at each node; a bus has one"
-    )
-    slice_size: Figure = _figure(64, 2**30, "bytes", "of each slice")
-    slice_ways: Figure = _figure(1, 64, "ways", "of each slice")
-    lat_slice: Figure = _cycles(1000, "of an access to a slice", low=1)
-    memory_controllers: Figure | None = _network(1, 1024, "controllers", "at nodes of the edge")
-    lat_directory: Figure | None = _network(1, 1000, "cycles", "of each controller's directory")
-    lat_memory_access: Figure = _cycles(MAX_LATENCY, "of memory itself", low=1)
-    bus_latency: Figure | None = _cycles(1000, "of a transfer on a bus", low=1, default=None)
-    link_bytes: Figure | None = _network(1, 256, "bytes", "a cycle of a link", power_of_two=True)
-    lat_link: Figure | None = _network(1, 1000, "cycles", "from router to router")
-    lat_router: Figure | None = _network(1, 1000, "cycles", "through each router on the way")
-    l1_mshrs: Figure = _figure(2, 1024, "misses", "at a time of each L1, which is [memory]'s")
-    slice_mshrs: Figure = _figure(2, 1024, "misses", "at a time of each slice")
-
     @model_validator(mode="after")
-    def _what_the_topology_uses(self) -> Self:
+    def _parts_fit(self) -> Self:
         uses = _OF_TOPOLOGY[self.topology]
-        given = [n for n in (*_NETWORK, "bus_latency") if getattr(self, n) is not None]
-        if unused := [name for name in given if name not in uses]:
+        stated = [name for name in (*_NETWORK, *_BUS) if name in self.figures()]
+        if unused := [name for name in stated if name not in uses]:
             raise ValueError(f"{unused[0]}: a {self.topology} does not use it")
-        if missing := [name for name in uses if name not in given]:
+        if missing := [name for name in uses if name not in stated]:
             raise ValueError(f"{missing[0]}: missing; a {self.topology} needs it")
-        return self
-
-    @model_validator(mode="after")
-    def _parts_fit_the_nodes(self) -> Self:
-        slices = self.slices.number
+        slices = self.number("slices")
         if self.topology == "bus":
             if slices != 1:
                 raise ValueError(f"slices: {slices}: a bus has one")
             return self
-        assert self.columns and self.rows and self.memory_controllers
-        wide, high = self.columns.number, self.rows.number
+        wide, high = self.number("columns"), self.number("rows")
         if self.topology == "ring" and high != 1:
             raise ValueError(f"rows: {high}: a ring has one row")
         if self.nodes < 2:
@@ -209,7 +192,7 @@ class MemorySystem(Figures):
             raise ValueError(f"slices: {slices} cannot be spread evenly over {self.nodes} nodes")
         # At the edge are all nodes of a ring, or of a mesh of one row.
         edge = self.nodes - max(0, wide - 2) * max(0, high - 2)
-        if (controllers := self.memory_controllers.number) > edge:
+        if (controllers := self.number("memory_controllers")) > edge:
             raise ValueError(
                 f"memory_controllers: {controllers}: only {edge} nodes are at the edge"
             )
@@ -217,8 +200,7 @@ class MemorySystem(Figures):
 
     def links(self, a: int, b: int) -> int:
         """How many links lie between two nodes of a ring or a mesh."""
-        assert self.columns is not None
-        columns = self.columns.number
+        columns = self.number("columns")
         if self.topology == "ring":
             return min(abs(a - b), columns - abs(a - b))
         return abs(a % columns - b % columns) + abs(a // columns - b // columns)
@@ -226,9 +208,9 @@ class MemorySystem(Figures):
     @property
     def nodes(self) -> int:
         """How many cores it has room for."""
-        if self.columns is None or self.rows is None:
+        if self.topology == "bus":
             return MOST_ON_A_BUS
-        return self.columns.number * self.rows.number
+        return self.number("columns") * self.number("rows")
 
     def figures(self) -> dict[str, Figure]:
         """Every figure that the topology uses, by name."""
@@ -245,161 +227,12 @@ _WIDEST_IN_ORDER = 2
 IN_ORDER, SIMULATED, MEASURED = "in order", "simulators' own cores", "measured on a host"
 GROUPS = ("contemporary, out of order", "older, out of order", IN_ORDER, SIMULATED, MEASURED)
 
-
-class Core(Figures):
-    """The core."""
-
-    of_plugin = ""
-
-    width: Figure = _option(
-        "instructions",
-        "issued a cycle; of an out-of-order core, that enter its window; in order 2 at most",
-    )
-    lat_alu: Figure = _option("cycles", "to the result of a simple operation")
-    lat_mul: Figure = _option("cycles", "to the result of a multiplication")
-    lat_div: Figure = _option("cycles", "to the result of a division")
-    taken_branch: Figure = _option(
-        "cycles", "added by a taken branch; with pipeline, of fetching a line"
-    )
-    mispredict: Figure = _option(
-        "cycles",
-        "added by a mispredicted branch; out of order, from its execution to the fetch of the "
-        "right path: a published penalty is front_end + 1 + mispredict + lat_alu",
-    )
-    predictor_entries: Figure = _option("counters", "of two bits, of the predictor")
-    blocking: Figure = _option("switch", "1: every access holds the core until it is done")
-    fetch_bytes: Figure = _option("bytes", "of the chunk fetched in a cycle; 0: it takes no time")
-    pipeline: Figure = _option(
-        "switch", "1: stages, queues and units of gem5's MinorCPU; 0: a static schedule"
-    )
-    micro_operations: Figure = _option(
-        "switch", "1: cracked as gem5 does; not with a static schedule"
-    )
-    offset_max: Figure = _option("cycles", "that a core starts late at most, by the seed")
-
-
-class OutOfOrder(Figures):
-    """The instruction window of a core that has one; without this table the core is in order."""
-
-    of_plugin = ""
-
-    fetch_width: Figure = _option("micro-operations", "fetched a cycle")
-    fetch_line: Figure = _option(
-        "cycles", "from fetching in one line until fetching in the next; 0: at once"
-    )
-    front_end: Figure = _option("cycles", "from fetch to the window")
-    predictor_history: Figure = _option(
-        "branches", "of history that a second table uses; 0: there is none"
-    )
-    fuse_branches: Figure = _option(
-        "switch", "1: a comparison and the branch behind it are one operation"
-    )
-    rob: Figure = _option("entries", "of the reorder buffer")
-    scheduler: Figure = _option("entries", "for what waits for operands")
-    load_queue: Figure = _option("entries", "for loads until they retire")
-    miss_buffers: Figure = _option("misses", "of the L1 at a time")
-    retire_delay: Figure = _option("cycles", "from a result to retirement")
-    retire_width: Figure = _option("micro-operations", "retired a cycle")
-    squash_width: Figure = _option(
-        "micro-operations", "that leave the window in a cycle when squashed; 0: all"
-    )
-    alu_ports: Figure = _option("operations", "that are simple, a cycle")
-    load_ports: Figure = _option("loads", "a cycle")
-    store_ports: Figure = _option("stores", "executed a cycle")
-    lat_issue: Figure = _option("cycles", "from issue of an access to the L1, beside lat_l1")
-    lat_forward: Figure = _option(
-        "cycles", "of a load of just what a store wrote; 0: memory is renamed"
-    )
-    lat_forward_part: Figure = _option("cycles", "of a load of a part of what a store wrote")
-    forward_fail: Figure = _option(
-        "cycles", "added to a load that a store covers in part, once drained"
-    )
-    lat_drain: Figure = _option(
-        "cycles", "of a store from its access to an own line until all see it"
-    )
-    lat_pause: Figure = _option(
-        "cycles", "that x86's pause holds up what follows; 0: it does nothing"
-    )
-    alias_bytes: Figure = _option(
-        "bytes",
-        "of an aligned block: a load waits for an older store to the same one; 1: for one that "
-        "overlaps",
-    )
-    unpredicted_stores: Figure = _option("switch",
-        "1: a load behind an unfinished fence or atomic does not wait for older stores to "
-        "execute; if one aliases, it is fetched again",
-    )  # fmt: skip
-    atomic_micro_ops: Figure = _option("micro-operations", "of an atomic in the window")
-    atomic_tail: Figure = _option(
-        "cycles", "from an atomic's end until the cache is free for what follows"
-    )
-    lat_oldest: Figure = _option("cycles", "until that starts which waits until it is the oldest")
-
-
-class Ordering(Figures):
-    """What an out-of-order core lets pass what, on one ISA: named behaviours."""
-
-    of_plugin = ""
-
-    atomic_start: Behaviour = _behaviour(
-        "when an atomic starts",
-        at_once="", when_oldest="", when_drained="as the oldest and after all stores",
-    )  # fmt: skip
-    atomic_loads: Behaviour = _behaviour(
-        "loads behind an atomic", **{"wait": "for its end", "pass": "it"}
-    )
-    full_fence: Behaviour = _behaviour(
-        "what a full fence holds up",
-        barrier="loads and stores behind it", serializing="everything behind it",
-    )  # fmt: skip
-    store_order: Behaviour = _behaviour(
-        "in which order stores drain",
-        any="", in_order="", one_by_one="each begins when the one before it has ended",
-    )  # fmt: skip
-    acquire_load: Behaviour = _behaviour(
-        "whether it waits for older release stores", waits="", does_not_wait=""
-    )
-
-
+Core = create_model("Core", __base__=Figures, **_fields("core"))
+OutOfOrder = create_model("OutOfOrder", __base__=Figures, **_fields("out_of_order"))
+Ordering = create_model("Ordering", __base__=Figures, **_fields("ordering"))
+Memory = create_model("Memory", __base__=Figures, **_fields("memory"))
+Charges = create_model("Charges", __base__=Figures, **_fields("charges", "charge_"))
 BEHAVIOURS = {name: tuple(about(Ordering, name)["names"]) for name in Ordering.model_fields}
-
-
-class Memory(Figures):
-    """Caches, and the store buffer. Fills and transfers are added to lat_l1."""
-
-    of_plugin = ""
-
-    line: Figure = _option("bytes", "of a cache line")
-    l1_size: Figure = _option("bytes", "of a core's own L1 data cache")
-    l1_ways: Figure = _option("ways", "of the L1")
-    lat_l1: Figure = _option("cycles", "from load to use of an L1 hit")
-    l2_size: Figure = _option("bytes", "of the shared L2")
-    l2_ways: Figure = _option("ways", "of the L2")
-    lat_l2: Figure = _option("cycles", "of a clean fill from the L2")
-    lat_memory: Figure = _option("cycles", "of a fill from memory")
-    lat_dirty: Figure = _option("cycles", "to take a line from another core's E or M copy")
-    lat_upgrade: Figure = _option("cycles", "of an upgrade from S to M")
-    lat_invalidate: Figure = _option("cycles", "added when other copies must be invalidated")
-    store_buffer: Figure = _option(
-        "entries", "of the store buffer; 0: a store holds the core until done"
-    )
-    warm: Figure | None = _option(
-        "switch",
-        "1: lines are in the caches when the region begins; left out: they are not",
-        default=None,
-    )
-
-
-class Charges(Figures):
-    """Costs that need an operating system or a thread library."""
-
-    of_plugin = "charge_"
-
-    stop: Figure = _option("cycles", "to stop another thread")
-    park: Figure = _option("cycles", "to suspend oneself")
-    unpark: Figure = _option("cycles", "to wake another thread")
-    wake: Figure = _option("cycles", "of being woken")
-    switch: Figure = _option("cycles", "of a core to take up a thread")
 
 
 ATOMICS = {  # of a table [latency.ISA], beside the ISA's fences
@@ -421,44 +254,35 @@ class Measured(Document):
     meaning: str = Field(min_length=1)
 
 
+_CLOCK = {"low": 1, "high": 100_000, "power_of_two": False, "unit": "MHz"}
+
+
+def _head(name: str, default: Any = ..., **limits: Any) -> Any:
+    """What stands at the head of the file."""
+    return Field(default, description=_SAID["head"][name], **limits)
+
+
 class Machine(Figures):
     """One machine."""
 
-    name: str = Field(min_length=1, description="its name, which is its file's")
-    title: str = Field(min_length=1, description="what it is, in words")
-    like: str | None = Field(
-        None, exclude=True, description="the machine that figures are taken from which this file "
-        "does not state; that one states all of its own",
-    )  # fmt: skip
+    name: str = _head("name", min_length=1)
+    title: str = _head("title", min_length=1)
+    like: str | None = _head("like", None, exclude=True)
     isas: list[str] = Field(min_length=1, description=f"its ISAs, of {', '.join(ISAS)}")
-    era: Literal["contemporary", "older"] = Field(
-        "contemporary", description="contemporary (if left out) or older: groups it in listings"
-    )
-    simulator: bool = Field(False, description="true: the core is a simulator's own")
-    clock_mhz: Figure = _figure(1, 100000, "MHz", "the clock")
+    era: Literal["contemporary", "older"] = _head("era", "contemporary")
+    simulator: bool = _head("simulator", False)
+    clock_mhz: Figure = _head("clock_mhz", json_schema_extra=_CLOCK)
     core: Core
-    out_of_order: OutOfOrder | None = Field(
-        None,
-        description="the table of this name; false: the core is in order, though like's is not",
-    )
+    out_of_order: OutOfOrder | None = _head("out_of_order", None)
     ordering: dict[str, Ordering] = {}
     memory: Memory
     sst: MemorySystem | None = None
     latency: dict[str, dict[str, _Latency]]
     charges: Charges
-    processor: str | None = Field(
-        None, min_length=1, description="the kind of processor on which it was measured, as the "
-        "kernel names it",
-    )  # fmt: skip
-    measured_on: datetime | None = Field(None, description="when it was measured")
-    measured: dict[str, Measured] = Field(
-        {}, description="what else was measured there: value, spread between the quartiles, unit "
-        "(cycles if left out) and meaning",
-    )  # fmt: skip
-    processors: list[str] = Field(
-        [], description="of a machine that was not measured: the kinds of processor that it "
-        "describes, by parts of what the kernel calls them",
-    )  # fmt: skip
+    processor: str | None = _head("processor", None, min_length=1)
+    measured_on: datetime | None = _head("measured_on", None)
+    measured: dict[str, Measured] = _head("measured", {})
+    processors: list[str] = _head("processors", [])
 
     @model_validator(mode="before")
     @classmethod
@@ -489,12 +313,13 @@ class Machine(Figures):
                     f"latency.{isa}: {', '.join(unknown)} unknown; "
                     f"allowed are {', '.join(sorted(wanted))}"
                 )
+            access = self.memory.number("lat_l1")
             for name in ATOMICS:
-                if figures[name].number < self.memory.lat_l1.number:
+                if figures[name].number < access:
                     raise ValueError(
                         f"latency.{isa}.{name}: {figures[name].number} is less than memory.lat_l1, "
-                        f"{self.memory.lat_l1.number}; an atomic's figure covers the whole "
-                        "operation, including its access"
+                        f"{access}; an atomic's figure covers the whole operation, including its "
+                        "access"
                     )
         return self
 
@@ -507,16 +332,17 @@ class Machine(Figures):
                 f"({', '.join(wanted) or 'the core is in order'}) is expected, "
                 f"not {', '.join(self.ordering) or 'none'}"
             )
+        line, width = self.memory.number("line"), self.core.number("width")
         if self.sst is not None:
-            size, ways = self.sst.slice_size.number, self.sst.slice_ways.number
-            if size % (ways * self.memory.line.number):
+            size, ways = self.sst.number("slice_size"), self.sst.number("slice_ways")
+            if size % (ways * line):
                 raise ValueError(
-                    f"sst.slice_size: {size}: no whole number of sets of {ways} lines of "
-                    f"{self.memory.line.number} bytes"
+                    f"sst.slice_size: {size}: no whole number of sets of {ways} lines of {line} "
+                    "bytes"
                 )
-        if self.core.width.number > _WIDEST_IN_ORDER and self.out_of_order is None:
+        if width > _WIDEST_IN_ORDER and self.out_of_order is None:
             raise ValueError(
-                f"core.width: {self.core.width.number}: a core without a table out_of_order has "
+                f"core.width: {width}: a core without a table out_of_order has "
                 f"{_WIDEST_IN_ORDER} at most"
             )
         return self
@@ -532,13 +358,12 @@ class Machine(Figures):
 
     def figures(self, isa: str) -> dict[str, Figure]:
         """Every figure that bears on runs of `isa`, by its engine option's name (interfaces, 6)."""
-        found = {**dict(self.core), **dict(self.memory)}
+        figures = dict(self.core) | dict(self.memory)
         if self.out_of_order is not None:
-            found["out_of_order"] = Figure(assumption=1, why="the machine has such a table")
-            found |= dict(self.out_of_order)
-        found |= self.of_isa(isa)
-        found |= {f"charge_{name}": charge for name, charge in self.charges}
-        return {name: figure for name, figure in found.items() if figure is not None}
+            figures["out_of_order"] = Figure(assumption=1, why="the machine has such a table")
+            figures |= dict(self.out_of_order)
+        figures |= self.of_isa(isa) | {f"charge_{name}": one for name, one in self.charges}
+        return {name: figure for name, figure in figures.items() if figure is not None}
 
     def of_isa(self, isa: str) -> dict[str, Figure]:
         """The figures that may differ between ISAs: ordering, atomics and fences."""
@@ -548,7 +373,11 @@ class Machine(Figures):
     def as_toml(self) -> str:
         """A file of this machine, which states every figure."""
         said = self.model_dump(exclude_defaults=True)
-        tables = {key: said.pop(key) for key, value in self if key in said and _is_table(value)}
+        tables = {
+            key: said.pop(key)
+            for key, value in self
+            if key in said and isinstance(value, dict | Figures)
+        }
         lines = toml.pairs(said)
         for name, table in tables.items():
             of_isas = name in ("ordering", "latency")
@@ -556,10 +385,6 @@ class Machine(Figures):
             for head, figures in parts.items():
                 lines += ["", f"[{head}]", *toml.pairs(figures)]
         return "\n".join(lines) + "\n"
-
-
-def _is_table(value: object) -> bool:
-    return isinstance(value, dict | Document) and not isinstance(value, Figure)
 
 
 @cache
@@ -626,12 +451,9 @@ def machines_like(processor: str) -> list[tuple[str, bool]]:
         for machine in map(load_machine, machine_names())
         if machine.processor is None
     }
-    whole = [name for name, named in kinds.items() if any(parts <= own for parts in named)]
-    if whole:
+    if whole := [name for name, named in kinds.items() if any(parts <= own for parts in named)]:
         return [(name, True) for name in whole]
-    shared = {
-        name: max((len(own & parts) for parts in named), default=0) for name, named in kinds.items()
-    }
+    shared = {name: max([0, *(len(own & parts) for parts in kinds[name])]) for name in kinds}
     nearest = max(shared, key=lambda name: shared[name])
     return [(nearest, False)] if shared[nearest] else []
 

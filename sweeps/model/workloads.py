@@ -3,10 +3,10 @@
 import ast
 import operator
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
+from itertools import chain
 
 from results.errors import LockcrossError
 from sweeps.model import registry
@@ -21,29 +21,10 @@ _RUN = r"[0-9]{1,2}x[0-9]{1,10}"
 _SEQUENCES = re.compile(f"{_RUN}([,/]{_RUN})*")
 
 
-class Key(ABC):
-    """One argument of a workload. `default`: for plans and commands that leave it out."""
-
-    default: Value
-
-    @property
-    @abstractmethod
-    def allowed(self) -> str:
-        """What is allowed, in words."""
-
-    @abstractmethod
-    def invalid_reason(self, value: Value) -> str:
-        """Why `value` is no value of this key, or nothing."""
-
-    def unsupported_reason(self, value: Value, threads: int) -> str:
-        """Why a valid `value` does not go with this number of threads, or nothing."""
-        del value, threads
-        return ""
-
-
 @dataclass(frozen=True)
-class Number(Key):
-    """A whole number from `low` to `high`."""
+class Number:
+    """A whole number from `low` to `high`. `default`, as of every key: for plans and commands that
+    leave it out."""
 
     default: int
     low: int
@@ -51,16 +32,18 @@ class Number(Key):
 
     @property
     def allowed(self) -> str:
+        """What is allowed, in words."""
         return f"{self.low} to {self.high}"
 
     def invalid_reason(self, value: Value) -> str:
+        """Why `value` is no value of this key, or nothing."""
         if type(value) is int and self.low <= value <= self.high:
             return ""
         return f"allowed is a whole number from {self.low} to {self.high}"
 
 
 @dataclass(frozen=True)
-class Choice(Key):
+class Choice:
     """One of some words."""
 
     default: str
@@ -68,14 +51,16 @@ class Choice(Key):
 
     @property
     def allowed(self) -> str:
+        """What is allowed, in words."""
         return ", ".join(self.choices)
 
     def invalid_reason(self, value: Value) -> str:
+        """Why `value` is no value of this key, or nothing."""
         return "" if value in self.choices else f"allowed are {self.allowed}"
 
 
 @dataclass(frozen=True)
-class Sequences(Key):
+class Sequences:
     """Run-length text, THREADxACQUISITIONS: commas between runs, slashes between sequences."""
 
     default: str
@@ -84,9 +69,11 @@ class Sequences(Key):
 
     @property
     def allowed(self) -> str:
+        """What is allowed, in words."""
         return f"{self.runs} runs and {self.sequences} sequences at most, written like the default"
 
     def invalid_reason(self, value: Value) -> str:
+        """Why `value` is no value of this key, or nothing."""
         if not isinstance(value, str) or not _SEQUENCES.fullmatch(value):
             return f"it is written like {self.default}"
         lengths = [int(run.partition("x")[2]) for run in re.split("[,/]", value)]
@@ -96,25 +83,15 @@ class Sequences(Key):
             return f"allowed are {self.runs} runs and {self.sequences} sequences"
         return ""
 
-    def unsupported_reason(self, value: Value, threads: int) -> str:
-        most = max(int(number) for number in re.findall("([0-9]+)x", str(value)))
-        return f"thread {most}: the threads are 0 to {threads - 1}" if most >= threads else ""
 
-
+Key = Number | Choice | Sequences  # an argument of a workload
 Expression = ast.expr
 
 _OPERATIONS: dict[type[ast.AST], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.floordiv,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.floordiv, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt,
+    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -134,15 +111,12 @@ class Rule:
     keys: tuple[str, ...]
 
 
-def names(node: Expression) -> Iterator[str]:
+def names(node: ast.AST) -> Iterator[str]:
     """Every name of an expression, `KEY(key)` being one."""
-    match node:
-        case ast.Name() | ast.Call():
-            yield _written(node)
-        case _:
-            for child in ast.iter_child_nodes(node):
-                if isinstance(child, ast.expr):
-                    yield from names(child)
+    if isinstance(node, ast.Name | ast.Call):
+        yield _written(node)
+    else:
+        yield from chain.from_iterable(map(names, ast.iter_child_nodes(node)))
 
 
 @cache
@@ -154,13 +128,13 @@ def _written(name: Expression) -> str:
 def keys_of(node: Expression, before: Sequence[Let | Rule]) -> tuple[str, ...]:
     """The keys that an expression depends on, also by way of the LETs `before` it."""
     lets = {row.name: row.expression for row in before if isinstance(row, Let)}
-    found: dict[str, None] = {}  # a set, in order
+    keys: list[str] = []
     for name in names(node):
         if name in lets:
-            found |= dict.fromkeys(keys_of(lets[name], before))
+            keys += keys_of(lets[name], before)
         elif name.startswith("KEY("):
-            found[name[4:-1]] = None
-    return tuple(found)
+            keys.append(name[4:-1])
+    return tuple(dict.fromkeys(keys))
 
 
 def evaluate(node: Expression, values: Mapping[str, int]) -> int:
@@ -188,17 +162,6 @@ def evaluate(node: Expression, values: Mapping[str, int]) -> int:
     raise ValueError(f"{ast.unparse(node)!r} is unknown, or not of a rule's language")
 
 
-def broken(rules: Sequence[Let | Rule], values: Mapping[str, int]) -> Rule | None:
-    """The first rule that does not hold, or None. `values`: of every name but the LETs'."""
-    found = dict(values)
-    for row in rules:
-        if isinstance(row, Let):
-            found[row.name] = evaluate(row.expression, found)
-        elif not evaluate(row.condition, found):
-            return row
-    return None
-
-
 def in_words(node: Expression, constants: Mapping[str, int]) -> str:
     """An expression as people write it, with keys and words by their names."""
     text = re.sub(r"KEY\((\w+)\)", r"\1", ast.unparse(node)).replace("WORD_", "")
@@ -210,12 +173,8 @@ _SCHEDULER = "SCHEDULER"  # the block of the runtime, where threads share cores
 _CORES = ("OWN_CORES", "ANY_CORES", "SHARED_CORES")
 _PRESENCE = ("REQUIRED", "OPTIONAL", "OR_ZERO")
 # Names that C has from its headers. Whether a lock is for fewer threads is checked elsewhere.
-_CONSTANTS = {
-    "UINT32_MAX": 2**32 - 1,
-    "INT32_MAX": 2**31 - 1,
-    "LOCK_MAX_THREADS": MAX_THREADS,
-    "LOCK_MOST_THREADS": MAX_THREADS,
-}
+_CONSTANTS = {"UINT32_MAX": 2**32 - 1, "INT32_MAX": 2**31 - 1}
+_CONSTANTS |= dict.fromkeys(("LOCK_MAX_THREADS", "LOCK_MOST_THREADS"), MAX_THREADS)
 
 
 @dataclass
@@ -237,16 +196,22 @@ class Workload:
     phases: str = ""
     length: str = ""
 
+    def values(self, threads: int, java: bool, parameters: Mapping[str, Value]) -> dict[str, int]:
+        """What the names in its rules stand for, but those of LETs."""
+        values = {**self.constants, "THREADS": threads, "LOCK_IS_JAVA": int(java)}
+        for name, key in self.keys.items():
+            if isinstance(key, Number):
+                values[f"KEY({name})"] = int(parameters[name])
+            elif isinstance(key, Choice):
+                values |= {f"WORD_{word}": number for number, word in enumerate(key.choices)}
+                values[f"KEY({name})"] = key.choices.index(str(parameters[name]))
+        return values
+
     def check(self, expression: Expression) -> None:
         """Raises ValueError for a name that is unknown in a rule of it, as it is until now."""
-        known = {*self.constants, "THREADS", "LOCK_IS_JAVA"}
-        known |= {row.name for row in self.rules if isinstance(row, Let)}
-        for name, key in self.keys.items():
-            if not isinstance(key, Sequences):
-                known.add(f"KEY({name})")
-            if isinstance(key, Choice):
-                known |= {f"WORD_{word}" for word in key.choices}
-        if unknown := [name for name in names(expression) if name not in known]:
+        known = self.values(1, False, {name: key.default for name, key in self.keys.items()})
+        allowed = {*known, *(row.name for row in self.rules if isinstance(row, Let))}
+        if unknown := [name for name in names(expression) if name not in allowed]:
             raise ValueError(f"{unknown[0]} is unknown here")
 
     @property
@@ -327,14 +292,13 @@ def _add(block: Workload, row: registry.Row) -> None:
             block.phases = _one_of(block.keys, first)
         case "LENGTH", _:
             block.length = _one_of(block.keys, first)
-        case _, [presence, default, *more]:
+        case kind, [presence, default, *more]:
             _one_of(_PRESENCE, presence)
-            name, key = registry.word(first), _key(row.name, default, more, block.constants)
-            if name in block.keys:
+            if (name := registry.word(first)) in block.keys:
                 raise ValueError("this key stands twice")
+            block.keys[name] = key = _key(kind, default, more, block.constants)
             if why := key.invalid_reason(key.default):
                 raise ValueError(f"the default: {why}")
-            block.keys[name] = key
 
 
 def _key(
@@ -350,9 +314,9 @@ def _key(
 
 
 def _one_of(words: Iterable[str], node: Expression) -> str:
-    if (given := registry.word(node)) not in (known := list(words)):
-        raise ValueError(f"{given}: allowed are {', '.join(known)}")
-    return given
+    if (word := registry.word(node)) not in (known := list(words)):
+        raise ValueError(f"{word}: allowed are {', '.join(known)}")
+    return word
 
 
 WORKLOADS = parse_workloads(registry.read(WORKLOADS_DEF))  # by name, in the registry's order
@@ -374,11 +338,10 @@ def phases(workload: str, parameters: Mapping[str, Value]) -> int:
 
 
 def choices(workload: str, key: str) -> tuple[str, ...]:
-    """The words of a choice. Raises KeyError for a key that is none."""
-    found = WORKLOADS[workload].keys[key]
-    if not isinstance(found, Choice):
-        raise KeyError(key)
-    return found.choices
+    """The words of a choice."""
+    choice = WORKLOADS[workload].keys[key]
+    assert isinstance(choice, Choice)
+    return choice.choices
 
 
 def unsupported_reason(
@@ -388,14 +351,7 @@ def unsupported_reason(
 
     All keys are given, with valid values. `cores`: how many the threads share; None: a core each.
     """
-    return _unsupported_reason(workload, lock, threads, cores, tuple(parameters.items()))
-
-
-@lru_cache(maxsize=10_000)  # of a study's cells many differ in latencies and seeds alone
-def _unsupported_reason(
-    workload: str, lock: str, threads: int, cores: int | None, given: tuple[tuple[str, Value], ...]
-) -> str:
-    kind, parameters = WORKLOADS[workload], dict(given)
+    kind = WORKLOADS[workload]
     if kind.locks and lock not in kind.locks:
         return f"workload {workload} is built with lock {', '.join(kind.locks)} only"
     if not kind.min_threads <= threads <= kind.max_threads:
@@ -405,18 +361,15 @@ def _unsupported_reason(
     if kind.cores == "OWN_CORES" and cores is not None:
         return f"cores: {cores}: workload {workload} needs a core for each thread"
     for name, key in kind.keys.items():
-        if why := key.unsupported_reason(parameters[name], threads):
-            return f"parameters.{name}: {why}"
-    values = {"THREADS": threads, "LOCK_IS_JAVA": int(load_locks()[lock].java)}
-    for name, key in kind.keys.items():
-        match key:
-            case Number():
-                values[f"KEY({name})"] = int(parameters[name])
-            case Choice():
-                values |= {f"WORD_{word}": number for number, word in enumerate(key.choices)}
-                values[f"KEY({name})"] = key.choices.index(str(parameters[name]))
-    rule = broken(kind.rules, {**kind.constants, **values})
-    if rule is None:
-        return ""
-    shown = ", ".join(f"{name} = {parameters[name]}" for name in rule.keys)
-    return f"parameters: {rule.message} ({shown}, threads = {threads})"
+        if isinstance(key, Sequences):
+            most = max(map(int, re.findall("([0-9]+)x", str(parameters[name]))))
+            if most >= threads:
+                return f"parameters.{name}: thread {most}: the threads are 0 to {threads - 1}"
+    values = kind.values(threads, load_locks()[lock].java, parameters)
+    for row in kind.rules:
+        if isinstance(row, Let):
+            values[row.name] = evaluate(row.expression, values)
+        elif not evaluate(row.condition, values):
+            shown = ", ".join(f"{name} = {parameters[name]}" for name in row.keys)
+            return f"parameters: {row.message} ({shown}, threads = {threads})"
+    return ""

@@ -57,7 +57,6 @@ def _as_names(value: Any) -> Any:
 
 Axis = Annotated[list[Value], BeforeValidator(_as_list)]
 Names = Annotated[list[str], BeforeValidator(_as_names)]
-_FOLLOWING = ("isa", "flavour")  # left out, they are the machine's and the ISA's
 
 
 def _field(axis: CellAxis) -> Any:
@@ -67,7 +66,7 @@ def _field(axis: CellAxis) -> Any:
         kind = Axis[Annotated[int, Field(ge=axis.quantity.low, le=axis.quantity.high)]]
     if axis.name == "machine":
         kind = Annotated[list[MachineName], BeforeValidator(_as_names)]
-    if axis.optional or axis.name in _FOLLOWING:
+    if axis.optional or axis.name in ("isa", "flavour"):  # the machine's, and the ISA's
         return (kind | None, None)
     return (kind, ... if axis.default is None else [axis.default])
 
@@ -94,7 +93,7 @@ class Sweep(_Axes):
         for key, known in (
             ("machine", [*known_machines(self.given("machine")), HOST]),
             ("isa", list(ISAS)),
-            ("flavour", ["all", *FLAVOURS]),
+            ("flavour", [_ALL, *FLAVOURS]),
             ("lock", [*load_locks(), *_SEVERAL]),
             ("fence", FENCE_KINDS),
             ("workload", list(WORKLOADS)),
@@ -106,14 +105,13 @@ class Sweep(_Axes):
                     )
         if not (locks := self.given("lock")):
             raise ValueError("lock: what is given stands for no lock")
-        own = list(itertools.chain(*(load_locks()[lock].variants for lock in locks)))
+        own = [variant for lock in locks for variant in load_locks()[lock].variants]
         for variant in self.given("variant"):
-            if variant not in ("", "all", *own):
+            if variant not in ("", _ALL, *own):
                 known_to = f"{', '.join(locks)}: " + (", ".join(own) or "none")
                 raise ValueError(f"variant: {shown(variant)} is unknown; variants of {known_to}")
         for key in ("flavour", "variant"):
-            values = self.given(key)
-            if "all" in values and len(values) > 1:
+            if _ALL in self.given(key) and len(self.given(key)) > 1:
                 raise ValueError(f"{key}: 'all' stands for every {key} and must stand alone")
         return self
 
@@ -122,20 +120,19 @@ class Sweep(_Axes):
         those that its words stand for."""
         if axis != "lock":
             return getattr(self, axis) or []
-        words, workloads = ([*map(str, getattr(self, key))] for key in ("lock", "workload"))
+        words, workloads = (list(map(str, getattr(self, key))) for key in ("lock", "workload"))
         kinds = [WORKLOADS[name] for name in workloads if name in WORKLOADS]
-        allowed = [
-            lock
-            for lock in load_locks().values()
-            if any(not kind.locks or lock.name in kind.locks for kind in kinds)
-        ]
         chosen: dict[str, None] = {}  # a set, in order
         for word in words:
             if word.startswith(_NOT):
                 chosen.pop(word.removeprefix(_NOT), None)
             elif word in _SEVERAL:
-                meant = [one.name for one in allowed if word == _ALL or one.has(Trait(word))]
-                chosen |= dict.fromkeys(meant)
+                chosen |= {
+                    name: None
+                    for name, lock in load_locks().items()
+                    if any(not kind.locks or name in kind.locks for kind in kinds)
+                    and (word == _ALL or lock.has(Trait(word)))
+                }
             else:
                 chosen[word] = None
         return list(chosen)
@@ -146,38 +143,34 @@ class Sweep(_Axes):
             dict(zip(self.parameters, point, strict=True))
             for point in itertools.product(*self.parameters.values())
         ]
-        for chosen in self._choices({}, [axis.name for axis in AXES]):
-            for point in points:
-                yield Cell(**chosen, parameters=with_defaults(chosen["workload"], point))
+        choices: list[dict[str, Any]] = [{}]
+        for axis in AXES:
+            choices = [
+                chosen | {axis.name: value}
+                for chosen in choices
+                for value in self._values(axis.name, chosen)
+            ]
+        for chosen, point in itertools.product(choices, points):
+            yield Cell(**chosen, parameters=with_defaults(chosen["workload"], point))
 
     def size(self) -> int:
         """How many cells there are, where no axis stands for several values."""
         axes = [self.given(axis.name) for axis in AXES] + list(self.parameters.values())
         return math.prod(len(values) for values in axes if values)
 
-    def _choices(self, chosen: dict[str, Any], names: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Every choice of the axes `names`, with those chosen before them."""
-        if not names:
-            yield chosen
-            return
-        for value in self._values(names[0], chosen):
-            yield from self._choices(chosen | {names[0]: value}, names[1:])
-
     def _values(self, name: str, chosen: Mapping[str, Any]) -> Sequence[Any]:
         """The values of an axis; what some stand for depends on the axes before."""
-        given = getattr(self, name)
-        if name == "lock":
-            return self.given(name)
+        given, every = self.given(name), tuple[str, ...]()
         if name == "isa":
             return given or isas_of(chosen["machine"])
         if name == "flavour":
             every = ISAS[chosen["isa"]].flavours
-            return every[:1] if given is None else every if given == ["all"] else given
+            return every if given == [_ALL] else given or every[:1]
         if name == "variant":
             every = load_locks()[chosen["lock"]].variants or ("",)
-            wanted = every if given == ["all"] else given
+            wanted = every if given == [_ALL] else given
             return ["" if variant == every[0] else variant for variant in wanted]
-        return [None] if given is None else given
+        return given or [None]
 
 
 class Plan(Document):

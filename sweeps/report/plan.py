@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from results.errors import LockcrossError
-from results.store.queries import OF_A_PLAN, Answer, condition, plan_name, values_of_plan
+from results.store.queries import OF_A_PLAN, Answer, condition, plan_name
 from results.text.rows import Form, print_compact, print_rows
 from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import AXES, values
@@ -124,7 +124,7 @@ def write_plan_page(connection: sqlite3.Connection, plan: str, output: Path) -> 
     drawn = draw_plan(runs, name, output / "figures")
     failed = [(run.status, run.cause) for run in runs if run.status != "ok"]
     last = {(run.status, run.cause): run.id for run in runs}
-    sources = report.sources(connection, condition(connection, plan), values_of_plan(plan))
+    sources = report.sources(connection, *condition(connection, plan))
     page = report.environment().get_template("plan.html").render(
         name=name,
         compared=compared_words(found).splitlines(),

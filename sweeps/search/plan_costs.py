@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from results.errors import LockcrossError
-from results.store.queries import condition, values_of_plan
+from results.store.queries import condition
 from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
 from sweeps.model.label import FULL, LockLabel
 from sweeps.search.winners import Win, winner
@@ -67,10 +67,11 @@ class Group:
 def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[PlanRun]:
     """The runs of a plan, given by its name or its path. Raises LockcrossError if there are
     none."""
+    test, bound = condition(connection, plan)
     rows = connection.execute(
         f"SELECT runs.id, status, cause, cycles_per_pair, {selected()} FROM runs "
-        f"WHERE {condition(connection, plan)} ORDER BY runs.id",
-        values_of_plan(plan),
+        f"WHERE {test} ORDER BY runs.id",
+        bound,
     )
     return [
         PlanRun(run_id, read_cell(cell), status, cause, cost)

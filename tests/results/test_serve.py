@@ -167,7 +167,7 @@ def test_no_database(tmp_path: Path) -> None:
 
 def test_a_server_that_does_not_start_says_why() -> None:
     words = ["sh", "-c", "echo first >&2; echo it is broken >&2; exit 3"]
-    with pytest.raises(LockcrossError, match="it is broken"), server.Server(words, 1):
+    with pytest.raises(LockcrossError, match="it is broken"), server.served(words, 1):
         pass
 
 

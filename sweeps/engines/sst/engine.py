@@ -90,11 +90,11 @@ def document(cell: Cell, place: list[int], binary: Path, limits: Limits) -> str:
     options |= {"max_instructions": limits.instructions, "link": _DESCRIPTOR}
     job = {
         "clock_mhz": machine.clock_mhz.number,
-        "line": machine.memory.line.number,
+        "line": machine.memory.number("line"),
         "cores": len(place),
-        "lat_l1": machine.memory.lat_l1.number,
-        "l1_size": machine.memory.l1_size.number,
-        "l1_ways": machine.memory.l1_ways.number,
+        "lat_l1": machine.memory.number("lat_l1"),
+        "l1_size": machine.memory.number("l1_size"),
+        "l1_ways": machine.memory.number("l1_ways"),
         "sst": system.settings(),
         "guest": guest_command(cell, binary, options),
         "guest_stdout": output.GUEST_OUT,

@@ -126,7 +126,7 @@ def _pages(copied: Path) -> Iterator[dict[str, Any]]:
     server.DATASETTE.install()
     port = server.free_port(0)
     queries = {f"query {name}": site.query_name(name) for name in named_queries()}
-    with server.Server(site.command(copied, port), port):
+    with server.served(site.command(copied, port), port):
         for words, page in (_PAGES | queries).items():
             address = f"http://{site.HOST}:{port}/{copied.stem}/{page}"
             try:

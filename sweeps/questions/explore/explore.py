@@ -104,7 +104,7 @@ class ExplorePlan(Document):
         study.check_reach(self.calibration.latencies, (grid.cas_latency, grid.fence_latency))
         # Who leaves a processor on the page goes on from its cancellation on the map.
         for name in self.calibration.machines:
-            stop = load_machine(name).charges.stop.number
+            stop = load_machine(name).charges.number("stop")
             if not grid.cancel_latency[0] <= stop <= grid.cancel_latency[-1]:
                 raise ValueError(
                     f"grid.cancel_latency: must reach {stop}, what a cancellation costs on {name} "

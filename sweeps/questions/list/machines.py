@@ -60,7 +60,7 @@ def overview(known: Sequence[Machine]) -> Iterator[Rows | str]:
         """The kind of core and its width, and what connects how many of them, where it is said."""
         kind = "in order" if machine.out_of_order is None else "out of order"
         mesh = f", {machine.sst.topology}: {machine.sst.nodes}" if machine.sst else ""
-        return f"{kind} {machine.core.width.number}-wide{mesh}"
+        return f"{kind} {machine.core.number('width')}-wide{mesh}"
 
     def cycles(machine: Machine, operations: dict[str, str]) -> int | str:
         """Of one operation an ISA: a line each, or one for all if they are the same."""

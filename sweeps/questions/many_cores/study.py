@@ -303,7 +303,6 @@ class Study:
         meshes = {}
         for machine in [one.machine for one in (plan.distance, plan.cancellation) if one]:
             mesh = network(machine)
-            assert mesh.rows is not None and mesh.columns is not None
-            meshes[machine] = [mesh.rows.number, mesh.columns.number]
+            meshes[machine] = [mesh.number("rows"), mesh.number("columns")]
         fact = plan.model_dump() | {"meshes": meshes}
         answer.PLAN.write(self._store, answer.ManyCoresFact.model_validate(fact))

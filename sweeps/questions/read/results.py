@@ -11,7 +11,7 @@ import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
-from results.text.opened import reading
+from results.store.store import reading
 from results.text.rows import Form, Format, cell, number, print_rows
 from sweeps.cli import complete
 from sweeps.cli.options import Database

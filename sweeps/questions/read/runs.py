@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from results.paths import DATABASE
-from results.store.queries import Answer, QueryError, condition, guarded, values_of_plan
-from results.text.opened import reading
+from results.store.queries import Answer, QueryError, condition, guarded
+from results.store.store import reading
 from results.text.rows import Form, Format, print_compact, print_rows
 from sweeps.cli import complete
 from sweeps.cli.options import Database
@@ -91,8 +91,9 @@ def list_runs(
     terms = [tests.get(name, f"{name} = :{name}") for name in given]
     bound: dict[str, str | int] = {**given, "limit": limit}
     if plan is not None:
-        terms.append(condition(connection, plan))
-        bound |= values_of_plan(plan)
+        test, bound_by_plan = condition(connection, plan)
+        terms.append(test)
+        bound |= bound_by_plan
     source = "runs"
     if where is not None:
         terms.append(f"({where}\n)")

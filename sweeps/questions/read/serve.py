@@ -33,8 +33,8 @@ def serve(
         chosen = server.free_port(port)
         copied = site.copy_to(store.connection, db, Path(folder))
         words = site.command(copied, chosen, downloads)
-        with server.Server(words, chosen) as running:
+        with server.served(words, chosen) as wait_for_end:
             print(f"http://{site.HOST}:{chosen}/{copied.stem}", flush=True)
             print("the database as it is now; Ctrl-C ends it", flush=True)
             with suppress(KeyboardInterrupt):
-                running.serve()
+                wait_for_end()

@@ -55,8 +55,7 @@ def reproduce(
     db: Database = DATABASE,
 ) -> None:
     """Run the experiments of the sources and print published and simulated numbers side by side."""
-    from results.store.store import Store
-    from results.text.opened import store_to_read
+    from results.store.store import Store, store_to_read
     from sweeps.cli.options import at_a_time, limits, pool_of
     from sweeps.cli.progress import Bar
     from sweeps.run.runner import Runner, describe

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from results.paths import DATABASE
-from results.text.opened import store_to_read
+from results.store.store import store_to_read
 from results.text.rows import Form, Format, print_compact, print_rows
 from sweeps.cli import complete, options
 
