@@ -19,12 +19,12 @@ from sweeps.model.cell import Cell
 from sweeps.model.isa import FLAVOURS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, MemorySystem, known_machines, load_machine
-from sweeps.model.workloads import with_defaults
+from sweeps.model.workloads import Value, with_defaults
 from sweeps.plans import STUDIES, study
 from sweeps.questions.many_cores import answer
 from sweeps.run.runner import Runner
 from sweeps.search.facts import store_isas, store_machines
-from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, set_to, with_lock
+from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, in_parts, set_to, with_lock
 from sweeps.search.searches import pairs, points, records, search_all
 from sweeps.support.toml import Document
 
@@ -32,7 +32,7 @@ PLAN = "many_cores"
 CONTENDED = "random_threads"  # the workload in which all cores contend
 
 
-def _check_keys(workload: str, parameters: dict[str, int | str], *own: str) -> None:
+def _check_keys(workload: str, parameters: dict[str, Value], *own: str) -> None:
     words = "{}: unknown; workload {} takes {}"
     study.check_keys(workload, parameters, own, words, where="parameters: ")
 
@@ -45,7 +45,7 @@ class Cores(Document):
     values: Annotated[list[study.Threads], study.Several, study.RISING]
     pairs: study.Count
     tolerance: study.Count
-    parameters: dict[str, int | str] = {}
+    parameters: dict[str, Value] = {}
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
@@ -55,7 +55,7 @@ class Cores(Document):
 
 class Distance(Document):
     """An owner at node 0, a corner, and one contender, so many links away, that takes what `shares`
-    (parts per million) leave of the object's runs (workload lock_sequence). Costs cross along the
+    leave of the object's runs (workload lock_sequence). Costs cross along the
     links, and along `owner_share` at the least and the most of them."""
 
     machine: MachineName
@@ -63,14 +63,13 @@ class Distance(Document):
     shares: Annotated[list[study.Share], study.Some, study.RISING]
     tolerance: study.Count
     owner_share: Annotated[list[study.Share], study.Several, study.RISING]
-    step: study.Count
-    parameters: dict[str, int | str]
+    step: study.Share
+    parameters: dict[str, Value]
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
         _check_keys("lock_sequence", self.parameters, "owner_share")
-        if wrong := [one for one in self.owner_share if one % self.step]:
-            raise ValueError(f"owner_share: {wrong[0]} is no multiple of step {self.step}")
+        study.check_multiples(self.step, self.owner_share, "owner_share: ")
         return self
 
 
@@ -82,7 +81,7 @@ class Cancellation(Document):
     machine: MachineName
     lock: str
     cancel_latency: study.Latency
-    parameters: dict[str, int | str]
+    parameters: dict[str, Value]
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
@@ -220,10 +219,11 @@ class Study:
         lines, given = [self._cores_line(), *self._distance_lines()], self.plan.distance
         if given is not None:
             base = self._base(given.machine, "lock_sequence", given.parameters)
+            *values, step = in_parts(base.workload, "owner_share", (*given.owner_share, given.step))
             lines += [
                 AxisLine(
                     f"owner_share/{links}", _away(base, "distance", links), "owner_share",
-                    tuple(given.owner_share), given.step, given.step,
+                    tuple(values), step, step,
                     {**given.parameters, "threads": 2, "links": links}, move=set_to,
                 )
                 for links in (given.links[0], given.links[-1])
@@ -261,7 +261,7 @@ class Study:
             for share in given.shares
         ]  # fmt: skip
 
-    def _base(self, machine: str, workload: str, parameters: Mapping[str, int | str]) -> Cell:
+    def _base(self, machine: str, workload: str, parameters: Mapping[str, Value]) -> Cell:
         """Two threads, on the cores in the order of the nodes."""
         return Cell(
             engine=self.plan.engine, machine=machine, isa=study.isa_of(self.plan.flavour),

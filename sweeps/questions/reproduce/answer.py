@@ -18,6 +18,7 @@ from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.model.label import FENCE_KINDS, FULL, LockLabel
 from sweeps.model.machine import load_machine
+from sweeps.model.workloads import Value
 from sweeps.search.published import Published
 from sweeps.support.toml import Document
 
@@ -207,7 +208,7 @@ class PlannedReproduction:
 
 
 def cell_on(
-    machine: str, label: str, workload: str, parameters: Mapping[str, int | str], isa: str = "",
+    machine: str, label: str, workload: str, parameters: Mapping[str, Value], isa: str = "",
     **axes: Any,
 ) -> Cell:  # fmt: skip
     """A cell of a reproduction: of the machine's first ISA and its first atomic flavour, if no ISA

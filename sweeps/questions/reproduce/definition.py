@@ -25,7 +25,7 @@ from results.paths import ROOT
 from sweeps.model.cell import Cell
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.machine import machine_names
-from sweeps.model.workloads import with_defaults
+from sweeps.model.workloads import read_value, with_defaults
 from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce.answer import (
     CLOCK,
@@ -245,8 +245,8 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
 
 
 def _cell(plan: Definition, one: CellPlan) -> Cell:
-    # What is written in digits is a number, such as "{percent}0000".
-    given = {k: int(v) if str(v).isdigit() else v for k, v in one.parameters.items()}
+    # What is written in digits is a number, such as "{percent}e-2".
+    given = {key: read_value(str(value)) for key, value in one.parameters.items()}
     cell = cell_on(
         one.machine or plan.machine, one.lock, one.workload, with_defaults(one.workload, given),
         one.isa, threads=int(one.threads), cores=None if one.cores is None else int(one.cores),

@@ -18,12 +18,14 @@ from pydantic import Field
 from sweeps.model.cell import Cell
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import cancels
+from sweeps.model.workloads import Value
 from sweeps.questions.reproduce.answer import Look, PlannedRow, Row, cell_on, in_words
 from sweeps.search import published as paper
+from sweeps.search.lines import parts
 from sweeps.search.published import Published
 from sweeps.support.toml import Document
 
-PARTS = 1_000_000
+PARTS = parts("lock_mix", "owner_share")
 THREADS = 2
 BASE = "tasuki"
 TRANSITION = 256  # objects of the run that a cancellation's cost is taken from
@@ -102,7 +104,7 @@ def statistics(table: str, program: str) -> Statistics:
     return Statistics(program, int(objects), acquisitions, cancellations, owned, returned, foreign)
 
 
-def mix(of: Statistics, wanted: int) -> dict[str, int]:
+def mix(of: Statistics, wanted: int) -> dict[str, float]:
     """Scales a program down to `wanted` acquisitions: the parameters of lock_mix. Where other
     threads or returning owners have any of them, one object at least is shared."""
     count = min(of.acquisitions, wanted)
@@ -118,25 +120,25 @@ def mix(of: Statistics, wanted: int) -> dict[str, int]:
         owned = PARTS - foreign - returned - nested
     objects = min(objects, count * owned // PARTS)
     return {
-        "objects": objects, "acquisitions": count, "owner_share": owned,
-        "return_share": returned, "recursive": nested, "shared_objects": min(shared, objects),
-        "owners": 1, "critical": 0, "think": 0,
+        "objects": objects, "acquisitions": count, "owner_share": owned / PARTS,
+        "return_share": returned / PARTS, "recursive": nested / PARTS,
+        "shared_objects": min(shared, objects), "owners": 1, "critical": 0, "think": 0,
     }  # fmt: skip
 
 
-def rate(drawn: Mapping[str, int]) -> float:
+def rate(drawn: Mapping[str, float]) -> float:
     """Cancellations an acquisition of a drawn sequence: each shared object has one."""
     return drawn["shared_objects"] / drawn["acquisitions"]
 
 
-def mix_cell(machine: str, label: str, drawn: Mapping[str, int]) -> Cell:
+def mix_cell(machine: str, label: str, drawn: Mapping[str, Value]) -> Cell:
     """The run of a lock label on a sequence."""
     return cell_on(machine, label, "lock_mix", drawn, threads=THREADS)
 
 
 def transition_cell(machine: str, label: str) -> Cell:
     """The run that a cancellation's cost is taken from: (phase 4 - phase 5) / TRANSITION."""
-    objects: dict[str, int | str] = {"objects": TRANSITION, "owner": "running"}
+    objects: dict[str, Value] = {"objects": TRANSITION, "owner": "running"}
     return cell_on(machine, label, "transition", objects, threads=THREADS)
 
 
