@@ -89,11 +89,6 @@ class Counts:
             {kind: self.fences.get(kind, 0) + other.fences.get(kind, 0) for kind in kinds},
         )
 
-    @property
-    def atomics(self) -> int:
-        """Atomic operations, those that lose too."""
-        return sum(self.numbers[name] for name in ("cas_won", "cas_lost", "rmw"))
-
     def __str__(self) -> str:
         named = (("CAS", "cas_won"), ("lost CAS", "cas_lost"), ("RMW", "rmw"))
         counted = {words: self.numbers[name] for words, name in named} | dict(self.fences)

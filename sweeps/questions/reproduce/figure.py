@@ -37,10 +37,7 @@ def draw_reproduction(found: Reproduction) -> Figure:
 
 
 def _series(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    series: dict[str, list[Row]] = {}
-    for row in rows:
-        series.setdefault(row.series, []).append(row)
-    return series
+    return {row.series: [one for one in rows if one.series == row.series] for row in rows}
 
 
 def _colour(label: str, others: list[str]) -> str:
