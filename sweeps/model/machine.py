@@ -12,14 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    ValidationInfo,
-    create_model,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, create_model, field_validator, model_validator
 
 from results.errors import LockcrossError
 from sweeps.model.axes import MAX_LATENCY
@@ -105,8 +98,8 @@ class Figures(Document):
 
     @field_validator("*")
     @classmethod
-    def _as_allowed(cls, stated: Any, info: ValidationInfo) -> Any:
-        said = about(cls, str(info.field_name))
+    def _as_allowed(cls, stated: Any, info: Any) -> Any:
+        said = about(cls, info.field_name)
         if isinstance(stated, Figure):
             _checked(stated, said["low"], said["high"], said["power_of_two"])
         elif isinstance(stated, Behaviour):
@@ -295,44 +288,23 @@ class Machine(Figures):
         return given | ({"out_of_order": None} if given.get("out_of_order") is False else {})
 
     @model_validator(mode="after")
-    def _latencies_of_each_isa(self) -> Self:
-        for isa in self.isas:
-            if isa not in ISAS:
-                raise ValueError(f"isas: {isa!r} is unknown; known are {', '.join(ISAS)}")
-        if set(self.latency) != set(self.isas):
-            raise ValueError(
-                f"latency: one table for each of isas ({', '.join(self.isas)}) is expected, "
-                f"not {', '.join(self.latency) or 'none'}"
-            )
-        for isa, figures in self.latency.items():
-            wanted = {*ATOMICS, *ISAS[isa].fences}
-            if missing := sorted(wanted - set(figures)):
-                raise ValueError(f"latency.{isa}: {', '.join(missing)} missing")
-            if unknown := sorted(set(figures) - wanted):
-                raise ValueError(
-                    f"latency.{isa}: {', '.join(unknown)} unknown; "
-                    f"allowed are {', '.join(sorted(wanted))}"
-                )
-            access = self.memory.number("lat_l1")
-            for name in ATOMICS:
-                if figures[name].number < access:
-                    raise ValueError(
-                        f"latency.{isa}.{name}: {figures[name].number} is less than memory.lat_l1, "
-                        f"{access}; an atomic's figure covers the whole operation, including its "
-                        "access"
-                    )
-        return self
-
-    @model_validator(mode="after")
     def _parts_fit(self) -> Self:
-        wanted = self.isas if self.out_of_order is not None else []
-        if set(self.ordering) != set(wanted):
-            raise ValueError(
-                f"ordering: {'one table for each of isas' if wanted else 'no table'} "
-                f"({', '.join(wanted) or 'the core is in order'}) is expected, "
-                f"not {', '.join(self.ordering) or 'none'}"
-            )
+        if unknown := [isa for isa in self.isas if isa not in ISAS]:
+            raise ValueError(f"isas: {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
+        ordered = self.isas if self.out_of_order is not None else []
+        tables: tuple[tuple[str, Mapping[str, Any], list[str]], ...] = (
+            ("latency", self.latency, self.isas), ("ordering", self.ordering, ordered),
+        )  # fmt: skip
+        for table, stated, isas in tables:
+            if set(stated) != set(isas):
+                raise ValueError(
+                    f"{table}: {'one table for each of isas' if isas else 'no table'} "
+                    f"({', '.join(isas) or 'the core is in order'}) is expected, "
+                    f"not {', '.join(stated) or 'none'}"
+                )
         line, width = self.memory.number("line"), self.core.number("width")
+        for isa, figures in self.latency.items():
+            self._check_latencies(isa, figures)
         if self.sst is not None:
             size, ways = self.sst.number("slice_size"), self.sst.number("slice_ways")
             if size % (ways * line):
@@ -346,6 +318,23 @@ class Machine(Figures):
                 f"{_WIDEST_IN_ORDER} at most"
             )
         return self
+
+    def _check_latencies(self, isa: str, figures: Mapping[str, Figure]) -> None:
+        wanted = {*ATOMICS, *ISAS[isa].fences}
+        if missing := sorted(wanted - set(figures)):
+            raise ValueError(f"latency.{isa}: {', '.join(missing)} missing")
+        if unknown := sorted(set(figures) - wanted):
+            raise ValueError(
+                f"latency.{isa}: {', '.join(unknown)} unknown; "
+                f"allowed are {', '.join(sorted(wanted))}"
+            )
+        access = self.memory.number("lat_l1")
+        for name in ATOMICS:
+            if figures[name].number < access:
+                raise ValueError(
+                    f"latency.{isa}.{name}: {figures[name].number} is less than memory.lat_l1, "
+                    f"{access}; an atomic's figure covers the whole operation, including its access"
+                )
 
     @property
     def group(self) -> str:
@@ -407,27 +396,26 @@ def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """A machine's tables with the figures of another where it states none: those of its ISAs and,
     of a memory system, of its topology."""
     isas = own["isas"] if isinstance(own.get("isas"), list) else []
-    of_topologies = {name for names in _OF_TOPOLOGY.values() for name in names}
 
     def both(mine: Any, others: Mapping[str, Any]) -> Any:
         if not isinstance(mine, dict):
             return mine  # what is no table is refused
-        topology = str(mine.get("topology", others.get("topology")))
-        unused = of_topologies.difference(_OF_TOPOLOGY.get(topology, ()))
+        uses = _OF_TOPOLOGY.get(str(mine.get("topology", others.get("topology"))), ())
+        unused = {*_NETWORK, *_BUS}.difference(uses)
         return {name: one for name, one in others.items() if name not in unused} | mine
 
-    found = {"clock_mhz": other["clock_mhz"], **own}
+    filled = {"clock_mhz": other["clock_mhz"], **own}
     in_order = own.get("out_of_order") is False
-    for table, field in Machine.model_fields.items():
+    for table in ("core", "out_of_order", "ordering", "memory", "sst", "latency", "charges"):
         others, mine = other.get(table), own.get(table, {})
-        if not isinstance(others, dict) or field.annotation is Figure or table == "measured":
+        if not isinstance(others, dict):
             continue
         if table not in ("ordering", "latency"):
-            found[table] = both(mine, others)
-        elif isinstance(mine, dict) and not (in_order and table == "ordering"):
+            filled[table] = both(mine, others)
+        elif isinstance(mine, dict) and not (table == "ordering" and in_order):
             shared = [isa for isa in others if isa in isas]
-            found[table] = mine | {isa: both(mine.get(isa, {}), others[isa]) for isa in shared}
-    return found
+            filled[table] = mine | {isa: both(mine.get(isa, {}), others[isa]) for isa in shared}
+    return filled
 
 
 def machine_names() -> list[str]:

@@ -2,7 +2,8 @@
 
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Annotated, Self
+from functools import partial
+from typing import Annotated, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -21,6 +22,7 @@ from sweeps.support.toml import Document
 CROSSOVER, MANY_CORES = "crossover", "many_cores"  # the questions that have studies
 SHARED_AXES = ("cancel", "owner_share", "run_length", "threads")
 OTHER_FENCES = [kind for kind in FENCE_KINDS if kind != FULL]
+Keys = TypeVar("Keys", bound=Mapping[str, int | str])
 
 
 def isa_of(flavour: str) -> str:
@@ -73,11 +75,11 @@ def _rising(values: list[int]) -> list[int]:
 
 
 def check_keys(
-    workload: str, parameters: Mapping[str, int | str], own: Sequence[str] = (),
+    workload: str, parameters: Keys, own: Sequence[str] = (),
     words: str = "{}: unknown; workload {} has {}", where: str = "",
-) -> None:  # fmt: skip
-    """Raises ValueError for keys that a workload has not, or that are the plan's `own` to give, and
-    for values that they cannot have."""
+) -> Keys:  # fmt: skip
+    """The parameters. Raises ValueError for keys that a workload has not, or that are the plan's
+    `own` to give, and for values that they cannot have."""
     keys = WORKLOADS[workload].keys
     for name, value in parameters.items():
         if name not in keys or name in own:
@@ -85,14 +87,7 @@ def check_keys(
             raise ValueError(where + words.format(name, workload, allowed))
         if why := keys[name].invalid_reason(value):
             raise ValueError(f"{where}{name}: {value}: {why}")
-
-
-def _keys_of(workload: str) -> AfterValidator:
-    def check(parameters: dict[str, int]) -> dict[str, int]:
-        check_keys(workload, parameters)
-        return parameters
-
-    return AfterValidator(check)
+    return parameters
 
 
 Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
@@ -113,7 +108,7 @@ class _Sequence(Document):
     """A use of the workload lock_sequence."""
 
     threads: Threads
-    parameters: Annotated[dict[str, int], _keys_of("lock_sequence")]
+    parameters: Annotated[dict[str, int], AfterValidator(partial(check_keys, "lock_sequence"))]
     tolerance: Count
 
 
@@ -137,7 +132,7 @@ class Rounds(Document):
     machine: MachineName
     flavour: str
     fences: Annotated[list[str], Some]  # fence kinds, a panel of the figure each
-    parameters: Annotated[dict[str, int], _keys_of("rounds")]
+    parameters: Annotated[dict[str, int], AfterValidator(partial(check_keys, "rounds"))]
 
 
 class Axis(Document):
