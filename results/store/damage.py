@@ -10,7 +10,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from results.store.facts import first_mistake
 from results.store.queries import TABLES, VIEWS
 
 _TYPES = {"INTEGER": "'integer'", "REAL": "'integer', 'real'", "TEXT": "'text'", "BLOB": "'blob'"}
@@ -73,3 +72,9 @@ def _everything(connection: sqlite3.Connection) -> Iterator[str]:
             _Machine.model_validate_json(text)
         except ValidationError as error:
             yield f"the machine {name}: {first_mistake(error)}"
+
+
+def first_mistake(error: ValidationError) -> str:
+    """Where the first mistake is, and what."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

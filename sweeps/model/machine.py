@@ -138,7 +138,7 @@ def _fields(table: str, prefix: str = "") -> dict[str, Any]:
 
 MOST_ON_A_BUS = 32  # cores: a bus passes about one message a cycle
 _NETWORK, _BUS = (
-    tuple(name for name, said in _SAID["sst"].items() if said.get("of") == kind)
+    tuple(name for name, said in _SAID["memory_system"].items() if said.get("of") == kind)
     for kind in ("network", "bus")
 )
 _OF_TOPOLOGY = {"bus": _BUS, "ring": _NETWORK, "mesh": _NETWORK}
@@ -151,7 +151,7 @@ class _Topology(Figures):
     )
 
 
-_System = create_model("_System", __base__=_Topology, **_fields("sst"))
+_System = create_model("_System", __base__=_Topology, **_fields("memory_system"))
 
 
 class MemorySystem(_System):
@@ -406,9 +406,9 @@ def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
     filled = {"clock_mhz": other["clock_mhz"], **own}
     in_order = own.get("out_of_order") is False
-    for table in ("core", "out_of_order", "ordering", "memory", "sst", "latency", "charges"):
+    for table in Machine.model_fields:
         others, mine = other.get(table), own.get(table, {})
-        if not isinstance(others, dict):
+        if not isinstance(others, dict) or table in ("clock_mhz", "measured"):
             continue
         if table not in ("ordering", "latency"):
             filled[table] = both(mine, others)
