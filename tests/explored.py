@@ -126,8 +126,9 @@ class Explored:
         cas, fence, cancel, share = key
         cell = Cell(
             machine=machine, isa=FLAVOURS[flavour], flavour=flavour, lock=label.lock,
-            fence=label.fence, workload="lock_sequence", threads=2, cas=cas, fence_latency=fence,
-            cancel=cancel, parameters={**WORKLOAD, "owner_share": share},
+            fence=label.fence, workload="lock_sequence", threads=2, cas_latency=cas,
+            fence_latency=fence,
+            cancel_latency=cancel, parameters={**WORKLOAD, "owner_share": share},
         )  # fmt: skip
         metrics: Mapping[str, tuple[float, str]] = {
             "core_cycles": (cycles * PAIRS, "cycles"), "pairs": (PAIRS, "pairs"),

@@ -41,8 +41,8 @@ def record(identity: str, cycles: int = 1000, **changes: object) -> CellRecord:
     values: dict[str, object] = {
         "identity": identity, "engine": "qemu", "engine_version": "1.0", "machine": "generic",
         "isa": "x86_64", "flavour": "lock", "lock": "tasuki", "fence": "full",
-        "workload": "lock_sequence", "parameters": MAP, "threads": 2, "cas": None,
-        "fence_latency": None, "cancel": None, "seed": 1, "status": "ok", "cause": "",
+        "workload": "lock_sequence", "parameters": MAP, "threads": 2, "cas_latency": None,
+        "fence_latency": None, "cancel_latency": None, "seed": 1, "status": "ok", "cause": "",
         "output": "", "command": f"./lockcross run {identity}", "started": "2026-01-01T00:00:00",
         "duration_s": 0.5, "attempts": 1, "binary_digest": "d", "source_revision": "abc",
         "compiler": "x86_64-linux-gnu-gcc (Debian 12.2.0-14+deb12u1) 12.2.0", "resolved": {},
@@ -92,7 +92,7 @@ class Synthetic:
         return self.store.add_run(
             record(identity, cost(lock, *paid, cancel, length), lock=lock, fence=kind,
                    machine=machine, parameters={**parameters, "run_length": length},
-                   cancel=cancel if lock == "reservation" else None, resolved=resolved),
+                   cancel_latency=cancel if lock == "reservation" else None, resolved=resolved),
             "synthetic",
         )  # fmt: skip
 
@@ -134,13 +134,16 @@ class Synthetic:
         runs += [self.run("asym_tasuki", cas, 30, kind="rmw", machine=machine) for cas in CAS]
         self.store.set_series(f"map/{machine}/x86_64/lock", runs)
         crossovers: list[CrossoverRecord] = []
-        for axis, fixed, values in (("cas", "fence_latency", FENCE), ("fence_latency", "cas", CAS)):
+        for axis, fixed, values in (
+            ("cas_latency", "fence_latency", FENCE),
+            ("fence_latency", "cas_latency", CAS),
+        ):
             found = []
             for value in values:
                 for pair in (("reservation", "tasuki"), ("asym_tasuki", "reservation")):
 
                     def one(lock: str, x: int, value: int = value, axis: str = axis) -> int:
-                        place = (x, value) if axis == "cas" else (value, x)
+                        place = (x, value) if axis == "cas_latency" else (value, x)
                         return self.run(lock, *place, machine=machine)
 
                     found += self._search(machine, one, pair, axis, 0, 120, {fixed: value})
@@ -149,10 +152,11 @@ class Synthetic:
         along = []
         for pair in (("tasuki", "reservation"), ("tasuki", "asym_tasuki")):
             along += self._search(
-                machine, lambda lock, x: self.run(lock, cancel=x, machine=machine), pair, "cancel",
+                machine, lambda lock, x: self.run(lock, cancel=x, machine=machine), pair,
+                "cancel_latency",
                 0, 9000, {},
             )  # fmt: skip
-        self.store.set_crossovers(along, f"axis/cancel/{machine}/x86_64/lock")
+        self.store.set_crossovers(along, f"axis/cancel_latency/{machine}/x86_64/lock")
 
     def _run_length(self, machine: str) -> None:
         runs, found = [], []
@@ -170,7 +174,13 @@ class Synthetic:
                 return self.run(lock, cancel=dear, length=x, parameters=RUN_LENGTH, machine=machine)
 
             found += self._search(
-                machine, one, ("tasuki", "reservation"), "run_length", 2, 200, {"cancel": cancel}
+                machine,
+                one,
+                ("tasuki", "reservation"),
+                "run_length",
+                2,
+                200,
+                {"cancel_latency": cancel},
             )
         self.store.set_series(f"run_length/{machine}/x86_64/lock", runs)
         self.store.set_crossovers(found, f"run_length/{machine}/x86_64/lock")

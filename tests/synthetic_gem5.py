@@ -63,8 +63,9 @@ class Gem5Data:
         for value in LATENCIES:
             run = self.run(
                 engine, "null", 1.0, isa=isa, flavour=flavour, workload="calibrate",
-                parameters={"op": op, "iterations": 100}, cas=value, fence_latency=value,
-                cancel=value, resolved={f"mechanism_{key}": m for key, m in resolved.items()},
+                parameters={"op": op, "iterations": 100}, cas_latency=value, fence_latency=value,
+                cancel_latency=value, resolved={f"mechanism_{key}": m for key,
+                m in resolved.items()},
             )  # fmt: skip
             self.store.add_calibrations([
                 CalibrationRecord("generic", isa, flavour, engine, value, value, op,

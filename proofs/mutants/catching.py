@@ -29,14 +29,14 @@ _RUN_S = 60  # a run of the kernel takes a second or two
 @dataclass(frozen=True)
 class Run:
     """Threads, iterations and seed of the kernel. A thread that waits for ever is seen when all
-    have executed `most` instructions, twice of what any lock takes. `cancel`: so few cycles that
-    an owner is still in its fast path when it is stopped; None: the machine's."""
+    have executed `most` instructions, twice of what any lock takes. `cancel_latency`: so few
+    cycles that an owner is still in its fast path when it is stopped; None: the machine's."""
 
     threads: int
     iterations: int
     seed: int
     most: int
-    cancel: int | None = 40
+    cancel_latency: int | None = 40
 
 
 QUICK_RUNS = (Run(3, 2, 1, 12_000_000),)
@@ -70,7 +70,7 @@ def _kernel_says(binary: Path, label: LockLabel, run: Run) -> str:
         variant=label.variant,
         workload="conformance",
         threads=min(run.threads, load_locks()[label.lock].threads or run.threads),
-        cancel=run.cancel,
+        cancel_latency=run.cancel_latency,
         seed=run.seed,
         parameters={"iterations": run.iterations},
     )

@@ -20,7 +20,7 @@ JOIN runs own ON own.id = other.run_id AND own.engine = judged.engine
     AND own.lock = ref.lock AND own.variant = ref.variant AND own.fence = ref.fence
     AND own.workload = ref.workload
     AND own.parameters = ref.parameters AND own.threads = ref.threads AND own.cores IS ref.cores
-    AND own.cas IS ref.cas AND own.fence_latency IS ref.fence_latency AND own.cancel IS ref.cancel
+    AND own.cas_latency IS ref.cas_latency AND own.fence_latency IS ref.fence_latency AND own.cancel_latency IS ref.cancel_latency
     AND own.seed = ref.seed
 WHERE own.status = 'ok' AND ref.status = 'ok'
     AND own.cycles_per_pair IS NOT NULL AND ref.cycles_per_pair IS NOT NULL

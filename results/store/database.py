@@ -12,7 +12,7 @@ from typing import TextIO
 from results.errors import LockcrossError
 
 SCHEMA = Path(__file__).with_name("schema.sql")
-VERSION = 8  # of the schema
+VERSION = 9  # of the schema
 APPLICATION_ID = 0x4C584442  # as the schema sets it
 BUSY_SECONDS = 30
 

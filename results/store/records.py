@@ -56,7 +56,7 @@ class CalibrationRecord:
     isa: str
     flavour: str
     engine: str
-    cas: int | None  # set latencies; None: the machine's own
+    cas_latency: int | None  # set latencies; None: the machine's own
     fence_latency: int | None
     op: str
     cycles: float

@@ -16,9 +16,9 @@ CREATE TABLE runs (
     workload TEXT NOT NULL,
     parameters TEXT NOT NULL CHECK (json_valid(parameters)),
     threads INTEGER NOT NULL,
-    cas INTEGER,                    -- set latencies in cycles; NULL: the machine's own
+    cas_latency INTEGER,            -- set latencies in cycles; NULL: the machine's own
     fence_latency INTEGER,
-    cancel INTEGER,
+    cancel_latency INTEGER,
     seed INTEGER NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('ok', 'failed', 'refused')),
     cause TEXT NOT NULL,
@@ -41,7 +41,7 @@ CREATE TABLE runs (
 CREATE INDEX runs_not_ok ON runs (id) WHERE status != 'ok';
 -- Counting runs by any of these reads the index alone.
 CREATE INDEX runs_by_setting
-ON runs (machine, isa, workload, lock, fence, engine, threads, status, cas, cancel, seed);
+ON runs (machine, isa, workload, lock, fence, engine, threads, status, cas_latency, cancel_latency, seed);
 
 -- Where runs ran. No part of a run's identity: cycles are the same everywhere.
 CREATE TABLE places (
@@ -99,7 +99,7 @@ CREATE TABLE calibrations (
     isa TEXT NOT NULL,
     flavour TEXT NOT NULL,
     engine TEXT NOT NULL,
-    cas INTEGER,
+    cas_latency INTEGER,
     fence_latency INTEGER,
     op TEXT NOT NULL,
     cycles REAL NOT NULL,
@@ -108,7 +108,7 @@ CREATE TABLE calibrations (
 );
 -- NULLs are distinct in a unique index, so latencies that are not set count as -1.
 CREATE UNIQUE INDEX calibrations_by_setting ON calibrations
-    (machine, isa, flavour, engine, ifnull(cas, -1), ifnull(fence_latency, -1), op);
+    (machine, isa, flavour, engine, ifnull(cas_latency, -1), ifnull(fence_latency, -1), op);
 
 CREATE TABLE crossovers (
     id INTEGER PRIMARY KEY,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sweeps.model.axes import LATENCIES, MAX_LATENCY, MAX_SEED
-from sweeps.model.cell import option
+from sweeps.model.axes import MAX_LATENCY, MAX_SEED
 
 if TYPE_CHECKING:
     from sweeps.engines.base import Limits
@@ -26,15 +25,13 @@ _LOADED = "Load the program anew for each cell, instead of once for many; the sa
 _SECONDS = "Seconds of CPU time a cell may take; 0: the engine's own limit."
 
 Database = Annotated[Path, typer.Option("--db", help="The database.", dir_okay=False)]
-_cas = typer.Option(
-    option("cas"), help="Cycles that an atomic is set to; `calibrate` measures it.", **_CYCLES
-)
-_cancel = typer.Option(option("cancel"), help="Cycles that stopping a thread is set to.", **_CYCLES)
+_cancel = typer.Option(help="Cycles that stopping a thread is set to.", **_CYCLES)
+_cas = typer.Option(help="Cycles that an atomic is set to; `calibrate` measures it.", **_CYCLES)
 _fence = typer.Option(
     help="Cycles that a full fence is set to; `calibrate` measures it.", **_CYCLES
 )
-Cancel = Annotated[int | None, _cancel]
-Cas = Annotated[int | None, _cas]
+CancelLatency = Annotated[int | None, _cancel]
+CasLatency = Annotated[int | None, _cas]
 FenceLatency = Annotated[int | None, _fence]
 ClusterFile = Annotated[
     str, typer.Option("--cluster", help="Run on the cluster of this file; see sweeps/clusters.")
@@ -97,12 +94,3 @@ def served(no_server: bool) -> "Limits":
     from sweeps.engines.base import Limits
 
     return Limits(serve=not no_server)
-
-
-def current_name(name: str) -> str:
-    """The name of an option. Those of latencies were the axes' names in earlier versions, which
-    still work."""
-    return option(name).removeprefix("--") if name in LATENCIES else name
-
-
-RENAMED = {"token_normalize_func": current_name}  # settings of a command with such options

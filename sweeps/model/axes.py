@@ -34,9 +34,9 @@ def _latency(words: str, cost_of: str, set_to: str, figure: str) -> Quantity:
 
 # By name, in the order of tables.
 QUANTITIES = {
-    "cas": _latency("CAS latency", "CAS", "CAS set to", "cas_success"),
+    "cas_latency": _latency("CAS latency", "CAS", "CAS set to", "cas_success"),
     "fence_latency": _latency("full-fence latency", "full fence", "fence set to", ""),
-    "cancel": _latency(
+    "cancel_latency": _latency(
         "cost of a cancellation", "cancellation", "cancellation set to", "charge_stop"
     ),
     "owner_share": Quantity("owner's share", "ppm"),

@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, get_type_hints
 
 from sweeps.model import engines
-from sweeps.model.axes import LATENCIES, QUANTITIES, Quantity
+from sweeps.model.axes import QUANTITIES, Quantity
 from sweeps.model.label import FULL, LockLabel
 
 
@@ -20,8 +20,9 @@ class Cell:
     """One run.
 
     `parameters` are the workload's keys. `variant` is the lock's ("": its first). `cores` are
-    shared by the threads (None: a core each). `cas`, `fence_latency` and `cancel` are cycles that
-    take the place of the machine's atomics, full fence and stopping cost; None leaves them.
+    shared by the threads (None: a core each). `cas_latency`, `fence_latency` and `cancel_latency`
+    are cycles that take the place of the machine's atomics, full fence and stopping cost; None
+    leaves them.
     """
 
     engine: str = engines.DEFAULT
@@ -34,9 +35,9 @@ class Cell:
     workload: str
     threads: int = _default("threads")
     cores: int | None = _default("cores")
-    cas: int | None = _default("cas")
+    cas_latency: int | None = _default("cas_latency")
     fence_latency: int | None = _default("fence_latency")
-    cancel: int | None = _default("cancel")
+    cancel_latency: int | None = _default("cancel_latency")
     seed: int = _default("seed")
     parameters: Mapping[str, int | str] = field(hash=False)
 
@@ -72,10 +73,8 @@ COLUMNS = tuple(_DEFAULTS)  # of a cell in the table runs
 
 
 def option(axis: str) -> str:
-    """The option of the command line that sets an axis: a latency's ends in `-latency`."""
-    name = axis.replace("_", "-")
-    latency = axis in LATENCIES and not name.endswith("-latency")
-    return f"--{name}-latency" if latency else f"--{name}"
+    """The option of the command line that sets an axis."""
+    return "--" + axis.replace("_", "-")
 
 
 def cell_of(one: Cell, **changes: Any) -> Cell:

@@ -20,7 +20,7 @@ from sweeps.plans import STUDIES
 from sweeps.support.toml import Document
 
 CROSSOVER, MANY_CORES = "crossover", "many_cores"  # the questions that have studies
-SHARED_AXES = ("cancel", "owner_share", "run_length", "threads")
+SHARED_AXES = ("cancel_latency", "owner_share", "run_length", "threads")
 OTHER_FENCES = [kind for kind in FENCE_KINDS if kind != FULL]
 Keys = TypeVar("Keys", bound=Mapping[str, int | str])
 
@@ -115,15 +115,20 @@ class _Sequence(Document):
 class Map(_Sequence):
     """The winner map: a grid of set latencies in cycles, and the tolerance of crossovers."""
 
-    cas: Latencies
+    cas_latency: Latencies
     fence_latency: Latencies
+
+    @property
+    def latencies(self) -> dict[str, list[int]]:
+        """The set latencies of its two axes, by name."""
+        return {"cas_latency": self.cas_latency, "fence_latency": self.fence_latency}
 
 
 class RunLength(_Sequence):
     """Cost against run length, for some cancellation costs in cycles."""
 
     values: Annotated[list[Count], Several, RISING]
-    cancel: Annotated[list[Latency], Some, RISING]
+    cancel_latency: Annotated[list[Latency], Some, RISING]
 
 
 class Rounds(Document):
@@ -196,7 +201,7 @@ class StudyPlan(Document):
                 ("rounds.fences", [kind for r in rounds for kind in r.fences], FENCE_KINDS),
             )
         )
-        check_reach(self.calibration.latencies, (self.map.cas, self.map.fence_latency))
+        check_reach(self.calibration.latencies, (self.map.cas_latency, self.map.fence_latency))
         check_known([("flavours", [*self.flavours, *(r.flavour for r in rounds)], FLAVOURS)])
         return self
 

@@ -123,8 +123,8 @@ def _frame(connection: sqlite3.Connection, _: References, __: Collection[Drawing
     ops: dict[str, None] = {}  # in order
     calibrated: dict[tuple[Any, ...], dict[str, float]] = {}
     for *setting, op, cycles in connection.execute(
-        "SELECT engine, machine, isa, flavour, cas, fence_latency, op, cycles FROM calibrations "
-        "ORDER BY machine, isa, flavour, cas, fence_latency, run_id"
+        "SELECT engine, machine, isa, flavour, cas_latency, fence_latency, op, cycles "
+        "FROM calibrations ORDER BY machine, isa, flavour, cas_latency, fence_latency, run_id"
     ):
         ops[op] = None
         calibrated.setdefault(tuple(setting), {})[op] = cycles

@@ -27,10 +27,10 @@ class Setting:
     machine: str
     isa: str
     flavour: str
-    cas: int | None = None
+    cas_latency: int | None = None
     fence_latency: int | None = None
     engine: str = engines.DEFAULT
-    cancel: int | None = None
+    cancel_latency: int | None = None
     ops: tuple[str, ...] = choices("calibrate", "op")
 
     def loops(self) -> list[tuple[str, int]]:
@@ -43,7 +43,8 @@ class Setting:
         return Cell(
             engine=self.engine, machine=self.machine, isa=self.isa, flavour=self.flavour,
             lock="null", workload="calibrate", parameters={"op": op, "iterations": turns},
-            cas=self.cas, fence_latency=self.fence_latency, cancel=self.cancel,
+            cas_latency=self.cas_latency, fence_latency=self.fence_latency,
+            cancel_latency=self.cancel_latency,
         )  # fmt: skip
 
 
@@ -80,7 +81,8 @@ def measure(runner: Runner, settings: Sequence[Setting]) -> list[dict[str, Calib
             run, base = loops[op, turns], loops[_BASE.get(op, "empty"), turns]
             calibrated[op] = CalibrationRecord(
                 machine=setting.machine, isa=setting.isa, flavour=setting.flavour,
-                engine=setting.engine, cas=setting.cas, fence_latency=setting.fence_latency, op=op,
+                engine=setting.engine, cas_latency=setting.cas_latency,
+                fence_latency=setting.fence_latency, op=op,
                 cycles=(run.metrics["cycles"] - base.metrics["cycles"]) / turns, run_id=run.id,
                 base_run_id=base.id,
             )  # fmt: skip

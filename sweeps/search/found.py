@@ -39,7 +39,7 @@ class MapFact(FactModel):
     threads: int
     tolerance: int
     parameters: MapParameters
-    cas: list[int] = []
+    cas_latency: list[int] = []
     fence_latency: list[int] = []
 
 
@@ -87,7 +87,7 @@ class Check(BaseModel):
 class MapCheck(Check):
     """The set latencies whose points a winner map is interpolated from."""
 
-    cas: list[int]
+    cas_latency: list[int]
     fence_latency: list[int]
 
 
@@ -349,9 +349,9 @@ def measured(
     axis: str,
     label: str = "",
 ) -> Scale:
-    """From set to measured latency along `cas` or `fence_latency`, on the study's engine or the one
-    of a `label`. Raises NoDataError."""
-    op = {"cas": "cas", "fence_latency": "fence"}[axis]
+    """From set to measured latency along `cas_latency` or `fence_latency`, on the study's engine or
+    the one of a `label`. Raises NoDataError."""
+    op = {"cas_latency": "cas", "fence_latency": "fence"}[axis]
     rows = connection.execute(
         f"SELECT {axis}, cycles FROM calibrations WHERE machine = ? AND isa = ? AND flavour = ? "
         f"AND op = ? AND engine = ? AND {axis} IS NOT NULL",
@@ -370,7 +370,7 @@ def map_crossings(
     for one in crossovers(connection, name):
         if one.value is not None and one.band is not None:
             value, *band = (
-                (cas(at["cas"]), fence(at["fence_latency"]))
+                (cas(at["cas_latency"]), fence(at["fence_latency"]))
                 for x in (one.value, one.band.low, one.band.high)
                 for at in [{**one.setting, one.axis: x}]
             )
@@ -396,9 +396,9 @@ def places(
         "SELECT name, title, description, a.cycles, b.cycles FROM machines "
         "JOIN calibrations a ON a.machine = name AND a.op = 'cas' "
         "JOIN calibrations b ON b.machine = name AND b.op = 'fence' AND a.isa = b.isa "
-        "AND a.flavour = b.flavour AND b.cas IS NULL AND b.fence_latency IS NULL "
+        "AND a.flavour = b.flavour AND b.cas_latency IS NULL AND b.fence_latency IS NULL "
         "AND a.engine = b.engine "
-        "WHERE a.cas IS NULL AND a.fence_latency IS NULL AND a.isa = ? AND a.flavour = ? "
+        "WHERE a.cas_latency IS NULL AND a.fence_latency IS NULL AND a.isa = ? AND a.flavour = ? "
         "AND a.engine = ? ORDER BY name",
         (isa_name, flavour, label or engine(connection)),
     ):

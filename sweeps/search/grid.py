@@ -68,7 +68,7 @@ def map_marks(connection: sqlite3.Connection, machine: str, isa_name: str, flavo
     """The real processors and the winner map of a machine and flavour; none on a map of a machine
     that stands beside the study's own. Raises NoDataError."""
     stored = series(connection, f"map/{machine}/{isa_name}/{flavour}")
-    cancel = stored[0].latency("cancel", "charge_stop") if stored else None
+    cancel = stored[0].latency("cancel_latency", "charge_stop") if stored else None
     own = PLAN.read(connection).machine
     real = marks(connection, isa_name, flavour) if machine == own else []
     tie = tie_share(connection)
@@ -85,16 +85,19 @@ def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: s
     for run in series(connection, name):
         # A run without full fences serves for all latencies of one: it was left unset there.
         own = run.latency("fence_latency", f"fence_{own_isa.full_fence}")
-        cas, fence = run.latency("cas", "cas_success"), own if run.label.fence == FULL else -1
+        cas, fence = (
+            run.latency("cas_latency", "cas_success"),
+            own if run.label.fence == FULL else -1,
+        )
         if cas is None or fence is None:
             raise NoDataError(f"run {run.id} of the winner map does not say its latencies")
         places.setdefault(run.label, {})[cas, fence] = run.cost
     xs = sorted({x for found in places.values() for x, _ in found})
     ys = sorted({y for found in places.values() for _, y in found if y >= 0})
     check = map_check(connection, name)
-    node_xs, node_ys = (check.cas, check.fence_latency) if check else (xs, ys)
+    node_xs, node_ys = (check.cas_latency, check.fence_latency) if check else (xs, ys)
     if check:
-        xs, ys = plan.map.cas, plan.map.fence_latency
+        xs, ys = plan.map.cas_latency, plan.map.fence_latency
     x, y = np.meshgrid(xs, ys)
     costs, are_runs = {}, {}
     for label, found in places.items():
@@ -112,7 +115,7 @@ def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: s
         are_runs[label] = ~np.isnan(runs)
         model = interpolate(node_xs, node_ys, known, x, y)
         costs[label] = np.where(are_runs[label], runs, model)
-    measured_cas = measured(connection, machine, isa_name, flavour, "cas")
+    measured_cas = measured(connection, machine, isa_name, flavour, "cas_latency")
     measured_fence = measured(connection, machine, isa_name, flavour, "fence_latency")
     return Grid(
         own_isa, flavour, tuple(map(measured_cas, xs)), tuple(map(measured_fence, ys)), costs,

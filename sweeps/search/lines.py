@@ -6,7 +6,7 @@ from typing import Any
 
 from results.errors import LockcrossError
 from sweeps.model.axes import LATENCIES, QUANTITIES
-from sweeps.model.cell import AXES, Cell, option
+from sweeps.model.cell import AXES, Cell
 from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.label import FULL, LockLabel
@@ -19,7 +19,7 @@ FIRST_SEED = 1  # of maps and tables, and of each search
 NO_LOCK = "null"  # of a cell whose lock is still to be named
 # Axes along which costs follow a line or, over the run length, a hyperbola. Over owner's shares and
 # threads the work itself is another at each value, and costs may cross more than once.
-_MODELLED = ("cas", "fence_latency", "cancel", "run_length")
+_MODELLED = ("cas_latency", "fence_latency", "cancel_latency", "run_length")
 
 
 def set_to(cell: Cell, axis: str, x: int) -> Cell:
@@ -44,14 +44,14 @@ def with_lock(cell: Cell, label: str, seed: int = FIRST_SEED) -> Cell:
     return replace(
         cell, lock=built.lock, variant=built.variant, fence=built.fence, seed=seed,
         fence_latency=cell.fence_latency if built.fence == FULL else None,
-        cancel=cell.cancel if cancels(label) else None,
+        cancel_latency=cell.cancel_latency if cancels(label) else None,
     )  # fmt: skip
 
 
 def own_latency(cell: Cell, axis: str) -> int:
     """The machine's own latency on an axis, as it would be set."""
     figures = load_machine(cell.machine).figures(cell.isa)
-    if axis == "cas":  # a machine's figure is the whole operation, its access too
+    if axis == "cas_latency":  # a machine's figure is the whole operation, its access too
         return figures["cas_success"].number - figures["lat_l1"].number
     return figures[QUANTITIES[axis].figure or ISAS[cell.isa].full_fence].number
 
@@ -122,13 +122,11 @@ class AxisLine:
 def axis_named(name: str, workload: str) -> str:
     """The axis of a name as people give it: `cas_latency`, `cancel-latency`, `threads`, or a key of
     the workload. Raises LockcrossError for what has no number."""
-    numbers = [axis.name for axis in AXES if axis.quantity and axis.name != "seed"]
-    keys = [key for key, kind in WORKLOADS[workload].keys.items() if isinstance(kind, Number)]
-    options = {option(axis).removeprefix("--").replace("-", "_"): axis for axis in numbers}
-    names = options | {axis: axis for axis in (*numbers, *keys)}
+    names = [axis.name for axis in AXES if axis.quantity and axis.name != "seed"]
+    names += [key for key, kind in WORKLOADS[workload].keys.items() if isinstance(kind, Number)]
     if (plain := name.replace("-", "_")) in names:
-        return names[plain]
-    known = ", ".join([*options, *keys])
+        return plain
+    known = ", ".join(names)
     raise LockcrossError(f"axis {name!r} is unknown; workload {workload} has {known}")
 
 

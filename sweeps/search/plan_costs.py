@@ -7,8 +7,7 @@ from statistics import median
 
 from results.errors import LockcrossError
 from results.store.queries import condition
-from sweeps.model.axes import LATENCIES
-from sweeps.model.cell import Cell, cell_of, option, read_cell, selected, values
+from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
 from sweeps.model.label import FULL, LockLabel
 from sweeps.search.winners import Win, winner
 
@@ -149,13 +148,8 @@ class Comparison:
 
 
 def axis_name(words: str) -> str:
-    """The name of an axis or key that is given as in plans (`cas`) or as its option is called
-    (`cas_latency`, `cas-latency`)."""
-    name = words.removeprefix("--").replace("-", "_")
-    for axis in LATENCIES:
-        if name == option(axis).removeprefix("--").replace("-", "_"):
-            return axis
-    return name
+    """The name of an axis or key, which may be given as its option is called (`--cas-latency`)."""
+    return words.removeprefix("--").replace("-", "_")
 
 
 def compare(

@@ -201,7 +201,7 @@ class SeedCosts:
 
 def _plane(cell: Cell) -> Cell:
     """What cells have in common over which a shift may be constant."""
-    return replace(cell, cas=None, fence_latency=None, seed=FIRST_SEED)
+    return replace(cell, cas_latency=None, fence_latency=None, seed=FIRST_SEED)
 
 
 def _scope(cell: Cell) -> object:

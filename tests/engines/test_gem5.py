@@ -159,7 +159,7 @@ def test_nothing_set_nothing_built_in() -> None:
     ],
 )
 def test_mechanisms(isa: str, model: str, atomic: str, fence: str) -> None:
-    wanted = cell(f"gem5/{model}", isa, cas=60, fence_latency=30)
+    wanted = cell(f"gem5/{model}", isa, cas_latency=60, fence_latency=30)
     found = gem5_latency.latencies(wanted, model, "", {"stop": 100}, 2)
     assert found.mechanisms == {"atomic": atomic, "fence": fence, "charge": "padding"}
     assert "fu_timing" not in vars(found.built_in()).values()
@@ -171,7 +171,7 @@ def test_mechanisms(isa: str, model: str, atomic: str, fence: str) -> None:
 
 
 def test_a_forced_mechanism_takes_the_place_of_the_default() -> None:
-    wanted = cell("gem5/minor/sentinel", "aarch64", cas=60)
+    wanted = cell("gem5/minor/sentinel", "aarch64", cas_latency=60)
     assert gem5_latency.latencies(wanted, "minor", "sentinel", {}, 2).config == {
         "sentinel_atomic": 60
     }

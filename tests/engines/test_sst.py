@@ -227,7 +227,7 @@ def asked(one: Cell) -> dict[str, object]:
 
 
 def test_sst_is_asked_for_the_machine_and_the_same_guest_as_the_embedded_engines() -> None:
-    one = cell("sst_mesh64", engine="sst/far", cas=30)
+    one = cell("sst_mesh64", engine="sst/far", cas_latency=30)
     found = asked(one)
     mesh = system("sst_mesh64")
     assert found["sst"] == mesh.settings() and found["place"] == places("far", mesh, 2)

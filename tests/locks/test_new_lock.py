@@ -36,7 +36,7 @@ fence_kinds = []
 axes = {}
 
 [map]
-cas = [0, 150]
+cas_latency = [0, 150]
 fence_latency = [0, 150]
 tolerance = 50
 threads = 2

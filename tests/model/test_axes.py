@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from rich.console import Console
-from typer.testing import CliRunner
 
 from results.store.export import table
 from results.store.store import Store
-from sweeps.cli.main import make_app
 from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import AXES, COLUMNS, Cell, option, read_cell, selected
 from sweeps.model.cells import command
@@ -90,7 +88,7 @@ def test_runs_that_differ_in_cores_are_two_settings(tmp_path: Path) -> None:
 
 def test_the_export_keeps_whole_numbers_whole(tmp_path: Path) -> None:
     with Store(tmp_path / "a.db") as store:
-        store.add_run(record("one", cores=2, cas=20), "test")
+        store.add_run(record("one", cores=2, cas_latency=20), "test")
         store.add_run(record("two"), "test")
         frame = table(store.connection, "wide")
     for axis in (axis for axis in AXES if axis.quantity):
@@ -100,7 +98,7 @@ def test_the_export_keeps_whole_numbers_whole(tmp_path: Path) -> None:
 
 
 def test_the_table_of_runs_has_every_axis(tmp_path: Path) -> None:
-    given = record("one", cores=2, variant="signal", cas=3, seed=7)
+    given = record("one", cores=2, variant="signal", cas_latency=3, seed=7)
     with Store(tmp_path / "a.db") as store:
         store.add_run(given, "test")
         row = store.connection.execute(f"SELECT {selected()} FROM runs").fetchone()
@@ -116,21 +114,11 @@ def test_plans_and_the_command_line_have_every_axis() -> None:
 
 def test_the_command_says_every_axis_that_is_set() -> None:
     cell = Cell(
-        machine="m", isa="i", flavour="f", lock="l", variant="v", workload="w", cores=1, cas=2,
-        fence_latency=3, cancel=4, parameters={"objects": 5},
+        machine="m", isa="i", flavour="f", lock="l", variant="v", workload="w", cores=1,
+        cas_latency=2,
+        fence_latency=3, cancel_latency=4, parameters={"objects": 5},
     )  # fmt: skip
     words = command(cell).split()
     assert [words[words.index(option(axis)) + 1] for axis in LATENCIES] == ["2", "3", "4"]
     assert {option(axis.name) for axis in AXES} <= set(words) and "objects=5" in words
     assert "--cancel-latency" in words and "--cores" not in command(replace(cell, cores=None))
-
-
-@pytest.mark.parametrize("command_name", ["run", "calibrate"])
-def test_latency_options_have_their_former_names_too(command_name: str) -> None:
-    shown = CliRunner().invoke(make_app(), [command_name, "--help"], env={"COLUMNS": "200"}).output
-    assert "--cas-latency" in shown and "--cas " not in shown
-    words = ["--lock", "thin", "--workload", "sync"] if command_name == "run" else ["generic"]
-    for former in ("--cas", "--cas-latency"):
-        wide = {"COLUMNS": "200"}
-        done = CliRunner().invoke(make_app(), [command_name, *words, former, "-1"], env=wide)
-        assert done.exit_code == 2 and "Invalid value for '--cas-latency'" in done.output

@@ -290,7 +290,7 @@ def test_set_latencies_take_the_place_of_the_machines_own() -> None:
         return load_engine("qemu").options(cell)
 
     own = options()
-    changed = options(cas=7, fence_latency=8, cancel=9)
+    changed = options(cas_latency=7, fence_latency=8, cancel_latency=9)
     different = {key: changed[key] for key in own if own[key] != changed[key]}
     assert different == {
         "cas_success": 7, "cas_failure": 7, "rmw": 7, "fence_hwsync": 8, "charge_stop": 9,

@@ -86,12 +86,12 @@ def test_the_cheapest_lock_and_every_border_are_those_of_the_model(store: Store)
     assert not found.win.tied
     assert headline(found).startswith("thin is the cheapest: 60.0 cycles a pair (")
     assert headline(found).endswith("24.5 % less than reservation")
-    cas, fence = axis(found, "cas"), axis(found, "fence_latency")
+    cas, fence = axis(found, "cas_latency"), axis(found, "fence_latency")
     assert (cas.now, fence.now) == (23, 32)
     assert cas.below is None and cas.above is not None
     assert cas.above.lock == "reservation" and cas.above.value == pytest.approx(62, abs=1)
     assert fence.below == Change(LockLabel("asym_tasuki"), 9.5) and fence.above is None
-    for name in ("cancel", "owner_share", "run_length", "threads"):
+    for name in ("cancel_latency", "owner_share", "run_length", "threads"):
         assert (axis(found, name).below, axis(found, name).above) == (None, None)
     assumed = {one.name for one in found.inputs if one.kind == ASSUMED}
     assert {"owner_share", "run_length", "threads", "acquisitions", "think"} <= assumed
@@ -101,7 +101,7 @@ def test_the_cheapest_lock_and_every_border_are_those_of_the_model(store: Store)
 def test_a_cancellation_is_paid_back_by_so_many_acquisitions(store: Store) -> None:
     """reservation 67 and 5000 / acquisitions against tasuki's 90."""
     found = advice(store, "tasuki,reservation")
-    lives, cancel = axis(found, "acquisitions"), axis(found, "cancel")
+    lives, cancel = axis(found, "acquisitions"), axis(found, "cancel_latency")
     assert lives.below is not None and lives.below.value == pytest.approx(217, abs=8)
     assert cancel.above is not None and cancel.above.value == pytest.approx(9200, abs=20)
 
@@ -112,7 +112,7 @@ def test_a_tie_is_looked_at_with_more_seeds_and_changes_here(store: Store) -> No
     assert [one.seeds for one in found.locks] == [3, 3]
     assert found.win.lock == "asym_tasuki" and found.win.tied == ("tasuki",)
     assert "in a tie with tasuki" in headline(found)
-    change = axis(found, "cas").below
+    change = axis(found, "cas_latency").below
     assert change == Change(LockLabel("tasuki"), 38)
 
 
@@ -120,8 +120,8 @@ def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> No
     found = advice(store, "thin,tasuki")
     assert all(one.nearest is None for one in found.axes)
     # Neither stops threads, and tasuki's fence is a full one here.
-    assert [one.axis for one in found.axes][:2] == ["cas", "fence_latency"]
-    assert "cancel" not in {one.axis for one in found.axes}
+    assert [one.axis for one in found.axes][:2] == ["cas_latency", "fence_latency"]
+    assert "cancel_latency" not in {one.axis for one in found.axes}
     assert "loses" in reason(found)
     draw_advice(found, tmp_path / "answer.png")
     assert (tmp_path / "answer.png").stat().st_size > 10_000
@@ -135,13 +135,15 @@ def test_an_assumption_that_decides_is_named_with_where(store: Store) -> None:
     names, use = ["tasuki/full", "reservation/full"], Use(acquisitions=100, run_length=10)
     question = ask("generic", "", "", names, [], Latencies(123, 132, None), use)
     found = Advisor(question, store, ModelRunner(store)).answer()
-    (flip,) = (one for one in found.flips if one.given.name == "cancel")
+    (flip,) = (one for one in found.flips if one.given.name == "cancel_latency")
     assert flip.upwards and flip.change.lock == "tasuki"
     assert flip.change.value == pytest.approx(12_300, abs=20)
     assert headline(found).startswith("It depends (see below). As things stand, reservation")
     assert any("5,000 cycles is assumed" in line for line in remarks(found))
     # What was asked is no assumption.
-    assert "cancel" not in {one.given.name for one in advice(store, "tasuki,reservation").flips}
+    assert "cancel_latency" not in {
+        one.given.name for one in advice(store, "tasuki,reservation").flips
+    }
 
 
 def test_store_forwarding_is_shown_and_never_recommended(store: Store) -> None:
@@ -195,7 +197,12 @@ def test_work_is_taken_off_and_leads_are_of_the_whole(store: Store) -> None:
 def test_answers_are_stored_and_a_second_one_runs_nothing(store: Store) -> None:
     advice(store, "tasuki,reservation")
     kept = crossovers(store.connection, "advise")
-    assert {one.axis for one in kept} >= {"cas", "fence_latency", "cancel", "run_length"}
+    assert {one.axis for one in kept} >= {
+        "cas_latency",
+        "fence_latency",
+        "cancel_latency",
+        "run_length",
+    }
     names = ["tasuki/full", "reservation/full"]
     question = ask("generic", "", "", names, [], Latencies(23, 32, 5000), Use())
     again = ModelRunner(store)
@@ -205,7 +212,7 @@ def test_answers_are_stored_and_a_second_one_runs_nothing(store: Store) -> None:
 
 def test_a_latency_that_no_setting_reaches_is_refused(store: Store) -> None:
     with pytest.raises(LockcrossError, match=r"a CAS measures 3\.0 or more"):
-        advice(store, "thin,tasuki", cas=2)
+        advice(store, "thin,tasuki", cas_latency=2)
 
 
 def test_a_machine_from_a_path_is_its_content(tmp_path: Path) -> None:

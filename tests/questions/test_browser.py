@@ -372,7 +372,11 @@ def test_a_view_can_be_sent(page: Page, report: tuple[Path, Costs]) -> None:
 
 
 @pytest.mark.parametrize(
-    "fragment", ["#explorer?cas=NaN&share=x&machine=vax&locks=vax&fences=", "#explorer?cancel=1e99"]
+    "fragment",
+    [
+        "#explorer?cas=NaN&share=x&machine=vax&locks=vax&fences=",
+        "#explorer?cancel=1e99",
+    ],
 )
 def test_an_odd_address_does_no_harm(page: Page, report: tuple[Path, Costs], fragment: str) -> None:
     page.goto("about:blank")

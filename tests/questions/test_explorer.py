@@ -57,7 +57,8 @@ def small() -> ExplorePlan:
     plan = load_exploration().model_dump()
     plan |= {"locks": ["tasuki", "reservation"], "aside": ["thin"], "fence_kinds": ["rmw"]}
     plan["workload"]["parameters"] |= {"objects": 2, "runs": 4}
-    plan["grid"] = {"cas": [0, 150], "fence_latency": [0, 150], "cancel": [0, 20000],
+    plan["grid"] = {"cas_latency": [0, 150], "fence_latency": [0, 150], "cancel_latency": [0,
+    20000],
                     "owner_share": [500000, 1000000]}  # fmt: skip
     plan["check"]["points"] = 2
     plan["calibration"] |= {"latencies": [0, 150], "machines": ["zen4"]}
@@ -80,11 +81,13 @@ def test_a_latency_that_a_lock_never_pays_makes_no_runs() -> None:
     for cell in cells:
         counts[cell.label] += 1
     grid = plan.grid
-    points = len(grid.cas) * len(grid.owner_share)
+    points = len(grid.cas_latency) * len(grid.owner_share)
     assert counts[LockLabel("thin")] == points * len(grid.fence_latency)
     assert counts[LockLabel("asym_tasuki/rmw")] == points
-    assert counts[LockLabel("reservation/rmw")] == points * len(grid.cancel)
-    assert counts[LockLabel("reservation")] == points * len(grid.cancel) * len(grid.fence_latency)
+    assert counts[LockLabel("reservation/rmw")] == points * len(grid.cancel_latency)
+    assert counts[LockLabel("reservation")] == points * len(grid.cancel_latency) * len(
+        grid.fence_latency
+    )
     assert len(set(map(command, cells))) == len(cells)
 
 
@@ -132,7 +135,8 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
         ):
             given = replace(cell, parameters={**cell.parameters})
             made = costs[cell.label].command.format(
-                cas=given.cas, fence_latency=given.fence_latency, cancel=given.cancel,
+                cas_latency=given.cas_latency, fence_latency=given.fence_latency,
+                cancel_latency=given.cancel_latency,
                 owner_share=given.parameters["owner_share"],
             )  # fmt: skip
             assert made == show_run(store.connection, run.id).columns["command"] == command(cell)
@@ -183,7 +187,7 @@ def test_the_points_of_a_check_lie_between_those_of_the_grid() -> None:
     assert points == drawn_points(plan, "generic", "lock") != drawn_points(plan, "generic", "lse")
     assert len(set(points)) == plan.check.points
     grid = plan.grid
-    axes = (grid.cas, grid.fence_latency, grid.cancel, grid.owner_share)
+    axes = (grid.cas_latency, grid.fence_latency, grid.cancel_latency, grid.owner_share)
     for point in points:
         assert all(a[0] <= x <= a[-1] for x, a in zip(point, axes, strict=True))
         assert point[-1] % 50_000 == 0  # exact in 20 runs
@@ -215,8 +219,8 @@ def test_machines_as_they_are_have_values_and_runs_of_their_own(found: Explorer)
 
 def test_the_grid_reaches_the_cancellation_of_every_processor() -> None:
     plan = load_exploration().model_dump()
-    plan["grid"]["cancel"] = [0, 18000]
-    with pytest.raises(ValueError, match=r"grid\.cancel: must reach 32276.*p4xeon"):
+    plan["grid"]["cancel_latency"] = [0, 18000]
+    with pytest.raises(ValueError, match=r"grid\.cancel_latency: must reach 32276.*p4xeon"):
         ExplorePlan.model_validate(plan)
 
 
@@ -291,21 +295,23 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
 def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: Path) -> None:
     """They are the same runs as those that set the machine's own."""
     changed = small().model_dump()
-    changed["grid"]["cancel"] = [0, 5000, 20000]
+    changed["grid"]["cancel_latency"] = [0, 5000, 20000]
     plan, asked = ExplorePlan.model_validate(changed), [("generic", "lock")]
     with Store(tmp_path / "shared.db") as store:
         runner = Runner(store)
-        runner.require([replace(cell, cancel=None) for cell in map_cells(plan, *asked[0])], "x")
+        runner.require(
+            [replace(cell, cancel_latency=None) for cell in map_cells(plan, *asked[0])], "x"
+        )
         Exploration(plan, asked, store, runner).run()
         found = explorer(store.connection)
         (one,) = found.maps
         stored = store.connection.execute(
-            "SELECT count(*) FROM series JOIN runs ON runs.id = run_id WHERE cancel IS NULL "
-            "AND lock = 'reservation' AND name GLOB 'explore/generic/*'"
+            "SELECT count(*) FROM series JOIN runs ON runs.id = run_id WHERE lock = 'reservation' "
+            "AND cancel_latency IS NULL AND name GLOB 'explore/generic/*'"
         ).fetchone()[0]
-    assert stored and not found.notes and one.cancel == tuple(plan.grid.cancel)
+    assert stored and not found.notes and one.cancel == tuple(plan.grid.cancel_latency)
     reservation = next(lock for lock in one.locks if lock.label == "reservation")
-    assert "--cancel-latency {cancel}" in reservation.command
+    assert "--cancel-latency {cancel_latency}" in reservation.command
 
 
 def test_x86_64_begins_with_locked_rmw_and_full_fences(tmp_path: Path) -> None:

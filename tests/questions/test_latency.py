@@ -30,7 +30,7 @@ def test_the_residual_is_the_largest_distance_from_the_line(data: Gem5Data) -> N
     points = {0: 0.0, 10: 10.0, 20: 26.0}  # the line: 1.3 x - 1
     for set_to, measured in points.items():
         mechanism = {"mechanism_fence": "padding" if set_to else "none"}
-        run = data.run("gem5/minor", "null", 1.0, resolved=mechanism, cas=set_to)
+        run = data.run("gem5/minor", "null", 1.0, resolved=mechanism, cas_latency=set_to)
         data.store.add_calibrations([
             CalibrationRecord("generic", "x86_64", "lock", "gem5/minor", set_to, set_to, "fence",
                               measured, run, run)])  # fmt: skip

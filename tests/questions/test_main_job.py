@@ -57,7 +57,7 @@ def line_of(series: str, axis: str, held: dict[str, int]) -> AxisLine:
     cells = StudyCells(PLAN, machine, flavour)
     if kind == ["run_length"]:
         lines = cells.run_length_lines()
-        return next(line for line in lines if line.base.cancel == held["cancel"])
+        return next(line for line in lines if line.base.cancel_latency == held["cancel_latency"])
     return next(line for line in cells.axis_lines() if line.axis == axis)
 
 

@@ -184,7 +184,7 @@ def test_the_contender_is_where_the_label_says() -> None:
     assert [cell.engine for cell in cells.cancelling_cells()] == [
         f"sst/at-{node}" for node in range(1, 64)
     ]
-    assert {cell.cancel for cell in cells.cancelling_cells()} == {0}
+    assert {cell.cancel_latency for cell in cells.cancelling_cells()} == {0}
     assert {cell.seed for cell in cells.owned_cells()} == {1, 2, 3}
 
 

@@ -92,11 +92,14 @@ def test_plans_name_every_lock() -> None:
         ({"threads": "0"}, ["threads", "0", "greater than or equal to 1"]),
         ({"threads": '"2"'}, ["threads", "'2'", "integer"]),
         ({"threads": "true"}, ["threads", "True", "integer"]),
-        ({"cas": "{ from = 0, to = 10 }"}, ["cas", "from", "to", "step"]),
-        ({"cas": "{ from = 10, to = 0, step = 1 }"}, ["cas", "to >= from"]),
-        ({"cas": "{ from = 0, to = 10, step = 0 }"}, ["cas", "step >= 1"]),
-        ({"cas": "-1"}, ["cas", "-1"]),
-        ({"cas": "10000001"}, ["cas", "10000001", "less than or equal to 10000000"]),
+        ({"cas_latency": "{ from = 0, to = 10 }"}, ["cas_latency", "from", "to", "step"]),
+        ({"cas_latency": "{ from = 10, to = 0, step = 1 }"}, ["cas_latency", "to >= from"]),
+        ({"cas_latency": "{ from = 0, to = 10, step = 0 }"}, ["cas_latency", "step >= 1"]),
+        ({"cas_latency": "-1"}, ["cas_latency", "-1"]),
+        (
+            {"cas_latency": "10000001"},
+            ["cas_latency", "10000001", "less than or equal to 10000000"],
+        ),
         (
             {"machine": "{ from = 0, to = 999999, step = 1 }"},
             ["machine", "range", "a list of texts"],
@@ -125,7 +128,7 @@ def test_mistakes_are_named(changes: dict[str, str], words: list[str]) -> None:
         {"lock": f'"{"x" * 500_000}"'},
         {"variant": f'"{"x" * 500_000}"'},
         {"lock": str(list(range(100_000)))},
-        {"cas": str(["x"] * 100_000)},
+        {"cas_latency": str(["x"] * 100_000)},
         {"x" * 500_000: "1"},
         {"parameters": f"{{ {'x' * 500_000} = 1 }}"},
         {"parameters": f'{{ iterations = "{"x" * 500_000}" }}'},
@@ -179,11 +182,11 @@ def test_cores_and_threads_are_axes_of_one_sweep() -> None:
 
 def test_a_plan_too_large_is_refused_before_it_is_expanded() -> None:
     wide = "{ from = 0, to = 9999, step = 1 }"
-    assert "100000000 cells" in complaint(cas=wide, fence_latency=wide)
+    assert "100000000 cells" in complaint(cas_latency=wide, fence_latency=wide)
 
 
 @given(
-    cas=st.lists(st.integers(0, 500), min_size=1, max_size=4, unique=True),
+    cas_latency=st.lists(st.integers(0, 500), min_size=1, max_size=4, unique=True),
     threads=st.lists(st.integers(1, 64), min_size=1, max_size=4, unique=True),
     low=st.integers(0, 50),
     span=st.integers(0, 40),
@@ -191,17 +194,17 @@ def test_a_plan_too_large_is_refused_before_it_is_expanded() -> None:
 )
 @settings(max_examples=40, deadline=None)
 def test_a_sweep_is_the_product_of_its_axes(
-    cas: list[int], threads: list[int], low: int, span: int, step: int
+    cas_latency: list[int], threads: list[int], low: int, span: int, step: int
 ) -> None:
     fences = list(range(low, low + span + 1, step))
     text = plan_text(
-        cas=str(cas),
+        cas_latency=str(cas_latency),
         threads=str(threads),
         fence_latency=f"{{ from = {low}, to = {low + span}, step = {step} }}",
     )
     cells = expand(parse_plan(text))
-    assert [(c.threads, c.cas, c.fence_latency) for c in cells] == list(
-        itertools.product(threads, cas, fences)
+    assert [(c.threads, c.cas_latency, c.fence_latency) for c in cells] == list(
+        itertools.product(threads, cas_latency, fences)
     )
 
 

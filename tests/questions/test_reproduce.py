@@ -228,7 +228,7 @@ class ClosedForm:
     def _one(self, cell: Cell) -> StoredRun:
         self.asked += 1
         latency = load_machine(cell.machine).figures(cell.isa)
-        stop = latency["charge_stop"].number if cell.cancel is None else cell.cancel
+        stop = latency["charge_stop"].number if cell.cancel_latency is None else cell.cancel_latency
         if cell.workload == "transition":
             phases = {"phase_4_cycles": macro.TRANSITION * (stop + 100.0), "phase_5_cycles": 0.0}
             return StoredRun(self.asked, "x", "ok", "", phases)
@@ -254,9 +254,13 @@ def test_borders_are_where_the_costs_are_equal(tmp_path: Path) -> None:
     assert one.reservation == pytest.approx(of.rate * stop, rel=1e-6) and one.asymmetric == 42
     assert one.tasuki == 50
     border = {axis: one.border(axis) for axis in overtake_results.AXES}
-    assert border["cas"] and border["cas"].value is None and border["cas"].above == "asym_tasuki"
-    assert border["cancel"] and border["cancel"].value
-    assert border["cancel"].value == pytest.approx(42 / of.rate - 100, rel=0.02)
+    assert (
+        border["cas_latency"]
+        and border["cas_latency"].value is None
+        and border["cas_latency"].above == "asym_tasuki"
+    )
+    assert border["cancel_latency"] and border["cancel_latency"].value
+    assert border["cancel_latency"].value == pytest.approx(42 / of.rate - 100, rel=0.02)
     assert border["fence_latency"] and border["fence_latency"].value == pytest.approx(
         of.rate * stop / 2, rel=0.01
     )
@@ -265,8 +269,8 @@ def test_borders_are_where_the_costs_are_equal(tmp_path: Path) -> None:
 
 
 def test_borders_in_words() -> None:
-    assert Border("cas", 20, 30, "a", 0, 9).words == "30, 1.5 times its own"
-    words = Border("cas", 20, None, "asym_tasuki", 0, 9000).words
+    assert Border("cas_latency", 20, 30, "a", 0, 9).words == "30, 1.5 times its own"
+    words = Border("cas_latency", 20, None, "asym_tasuki", 0, 9000).words
     assert words == "none (asymmetric from 0 to 9,000)"
     assert Case("p", "m", "full", 1, 6, 3, ()).lead == 2
 
@@ -290,7 +294,7 @@ def test_the_report_shows_reproductions_and_borders(tmp_path: Path) -> None:
             ("none", (Row("all failed", missing="failed: <why>"),), Plot(kind="bars", y="y")),
         ):
             KEPT.of(name).write(store, replace(example(*rows, plot=plot), name=name))
-        border = Border("cas", 20, 30, "asym_tasuki", 0, 9)
+        border = Border("cas_latency", 20, 30, "asym_tasuki", 0, 9)
         cases = [Case("Barnes", "p3", "full", 1, 6, 3, (border,))]
         overtake_results.KEPT.write(store, overtake_results.Overtaken(cases))
         drawn = draw_all(store.connection, tmp_path / "figures")
@@ -324,7 +328,9 @@ def test_the_command(tmp_path: Path) -> None:
 def test_overtake_alone_has_no_verdicts_to_sum_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = Case("Barnes", "p3", "full", 1, 6, 3, (Border("cas", 20, 30, "asym_tasuki", 0, 9),))
+    case = Case(
+        "Barnes", "p3", "full", 1, 6, 3, (Border("cas_latency", 20, 30, "asym_tasuki", 0, 9),)
+    )
     monkeypatch.setattr(overtake, "run", lambda *_: [case])
     words = ["reproduce", "overtake", "--db", str(tmp_path / "a.db")]
     done = CliRunner().invoke(make_app(), words, catch_exceptions=False)

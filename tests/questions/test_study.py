@@ -61,7 +61,11 @@ class ModelRunner(Runner):
         figures = load_machine(cell.machine).figures(cell.isa)
         options = {name: figure.number for name, figure in figures.items()}
         fence = ISAS[cell.isa].full_fence
-        given = {"cas_success": cell.cas, fence: cell.fence_latency, "charge_stop": cell.cancel}
+        given = {
+            "cas_success": cell.cas_latency,
+            fence: cell.fence_latency,
+            "charge_stop": cell.cancel_latency,
+        }
         return options | {k: v for k, v in given.items() if v is not None}
 
     def _add(self, cell: Cell, options: dict[str, int], name: str, plan: str) -> None:
@@ -70,8 +74,9 @@ class ModelRunner(Runner):
             record(
                 name, machine=cell.machine, isa=cell.isa, flavour=cell.flavour, lock=cell.lock,
                 fence=cell.fence, workload=cell.workload, parameters=dict(cell.parameters),
-                threads=cell.threads, cas=cell.cas, fence_latency=cell.fence_latency,
-                cancel=cell.cancel, seed=cell.seed, resolved=dict(options),
+                threads=cell.threads, cas_latency=cell.cas_latency,
+                fence_latency=cell.fence_latency,
+                cancel_latency=cell.cancel_latency, seed=cell.seed, resolved=dict(options),
                 status="failed" if failed else "ok", cause="made to fail" if failed else "",
                 metrics={} if failed else self._metrics(cell, options),
             ),
@@ -156,7 +161,7 @@ def test_borders_are_where_the_model_says(database: Path) -> None:
 def test_crossovers_have_a_band_over_five_seeds(database: Path) -> None:
     """Each seed makes tasuki a cycle dearer, so it meets asym_tasuki at a CAS a cycle cheaper."""
     with Store(database, read_only=True) as store:
-        found = crossovers(store.connection, "axis/cas/generic/x86_64")
+        found = crossovers(store.connection, "axis/cas_latency/generic/x86_64")
         (one,) = [c for c in found if {c.lock_a, c.lock_b} == {"tasuki", "asym_tasuki"}]
         runs = store.connection.execute(
             "SELECT DISTINCT crossover_runs.seed, runs.seed FROM crossover_runs "
@@ -222,9 +227,11 @@ def test_break_even_run_lengths_are_where_the_model_says(database: Path) -> None
             for one in crossovers(store.connection, "run_length/generic/ppc64le")
             if "tasuki" in (one.lock_a, one.lock_b)
         ]
-    assert {one.setting["cancel"] for one in found} == {1000, 5000, 20000}
+    assert {one.setting["cancel_latency"] for one in found} == {1000, 5000, 20000}
     for one in found:
-        exact = one.setting["cancel"] / 2 / (40 + 50 - 42 - 25)  # two runs share a cancellation
+        exact = (
+            one.setting["cancel_latency"] / 2 / (40 + 50 - 42 - 25)
+        )  # two runs share a cancellation
         if one.value is None:
             assert exact > one.high
         else:
@@ -266,7 +273,7 @@ def test_another_plans_series_are_not_mixed_in(database: Path, tmp_path: Path) -
         study(store, load_study("crossover_quick"), ["larx"])
         assert series_names(store.connection, "map") == [("generic", "ppc64le", "larx")]
         assert {one.axis for one in crossovers(store.connection, "axis")} == {
-            "cas", "fence_latency", "cancel",
+            "cas_latency", "fence_latency", "cancel_latency",
         }  # fmt: skip
 
 
@@ -349,8 +356,8 @@ def test_a_latency_that_is_never_paid_is_left_unset() -> None:
     assert on_map[LockLabel("asym_tasuki/rmw"), (10, 60)].fence_latency is None
     assert on_map[LockLabel("asym_tasuki"), (10, 60)].fence_latency == 60
     (line, *_) = cells.run_length_lines()
-    assert line.cell("tasuki", 5).cancel is None
-    assert line.cell("reservation", 5).cancel == line.base.cancel == 1000
+    assert line.cell("tasuki", 5).cancel_latency is None
+    assert line.cell("reservation", 5).cancel_latency == line.base.cancel_latency == 1000
 
 
 @pytest.mark.parametrize("name", STUDIES.names())
@@ -376,8 +383,8 @@ def test_the_studies_that_are_shipped_can_be_read(name: str) -> None:
             "x: unknown key; allowed are latencies, machines",
         ),
         ("tolerance = 2", "tolerance = 0", "map.tolerance"),
-        ("cas = [0, 10,", "cas = [10, 0,", "map.cas"),
-        ("cas = [0, 10,", 'cas = ["0", 10,', "map.cas.0"),
+        ("cas_latency = [0, 10,", "cas_latency = [10, 0,", "map.cas_latency"),
+        ("cas_latency = [0, 10,", 'cas_latency = ["0", 10,', "map.cas_latency.0"),
         ("latencies = [0, 75, 150]", "latencies = [0, 75]", "calibration.latencies"),
         ("step = 50000", "step = 30000", "multiples of step 30000"),
         ("objects = 8", "objekts = 8", "objekts: unknown"),

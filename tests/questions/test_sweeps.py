@@ -27,7 +27,7 @@ isa = "x86_64"
 lock = ["thin", "tasuki"]
 workload = "sync"
 parameters = { iterations = [20, 40] }
-cas = [10, 60]
+cas_latency = [10, 60]
 seed = [1, 2]
 """
 
@@ -44,9 +44,10 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 for seed in SEEDS:
                     cost = own + (2 if lock == "thin" else 1) * cas + seed
                     one = record(f"{lock}{fence}{cas}{seed}", cost, lock=lock, fence=fence,
-                                 cas=cas, seed=seed, parameters={"iterations": 5})  # fmt: skip
+                                 cas_latency=cas, seed=seed,
+                                 parameters={"iterations": 5})  # fmt: skip
                     ids.append(store.add_run(one, "mine"))
-        bad = record("bad", lock="mcs", cas=0, status="failed", cause="half a line, " * 9,
+        bad = record("bad", lock="mcs", cas_latency=0, status="failed", cause="half a line, " * 9,
                      parameters={"iterations": 5}, metrics={})  # fmt: skip
         ids.append(store.add_run(bad, "mine"))
         store.set_series("plan/mine", ids)
@@ -59,7 +60,7 @@ def test_winners_are_of_each_setting_and_kind_of_fence(database: Path) -> None:
         found = groups(runs_of_plan(store.connection, "mine"))
         answer = winner_rows(found)
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
-    won = {(row["cas"], row["fences"]): row for row in rows}
+    won = {(row["cas_latency"], row["fences"]): row for row in rows}
     assert {key: row["winner"] for key, row in won.items()} == {
         (0, "full"): "thin", (0, "any"): "tasuki/rmw", (10, "full"): "tasuki",
         (10, "any"): "tasuki/rmw", (20, "full"): "tasuki", (20, "any"): "tasuki/rmw",
@@ -84,15 +85,15 @@ def test_costs_are_compared_along_an_axis_with_a_band_over_the_seeds(database: P
         runs = runs_of_plan(store.connection, "mine")
     found = compare(runs, "lock", "cas_latency")
     (panel,) = found.panels
-    assert (found.along, panel.points, panel.title) == ("cas", [0, 10, 20], "")
+    assert (found.along, panel.points, panel.title) == ("cas_latency", [0, 10, 20], "")
     assert list(panel.curves) == ["tasuki", "tasuki/rmw", "thin"]
     band = panel.curves["thin"][20]
     assert (band.median, band.least, band.most, band.seeds) == (82, 81, 83, 3)
     assert found.same["iterations"] == 5
-    by_cas = compare(runs, "cas", "lock", {"seed": "2"})
+    by_cas = compare(runs, "cas_latency", "lock", {"seed": "2"})
     assert by_cas.panels[0].curves[10]["thin"].least == 62
     figure = draw_comparison(found)
-    assert len(figure.axes) == 1 and figure.axes[0].get_xlabel() == "cas, cycles"
+    assert len(figure.axes) == 1 and figure.axes[0].get_xlabel() == "cas_latency, cycles"
 
 
 def test_a_workloads_keys_are_axes_and_the_rest_are_settings(tmp_path: Path) -> None:
@@ -107,7 +108,9 @@ def test_a_workloads_keys_are_axes_and_the_rest_are_settings(tmp_path: Path) -> 
 
 def test_runs_are_shown_by_what_they_differ_in(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        some = list_runs(store.connection, 50, plan="mine", where="cas > 0 AND iterations = 5")
+        some = list_runs(
+            store.connection, 50, plan="mine", where="cas_latency > 0 AND iterations = 5"
+        )
         every = list_runs(store.connection, 50, threads=9)
     assert len(some.rows) == 18 and len(every.rows) == 1
     assert "iterations" in some.columns and "run_length" in every.columns
@@ -119,7 +122,7 @@ def test_runs_are_shown_by_what_they_differ_in(database: Path) -> None:
         said[width] = written.getvalue()
     common, head, *_ = said[200].splitlines()
     assert "engine=qemu" in common and "iterations=5" in common and "seed" not in common
-    assert head.split() == ["id", "lock", "fence", "cas", "seed", "cycles_per_pair"]
+    assert head.split() == ["id", "lock", "fence", "cas_latency", "seed", "cycles_per_pair"]
     assert "too narrow for" in said[40] and max(map(len, said[40].splitlines())) <= 40
 
 
@@ -134,7 +137,7 @@ def test_a_sweep_of_ones_own_from_file_to_figure(tmp_path: Path) -> None:
     rows = json.loads(
         lockcross("query", "winners", "--plan", str(plan), "--format", "json", *db).stdout
     )
-    assert [(row["iterations"], row["cas"]) for row in rows] == [
+    assert [(row["iterations"], row["cas_latency"]) for row in rows] == [
         (20, 10), (40, 10), (20, 60), (40, 60),
     ]  # fmt: skip
     said = lockcross("query", "costs", "--plan", "my plan", "--format", "csv", *db).stdout
@@ -150,12 +153,21 @@ def test_a_sweep_of_ones_own_from_file_to_figure(tmp_path: Path) -> None:
 def test_what_cannot_be_compared_is_one_message(database: Path, tmp_path: Path) -> None:
     for words, why in (
         (["compare", "--plan", "mine", "--along", "colour"], "--along: 'colour' is unknown"),
-        (["compare", "--plan", "mine", "--along", "threads"], "cas, seed differ"),
-        (["compare", "--plan", "mine", "--along", "cas", "--by", "x"], "--by: 'x' is unknown"),
-        (["compare", "--plan", "mine", "--along", "cas", "--only", "isa"], "name=value"),
-        (["compare", "--plan", "mine", "--along", "cas", "--only", "isa=y"], "no run has these"),
-        (["compare", "--plan", "mine", "--along", "cas", "--figure", "a.gif"], ".png, .svg, .pdf"),
-        (["compare", "--plan", "nonesuch", "--along", "cas"], "no runs of plan 'nonesuch'"),
+        (["compare", "--plan", "mine", "--along", "threads"], "cas_latency, seed differ"),
+        (
+            ["compare", "--plan", "mine", "--along", "cas_latency", "--by", "x"],
+            "--by: 'x' is unknown",
+        ),
+        (["compare", "--plan", "mine", "--along", "cas_latency", "--only", "isa"], "name=value"),
+        (
+            ["compare", "--plan", "mine", "--along", "cas_latency", "--only", "isa=y"],
+            "no run has these",
+        ),
+        (
+            ["compare", "--plan", "mine", "--along", "cas_latency", "--figure", "a.gif"],
+            ".png, .svg, .pdf",
+        ),
+        (["compare", "--plan", "nonesuch", "--along", "cas_latency"], "no runs of plan 'nonesuch'"),
         (["query", "stalls", "--plan", "mine"], "winners and costs"),
         (["query", "winners", "--plan", "nonesuch"], "no runs of plan 'nonesuch'"),
     ):
@@ -163,7 +175,7 @@ def test_what_cannot_be_compared_is_one_message(database: Path, tmp_path: Path) 
         assert (done.returncode, done.stdout) == (2, ""), words
         assert why in done.stderr and done.stderr.count("\n") == 1
     place = str(tmp_path / "none" / "a.png")
-    done = lockcross("compare", "--plan", "mine", "--along", "cas", "--figure", place,
+    done = lockcross("compare", "--plan", "mine", "--along", "cas_latency", "--figure", place,
                      "--db", str(database))  # fmt: skip
     assert done.returncode == 2 and "cannot be written" in done.stderr
 
@@ -188,7 +200,7 @@ def test_figures_and_report_are_of_the_plan_that_is_named(database: Path, tmp_pa
     done = lockcross("figures", *where)
     assert done.returncode == 0, done.stderr
     path, *compared = done.stdout.splitlines()
-    assert path.endswith("figures/mine_cas.png") and Path(path).stat().st_size > 10_000
+    assert path.endswith("figures/mine_cas_latency.png") and Path(path).stat().st_size > 10_000
     assert compared[0] == "Compared: tasuki, thin; with full fences, locked RMW."
     done = lockcross("report", *where)
     assert done.returncode == 0, done.stderr

@@ -130,7 +130,13 @@ def test_what_did_not_run_is_named_and_never_averaged(data: Gem5Data) -> None:
 
 
 def test_runs_of_different_settings_are_no_pair(data: Gem5Data) -> None:
-    for change in ({"threads": 4}, {"cas": 50}, {"fence": "rmw"}, {"seed": 2}, {"machine": "p3"}):
+    for change in (
+        {"threads": 4},
+        {"cas_latency": 50},
+        {"fence": "rmw"},
+        {"seed": 2},
+        {"machine": "p3"},
+    ):
         runs = [data.run("gem5/timing", "thin", 10.0, **change), data.run("qemu", "thin", 10.0)]
         data.store.set_series("validation/apart", runs)
         assert _summaries(data)["apart", "x86_64"].cells == 0, change

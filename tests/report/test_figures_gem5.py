@@ -135,11 +135,11 @@ def test_a_studys_axes_are_those_of_its_own_engine(tmp_path: Path) -> None:
                 )
             ]
         )
-        scale = measured(store.connection, "generic", "x86_64", "lock", "cas")
+        scale = measured(store.connection, "generic", "x86_64", "lock", "cas_latency")
         assert scale(60) == 62
         store.connection.execute("UPDATE calibrations SET engine = 'x' WHERE engine = 'qemu'")
         with pytest.raises(NoDataError, match="calibrations"):
-            measured(store.connection, "generic", "x86_64", "lock", "cas")
+            measured(store.connection, "generic", "x86_64", "lock", "cas_latency")
 
 
 def study_on(engine: str, path: Path, **plan: object) -> Path:

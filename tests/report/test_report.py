@@ -261,7 +261,7 @@ def test_locks_that_change_places_again_have_one_cell(sentence: CrossoverSentenc
 def test_settings_of_one_result_share_a_row(sentence: CrossoverSentence) -> None:
     (table,) = axis_tables(
         [
-            replace(sentence, axis="cas", held={"fence_latency": fence}, reach=reach)
+            replace(sentence, axis="cas_latency", held={"fence_latency": fence}, reach=reach)
             for fence, reach in ((10, "above 7.0"), (0, "above 7.0"), (30, "above 9.0"))
         ]
     )

@@ -28,7 +28,7 @@ from tests.commands import lockcross
 from tests.results.test_queries import run
 from tests.synthetic import study
 
-CASE = Case("Barnes", "p3", "full", 1, 6, 3, (Border("cas", 20, None, "tasuki", 0, 9),))
+CASE = Case("Barnes", "p3", "full", 1, 6, 3, (Border("cas_latency", 20, None, "tasuki", 0, 9),))
 ROWS = (Row("a", Published(1, 2), 1.0), Row("b", None, missing="failed", mark=Published(3, 3)))
 ONE = Reproduction("one", "One", "K", "Table 1", "generic", "ns", "all", ROWS)
 

@@ -76,9 +76,13 @@ def test_a_calibration_takes_the_place_of_its_like(tmp_path: Path) -> None:
     with Store(tmp_path / "a.db") as store:
         run = store.add_run(record("x"), "p")
         one = CalibrationRecord("m", "x86_64", "lock", "qemu", None, None, "cas", 20.0, run, run)
-        for calibration in (one, replace(one, cycles=21.0), replace(one, cas=5, cycles=5.0)):
+        for calibration in (
+            one,
+            replace(one, cycles=21.0),
+            replace(one, cas_latency=5, cycles=5.0),
+        ):
             store.add_calibrations([calibration])
-        rows = store.connection.execute("SELECT cas, cycles FROM calibrations ORDER BY id")
+        rows = store.connection.execute("SELECT cas_latency, cycles FROM calibrations ORDER BY id")
         assert rows.fetchall() == [(None, 21.0), (5, 5.0)]
 
 
@@ -99,7 +103,8 @@ def test_what_is_stored_already_is_not_written_again(tmp_path: Path) -> None:
         ]
         crossing = CrossoverRecord(
             machine="m", isa="x86_64", flavour="lock", engine="qemu", workload="w",
-            setting={"cas": 1}, axis="fence_latency", unit="cycles", lock_a="a", lock_b="b", low=0,
+            setting={"cas_latency": 1}, axis="fence_latency", unit="cycles", lock_a="a",
+            lock_b="b", low=0,
             high=9, tolerance=1, verdict="crosses", below="a", value=3.5, bracket_low=3,
             bracket_high=4, runs=tuple(CrossoverRun(run, 1, lock, 3, 2.0) for lock in "ab"),
             seeds=(CrossoverSeed(1, 3.5, 3, 4), CrossoverSeed(2, None, None, None)),

@@ -143,7 +143,7 @@ class Executor:
         self.interchange_proc = SimpleNamespace(poll=lambda: None)
         self.provider = SimpleNamespace(
             scheduler_options="#SBATCH --no-requeue\n",
-            cancel=self.cancelled.extend,
+            cancel_latency=self.cancelled.extend,
             execute_wait=lambda command: (0, "Resources\nPriority\n", ""),
         )
 
@@ -276,7 +276,7 @@ def chunk_of(tmp_path: Path, *cells: Cell, **changes: Any) -> Chunk:
 
 
 def test_a_worker_says_what_the_pool_of_this_machine_says(tmp_path: Path) -> None:
-    cells = [replace(CELL, cas=cas) for cas in (1, 30)]
+    cells = [replace(CELL, cas_latency=cas) for cas in (1, 30)]
     with Store(tmp_path / "here.db") as store:
         here = Runner(store).run(cells, "test")
     reply = worker.run_works(chunk_of(tmp_path, *cells))

@@ -51,7 +51,7 @@ def rows(db: Path, query: str) -> list[tuple[object, ...]]:
 
 
 def test_cells_run_once_and_come_back_in_order(tmp_path: Path) -> None:
-    cells = [replace(CELL, cas=cas) for cas in (50, 0, 50)]
+    cells = [replace(CELL, cas_latency=cas) for cas in (50, 0, 50)]
     with Store(tmp_path / "a.db") as store:
         runs = Runner(store).run(cells, "test")
         again = Runner(store).run(cells[::-1], "test")
@@ -72,21 +72,22 @@ def test_an_identity_tells_what_can_change_the_answer(tmp_path: Path) -> None:
         changed = [
             replace(CELL, **change)  # type: ignore[arg-type]
             for change in (
-                {"cas": 1}, {"fence_latency": 1}, {"cancel": 1}, {"seed": 2}, {"threads": 2},
+                {"cas_latency": 1}, {"fence_latency": 1}, {"cancel_latency": 1}, {"seed": 2},
+                {"threads": 2},
                 {"parameters": {"iterations": 51}}, {"lock": "thin"}, {"workload": "nosync"},
                 {"isa": "ppc64le", "flavour": "larx"}, {"machine": "p3"},
             )
         ]  # fmt: skip
         assert len({identity(cell) for cell in [CELL, *changed]}) == len(changed) + 1
         # The machine's own figures (20 cycles, less the L1 access of 4), set by hand: the same run.
-        assert identity(replace(CELL, cas=16)) == identity(CELL)
+        assert identity(replace(CELL, cas_latency=16)) == identity(CELL)
 
 
 def test_cells_that_are_one_run_are_stored_as_the_first(tmp_path: Path) -> None:
     with Store(tmp_path / "a.db") as store:
-        first, second = Runner(store).run([CELL, replace(CELL, cas=16)], "test")
+        first, second = Runner(store).run([CELL, replace(CELL, cas_latency=16)], "test")
         assert first.id == second.id
-        assert store.connection.execute("SELECT cas FROM runs").fetchall() == [(None,)]
+        assert store.connection.execute("SELECT cas_latency FROM runs").fetchall() == [(None,)]
 
 
 def test_refused_cells_are_stored_with_the_reason(tmp_path: Path) -> None:
@@ -267,7 +268,9 @@ def test_failed_cells_are_retried_only_when_asked(tmp_path: Path) -> None:
 
 
 def test_the_command_of_a_run_repeats_it(tmp_path: Path) -> None:
-    cell = replace(CELL, machine="zen4", threads=2, cas=3, fence_latency=4, cancel=5, seed=6)
+    cell = replace(
+        CELL, machine="zen4", threads=2, cas_latency=3, fence_latency=4, cancel_latency=5, seed=6
+    )
     with Store(tmp_path / "a.db") as store:
         (run,) = Runner(store).run([cell], "test")
     words = command(cell).split()

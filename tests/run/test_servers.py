@@ -59,7 +59,7 @@ def drawn(seed: int) -> list[Cell]:
                 Cell(
                     machine=machine, isa=isa.name, flavour=flavour, lock=lock, workload="threads",
                     threads=chance.randint(1, 5), seed=chance.randint(1, 99),
-                    cas=chance.choice([None, chance.randint(0, 200)]),
+                    cas_latency=chance.choice([None, chance.randint(0, 200)]),
                     parameters={
                         "iterations": chance.randint(1, 40), "critical": 3, "think": 9,
                     },

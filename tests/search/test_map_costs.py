@@ -32,7 +32,7 @@ def measured(cost: Cost, flavour: str = "larx", machine: str = "generic") -> Map
 
 def plane(cell: Cell) -> float:
     """Costs that are bilinear in both latencies."""
-    cas, fence = cell.cas or 0, cell.fence_latency or 0
+    cas, fence = cell.cas_latency or 0, cell.fence_latency or 0
     return {
         "thin": 30.0 + cas, "tasuki": 40.0 + cas + fence, "asym_tasuki": 50.0 + 2 * fence,
         "reservation": 90 + fence / 4 + cas * fence / 1000,
@@ -61,7 +61,7 @@ def test_only_nodes_checks_and_near_ties_are_run() -> None:
 
 def test_a_lock_that_the_model_does_not_fit_is_run_at_every_point() -> None:
     def bent(cell: Cell) -> float:
-        dear = cell.lock == "reservation" and 20 < (cell.cas or 0) < 150
+        dear = cell.lock == "reservation" and 20 < (cell.cas_latency or 0) < 150
         return plane(cell) * (1.05 if dear else 1)
 
     found = measured(bent)
@@ -96,8 +96,8 @@ def test_the_model_names_the_winners_that_every_point_of_the_main_job_has(name: 
         fence = (
             0 if cell.fence_latency is None else PLAN.map.fence_latency.index(cell.fence_latency)
         )
-        assert cell.cas is not None
-        return float(every[cell.label][fence][PLAN.map.cas.index(cell.cas)])
+        assert cell.cas_latency is not None
+        return float(every[cell.label][fence][PLAN.map.cas_latency.index(cell.cas_latency)])
 
     found = measured(stored, flavour, machine)
     assert len(found.cells) < sum(len(rows) * len(rows[0]) for rows in every.values()) / 2

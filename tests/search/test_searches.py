@@ -13,7 +13,7 @@ from sweeps.search.searches import CrossoverTask, Searched, records, search_all
 SEEDS = (2, 3, 4)
 
 
-def line(flavour: str, axis: str = "cas", threads: int = 2) -> AxisLine:
+def line(flavour: str, axis: str = "cas_latency", threads: int = 2) -> AxisLine:
     """Values are those of a CAS, whatever the axis is called."""
     base = Cell(
         machine="generic", isa="x86_64", flavour=flavour, lock="null", workload="lock_sequence",
@@ -21,12 +21,12 @@ def line(flavour: str, axis: str = "cas", threads: int = 2) -> AxisLine:
     )  # fmt: skip
     return AxisLine(
         f"axis/{axis}", base, axis, (0, 50, 100, 200), 4,
-        move=lambda cell, _, x: replace(cell, cas=x),
+        move=lambda cell, _, x: replace(cell, cas_latency=x),
     )  # fmt: skip
 
 
 def searched(
-    slope: str = "2", axis: str = "cas", threads: int = 2, far: int = 0
+    slope: str = "2", axis: str = "cas_latency", threads: int = 2, far: int = 0
 ) -> tuple[list[Searched], list[Cell]]:
     """tasuki meets thin at 80; each seed makes it half a cycle dearer. It costs 2 cycles more for
     each that a CAS does, with seed 4 so many as `slope` says. Seed 2 makes it `far` cycles cheaper
@@ -38,7 +38,7 @@ def searched(
         return [Point(cost(one), len(asked)) for one in cells]
 
     def cost(one: Cell) -> Fraction:
-        x = one.cas or 0
+        x = one.cas_latency or 0
         if one.lock == "thin":
             return Fraction(160)
         each = Fraction(slope) if one.seed == 4 else 2

@@ -14,7 +14,8 @@ LATENCIES = [(cas, fence) for cas in (0, 20, 50, 150) for fence in (0, 30, 100)]
 def cell(cas: int, fence: int, seed: int, lock: str = "tasuki", length: int = 20) -> Cell:
     return Cell(
         machine="generic", isa="x86_64", flavour="lock", lock=lock, workload="lock_sequence",
-        parameters={"run_length": length}, threads=2, cas=cas, fence_latency=fence, seed=seed,
+        parameters={"run_length": length}, threads=2, cas_latency=cas, fence_latency=fence,
+        seed=seed,
     )  # fmt: skip
 
 
@@ -23,7 +24,7 @@ def costs(shift: Shift) -> tuple[SeedCosts, list[Cell]]:
     run: list[Cell] = []
 
     def exact(one: Cell) -> Fraction:
-        return Fraction(100 + (one.cas or 0) + (one.fence_latency or 0)) + shift(one)
+        return Fraction(100 + (one.cas_latency or 0) + (one.fence_latency or 0)) + shift(one)
 
     def evaluate(cells: Sequence[Cell]) -> list[Point]:
         run.extend(cells)
@@ -45,7 +46,7 @@ def test_a_shift_that_is_the_same_in_four_runs_serves_for_the_others() -> None:
 
 def test_a_shift_that_varies_is_run_everywhere() -> None:
     def shift(one: Cell) -> Fraction:
-        return Fraction((one.cas or 0) * (one.seed - 1), 20)
+        return Fraction((one.cas_latency or 0) * (one.seed - 1), 20)
 
     found, run = costs(shift)
     points = found.find([cell(*at, 2) for at in LATENCIES])
@@ -59,7 +60,9 @@ def test_seeds_that_agree_in_eight_runs_are_the_same() -> None:
     def shift(one: Cell) -> Fraction:
         like = {4: 2, 3: 2}.get(one.seed, one.seed)
         odd = Fraction(1, 10**6) if one.seed == 3 else 0
-        return (like - 1) * Fraction((one.cas or 0) ** 2 + (one.fence_latency or 0), 500) + odd
+        return (like - 1) * Fraction(
+            (one.cas_latency or 0) ** 2 + (one.fence_latency or 0), 500
+        ) + odd
 
     found, run = costs(shift)
     found.run([cell(*at, seed, "thin") for at in LATENCIES[:8] for seed in (2, 3, 4)])
@@ -69,7 +72,7 @@ def test_seeds_that_agree_in_eight_runs_are_the_same() -> None:
     assert sum(one.seed == 4 for one in run) == 4  # those with which a shift is looked for
     assert sum(one.seed == 3 for one in run) == len(LATENCIES)
     for one, point in points.items():
-        assert point.cost == 100 + (one.cas or 0) + (one.fence_latency or 0) + shift(one)
+        assert point.cost == 100 + (one.cas_latency or 0) + (one.fence_latency or 0) + shift(one)
 
 
 def test_other_work_has_a_shift_of_its_own() -> None:

@@ -45,10 +45,10 @@ def test_every_command_has_help_and_stands_in_the_readme(name: str) -> None:
         (["run", *SMALL, "turns=1"], "allowed are iterations"),
         (["run", *SMALL, "iterations=1"], "each key once"),
         (["run", *SMALL, "--flavour", "lse"], "x86_64 has lock only"),
-        (["run", *SMALL, "--cas", "10000001"], "less than or equal to 10000000"),
+        (["run", *SMALL, "--cas-latency", "10000001"], "less than or equal to 10000000"),
         (["run", *SMALL, "--fence-latency", str(2**64)], "less than or equal to 10000000"),
-        (["calibrate", "p3", "--cas", str(2**64)], "less than or equal to 10000000"),
-        (["run", *SMALL, "--cancel", "9" * 30], "less than or equal to 10000000"),
+        (["calibrate", "p3", "--cas-latency", str(2**64)], "less than or equal to 10000000"),
+        (["run", *SMALL, "--cancel-latency", "9" * 30], "less than or equal to 10000000"),
         (["run", *SMALL, "--seed", str(2**32)], "less than or equal to 4294967295"),
         (["run", *SMALL, "--threads", "9" * 30], "allowed is a whole number from 1 to 128"),
         (["run", *SMALL, "--cores", "9" * 30], "allowed is a whole number from 1 to 128"),
@@ -117,7 +117,12 @@ def test_a_cell_out_of_bounds_is_no_run() -> None:
         parameters={"iterations": 1},
     )
     assert invalid_reason(cell) == ""
-    for key, value in (("cas", 20_000_000), ("cancel", -1), ("seed", 2**32), ("cores", 129)):
+    for key, value in (
+        ("cas_latency", 20_000_000),
+        ("cancel_latency", -1),
+        ("seed", 2**32),
+        ("cores", 129),
+    ):
         assert f"{key}: {value}: allowed is" in invalid_reason(replace(cell, **{key: value}))
 
 
@@ -149,7 +154,10 @@ def test_calibration_measures_what_was_set(tmp_path: Path) -> None:
         lines = [line.split() for line in done.stdout.splitlines()[2:]]
         return {line[0]: [float(cycles) for cycles in line[1:]] for line in lines}
 
-    low, high = measured("--cas", "10"), measured("--cas", "60", "--fence-latency", "130")
+    low, high = (
+        measured("--cas-latency", "10"),
+        measured("--cas-latency", "60", "--fence-latency", "130"),
+    )
     for op, more in (("cas", 50), ("rmw", 50), ("fence", 100)):
         found = [b - a for a, b in zip(low[op], high[op], strict=True)]
         assert found == pytest.approx([more] * 4, abs=0.02), op  # the table shows hundredths

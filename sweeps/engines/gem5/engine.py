@@ -86,7 +86,7 @@ def latencies(
     program: dict[str, int] = {}
     config: dict[str, int] = {}
     chains: dict[str, int] = {}
-    for kind, cycles in (("atomic", cell.cas), ("fence", cell.fence_latency)):
+    for kind, cycles in (("atomic", cell.cas_latency), ("fence", cell.fence_latency)):
         if cycles is None:
             continue
         chosen = mechanism(kind, *where, forced)
@@ -191,8 +191,8 @@ class Gem5Engine(base.Engine):
             for name, cycles in figures.items()
             if name.startswith(_CHARGES)
         }
-        if cell.cancel is not None:
-            charges["stop"] = cell.cancel
+        if cell.cancel_latency is not None:
+            charges["stop"] = cell.cancel_latency
         return latencies(cell, self.model, self._mechanism, charges, figures["width"])
 
     def _roi_of(self, cell: Cell) -> str:

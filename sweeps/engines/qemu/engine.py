@@ -144,12 +144,12 @@ def make(label: str) -> QemuEngine:
 def plugin_options(cell: Cell) -> dict[str, int | str]:
     """The plugin's options for a cell: the machine's figures under the cell's own."""
     options: dict[str, int | str] = dict(own_options(cell.machine, cell.isa))
-    if cell.cas is not None:
-        options |= dict.fromkeys(ATOMICS, cell.cas)
+    if cell.cas_latency is not None:
+        options |= dict.fromkeys(ATOMICS, cell.cas_latency)
     if cell.fence_latency is not None:
         options[ISAS[cell.isa].full_fence] = cell.fence_latency
-    if cell.cancel is not None:
-        options["charge_stop"] = cell.cancel
+    if cell.cancel_latency is not None:
+        options["charge_stop"] = cell.cancel_latency
     return options | {"seed": cell.seed}
 
 

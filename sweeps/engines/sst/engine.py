@@ -239,7 +239,11 @@ class SstEngine(base.Engine):
         replaced = [name for name in plugin_options(cell) if name in REPLACED]
         refused = {f"refused.{name}": _WHY for name in replaced}
         # By what the latencies that a cell sets are added.
-        given = {"atomic": cell.cas, "fence": cell.fence_latency, "charge": cell.cancel}
+        given = {
+            "atomic": cell.cas_latency,
+            "fence": cell.fence_latency,
+            "charge": cell.cancel_latency,
+        }
         added = {f"mechanism_{kind}": "plugin" for kind, n in given.items() if n is not None}
         resolved = self._own(cell) | added | refused
         return output.read(cell, limits, end, folder, resolved)

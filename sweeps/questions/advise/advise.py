@@ -149,7 +149,7 @@ class Advisor:
     def _calibrate(self) -> None:
         """Fits set to measured latencies, and sets those that were asked for."""
         base, asked = self._base, self._question.measured
-        wanted = {"cas": asked.cas, "fence_latency": asked.fence}
+        wanted = {"cas_latency": asked.cas, "fence_latency": asked.fence}
         tops = [2 * max(wanted[axis] or 0, own_latency(base, axis)) for axis in wanted]
         top = max(*_LATENCY_VALUES, *tops)
         settings = [
@@ -158,7 +158,7 @@ class Advisor:
         ]
         found = measure(self._runner, settings)
         for axis, op, words in (
-            ("cas", "cas", "a CAS"),
+            ("cas_latency", "cas", "a CAS"),
             ("fence_latency", "fence", "a full fence"),
         ):
             costs = [
@@ -224,7 +224,7 @@ class Advisor:
         sections."""
         lines = [
             self._line(axis, _CANCEL_VALUES, _CANCEL_TOLERANCE)
-            if axis == "cancel"
+            if axis == "cancel_latency"
             else self._line(axis, _LATENCY_VALUES)
             for axis in self._question.latencies
         ]
@@ -416,9 +416,9 @@ class Advisor:
         found["local_acquisitions"] = keys.pop("local_acquisitions") / LIVES
         found |= {name: self._scale(name)(value) for name, value in keys.items()}
         return found | {
-            "cas_measured": self._scales["cas"](value_of(base, "cas")),
+            "cas_measured": self._scales["cas_latency"](value_of(base, "cas_latency")),
             "fence_measured": self._scales["fence_latency"](value_of(base, "fence_latency")),
-            "cancel": value_of(base, "cancel"),
+            "cancel": value_of(base, "cancel_latency"),
         }
 
 

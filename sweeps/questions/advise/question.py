@@ -72,7 +72,7 @@ def ask(
     base = Cell(
         machine=machine, isa=isa, flavour=flavour or flavours[0], lock=labels[0].lock, workload=USE,
         parameters={**settled.keys, "on_map": int(not use.given())},
-        threads=settled.threads, cancel=latencies.cancel,
+        threads=settled.threads, cancel_latency=latencies.cancel,
     )  # fmt: skip
     for label in labels:
         for one in strata(base):
@@ -128,7 +128,7 @@ def _paid(labels: Sequence[LockLabel]) -> list[str]:
         label.fence == FULL and len(load_locks()[label.lock].fence_kinds) > 1 for label in labels
     )
     stops = any(map(cancels, labels))
-    return ["cas", *["fence_latency"] * full, *["cancel"] * stops]
+    return ["cas_latency", *["fence_latency"] * full, *["cancel_latency"] * stops]
 
 
 def _latencies(base: Cell, given: Latencies, labels: Sequence[LockLabel]) -> list[Input]:
@@ -136,9 +136,9 @@ def _latencies(base: Cell, given: Latencies, labels: Sequence[LockLabel]) -> lis
     figures = load_machine(base.machine).figures(base.isa)
     found = []
     for axis, option, asked in (
-        ("cas", "cas_success", given.cas),
+        ("cas_latency", "cas_success", given.cas),
         ("fence_latency", ISAS[base.isa].full_fence, given.fence),
-        ("cancel", "charge_stop", given.cancel),
+        ("cancel_latency", "charge_stop", given.cancel),
     ):
         if axis not in _paid(labels):
             continue
@@ -158,7 +158,7 @@ def _latencies(base: Cell, given: Latencies, labels: Sequence[LockLabel]) -> lis
 def _plausible(base: Cell, axis: str, value: int) -> tuple[int, int]:
     """The range of an assumed latency: half to twice; of a cancellation from a handshake, whose
     loads and stores the run makes itself, to the dearest signal that was measured."""
-    if axis != "cancel":
+    if axis != "cancel_latency":
         return value // _TWICE, value * _TWICE
     clock = load_machine(base.machine).clock_mhz.number
     signals = [

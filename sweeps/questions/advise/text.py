@@ -9,7 +9,7 @@ from sweeps.questions.advise import answer
 from sweeps.questions.advise.answer import Advice, AxisAnswer, Contended, Flip
 from sweeps.search.errors import EngineError
 
-_MEASURED = ("cas", "fence_latency")  # axes whose values are not those that are set
+_MEASURED = ("cas_latency", "fence_latency")  # axes whose values are not those that are set
 _FEW = 10  # pairs of which no share is taken
 _SMALL = 0.05  # cycles a pair that are not worth a word
 

@@ -104,7 +104,7 @@ def _beside(other: str) -> str:
         Cell(
             engine=label, machine="generic", isa="x86_64", flavour="lock", lock="thin", variant="",
             fence="full", workload="sync", parameters={"iterations": _TURNS}, threads=1, cores=None,
-            cas=None, fence_latency=None, cancel=None, seed=1,
+            cas_latency=None, fence_latency=None, cancel_latency=None, seed=1,
         )
         for label in (engines.DEFAULT, other)
     ]  # fmt: skip

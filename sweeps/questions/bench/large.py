@@ -37,7 +37,7 @@ NOTE = (
 _PAGES = {
     "runs with their facets": "runs",
     "runs of one lock": "runs?lock=thin",
-    "runs by cancellation": "runs?cancel=5000",
+    "runs by cancellation": "runs?cancel_latency=5000",
     "runs by cost": "runs?_sort_desc=cycles_per_pair",
     "one run": "runs/5",
     "metrics of a run": "metrics_of_run?run=5",
@@ -230,8 +230,8 @@ def _runs(number: int, models: list[_Model]) -> Iterator[CellRecord]:
             identity=f"{chance.getrandbits(256):064x}", engine=engines.DEFAULT,
             engine_version=f"0.1.0+{'e' * 37}", machine=machine, isa=isa, flavour=flavour,
             lock=lock, variant="", fence="full", workload="lock_sequence",
-            parameters=parameters, threads=2, cores=None, cas=cas, fence_latency=30,
-            cancel=cancel, seed=seed,
+            parameters=parameters, threads=2, cores=None, cas_latency=cas, fence_latency=30,
+            cancel_latency=cancel, seed=seed,
             status="failed" if failed else "ok", cause="time limit" if failed else "", output="",
             command=f"{model.command} --cas-latency {cas} --cancel-latency {cancel}",
             started=f"2026-01-01T00:00:00.{seed:06}", duration_s=chance.random(), attempts=1,
@@ -278,7 +278,7 @@ def _crossovers(store: Store, runs: int) -> None:
         records.append(
             CrossoverRecord(
                 machine=_MACHINES[number % len(_MACHINES)], isa=isa, flavour=flavour,
-                engine=engines.DEFAULT, workload="lock_sequence", axis="cas",
+                engine=engines.DEFAULT, workload="lock_sequence", axis="cas_latency",
                 setting={"fence_latency": number},
                 unit="cycles", lock_a="tasuki", lock_b="reservation", low=0, high=200, tolerance=2,
                 verdict="crosses", below="tasuki", value=seeds[0].value, bracket_low=1,

@@ -13,7 +13,7 @@ from sweeps.search import found
 from sweeps.search.found import PLAN, FoundCrossover, Isa, Scale, at_most
 from sweeps.search.winners import Win, winner
 
-_LATENCIES = ("cas", "fence_latency")
+_LATENCIES = ("cas_latency", "fence_latency")
 _TRIED = ("ppm", "threads")  # units of axes that are tried value by value
 _PPM = 10_000  # parts per million of a percent
 
@@ -143,7 +143,7 @@ def lines(connection: sqlite3.Connection, kind: str) -> list[CrossoverSentence]:
     """The crossovers of the series of a kind (`axis`, `run_length`, `map`) in words."""
     flavours, own = PLAN.read(connection).flavours, found.machines(connection)
     # The sequence of run lengths is a workload of its own.
-    keys = ["owner_share"] * (kind == "run_length") + [*_LATENCIES, "cancel"]
+    keys = ["owner_share"] * (kind == "run_length") + [*_LATENCIES, "cancel_latency"]
     sentences = []
     for one in found.crossovers(connection, kind):
         scale = None
@@ -211,7 +211,7 @@ def _reach(one: FoundCrossover, scale: Scale | None) -> str:
 
 
 _Held = tuple[tuple[str, int], ...]  # what was set beside the axis, by its name
-_HOW = {"cas": "as measured", "fence_latency": "as measured", "cancel": "as set"}
+_HOW = {"cas_latency": "as measured", "fence_latency": "as measured", "cancel_latency": "as set"}
 
 
 @dataclass(frozen=True)

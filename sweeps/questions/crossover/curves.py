@@ -97,7 +97,7 @@ def draw_run_length(connection: sqlite3.Connection, machine: str) -> Figure:
         title = found.isa(connection, isa_name).title
         ax.set_title(title + (f", {flavour_name(flavour)}" if several else ""))
         runs = series(connection, place)
-        cancelling |= {run.label for run in runs if run.cell.cancel is not None}
+        cancelling |= {run.label for run in runs if run.cell.cancel_latency is not None}
         curves = _draw_curves(ax, runs)
         others = [one for one in labels if one not in cancelling]
         _draw_break_even(ax, curves, found.crossovers(connection, place), others)
@@ -124,7 +124,7 @@ def _draw_curves(ax: Axes, runs: list[SeriesRun]) -> Curves:
     """Costs over run lengths, a line for each lock and cancellation cost."""
     points: dict[tuple[LockLabel, int], list[tuple[int, float]]] = {}
     for run in runs:
-        key = (run.label, run.latency("cancel", "charge_stop") or 0)
+        key = (run.label, run.latency("cancel_latency", "charge_stop") or 0)
         points.setdefault(key, []).append((int(run.cell.parameters["run_length"]), run.cost))
     curves: Curves = {}
     for key, at in sorted(points.items()):

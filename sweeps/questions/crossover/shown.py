@@ -26,7 +26,7 @@ _KINDS = {  # of series with crossovers, as the page calls them
     "map": "Borders of the winner map",
 }
 _UNSOUND = "store forwarding: not every processor keeps the order that it relies on"
-_SHOWN_AXES = ("cas", "fence_latency", "cancel")  # in the terminal
+_SHOWN_AXES = ("cas_latency", "fence_latency", "cancel_latency")  # in the terminal
 
 
 def figures(connection: sqlite3.Connection, others: References) -> Iterator[Drawing]:

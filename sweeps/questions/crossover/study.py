@@ -77,12 +77,12 @@ class StudyCells:
 
     def map_cells(self) -> dict[Key, Cell]:
         """The grid: those of the table alone among them."""
-        grid = self.plan.map
+        points = itertools.product(self.plan.map.cas_latency, self.plan.map.fence_latency)
         return {
             (label, (cas, fence)): with_lock(
-                replace(self._on_map, cas=cas, fence_latency=fence), label
+                replace(self._on_map, cas_latency=cas, fence_latency=fence), label
             )
-            for label, cas, fence in itertools.product(self._labels, grid.cas, grid.fence_latency)
+            for label, (cas, fence) in itertools.product(self._labels, points)
         }
 
     def table_cells(self) -> list[Cell]:
@@ -103,15 +103,15 @@ class StudyCells:
         """Along the run length at each cost of a cancellation: which length pays for one?"""
         given = self.plan.run_length
         return [] if given is None else [
-            self._line("run_length", "run_length", given.values, given, cancel=cancel)
-            for cancel in given.cancel
+            self._line("run_length", "run_length", given.values, given, cancel_latency=cancel)
+            for cancel in given.cancel_latency
         ]  # fmt: skip
 
     def axis_lines(self) -> list[AxisLine]:
         """Every axis with everything else as on the map and at the machine's own latencies."""
         grid = self.plan.map
         return [
-            self._line("axis/cas", "cas", grid.cas, grid),
+            self._line("axis/cas_latency", "cas_latency", grid.cas_latency, grid),
             self._line("axis/fence_latency", "fence_latency", grid.fence_latency, grid),
             *(
                 replace(
@@ -125,9 +125,9 @@ class StudyCells:
     def line_on_map(self, axis: str, other: int, values: Sequence[int]) -> AxisLine:
         """Between points of the map along CAS or fence latency, the other held at a set value."""
         grid = self.plan.map
-        along, held = ("cas", "fence_latency") if axis == "cas" else ("fence_latency", "cas")
+        along, held = tuple(grid.latencies)[:: 1 if axis == "cas_latency" else -1]
         line = self._line("map", along, values, grid, **{held: other})
-        return replace(line, whole=tuple(grid.cas if axis == "cas" else grid.fence_latency))
+        return replace(line, whole=tuple(grid.latencies[along]))
 
     def _line(
         self, series: str, axis: str, values: Sequence[int], of: Map | RunLength, **held: int
@@ -160,9 +160,8 @@ def rounds_cells(plan: StudyPlan) -> list[Cell]:
 
 def nodes_of(grid: Map) -> tuple[list[int], list[int]]:
     """CAS and fence latencies of the points of a map from which the others are interpolated."""
-    return (
-        first_values(grid.cas, grid.tolerance), first_values(grid.fence_latency, grid.tolerance)
-    )  # fmt: skip
+    cas, fence = (first_values(values, grid.tolerance) for values in grid.latencies.values())
+    return cas, fence
 
 
 class MapCosts:
@@ -207,7 +206,7 @@ class MapCosts:
                 for low, high in itertools.pairwise(nodes)
                 if (inside := [x for x in values if low < x < high])
             ]
-            for values, nodes in zip((grid.cas, grid.fence_latency), nodes_of(grid), strict=True)
+            for values, nodes in zip(grid.latencies.values(), nodes_of(grid), strict=True)
         ]
         cas, fence = (found or nodes for found, nodes in zip(between, nodes_of(grid), strict=True))
         return [(cas[i % len(cas)], fence[i % len(fence)]) for i in range(max(map(len, between)))]
@@ -281,7 +280,7 @@ class MapCosts:
             for error in found
         ]
         return MapCheck(
-            cas=cas,
+            cas_latency=cas,
             fence_latency=fence,
             points=len(self.check_places()),
             costs=len(errors),
@@ -398,7 +397,7 @@ class Study:
         tasks = {}
         for first, second, here, there in [*neighbours(full), *neighbours(costs)]:
             along = 0 if here[1] == there[1] else 1
-            axis, low, high = ("cas", "fence_latency")[along], here[along], there[along]
+            axis, low, high = ("cas_latency", "fence_latency")[along], here[along], there[along]
             line = one.of.line_on_map(axis, here[1 - along], [low, high])
             lock_a, lock_b = sorted((first, second))
             lead, lag = (costs[place][second] - costs[place][first] for place in (here, there))

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -13,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import engines
+from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell
 from sweeps.model.isa import FLAVOURS, ISAS
 from sweeps.model.label import LockLabel
@@ -39,9 +40,9 @@ Point = tuple[int, int, int, int]  # set CAS, fence and cancellation latency, ow
 class Grid(Document):
     """Set latencies in cycles, and shares in parts per million."""
 
-    cas: study.Latencies
+    cas_latency: study.Latencies
     fence_latency: study.Latencies
-    cancel: Annotated[list[study.Latency], study.Some, study.RISING]
+    cancel_latency: Annotated[list[study.Latency], study.Some, study.RISING]
     owner_share: Annotated[list[study.Share], study.Some, study.RISING]
 
 
@@ -99,14 +100,15 @@ class ExplorePlan(Document):
                 ("calibration.machines", self.calibration.machines, machine_names()),
             )
         )
-        study.check_reach(self.calibration.latencies, (self.grid.cas, self.grid.fence_latency))
+        grid = self.grid
+        study.check_reach(self.calibration.latencies, (grid.cas_latency, grid.fence_latency))
         # Who leaves a processor on the page goes on from its cancellation on the map.
         for name in self.calibration.machines:
             stop = load_machine(name).charges.number("stop")
-            if not self.grid.cancel[0] <= stop <= self.grid.cancel[-1]:
+            if not grid.cancel_latency[0] <= stop <= grid.cancel_latency[-1]:
                 raise ValueError(
-                    f"grid.cancel: must reach {stop}, what a cancellation costs on {name} of "
-                    "calibration.machines"
+                    f"grid.cancel_latency: must reach {stop}, what a cancellation costs on {name} "
+                    "of calibration.machines"
                 )
         return self
 
@@ -137,9 +139,11 @@ def _base(plan: ExplorePlan, machine: str, flavour: str, share: int) -> Cell:
 def map_cells(plan: ExplorePlan, machine: str, flavour: str) -> list[Cell]:
     """The runs of one map, each once."""
     grid = plan.grid
-    points = itertools.product(grid.cas, grid.fence_latency, grid.cancel, grid.owner_share)
+    points = itertools.product(
+        grid.cas_latency, grid.fence_latency, grid.cancel_latency, grid.owner_share
+    )
     cells = {
-        (cell.label, cell.cas, cell.fence_latency, cell.cancel, point[-1]): cell
+        (cell.label, cell.cas_latency, cell.fence_latency, cell.cancel_latency, point[-1]): cell
         for label, point in itertools.product(labels(plan, flavour), list(points))
         for cell in [point_cell(plan, machine, flavour, label, point)]
     }
@@ -150,9 +154,9 @@ def point_cell(
     plan: ExplorePlan, machine: str, flavour: str, label: LockLabel, point: Point
 ) -> Cell:
     """The run of a lock at a point."""
-    cas, fence, cancel, share = point
-    base = _base(plan, machine, flavour, share)
-    return with_lock(replace(base, cas=cas, fence_latency=fence, cancel=cancel), label)
+    *latencies, share = point
+    changes: dict[str, Any] = dict(zip(LATENCIES, latencies, strict=True))
+    return with_lock(replace(_base(plan, machine, flavour, share), **changes), label)
 
 
 def as_is_cells(plan: ExplorePlan, machine: str, flavour: str) -> list[Cell]:
@@ -165,13 +169,13 @@ def drawn_points(plan: ExplorePlan, machine: str, flavour: str) -> list[Point]:
     """The points of a map's check. Cancellation costs are drawn evenly by their logarithm, and
     shares such that they are exact in the workload's runs."""
     grid, draw = plan.grid, Random(f"{plan.check.seed} {machine} {flavour}")
-    least = math.log(max(grid.cancel[0], 1))
+    least = math.log(max(grid.cancel_latency[0], 1))
     step = _WHOLE // plan.workload.parameters.get("runs", 1)
     return [
         (
-            draw.randint(grid.cas[0], grid.cas[-1]),
+            draw.randint(grid.cas_latency[0], grid.cas_latency[-1]),
             draw.randint(grid.fence_latency[0], grid.fence_latency[-1]),
-            round(math.exp(draw.uniform(least, math.log(max(grid.cancel[-1], 1))))),
+            round(math.exp(draw.uniform(least, math.log(max(grid.cancel_latency[-1], 1))))),
             draw.randrange(grid.owner_share[0], grid.owner_share[-1] + 1, step),
         )
         for _ in range(plan.check.points)

@@ -64,8 +64,8 @@ CHECK: Fact[dict[str, Check]] = Fact("explore/check", dict[str, Check])  # by MA
 @dataclass(frozen=True)
 class LockCosts:
     """A lock's cycles per pair, of shape (CAS, fence, cancellation, share). An axis that the lock
-    does not depend on has length 1. `command` repeats one of the runs, with `{cas}`,
-    `{fence_latency}`, `{cancel}` and `{owner_share}` for what is set."""
+    does not depend on has length 1. `command` repeats one of the runs, with `{cas_latency}`,
+    `{fence_latency}`, `{cancel_latency}` and `{owner_share}` for what is set."""
 
     label: LockLabel
     costs: NDArray[np.float64]
@@ -218,8 +218,8 @@ def processors(connection: sqlite3.Connection) -> tuple[Processor, ...]:
             first = runs[0]
             known[key] = Processor(
                 place, isa(connection, isa_name), flavour, _titled(connection, machine)[1],
-                first.latency("cancel", "charge_stop") or 0, int(first.cell.parameters[_SHARE]),
-                first.cell.threads, _parameters(first),
+                first.latency("cancel_latency", "charge_stop") or 0,
+                int(first.cell.parameters[_SHARE]), first.cell.threads, _parameters(first),
                 tuple(
                     RunCost(run.label, run.cost, _command(connection, run.id))
                     for run in sorted(runs, key=lambda run: (run.cost, run.label))
@@ -268,22 +268,22 @@ def _map(
     if not runs:
         raise NoDataError("all of its runs failed")
     # A run at the machine's own cancellation may be one that a study asked for without setting it.
-    cancelling = {run.label for run in runs if run.cell.cancel is not None}
+    cancelling = {run.label for run in runs if run.cell.cancel_latency is not None}
     # What is set of a run along each axis; None for a latency that its lock does not pay, or that
     # the map does not set.
     points: dict[int, tuple[int | None, ...]] = {
         run.id: (
-            run.latency("cas", "cas_success"),
+            run.latency("cas_latency", "cas_success"),
             run.latency("fence_latency", f"fence_{known.full_fence}")
             if run.label.fence == FULL
             else None,
-            run.latency("cancel", "charge_stop") if run.label in cancelling else None,
+            run.latency("cancel_latency", "charge_stop") if run.label in cancelling else None,
             int(run.cell.parameters[_SHARE]),
         )
         for run in runs
     }
     if not explored and (check := map_check(connection, name)):
-        cas_nodes, fence_nodes = check.cas, [None, *check.fence_latency]
+        cas_nodes, fence_nodes = check.cas_latency, [None, *check.fence_latency]
         runs = [
             run
             for run in runs
@@ -292,10 +292,10 @@ def _map(
     axes = [sorted({x for run in runs if (x := points[run.id][n]) is not None}) for n in range(4)]
     first = runs[0]
     if not axes[2]:  # no run sets it: they have the machine's own
-        axes[2] = [first.latency("cancel", "charge_stop") or 0]
+        axes[2] = [first.latency("cancel_latency", "charge_stop") or 0]
     cas, fence = (
         tuple(map(measured(connection, machine, isa_name, flavour, axis, label), values))
-        for axis, values in (("cas", axes[0]), ("fence_latency", axes[1]))
+        for axis, values in (("cas_latency", axes[0]), ("fence_latency", axes[1]))
     )
     title, ooo = _titled(connection, machine)
     crossings, searched = _crossings(connection, machine, isa_name, flavour, first)
@@ -348,9 +348,10 @@ def _crossings(
     if not runs or _workload(runs[0]) != _workload(like):
         return (), (None, 0)
     cas, fence = (
-        measured(connection, machine, isa_name, flavour, axis) for axis in ("cas", "fence_latency")
+        measured(connection, machine, isa_name, flavour, axis)
+        for axis in ("cas_latency", "fence_latency")
     )
-    at = (runs[0].latency("cancel", "charge_stop"), int(runs[0].cell.parameters[_SHARE]))
+    at = (runs[0].latency("cancel_latency", "charge_stop"), int(runs[0].cell.parameters[_SHARE]))
     return tuple(map_crossings(connection, name, cas, fence)), at
 
 

@@ -60,12 +60,12 @@ class Distance(Document):
 
 class Cancellation(Document):
     """What it takes to cancel a reservation from each node, the owner at node 0 (workload
-    transition). `cancel`: the machine's charge for stopping a thread, which is the same from
-    everywhere."""
+    transition). `cancel_latency`: the machine's charge for stopping a thread, which is the same
+    from everywhere."""
 
     machine: MachineName
     lock: str
-    cancel: study.Latency
+    cancel_latency: study.Latency
     parameters: dict[str, int | str]
 
     @model_validator(mode="after")

@@ -68,7 +68,7 @@ class ManyCoresCells:
             return []
         cell = with_lock(self._base(given.machine, "transition", given.parameters), given.lock)
         return [
-            replace(cell, engine=placed(cell.engine, node), cancel=given.cancel)
+            replace(cell, engine=placed(cell.engine, node), cancel_latency=given.cancel_latency)
             for node in range(1, network(given.machine).nodes)
         ]
 

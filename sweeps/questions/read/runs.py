@@ -47,7 +47,7 @@ def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
         str | None,
         typer.Option(
             help="Only runs for which this is true: a condition in SQL on the columns and the "
-            "workload's keys, e.g. 'cas > 20 AND iterations = 500'."
+            "workload's keys, e.g. 'cas_latency > 20 AND iterations = 500'."
         ),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Print at most this many.")] = 50,
@@ -148,5 +148,5 @@ def _rows(
     except (sqlite3.Error, UnicodeEncodeError) as error:
         raise QueryError(
             f"--where {where!r}: {error}; give a condition in SQL on the columns that `lockcross "
-            "runs --format csv` prints, e.g. \"cas > 20 AND lock != 'thin'\""
+            "runs --format csv` prints, e.g. \"cas_latency > 20 AND lock != 'thin'\""
         ) from None

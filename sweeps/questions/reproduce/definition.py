@@ -162,7 +162,7 @@ class CellPlan(Multiplied):
     parameters: dict[str, Value] = {}
     threads: Value = 1
     cores: Value | None = None
-    cancel: int | None = None
+    cancel_latency: int | None = None
     metric: str = "cycles_per_pair"
 
 
@@ -255,7 +255,7 @@ def _cell(plan: Definition, one: CellPlan) -> Cell:
         machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
         lock=label.lock, variant=label.variant, fence=label.fence, workload=one.workload,
         parameters=with_defaults(one.workload, given), threads=int(one.threads),
-        cores=None if one.cores is None else int(one.cores), cancel=one.cancel,
+        cores=None if one.cores is None else int(one.cores), cancel_latency=one.cancel_latency,
     )  # fmt: skip
     if why := invalid_reason(cell) or unsupported_reason(cell):
         raise ValueError(f"cell {one.name}: {why}")

@@ -106,8 +106,12 @@ LOCKS = ("reservation", "asym_tasuki")
 TABLE = "K_table_6_2"
 ACQUISITIONS = 4000  # of a scaled sequence; costs of an acquisition hardly depend on it
 # The values a search begins with, in cycles as set.
-COARSE = {"cas": (0, 30, 120, 480), "fence_latency": (0, 30, 120, 480), "cancel": (0, 10**6)}
-TOLERANCE = {"cas": 1, "fence_latency": 1, "cancel": 50}
+COARSE = {
+    "cas_latency": (0, 30, 120, 480),
+    "fence_latency": (0, 30, 120, 480),
+    "cancel_latency": (0, 10**6),
+}
+TOLERANCE = {"cas_latency": 1, "fence_latency": 1, "cancel_latency": 50}
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,7 @@ class Place:
         """What a source counts to a latency on an axis beside what is set: an atomic is the whole
         operation."""
         figures = load_machine(self.machine).figures(self.base.isa)
-        return figures["lat_l1"].number if axis == "cas" else 0
+        return figures["lat_l1"].number if axis == "cas_latency" else 0
 
     def own(self, axis: str) -> int:
         """The machine's own latency, as a source would give it."""
@@ -167,7 +171,9 @@ def places() -> list[Place]:
 def axes(place: Place) -> tuple[str, ...]:
     """The axes that are searched: of a kind without fence there is no fence latency, and of locked
     instructions in their place CAS and fence are one."""
-    return {"full": tuple(AXES), "store_forward": ("cas", "cancel"), "rmw": ()}[place.kind]
+    return {"full": tuple(AXES), "store_forward": ("cas_latency", "cancel_latency"), "rmw": ()}[
+        place.kind
+    ]
 
 
 @cache
@@ -202,7 +208,7 @@ class Overtake:
             (run,) = self._runs([place.transition()])
             cycles = int(run.metrics["phase_4_cycles"] - run.metrics["phase_5_cycles"])
             # What a cancellation costs besides stopping the owner.
-            overhead = Fraction(cycles, TRANSITION) - place.own("cancel")
+            overhead = Fraction(cycles, TRANSITION) - place.own("cancel_latency")
             self._overhead[place.machine, place.kind] = overhead
         searches: dict[Key, Search] = {
             (place, axis): search(*LOCKS, COARSE[axis], TOLERANCE[axis])
@@ -230,7 +236,7 @@ class Overtake:
         cost = Fraction(int(run.metrics["cycles"]), scaled.parameters["acquisitions"])
         if cancels(one.lock):
             missing = Fraction(of.rate) - Fraction(scaled.rate)
-            stop = place.own("cancel") if one.cancel is None else one.cancel
+            stop = place.own("cancel_latency") if one.cancel_latency is None else one.cancel_latency
             cost += missing * (stop + self._overhead[place.machine, place.kind])
         return cost
 

@@ -21,9 +21,8 @@ from sweeps.cli import complete
 from sweeps.cli.options import (
     DEFAULT_INSTRUCTION_LIMIT,
     DEFAULT_TIME_LIMIT,
-    RENAMED,
-    Cancel,
-    Cas,
+    CancelLatency,
+    CasLatency,
     Database,
     FenceLatency,
     InstructionLimit,
@@ -51,7 +50,6 @@ _NUMBER = r"[0-9]{1,30}"  # longer ones are out of bounds, and Python may not co
 _COST = "cycles_per_pair"
 _WITHOUT_COST = ("cycles", "core_cycles")  # shown instead of a cost
 _REFUSED = "refused."  # before the name of a figure that a core model has no parameter for
-SETTINGS = {"run": RENAMED, "calibrate": RENAMED}
 
 # Options of `run` alone.
 _Parameters = Annotated[
@@ -111,9 +109,9 @@ def run(
     fence: Annotated[
         str, typer.Option(help="full, rmw or store_forward.", autocompletion=complete.fences)
     ] = "full",
-    cas: Cas = None,
+    cas_latency: CasLatency = None,
     fence_latency: FenceLatency = None,
-    cancel: Cancel = None,
+    cancel_latency: CancelLatency = None,
     seed: Seed = 1,
     seeds: Seeds = 1,
     engine: Annotated[
@@ -153,7 +151,8 @@ def run(
         variant=variant, fence=fence,
         workload=workload, parameters=with_defaults(workload, given),
         threads=threads, cores=cores,
-        cas=cas, fence_latency=fence_latency, cancel=cancel, seed=seed,
+        cas_latency=cas_latency, fence_latency=fence_latency, cancel_latency=cancel_latency,
+        seed=seed,
     )  # fmt: skip
     cells = [replace(cell, seed=seed + more) for more in range(seeds)]
     if events is not None and seeds > 1:
@@ -262,8 +261,8 @@ def _assumed_figures(cell: "Cell") -> str:
         if figure.assumption is not None
     }
     set_here = {
-        "cas_success": cell.cas, "cas_failure": cell.cas, "rmw": cell.cas,
-        ISAS[cell.isa].full_fence: cell.fence_latency, "charge_stop": cell.cancel,
+        "cas_success": cell.cas_latency, "cas_failure": cell.cas_latency, "rmw": cell.cas_latency,
+        ISAS[cell.isa].full_fence: cell.fence_latency, "charge_stop": cell.cancel_latency,
     }  # fmt: skip
     assumed = {name: one for name, one in assumed.items() if set_here.get(name) is None}
     named = [
@@ -374,7 +373,7 @@ def calibrate(
     flavour: Annotated[
         str | None, typer.Option(help="Only this atomic flavour.", autocompletion=complete.flavours)
     ] = None,
-    cas: Cas = None,
+    cas_latency: CasLatency = None,
     fence_latency: FenceLatency = None,
     engine: Annotated[
         str, typer.Option(help="The engine.", autocompletion=complete.engines)
@@ -396,7 +395,7 @@ def calibrate(
     machine = machine_named(machine)
     isas = [name for name in load_machine(machine).isas if isa in (None, name)]
     settings = [
-        Setting(machine, name, one, cas, fence_latency, engine)
+        Setting(machine, name, one, cas_latency, fence_latency, engine)
         for name in isas
         for one in ISAS[name].flavours
         if flavour in (None, one)
@@ -416,7 +415,7 @@ def calibrate(
         for op in found[0]
     ]
     shown = {"operation": "{operation}"} | {name: f"{{{name}:.2f}}" for name in names}
-    given = {"cas": cas, "fence_latency": fence_latency}
+    given = {"cas_latency": cas_latency, "fence_latency": fence_latency}
     set_to = [f"{option(axis)[2:]} {n}" for axis, n in given.items() if n is not None]
     where = f" set to {', '.join(set_to)}" if set_to else ""
     print_parts(form, f"measured cycles on {machine}{where}", Rows(rows, shown))

@@ -133,8 +133,8 @@ def _lines(connection: sqlite3.Connection) -> list[Sweep]:
     found: dict[tuple[str, str, str, str, str], dict[int, float]] = {}
     mechanisms: dict[tuple[str, ...], set[str]] = {}
     for engine, machine, isa, flavour, op, cas, fence, cancel, cycles, text in connection.execute(
-        "SELECT c.engine, c.machine, c.isa, c.flavour, op, c.cas, c.fence_latency, cancel, cycles, "
-        "resolved FROM calibrations c JOIN runs ON runs.id = c.run_id "
+        "SELECT c.engine, c.machine, c.isa, c.flavour, op, c.cas_latency, c.fence_latency, "
+        "cancel_latency, cycles, resolved FROM calibrations c JOIN runs ON runs.id = c.run_id "
         "JOIN resolved ON resolved.run_id = runs.id ORDER BY c.id"
     ):
         value = {"cas": cas, "fence": fence, "stop": cancel}.get(op)

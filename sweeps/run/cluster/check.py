@@ -23,7 +23,7 @@ from sweeps.support.paths import ENGINE_PLUGIN
 SMALL_CELL = Cell(
     engine=engines.DEFAULT, machine="generic", isa="x86_64", flavour="lock", lock="tasuki",
     variant="", fence="full", workload="sync", parameters={"iterations": 200}, threads=1,
-    cores=None, cas=None, fence_latency=None, cancel=None, seed=1,
+    cores=None, cas_latency=None, fence_latency=None, cancel_latency=None, seed=1,
 )  # fmt: skip
 
 

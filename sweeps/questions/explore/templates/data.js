@@ -102,8 +102,8 @@ function setFor(axis, value) {
 
 function commandFor(map, lock, point) {
   return lock.command
-    .replace("{cas}", setFor(map.cas, point.cas))
+    .replace("{cas_latency}", setFor(map.cas, point.cas))
     .replace("{fence_latency}", setFor(map.fence, point.fence))
-    .replace("{cancel}", Math.round(point.cancel))
+    .replace("{cancel_latency}", Math.round(point.cancel))
     .replace("{owner_share}", Math.round(point.share));
 }
