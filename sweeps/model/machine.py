@@ -136,6 +136,11 @@ def _fields(table: str, prefix: str = "") -> dict[str, Any]:
     return fields
 
 
+def _said(name: str, default: Any = ..., **limits: Any) -> Any:
+    """A field that is no figure, or stands at the head of the file."""
+    return Field(default, description=_SAID["head"][name], **limits)
+
+
 MOST_ON_A_BUS = 32  # cores: a bus passes about one message a cycle
 _NETWORK, _BUS = (
     tuple(name for name, said in _SAID["memory_system"].items() if said.get("of") == kind)
@@ -145,10 +150,7 @@ _OF_TOPOLOGY = {"bus": _BUS, "ring": _NETWORK, "mesh": _NETWORK}
 
 
 class _Topology(Figures):
-    topology: Literal["bus", "ring", "mesh"] = Field(
-        description="what connects cores, slices and memory; a bus has room for 32 cores and no "
-        "queues"
-    )
+    topology: Literal["bus", "ring", "mesh"] = _said("topology")
 
 
 _System = create_model("_System", __base__=_Topology, **_fields("memory_system"))
@@ -228,11 +230,7 @@ Charges = create_model("Charges", __base__=Figures, **_fields("charges", "charge
 BEHAVIOURS = {name: tuple(about(Ordering, name)["names"]) for name in Ordering.model_fields}
 
 
-ATOMICS = {  # of a table [latency.ISA], beside the ISA's fences
-    "cas_success": "of a CAS that wins, the whole operation with its access, on a line of the core",
-    "cas_failure": "of a CAS that loses, the same",
-    "rmw": "of any other atomic, the same",
-}
+ATOMICS: dict[str, str] = _SAID["latency"]  # of a table [latency.ISA], beside the ISA's fences
 LATENCY = {"low": 0, "high": MAX_LATENCY, "unit": "cycles"}
 _Latency = Annotated[Figure, AfterValidator(lambda figure: _checked(figure, 0, MAX_LATENCY))]
 
@@ -250,32 +248,27 @@ class Measured(Document):
 _CLOCK = {"low": 1, "high": 100_000, "power_of_two": False, "unit": "MHz"}
 
 
-def _head(name: str, default: Any = ..., **limits: Any) -> Any:
-    """What stands at the head of the file."""
-    return Field(default, description=_SAID["head"][name], **limits)
-
-
 class Machine(Figures):
     """One machine."""
 
-    name: str = _head("name", min_length=1)
-    title: str = _head("title", min_length=1)
-    like: str | None = _head("like", None, exclude=True)
+    name: str = _said("name", min_length=1)
+    title: str = _said("title", min_length=1)
+    like: str | None = _said("like", None, exclude=True)
     isas: list[str] = Field(min_length=1, description=f"its ISAs, of {', '.join(ISAS)}")
-    era: Literal["contemporary", "older"] = _head("era", "contemporary")
-    simulator: bool = _head("simulator", False)
-    clock_mhz: Figure = _head("clock_mhz", json_schema_extra=_CLOCK)
+    era: Literal["contemporary", "older"] = _said("era", "contemporary")
+    simulator: bool = _said("simulator", False)
+    clock_mhz: Figure = _said("clock_mhz", json_schema_extra=_CLOCK)
     core: Core
-    out_of_order: OutOfOrder | None = _head("out_of_order", None)
+    out_of_order: OutOfOrder | None = _said("out_of_order", None)
     ordering: dict[str, Ordering] = {}
     memory: Memory
     sst: MemorySystem | None = None
     latency: dict[str, dict[str, _Latency]]
     charges: Charges
-    processor: str | None = _head("processor", None, min_length=1)
-    measured_on: datetime | None = _head("measured_on", None)
-    measured: dict[str, Measured] = _head("measured", {})
-    processors: list[str] = _head("processors", [])
+    processor: str | None = _said("processor", None, min_length=1)
+    measured_on: datetime | None = _said("measured_on", None)
+    measured: dict[str, Measured] = _said("measured", {})
+    processors: list[str] = _said("processors", [])
 
     @model_validator(mode="before")
     @classmethod
