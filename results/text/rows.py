@@ -74,6 +74,11 @@ class Rows:
         return table
 
 
+def plain(*names: str) -> dict[str, str]:
+    """Columns for `Rows.shown` that show values as they are."""
+    return {name: f"{{{name}}}" for name in names}
+
+
 def _cell_of(name: str, record: Mapping[str, Any]) -> str:
     return cell(record.get(name))
 

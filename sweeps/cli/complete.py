@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Iterable
 from pkgutil import resolve_name
+from typing import Any
+
+import typer
 
 
 def beginning(names: Iterable[str], incomplete: str) -> list[str]:
@@ -20,6 +23,16 @@ def _of(place: str, several: bool = False) -> Callable[[str], list[str]]:
         return [before + comma + name for name in beginning(names, last)]
 
     return complete
+
+
+def option(words: str, names: Callable[[str], list[str]], *flags: str) -> Any:
+    """An option that takes one of some names. `words`: its help."""
+    return typer.Option(*flags, help=words, autocompletion=names)
+
+
+def argument(words: str, names: Callable[[str], list[str]], metavar: str | None = None) -> Any:
+    """An argument that takes one of some names. `words`: its help."""
+    return typer.Argument(help=words, autocompletion=names, metavar=metavar)
 
 
 # Machines and plans are those of the tree; a shell completes files by itself.

@@ -2,11 +2,13 @@
 
 import csv
 import io
+import itertools
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from results.errors import LockcrossError
 from results.paths import REFERENCE
@@ -19,10 +21,9 @@ SILICON = "silicon"  # stands for the engine that is a processor; others have th
 OUT_OF_ORDER, IN_ORDER = "out of order", "in order"
 ONE_THREAD, IN_TURN, CONTENDED = "one thread", "in turn", "contended"
 _SEVERAL_THREADS = {  # what their kernels say of themselves; several threads of others: unknown
-    "lock_sequence": IN_TURN, "lock_trace": IN_TURN, "lock_mix": IN_TURN, "rounds": IN_TURN,
-    "lock_use": IN_TURN,
-    "threads": CONTENDED, "random_threads": CONTENDED,
-}  # fmt: skip
+    **dict.fromkeys(("lock_sequence", "lock_trace", "lock_mix", "rounds", "lock_use"), IN_TURN),
+    **dict.fromkeys(("threads", "random_threads"), CONTENDED),
+}
 # Locks by what a pair by the only thread takes. In a row of BOTH a pair of locks has one of each.
 ATOMIC, NO_ATOMIC, BOTH, ANY = "atomic", "no atomic", "atomic and no atomic", "any"
 
@@ -76,7 +77,7 @@ def text_of(rows: Iterable[Row]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
-        counts = [n for both in zip(row.pairs, row.right, strict=True) for n in both]
+        counts = itertools.chain(*zip(row.pairs, row.right, strict=True))
         shares = [f"{share:.4f}" for share in (row.median_error, row.low, row.high)]
         subject = [getattr(row, name) for name in _SUBJECT]
         writer.writerow([*subject, row.cells, *shares, *counts, " ".join(row.locks)])
@@ -95,25 +96,23 @@ def read_rows(path: Path = STORED) -> list[Row]:
     """The stored rows. Raises LockcrossError for a file that is missing or has another form."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file, strict=True)
-            if tuple(rows.fieldnames or ()) != COLUMNS:
-                raise LockcrossError(f"{path.name}: its columns must be {', '.join(COLUMNS)}")
-            return [_row(values) for values in rows]
+            columns, *lines = csv.reader(file, strict=True)
+        if tuple(columns) != COLUMNS:
+            raise LockcrossError(f"{path.name}: its columns must be {', '.join(COLUMNS)}")
+        return [_row(line) for line in lines]
     except OSError as error:
         raise LockcrossError(f"{path}: {error.strerror}", exit_code=1) from None
-    except (TypeError, ValueError, csv.Error) as error:
+    except (ValueError, csv.Error) as error:
         raise LockcrossError(f"{path.name}: {error}") from None
 
 
-def _row(values: dict[str, str]) -> Row:
-    def counts(name: str) -> tuple[int, ...]:
-        return tuple(int(values[f"{name}_{lead}"]) for lead in LEADS)
-
+def _row(line: Sequence[str]) -> Row:
+    """From the values of COLUMNS. Raises ValueError."""
+    reference, machine, core, work, kind, cells, median_error, low, high, *counts, locks = line
+    numbers = tuple(map(int, counts))
     return Row(
-        values["reference"], values["machine"], values["core"], values["work"], values["kind"],
-        int(values["cells"]), float(values["median_error"]), float(values["low"]),
-        float(values["high"]), counts("pairs"), counts("right"),
-        tuple(map(LockLabel, values["locks"].split())),
+        reference, machine, core, work, kind, int(cells), float(median_error), float(low),
+        float(high), numbers[::2], numbers[1::2], tuple(map(LockLabel, locks.split())),
     )  # fmt: skip
 
 
@@ -122,17 +121,11 @@ ENOUGH_ALIKE = 10  # pairs with leads alike
 SURE = 0.9  # the share of pairs in the right order that makes their leads decisive
 
 
-@dataclass(frozen=True)
-class Right:
+class Right(NamedTuple):
     """In how many of so many pairs the predicted order was the reference's."""
 
     right: int
     pairs: int
-
-    @property
-    def share(self) -> float | None:
-        """None without a pair."""
-        return self.right / self.pairs if self.pairs else None
 
 
 @dataclass(frozen=True)
@@ -146,21 +139,16 @@ class EngineError:
     """
 
     words: str
-    cells: int
-    pairs: int
     median: float
     low: float
     high: float
     decisive: float | None
     row: Row
 
-    def right(self, lead: float) -> Right:
-        """The pairs whose lead is at least `lead` (a share), or the step of LEADS below it."""
-        return _right(self.row, _step(lead), len(LEADS))
-
     def alike(self, lead: float) -> Right:
         """The pairs whose lead is within the same step of LEADS as `lead` (a share)."""
-        return _right(self.row, _step(lead), _step(lead) + 1)
+        step = max(bisect_right(LEADS, 100 * lead) - 1, 0)
+        return _right(self.row, step, step + 1)
 
 
 def error_of(
@@ -186,10 +174,7 @@ def error_of(
             words += _KIND_WORDS.get(row.kind, "")
             if place[0] != core:
                 words += f", on cores {other}: too little was compared {core}"
-            return EngineError(
-                words, row.cells, row.pairs[0], row.median_error, row.low, row.high,
-                decisive(row), row,
-            )  # fmt: skip
+            return EngineError(words, row.median_error, row.low, row.high, decisive(row), row)
     raise LockcrossError(f"nothing has been compared with another engine at work {work!r}")
 
 
@@ -205,11 +190,6 @@ def kind_of(label: str, rows: Sequence[Row] | None = None) -> str:
 @cache
 def _stored() -> list[Row]:
     return read_rows()
-
-
-def _step(lead: float) -> int:
-    """The step of LEADS that a lead (a share) is in."""
-    return max(bisect_right(LEADS, 100 * lead) - 1, 0)
 
 
 def _right(row: Row, first: int, behind: int) -> Right:

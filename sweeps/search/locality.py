@@ -109,59 +109,6 @@ _OPERATIONS = (Kind.ACQUIRED, Kind.RELEASE, Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_
 _NOTIFICATION = (Kind.WAIT, Kind.NOTIFY, Kind.NOTIFY_ALL)
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """A row of Table 4.2. Heavily synchronized: with one fat section or more."""
-
-    threads: int
-    objects_made: int
-    objects: int  # synchronized ones
-    operations: int
-    heavy_objects: int
-    heavy_operations: int
-
-
-@dataclass(frozen=True)
-class Contention:
-    """A row of Table 4.3: the heavily synchronized objects of one group."""
-
-    objects: int
-    operations: int
-    fat_sections: int
-    flat_sections: int
-    fat_operations: int  # operations in fat sections
-    inflated_operations: int  # operations on a lock that was inflated
-
-
-@dataclass(frozen=True)
-class Durations:
-    """A row of Table 4.4, in cycles. `long` sections took at least the given time."""
-
-    sections: int
-    average: float
-    longest: int
-    long: int
-
-
-@dataclass(frozen=True)
-class Locality:
-    """A row of Table 5.2. `longest` counts the longest repetition of each object, whoever makes it:
-    thread locality in its general form."""
-
-    acquisitions: int
-    first_repetitions: int
-    longest_repetitions: int
-
-
-@dataclass(frozen=True)
-class Sharing:
-    """A row of Table 5.3."""
-
-    objects_made: int
-    objects: int
-    by_many: int  # synchronized by more than one thread
-
-
 def repetitions(objects: pd.Series, threads: pd.Series) -> pd.DataFrame:
     """Of each object's lock sequence: its length, its `first` and its `longest` repetition.
 
@@ -178,18 +125,18 @@ def repetitions(objects: pd.Series, threads: pd.Series) -> pd.DataFrame:
     )
 
 
-def locality(log: EventLog) -> Locality:
-    """Exploitable thread locality: how many acquisitions are in first repetitions."""
+def locality(log: EventLog) -> dict[str, int]:
+    """Of each object's acquisitions by one thread in a row (repetitions): all `acquisitions`, those
+    of the `first` repetitions (Table 5.2) and of each object's `longest`, whoever makes it; and the
+    `objects` (5.3), of which `by_many` are synchronized by more than one thread."""
     acquired = log.events[log.events["kind"] == Kind.ACQUIRED]
-    found = repetitions(acquired["object"], acquired["thread"]).sum()
-    return Locality(int(found["length"]), int(found["first"]), int(found["longest"]))
-
-
-def sharing(log: EventLog) -> Sharing:
-    """How many objects are synchronized, and by how many threads."""
-    acquired = log.events[log.events["kind"] == Kind.ACQUIRED]
+    sums = repetitions(acquired["object"], acquired["thread"]).sum()
     threads = acquired.groupby("object")["thread"].nunique()
-    return Sharing(log.objects_made, len(threads), int((threads > 1).sum()))
+    return {
+        "acquisitions": int(sums["length"]), "first": int(sums["first"]),
+        "longest": int(sums["longest"]), "objects": len(threads),
+        "by_many": int((threads > 1).sum()),
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -332,24 +279,26 @@ class Sections:
         # Of no operation at all, pandas does not know that `waits` is a truth value.
         return found.assign(fat=sums["fat"], flat=sums["flat"]).astype({"waits": bool})
 
-    def statistics(self) -> Statistics:
-        """Table 4.2."""
+    def statistics(self) -> dict[str, int]:
+        """Table 4.2: threads, synchronized objects and their operations, and those of them that are
+        heavily synchronized: with one fat section or more."""
         objects = self.objects()
         heavy = objects[objects["fat"] > 0]
-        return Statistics(
-            self.events["thread"].nunique(), self.log.objects_made, len(objects),
-            int(objects["operations"].sum()), len(heavy), int(heavy["operations"].sum()),
-        )  # fmt: skip
+        return {
+            "threads": self.events["thread"].nunique(),
+            "objects": len(objects), "operations": int(objects["operations"].sum()),
+            "heavy_objects": len(heavy), "heavy_operations": int(heavy["operations"].sum()),
+        }  # fmt: skip
 
-    def contention(self) -> dict[str, Contention]:
-        """Table 4.3: the groups `nowait` and `wait`."""
-        objects = self.objects()
-        heavy = objects[objects["fat"] > 0]
-        found = {}
-        for name, group in (("nowait", heavy[~heavy["waits"]]), ("wait", heavy[heavy["waits"]])):
-            sums = group[["operations", "fat", "flat", "in_fat", "inflated"]].sum()
-            found[name] = Contention(len(group), *(int(value) for value in sums))
-        return found
+    def contention(self) -> pd.DataFrame:
+        """Table 4.3, of the heavily synchronized objects in the groups `nowait` and `wait`: their
+        number, operations, fat and flat sections, operations in fat sections (`in_fat`) and on an
+        inflated lock."""
+        objects = self.objects().assign(objects=1)
+        sums = objects[objects["fat"] > 0].groupby("waits").sum()
+        groups = sums.reindex([False, True], fill_value=0).set_axis(["nowait", "wait"])
+        columns = ["objects", "operations", "fat", "flat", "in_fat", "inflated"]
+        return groups[columns]
 
     def locked(self) -> pd.DataFrame:
         """The locked sections: object, thread, begin and end (cycles). Those that the log does not
@@ -362,14 +311,16 @@ class Sections:
         sections: pd.DataFrame = begin.assign(end=later["cycle"])[whole]
         return sections
 
-    def durations(self, long: float) -> Durations:
-        """Table 4.4; `long`: from how many cycles on a section counts as long."""
+    def durations(self, long: float) -> dict[str, float]:
+        """Table 4.4: the sections, their average and longest duration (cycles), and how many are
+        `long`: of so many cycles or more."""
         sections = self.locked()
         lengths = sections["end"] - sections["begin"]
-        if lengths.empty:
-            return Durations(0, 0.0, 0, 0)
-        over = int((lengths >= long).sum())
-        return Durations(len(lengths), float(lengths.mean()), int(lengths.max()), over)
+        return {
+            "sections": len(lengths), "average": float(lengths.mean()) if len(lengths) else 0.0,
+            "longest": int(lengths.max()) if len(lengths) else 0,
+            "long": int((lengths >= long).sum()),
+        }  # fmt: skip
 
 
 def _levels(changes: Integers, groups: Integers) -> Integers:

@@ -3,6 +3,7 @@
 import csv
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cache
@@ -15,9 +16,7 @@ from results.paths import PAPER
 from sweeps.support.toml import Document
 
 _WHOLE = ("count", "bytes")
-UNITS = (  # of numbers
-    *_WHOLE, "percent", "mean", "ratio", "ns", "ms", "s", "per_minute", "per_second",
-)  # fmt: skip
+UNITS = (*_WHOLE, *"percent mean ratio ns ms s per_minute per_second".split())  # of numbers
 _KINDS = (*UNITS, "number", "text", "unit", "yes_no")
 
 Cell = Decimal | str | None
@@ -76,10 +75,10 @@ class Table:
     def row(self, key: str) -> Mapping[str, Cell]:
         """The row whose first column is `key`. Raises KeyError."""
         first = next(iter(self.entry.columns))
-        found = next((row for row in self.rows if row[first] == key), None)
-        if found is None:
-            raise KeyError(f"{self.name} has no row {key!r}")
-        return found
+        for row in self.rows:
+            if row[first] == key:
+                return row
+        raise KeyError(f"{self.name} has no row {key!r}")
 
     def number(self, key: str, column: str) -> Decimal:
         """A number of a row. Raises KeyError where there is none."""
@@ -137,13 +136,13 @@ def table(name: str) -> Table:
 
 def parse(text: str, entry: Entry) -> tuple[Mapping[str, Cell], ...]:
     """The rows of a CSV. Raises ValueError that names the row, the column and what is wrong."""
-    lines = list(csv.reader(text.splitlines()))
-    if not lines or lines[0] != list(entry.columns):
+    head, *lines = csv.reader(text.splitlines()) if text else [[]]
+    if head != list(entry.columns):
         raise ValueError(f"its columns must be {', '.join(entry.columns)}")
     rows = []
-    for number, line in enumerate(lines[1:], 2):
-        if len(line) != len(entry.columns):
-            raise ValueError(f"line {number}: {len(line)} cells, not {len(entry.columns)}")
+    for number, line in enumerate(lines, 2):
+        if len(line) != len(head):
+            raise ValueError(f"line {number}: {len(line)} cells, not {len(head)}")
         row: dict[str, Cell] = {}
         for (column, unit), cell in zip(entry.columns.items(), line, strict=True):
             try:
@@ -165,14 +164,13 @@ def _cell(text: str, unit: str) -> Cell:
         raise ValueError(f"allowed are {', '.join(words)}")
     if words or unit == "text":
         return text
-    try:
+    number = Decimal("nan")
+    with suppress(InvalidOperation):
         number = Decimal(text)
-    except InvalidOperation:
-        number = Decimal("nan")
-    if number.is_finite() and unit in _WHOLE and not text.isdigit():
-        raise ValueError("a whole number is expected")
     if not number.is_finite():
         raise ValueError("a number is expected")
+    if unit in _WHOLE and not text.isdigit():
+        raise ValueError("a whole number is expected")
     if unit != "number" and number < 0:
         raise ValueError("must not be negative")
     if unit == "percent" and number > 100:
@@ -183,5 +181,5 @@ def _cell(text: str, unit: str) -> Cell:
 def stated(document: str, key: str) -> Published:
     """What a document's text states: the row `key` of <document>_stated."""
     row = table(f"{document}_stated").row(key)
-    ends = (row["low"], row["high"])
-    return Published(*(None if end is None else float(str(end)) for end in ends))
+    low, high = (None if row[end] is None else float(str(row[end])) for end in ("low", "high"))
+    return Published(low, high)

@@ -19,7 +19,7 @@ from sweeps.questions.advise.figure import draw_advice
 from sweeps.questions.advise.question import Latencies, ask
 from sweeps.questions.advise.text import headline, reason, remarks
 from sweeps.questions.advise.use import Use
-from sweeps.questions.crossovers.crossovers import (
+from sweeps.questions.crossovers.command import (
     base_cell,
     coarse,
     find,

@@ -3,7 +3,6 @@
 import shutil
 import struct
 from collections.abc import Callable
-from dataclasses import astuple
 from itertools import groupby
 from pathlib import Path
 from random import Random
@@ -29,7 +28,6 @@ from sweeps.search.locality import (
     locality,
     read_events,
     repetitions,
-    sharing,
 )
 from tests.commands import lockcross
 
@@ -95,11 +93,11 @@ def test_repetitions_are_what_their_definition_says(pairs: list[tuple[int, int]]
 
 def test_nested_acquisitions_are_operations_but_no_sections(log_of: LogOf) -> None:
     log = log_of("0a1 0g1 0a1 0g1 0r1 0r1" + " " + pair(1, 2))
-    assert astuple(locality(log)) == (4, 2, 2)
-    assert astuple(sharing(log)) == (7, 1, 1)
+    assert tuple(locality(log).values()) == (4, 2, 2, 1, 1)
     sections = Sections(log)
-    assert astuple(sections.statistics()) == (2, 7, 1, 8, 0, 0)
-    assert astuple(sections.durations(long=40)) == (3, 20.0, 40, 1)
+    assert log.objects_made == 7
+    assert tuple(sections.statistics().values()) == (2, 1, 8, 0, 0)
+    assert tuple(sections.durations(long=40).values()) == (3, 20.0, 40, 1)
 
 
 def test_contention_is_a_fat_section_until_the_last_one_has_the_lock(log_of: LogOf) -> None:
@@ -107,27 +105,27 @@ def test_contention_is_a_fat_section_until_the_last_one_has_the_lock(log_of: Log
     releases of 0 and 1 and both acquires; flat: what 0 and, behind it, 2 do."""
     log = log_of(pair(0) + "0a1 0g1 1a1 0r1 2a1 1g1 1r1 2g1 2r1 " + pair(2))
     sections = Sections(log)
-    assert astuple(sections.contention()["nowait"]) == (1, 10, 1, 2, 4, 0)
-    assert astuple(sections.contention()["wait"]) == (0, 0, 0, 0, 0, 0)
+    assert tuple(sections.contention().loc["nowait"]) == (1, 10, 1, 2, 4, 0)
+    assert tuple(sections.contention().loc["wait"]) == (0, 0, 0, 0, 0, 0)
     in_fat = sections.operations()["in_fat"].to_list()
     assert in_fat == [False] * 3 + [True] * 4 + [False] * 3
 
 
 def test_who_comes_to_a_free_lock_contends_only_if_another_takes_it(log_of: LogOf) -> None:
     alone = Sections(log_of("0a1 1a2 0g1 1g2 1r2 0r1"))
-    assert alone.statistics().heavy_objects == 0
+    assert alone.statistics()["heavy_objects"] == 0
     race = Sections(log_of("0a1 1a1 0g1 0r1 1g1 1r1"))
     # 1 waits from the time at which 0 has the lock: 0's release and 1's acquire.
-    assert astuple(race.contention()["nowait"]) == (1, 4, 1, 2, 2, 0)
+    assert tuple(race.contention().loc["nowait"]) == (1, 4, 1, 2, 2, 0)
 
 
 def test_waiting_is_a_fat_section_and_makes_a_wait_object(log_of: LogOf) -> None:
     log = log_of("0a1 0g1 0w1! 1a1! 1g1! 1n1! 1r1! 0b1! 0r1! " + pair(0, 1, 2) + "1a2 1g2 1n2 1r2")
     sections = Sections(log)
     # Wait, then acquire, notify and release of the other thread; the last release is flat again.
-    assert astuple(sections.contention()["wait"]) == (1, 6, 1, 2, 4, 5)
+    assert tuple(sections.contention().loc["wait"]) == (1, 6, 1, 2, 4, 5)
     # An object on which nobody ever waited or contended is not heavily synchronized.
-    assert sections.statistics().heavy_objects == 1
+    assert sections.statistics()["heavy_objects"] == 1
     # The wait ends one locked section, and begins another.
     assert sections.locked()[["thread", "begin", "end"]].to_numpy().tolist() == [
         [0, 20, 30], [1, 50, 70], [0, 80, 90], [0, 110, 120], [1, 140, 160],
@@ -138,13 +136,13 @@ def test_an_object_that_ends_in_a_fat_section_has_one_flat_section_less(log_of: 
     """As Table 4.3 counts: eSuite's wait group, 101 objects with 4.91 fat sections, has about 590
     flat ones, where each is followed by another there would be 597."""
     sections = Sections(log_of("0a1 0g1 0w1 1a1 1g1 1r1"))
-    assert astuple(sections.contention()["wait"]) == (1, 4, 1, 1, 3, 0)
+    assert tuple(sections.contention().loc["wait"]) == (1, 4, 1, 1, 3, 0)
 
 
 def test_operations_that_did_nothing_are_none(log_of: LogOf) -> None:
     log = log_of("0a1 0g1 1r1 0w1 0x1 1x1 1n1 1x1 0r1")
     assert log.events["kind"].to_list() == [Kind.ACQUIRE, Kind.ACQUIRED, Kind.RELEASE]
-    assert astuple(Sections(log).durations(0)) == (1, 70.0, 70, 1)
+    assert tuple(Sections(log).durations(0).values()) == (1, 70.0, 70, 1)
     log = log_of("0a1 0g1 0r1 1x1")  # what thread 1 began is not in the log
     assert log.events["kind"].to_list() == [Kind.ACQUIRE, Kind.ACQUIRED, Kind.RELEASE]
 
@@ -154,7 +152,7 @@ def test_a_log_may_begin_and_end_in_the_middle(log_of: LogOf) -> None:
     never gets it: the log begins and ends in a fat section."""
     log = log_of("1a1 0r1 0r1 1g1 1r1 2b1 3a1 2r1 0a1 0g1")
     sections = Sections(log)
-    assert astuple(sections.contention()["nowait"]) == (1, 6, 2, 1, 6, 0)
+    assert tuple(sections.contention().loc["nowait"]) == (1, 6, 2, 1, 6, 0)
     assert sections.locked()["thread"].to_list() == [1, 2]
 
 
@@ -213,9 +211,10 @@ def test_a_file_that_is_no_log_is_one_message(bytes_: bytes, words: str, tmp_pat
 
 def test_a_log_without_events_has_empty_tables(log_of: LogOf) -> None:
     log = log_of("")
-    assert astuple(locality(log)) == (0, 0, 0) and astuple(sharing(log)) == (7, 0, 0)
-    assert astuple(Sections(log).statistics()) == (0, 7, 0, 0, 0, 0)
-    assert astuple(Sections(log).durations(1)) == (0, 0.0, 0, 0)
+    assert tuple(locality(log).values()) == (0, 0, 0, 0, 0)
+    assert log.objects_made == 7
+    assert tuple(Sections(log).statistics().values()) == (0, 0, 0, 0, 0)
+    assert tuple(Sections(log).durations(1).values()) == (0, 0.0, 0, 0)
 
 
 # Real runs -------------------------------------------------------------------------------------
@@ -255,9 +254,9 @@ def test_objects_that_stay_with_their_owners_have_full_locality(isa: str, tmp_pa
     log = recorded(
         tmp_path, "reservation", isa, "lock_sequence", 2, owner_share=1_000_000, **SEQUENCE
     )
-    assert astuple(locality(log)) == (120, 120, 120)
-    assert astuple(sharing(log)) == (5, 5, 0)
-    assert astuple(Sections(log).statistics()) == (2, 5, 5, 240, 0, 0)
+    assert log.objects_made == 5
+    assert tuple(locality(log).values()) == (120, 120, 120, 5, 0)
+    assert tuple(Sections(log).statistics().values()) == (2, 5, 240, 0, 0)
 
 
 def test_objects_that_alternate_are_their_owners_once(tmp_path: Path) -> None:
@@ -265,9 +264,9 @@ def test_objects_that_alternate_are_their_owners_once(tmp_path: Path) -> None:
     log = recorded(
         tmp_path, "asym_tasuki", "x86_64", "lock_sequence", 3, owner_share=500_000, **SEQUENCE
     )
-    assert astuple(locality(log)) == (120, 20, 20)
-    assert astuple(sharing(log)) == (5, 5, 5)
-    assert Sections(log).statistics().heavy_objects == 0
+    assert log.objects_made == 5
+    assert tuple(locality(log).values()) == (120, 20, 20, 5, 5)
+    assert Sections(log).statistics()["heavy_objects"] == 0
 
 
 def test_contention_and_inflation_come_out(tmp_path: Path) -> None:
@@ -275,13 +274,14 @@ def test_contention_and_inflation_come_out(tmp_path: Path) -> None:
     log = recorded(tmp_path, "thin", "x86_64", "threads", 3, iterations=30, critical=50, think=0)
     sections = Sections(log)
     # An object of each thread's own, and the shared one; 64 of their own are made.
-    assert astuple(sections.statistics()) == (3, 65, 4, 186, 1, 180)
-    shared = sections.contention()["nowait"]
-    assert (shared.objects, shared.operations) == (1, 180)
+    assert sections.log.objects_made == 65
+    assert tuple(sections.statistics().values()) == (3, 4, 186, 1, 180)
+    shared = sections.contention().loc["nowait"]
+    assert (shared["objects"], shared["operations"]) == (1, 180)
     # When the first thread meets another one is the compiler's too.
-    assert shared.fat_operations > 100 and shared.inflated_operations > 100
+    assert shared["in_fat"] > 100 and shared["inflated"] > 100
     durations = sections.durations(long=float("inf"))
-    assert durations.sections == 93 and durations.average >= 50 and durations.long == 0
+    assert durations["sections"] == 93 and durations["average"] >= 50 and durations["long"] == 0
 
 
 def test_the_same_run_leaves_the_same_log(tmp_path: Path) -> None:
@@ -298,8 +298,8 @@ def test_the_same_run_leaves_the_same_log(tmp_path: Path) -> None:
 def test_wait_and_notify_come_out(tmp_path: Path) -> None:
     """All the conformance kernel does, illegal operations too, leaves a log of a real lock."""
     sections = Sections(recorded(tmp_path, "tasuki", "x86_64", "conformance", 3, iterations=2))
-    waiting = sections.contention()["wait"]
-    assert waiting.objects > 0 and waiting.fat_sections >= waiting.objects
+    waiting = sections.contention().loc["wait"]
+    assert waiting["objects"] > 0 and waiting["fat"] >= waiting["objects"]
     assert not (sections.locked()["begin"] > sections.locked()["end"]).any()
 
 

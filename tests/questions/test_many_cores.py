@@ -23,7 +23,7 @@ from sweeps.questions.many_cores.plan import (
     load_many_cores,
     nodes_at,
 )
-from sweeps.questions.many_cores.study import ManyCoresCells, Study
+from sweeps.questions.many_cores.study import Study
 from sweeps.report.figures import draw_all
 from sweeps.report.report import present, render
 from sweeps.run.runner import Runner
@@ -102,6 +102,10 @@ def plan(**changes: str) -> ManyCoresPlan:
     return parse(ManyCoresPlan, text)
 
 
+def cells_of(plan: ManyCoresPlan) -> Study:
+    return Study(plan, [], None, None)  # type: ignore[arg-type]
+
+
 def study(store: Store, network: bool = True) -> ModelRunner:
     runner = ModelRunner(store, network)
     Study(plan(), [], store, runner).run()
@@ -160,7 +164,7 @@ def test_nodes_are_the_first_so_far_away() -> None:
 
 
 def test_every_cell_can_be_run() -> None:
-    cells = Study(plan(), [], None, None).known_cells()  # type: ignore[arg-type]
+    cells = cells_of(plan()).known_cells()
     assert not [why for why in map(invalid_reason, cells) if why]
     assert not [why for why in map(unsupported_reason, cells) if why]
     for label in {cell.engine for cell in cells}:
@@ -168,7 +172,7 @@ def test_every_cell_can_be_run() -> None:
 
 
 def test_contended_cells_share_the_pairs_and_take_the_machine_with_room() -> None:
-    cells = {cell.threads: cell for cell in ManyCoresCells(plan()).contended_cells()}
+    cells = {cell.threads: cell for cell in cells_of(plan()).contended_cells()}
     assert {n: cell.parameters["iterations"] for n, cell in cells.items()} == {
         n: 512 // n for n in (1, 2, 4, 8, 16, 32, 64, 128)
     }
@@ -177,7 +181,7 @@ def test_contended_cells_share_the_pairs_and_take_the_machine_with_room() -> Non
 
 
 def test_the_contender_is_where_the_label_says() -> None:
-    cells = ManyCoresCells(plan())
+    cells = cells_of(plan())
     assert {cell.engine for cell in cells.owned_cells()} == {
         f"sst/at-{node}" for node in (1, 4, 7, 31, 63)
     }
@@ -214,9 +218,9 @@ def test_costs_cross_along_distance_and_share(database: Path) -> None:
         rows = changing(store.connection)
         far = crossovers(store.connection, "many_cores/owner_share/14")
         near = crossovers(store.connection, "many_cores/owner_share/1")
-    (along,) = (row for row in rows if row.axis.startswith("links") and "50 %" in row.held)
+    (along,) = (row for row in rows if row["axis"].startswith("links") and "50 %" in row["held"])
     # 20 + 25 links = 100 at 3.2 links, of which whole ones are tried
-    assert along.words == "tasuki from 4 links" and along.bracket == "3 to 4"
+    assert (along["words"], along["bracket"]) == ("tasuki from 4 links", "3 to 4")
     (crossing,) = (one for one in far if one.verdict == "crosses")
     assert crossing.value == pytest.approx(885_714, abs=3_000) and crossing.below == "tasuki"
     assert {one.verdict for one in near if one.lock_b == "reservation"} == {"b_always"}

@@ -27,13 +27,14 @@ from sweeps.questions.reproduce.answer import (
     Row,
     cells,
     digits,
+    in_words,
     rank_correlation,
+    run,
 )
 from sweeps.questions.reproduce.command import print_summary
 from sweeps.questions.reproduce.definition import evaluate, load, parse
 from sweeps.questions.reproduce.figure import draw_reproduction
 from sweeps.questions.reproduce.overtake import Border, Case
-from sweeps.questions.reproduce.planned import in_words, run
 from sweeps.report.figures import draw_all
 from sweeps.report.report import render
 from sweeps.run.runner import Runner
@@ -199,18 +200,17 @@ def test_macro_sequences_keep_the_programs_shares() -> None:
         for program in macro.programs(table):
             of = macro.statistics(table, program)
             assert of.nested >= 0 and of.owned + of.returned + of.foreign <= 1 + 1e-9
-            drawn = macro.mix(of, 4000)
-            keys = drawn.parameters
+            keys = macro.mix(of, 4000)
             assert keys["acquisitions"] == min(4000, of.acquisitions)
             if keys["shared_objects"]:
                 assert keys["owner_share"] == pytest.approx(macro.PARTS * of.owned, abs=1000)
                 assert keys["return_share"] == round(macro.PARTS * of.returned)
             for lock in ("null", "reservation", "asym_tasuki/store_forward"):
-                cell = macro.mix_cell("p3", lock, drawn)
+                cell = macro.mix_cell("p3", lock, keys)
                 assert not invalid_reason(cell) and not unsupported_reason(cell), program
     barnes = macro.statistics("K_table_6_2", "Barnes")
     assert barnes.foreign == pytest.approx(1 - 0.34076) and barnes.nested == pytest.approx(0)
-    assert macro.mix(barnes, 4000).rate == pytest.approx(78819 / 2064200, rel=0.01)
+    assert macro.rate(macro.mix(barnes, 4000)) == pytest.approx(78819 / 2064200, rel=0.01)
     db = macro.statistics("K_table_6_2", "_209_db")
     assert db.nested > 0.9 * (1 - 0.99982)  # one thread: what hits no reservation is nested
 
@@ -244,7 +244,7 @@ class ClosedForm:
 
 
 def test_borders_are_where_the_costs_are_equal(tmp_path: Path) -> None:
-    cases = overtake.Overtake(ClosedForm()).find()  # type: ignore[arg-type]
+    cases, _ = overtake.find(ClosedForm())  # type: ignore[arg-type]
     with Store(tmp_path / "a.db") as store:
         overtake_results.KEPT.write(store, overtake_results.Overtaken(cases))
         assert overtake_results.load(store.connection) == cases

@@ -10,7 +10,7 @@ from results.paths import REFERENCE
 from results.store.records import MachineRecord
 from results.store.store import Store
 from sweeps.model.label import LockLabel
-from sweeps.questions.validate.errors import count, count_stored, read_cells
+from sweeps.questions.validate.errors import Cells, count_stored
 from sweeps.questions.validate.table import error_rows
 from sweeps.search.errors import (
     ANY,
@@ -75,9 +75,14 @@ def fill(data: Gem5Data, reference: str = "native", spread: float = 0.0, **chang
     data.store.set_series(f"validation/{reference}_{len(changes)}", runs)
 
 
+def cells_of(data: Gem5Data) -> Cells:
+    cells = Cells()
+    cells.read(data.store.connection)
+    return cells
+
+
 def rows_of(data: Gem5Data) -> dict[tuple[str, str, str], Row]:
-    rows = count([read_cells(data.store.connection)])
-    return {(row.reference, row.work, row.kind): row for row in rows}
+    return {(row.reference, row.work, row.kind): row for row in cells_of(data).rows()}
 
 
 def test_errors_and_leads_are_counted(data: Gem5Data) -> None:
@@ -108,7 +113,7 @@ def test_pairs_within_the_references_spread_do_not_count(data: Gem5Data) -> None
 
 def test_what_is_left_out_is_said(data: Gem5Data) -> None:
     fill(data)
-    found = read_cells(data.store.connection)
+    found = cells_of(data)
     assert [(cells, reason.split()[0]) for reason, cells in found.left_out.items()] == [
         (1, "store"), (1, "variants"),
     ]  # fmt: skip
@@ -131,7 +136,7 @@ def test_work_core_and_reference_have_rows_of_their_own(data: Gem5Data) -> None:
 def test_a_machine_that_is_not_described_is_named(data: Gem5Data) -> None:
     fill(data, machine="nowhere")
     with pytest.raises(LockcrossError, match="'nowhere' is not described"):
-        read_cells(data.store.connection)
+        cells_of(data)
 
 
 def test_the_shipped_file_is_what_the_shipped_databases_say() -> None:
@@ -199,13 +204,11 @@ def test_a_lead_is_decisive_where_leads_alike_were_right(
     assert decisive(row(*steps)) == lead
 
 
-def test_shares_are_of_pairs_with_such_leads() -> None:
+def test_what_was_right_is_of_pairs_with_leads_alike() -> None:
     found = error_of(True, IN_TURN, [ANY], [row((30, 15), (10, 6), (20, 20))])
-    assert (found.pairs, found.decisive) == (60, 0.05)
-    assert (found.right(0), found.right(0.02)) == (Right(41, 60), Right(26, 30))
-    assert found.right(0.049) == found.right(0.02)
+    assert (found.row.pairs[0], found.decisive) == (60, 0.05)
     assert (found.alike(0.03), found.alike(0.05)) == (Right(6, 10), Right(20, 20))
-    assert (found.right(0.9).share, found.right(0).share) == (None, 41 / 60)
+    assert (found.alike(0), found.alike(0.9)) == (Right(15, 30), Right(0, 0))
 
 
 ENOUGH = (30, 30)

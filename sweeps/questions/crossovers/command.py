@@ -1,22 +1,45 @@
-"""`lockcross crossovers`: where two locks change places along an axis of one's own."""
+"""`lockcross crossovers`: where two locks change places along an axis, in one setting or in those
+of a plan."""
 
-import csv
-import json
-import sys
-from typing import TYPE_CHECKING, Annotated, Any
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
+from results.store.records import CrossoverRecord
+from results.store.store import Store
+from results.text.rows import Form, Rows, print_parts
 from sweeps.cli import complete
 from sweeps.cli.options import Database, Jobs, NoServer, served
+from sweeps.cli.progress import one_bar
 from sweeps.model import engines
+from sweeps.model.cell import AXES, Cell, cell_of
+from sweeps.model.cells import digest
+from sweeps.model.isa import ISAS
+from sweeps.model.label import FULL, LockLabel
+from sweeps.model.machine import load_machine, machine_named
+from sweeps.model.workloads import WORKLOADS, with_defaults
+from sweeps.plans.sweep import LoadedPlan, load_plan
+from sweeps.run.runner import Runner
+from sweeps.search.facts import store_isas, store_machines
+from sweeps.search.lines import (
+    NO_LOCK,
+    AxisLine,
+    axis_named,
+    check_cell,
+    check_label,
+    set_to,
+    with_lock,
+)
+from sweeps.search.searches import CrossoverTask, points, records, search_all
 
-if TYPE_CHECKING:
-    from results.store.records import CrossoverRecord
-
-_FORMATS = ("table", "csv", "json")
+PLAN = "crossovers"
+_MOST_SETTINGS = 100  # of a plan: each is a search of its own
 _POINTS = 5  # with which a search begins
 _SHARE = 250  # of the axis: the tolerance if none is given
 
@@ -24,9 +47,8 @@ _SHARE = 250  # of the axis: the tolerance if none is given
 def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     locks: Annotated[
         str,
-        typer.Option(
-            help="Two locks, e.g. thin,reservation or thin,tasuki/rmw.",
-            autocompletion=complete.several_locks,
+        complete.option(
+            "Two locks, e.g. thin,reservation or thin,tasuki/rmw.", complete.several_locks
         ),
     ],
     axis: Annotated[
@@ -36,10 +58,7 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     high: Annotated[int, typer.Option("--to", help="Where it ends.")],
     plan: Annotated[
         str,
-        typer.Option(
-            help="Search in every setting of this plan (a name or a file).",
-            autocompletion=complete.plans,
-        ),
+        complete.option("Search in every setting of this plan (a name or a file).", complete.plans),
     ] = "",
     settings: Annotated[
         list[str] | None,
@@ -48,23 +67,16 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
         ),
     ] = None,
     workload: Annotated[
-        str, typer.Option(help="Without a plan.", autocompletion=complete.workloads)
+        str, complete.option("Without a plan.", complete.workloads)
     ] = "lock_sequence",
     machine: Annotated[
-        str, typer.Option(help="A machine's name or file.", autocompletion=complete.machines)
+        str, complete.option("A machine's name or file.", complete.machines)
     ] = "generic",
-    isa: Annotated[
-        str, typer.Option(help="Default: the machine's first.", autocompletion=complete.isas)
-    ] = "",
+    isa: Annotated[str, complete.option("Default: the machine's first.", complete.isas)] = "",
     flavour: Annotated[
-        str,
-        typer.Option(
-            help="Atomic flavour; default: the ISA's first.", autocompletion=complete.flavours
-        ),
+        str, complete.option("Atomic flavour; default: the ISA's first.", complete.flavours)
     ] = "",
-    engine: Annotated[
-        str, typer.Option(help="The engine.", autocompletion=complete.engines)
-    ] = engines.DEFAULT,
+    engine: Annotated[str, complete.option("The engine.", complete.engines)] = engines.DEFAULT,
     tolerance: Annotated[
         int, typer.Option(min=0, help="Width of the bracket; 0: 1/250 of the axis.")
     ] = 0,
@@ -78,53 +90,35 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     db: Database = DATABASE,
 ) -> None:
     """Find where one lock starts to beat another along any numeric axis of any workload."""
-    from results.store.store import Store
-    from sweeps.cli.progress import one_bar
-    from sweeps.model.machine import machine_named
-    from sweeps.plans.sweep import load_plan
-    from sweeps.questions.crossovers import crossovers as search
-    from sweeps.run.runner import Runner
-    from sweeps.search.lines import check_label
-
-    if form not in _FORMATS:
-        raise LockcrossError(f"--format: {form!r} is unknown; allowed are {', '.join(_FORMATS)}")
+    if form not in list(Form):
+        raise LockcrossError(f"--format: {form!r} is unknown; allowed are {', '.join(Form)}")
     pair = [check_label(name.strip()) for name in locks.split(",")]
     if len(pair) != 2 or pair[0] == pair[1]:
         raise LockcrossError("--locks: two different locks are expected, e.g. thin,reservation")
-    values = search.coarse(low, high, coarse_points)
+    values = coarse(low, high, coarse_points)
     given: dict[str, int | str] = {}
     for text in settings or []:
         key, equals, value = text.partition("=")
         if not equals or key in given:
             raise LockcrossError(f"--set {text}: key=value is expected, each key once")
         given[key] = int(value) if value.isdecimal() and len(value) < 30 else value
-    bases = (
-        search.settings_of(load_plan(plan), axis)
-        if plan
-        else [search.base_cell(machine_named(machine), isa, flavour, workload, engine)]
-    )
-    bases = [search.with_settings(base, given) for base in bases]
+    if plan:
+        bases = settings_of(load_plan(plan), axis)
+    else:
+        bases = [base_cell(machine_named(machine), isa, flavour, workload, engine)]
+    bases = [with_settings(base, given) for base in bases]
     wide = tolerance or max((high - low) // _SHARE, 1)
-    tasks = search.tasks_of(bases, (pair[0], pair[1]), axis, values, wide)
+    tasks = tasks_of(bases, (pair[0], pair[1]), axis, values, wide)
     total, bounds = sum(2 * len(task.coarse) for task in tasks), served(no_server)
     with Store(db) as store, one_bar(total) as progress:
-        found = search.find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
+        found = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
     rows = [_row(task.line.series, one) for task, kept in found for one in kept]
-    if form == "json":
-        print(json.dumps(rows, indent=1))
-    elif form == "csv":
-        writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    else:
-        from rich.table import Table
+    shown = {name: partial(_shown, name) for name in rows[0]}
+    print_parts(Form(form), Rows(rows, shown), fold=False)
 
-        from results.text.terminal import console
 
-        table = Table(*rows[0], box=None)
-        for row in rows:
-            table.add_row(*("" if value is None else str(value) for value in row.values()))
-        console(fold=False).print(table)
+def _shown(name: str, row: Mapping[str, Any]) -> str:
+    return "" if row[name] is None else str(row[name])
 
 
 def _row(series: str, one: "CrossoverRecord") -> dict[str, Any]:
@@ -147,3 +141,89 @@ def _row(series: str, one: "CrossoverRecord") -> dict[str, Any]:
         "setting": ", ".join(f"{key}={value}" for key, value in one.setting.items()),
         "series": series,
     }  # fmt: skip
+
+
+def base_cell(machine: str, isa: str, flavour: str, workload: str, engine: str) -> Cell:
+    """A cell with defaults for all that is not given; its lock is still to be named."""
+    if workload not in WORKLOADS:
+        raise LockcrossError(f"workload {workload!r} is unknown; known are {', '.join(WORKLOADS)}")
+    isa = isa or load_machine(machine).isas[0]
+    if isa not in ISAS:
+        raise LockcrossError(f"--isa: {isa!r} is unknown; known are {', '.join(ISAS)}")
+    return Cell(
+        engine=engine, machine=machine, isa=isa, flavour=flavour or ISAS[isa].flavours[0],
+        lock=NO_LOCK, workload=workload, parameters=with_defaults(workload, {}),
+        threads=WORKLOADS[workload].min_threads,
+    )  # fmt: skip
+
+
+def with_settings(base: Cell, given: Mapping[str, int | str]) -> Cell:
+    """The cell with other values, by the names of axes and of the workload's keys. Raises
+    LockcrossError."""
+    for name, value in given.items():
+        if name in base.parameters:
+            base = replace(base, parameters={**base.parameters, name: value})
+            continue
+        axis = axis_named(name, base.workload)
+        if not isinstance(value, int):
+            raise LockcrossError(f"--set {name}={value}: a whole number is expected")
+        base = set_to(base, axis, value)
+    return base
+
+
+def settings_of(plan: LoadedPlan, axis: str) -> list[Cell]:
+    """The settings of a plan, whatever its locks are and where it stands on the axis."""
+    own = {axis.name: axis.default for axis in AXES}
+    found: dict[str, Cell] = {}
+    for cell in plan.cells:
+        name = axis_named(axis, cell.workload)
+        plain = cell_of(cell, lock=NO_LOCK, variant="", fence=FULL, seed=1)
+        if name in plain.parameters:
+            default = WORKLOADS[cell.workload].keys[name].default
+            plain = replace(plain, parameters={**plain.parameters, name: default})
+        else:
+            plain = cell_of(plain, **{name: own[name]})
+        found.setdefault(digest(vars(plain)), plain)
+    if len(found) > _MOST_SETTINGS:
+        raise LockcrossError(
+            f"plan {plan.name} has {len(found)} settings; {_MOST_SETTINGS} at most are searched"
+        )
+    return list(found.values())
+
+
+def coarse(low: int, high: int, count: int) -> tuple[int, ...]:
+    """So many values from `low` to `high`, evenly spaced, or all there are. Raises
+    LockcrossError."""
+    if low >= high:
+        raise LockcrossError(f"--from {low} --to {high}: --to must be the larger one")
+    return tuple(sorted({low + (high - low) * n // (count - 1) for n in range(count)}))
+
+
+def tasks_of(
+    bases: Sequence[Cell], pair: tuple[LockLabel, LockLabel], axis: str, values: Sequence[int],
+    tolerance: int,
+) -> list[CrossoverTask]:  # fmt: skip
+    """A search for each setting. Raises LockcrossError for an axis that cannot be run."""
+    found = []
+    for base in bases:
+        name = axis_named(axis, base.workload)
+        series = f"asked/{name}/{digest([vars(base), pair])[:12]}"
+        # Whoever names values wants to see what happens between them.
+        line = AxisLine(series, base, name, tuple(values), tolerance, modelled=False)
+        for label, x in itertools.product(pair, line.limits):
+            check_cell(with_lock(set_to(base, name, x), label))
+        found.append(CrossoverTask(line, *pair, line.values))
+    return found
+
+
+def find(
+    tasks: Sequence[CrossoverTask], seeds: int, store: Store, runner: Runner
+) -> list[tuple[CrossoverTask, list[CrossoverRecord]]]:
+    """Searches and stores what was found, in place of what an earlier search found there."""
+    searched = search_all(partial(points, runner, PLAN), tasks, range(2, 1 + seeds))
+    found = [(one.task, records(one)) for one in searched]
+    for task, kept in found:
+        store.set_crossovers(kept, task.line.series)
+    store_machines(store, {task.line.base.machine for task in tasks})
+    store_isas(store)
+    return found

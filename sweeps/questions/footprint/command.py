@@ -7,8 +7,6 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.text.rows import Form, Format, print_rows
@@ -24,7 +22,6 @@ from sweeps.search import published as paper
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from results.store.records import StoredRun
     from sweeps.run.runner import Runner
 
 PLAN = "footprint"
@@ -38,14 +35,10 @@ NUMBERS = ("instructions", "loads", "stores", "cas_won", "cas_lost", "rmw")
 
 def footprint(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[LOCK]...", help="Locks; default: all.", autocompletion=complete.locks
-        ),
+        list[str] | None, complete.argument("Locks; default: all.", complete.locks, "[LOCK]...")
     ] = None,
     isa: Annotated[
-        str | None,
-        typer.Option(help="Only x86_64, ppc64le or aarch64.", autocompletion=complete.isas),
+        str | None, complete.option("Only x86_64, ppc64le or aarch64.", complete.isas)
     ] = None,
     form: Format = Form.TABLE,
     jobs: Jobs = 0,
@@ -73,7 +66,7 @@ def footprint(
     with Store(db) as store, Bar() as progress:
         found = measure(Runner(store, jobs, progress, served(no_server)), wanted)
     if form != Form.TABLE:
-        print_rows(Answer(list(COLUMNS), [tuple(row) for row in rows(found)]), form)
+        print_rows(Answer(list(COLUMNS), list(rows(found))), form)
         return
     console = Console()
     for table in tables(found):
@@ -102,14 +95,9 @@ class Counts:
         return sum(self.numbers[name] for name in ("cas_won", "cas_lost", "rmw"))
 
     def __str__(self) -> str:
-        words = [
-            name if count == 1 else f"{count} {name}"
-            for name, count in (
-                ("CAS", self.numbers["cas_won"]), ("lost CAS", self.numbers["cas_lost"]),
-                ("RMW", self.numbers["rmw"]), *self.fences.items(),
-            )
-            if count
-        ]  # fmt: skip
+        named = (("CAS", "cas_won"), ("lost CAS", "cas_lost"), ("RMW", "rmw"))
+        counted = {words: self.numbers[name] for words, name in named} | dict(self.fences)
+        words = [f"{n} {name}" if n > 1 else name for name, n in counted.items() if n]
         for name in ("loads", "stores"):
             if count := self.numbers[name]:
                 words.append(f"{count} {name if count > 1 else name[:-1]}")
@@ -137,19 +125,20 @@ class Footprint:
         """What a source states of the pair, or nothing. The sources count with plain fences."""
         if self.cell.fence == "rmw":
             return ""
-        lock = self.cell.label.with_full_fences
-        of_any = _stated().get((lock, "any"), "") if self.by == "alone" else ""
-        return _stated().get((lock, self.by), of_any)
+        users = (self.by, "any") if self.by == "alone" else (self.by,)
+        known = (_stated().get((self.cell.label.with_full_fences, user)) for user in users)
+        return next(filter(None, known), "")
 
 
 @cache
 def _stated() -> Mapping[tuple[str, str], str]:
     """What the sources state of acquire and release together, with the place: by lock, and by who
     uses it."""
-    tables = [paper.table(name) for name in paper.index().table if name.endswith("_paths")]
     return {
         (str(row["lock"]), str(row["by"])): f"{row['stated']} ({one.entry.document} {row['place']})"
-        for one in tables
+        for name in paper.index().table
+        if name.endswith("_paths")
+        for one in [paper.table(name)]
         for row in one.rows
     }
 
@@ -159,14 +148,13 @@ def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell
     where two are not supported."""
     found: list[Cell] = []
     for lock, isa in product(locks, isas):
-        for variant, flavour, fence in product(
-            ("", *lock.variants[1:]), ISAS[isa].flavours, lock.fence_kinds
-        ):
-            one = Cell(
+        kinds = (("", *lock.variants[1:]), ISAS[isa].flavours, lock.fence_kinds)
+        for variant, flavour, fence in product(*kinds):
+            alone = Cell(
                 machine="generic", isa=isa, flavour=flavour, lock=lock.name, variant=variant,
                 fence=fence, workload="footprint", parameters={"iterations": TURNS},
             )  # fmt: skip
-            both = (one, replace(one, threads=2))
+            both = (alone, replace(alone, threads=2))
             possible = [cell for cell in both if not unsupported_reason(cell)]
             # What is chosen for programs of one thread is measured with one, too.
             found += possible if lock.has(Trait.AT_START, variant) else possible[-1:]
@@ -175,75 +163,67 @@ def cells(locks: Iterable[Lock], isas: Iterable[str] = tuple(ISAS)) -> list[Cell
 
 def measure(runner: "Runner", wanted: Sequence[Cell]) -> list[Footprint]:
     """Runs what is not stored yet. Raises LockcrossError for a run that failed."""
-    found: list[Footprint] = []
+    found = []
     for cell, run in zip(wanted, runner.require(wanted, PLAN), strict=True):
-        found += footprints(cell, run)
+        sizes = [int(run.metrics[name]) for name in ("object_bytes", "monitor_bytes")]
+        by = {"alone": _paths(run.metrics, "own")}
+        if cell.threads > 1:
+            by = {"owner": by["alone"], "other": _paths(run.metrics, "foreign")}
+            if by["owner"] == by["other"]:
+                by = {"any": by["owner"]}
+        found += [Footprint(cell, who, paths, *sizes) for who, paths in by.items()]
     return found
-
-
-def footprints(cell: Cell, run: "StoredRun") -> list[Footprint]:
-    """What a run says about its lock."""
-    sizes = [int(run.metrics[name]) for name in ("object_bytes", "monitor_bytes")]
-    by = {"alone": _paths(run.metrics, "own")}
-    if cell.threads > 1:
-        by = {"owner": by["alone"], "other": _paths(run.metrics, "foreign")}
-        if by["owner"] == by["other"]:
-            by = {"any": by["owner"]}
-    return [Footprint(cell, who, paths, *sizes) for who, paths in by.items()]
 
 
 def _paths(metrics: Mapping[str, float], item: str) -> dict[str, Counts]:
-    found = {}
+    paths = {}
     for path in PATHS:
         before = f"path_{item}_{path}_"
         fences = sorted(name for name in metrics if name.startswith(f"{before}fences_"))
-        found[path] = Counts(
+        paths[path] = Counts(
             {name: int(metrics[before + name]) for name in NUMBERS},
             {name.removeprefix(f"{before}fences_"): int(metrics[name]) for name in fences},
         )
-    return found
+    return paths
 
 
-def rows(found: Iterable[Footprint]) -> Iterator[list[str | int]]:
+def rows(found: Iterable[Footprint]) -> Iterator[tuple[str | int, ...]]:
     """The values of COLUMNS, a row a path."""
     for one in found:
         cell = one.cell
         for path, counts in one.paths.items():
             fences = " ".join(f"{kind}={count}" for kind, count in counts.fences.items())
-            yield [
+            yield (
                 cell.lock, cell.variant, cell.fence, cell.isa, cell.flavour, cell.threads, one.by,
                 path, *counts.numbers.values(), fences, one.object_bytes,
                 one.monitor_bytes, one.published if path == "acquire" else "",
-            ]  # fmt: skip
+            )  # fmt: skip
 
 
 def tables(found: Sequence[Footprint]) -> Iterator["Table"]:
     """A table a flavour, and what the sources say beside what was counted."""
-    for isa, flavour in dict.fromkeys((one.cell.isa, one.cell.flavour) for one in found):
-        columns = ("by", "acquire", "release", "nested acquire", "nested release")
-        title = f"{isa} {flavour}: instructions, and among them"
-        table = _table(title, *columns, "bytes: object", "monitor")
-        for one in found:
-            if (one.cell.isa, one.cell.flavour) == (isa, flavour):
-                paths = (str(one.paths[name]) for name in ("acquire", "release", *PATHS[1:3]))
-                sizes = (str(one.object_bytes), str(one.monitor_bytes or "-"))
-                table.add_row(_broken(one), one.by, *paths, *sizes)
-        yield table
-    table = _table("acquire and release together", "flavour", "by", "counted", "published")
-    for one in found:
-        if one.published:
-            table.add_row(_broken(one), one.cell.flavour, one.by, str(one.pair), one.published)
-    yield table
-
-
-def _table(title: str, *columns: str) -> "Table":
     from rich.table import Column, Table
 
-    lock = Column("lock", no_wrap=True)
-    spaced = (0, 2, 0, 0)
-    return Table(lock, *columns, title=title, title_justify="left", box=None, padding=spaced)
+    def table(title: str, *columns: str) -> Table:
+        first, padding = Column("lock", no_wrap=True), (0, 2, 0, 0)
+        return Table(first, *columns, title=title, title_justify="left", box=None, padding=padding)
 
+    def broken(one: Footprint) -> str:
+        """A lock label in lines: cut off by a narrow terminal, variants could not be told apart."""
+        return one.cell.label.replace(":", "\n:").replace("/", "\n/")
 
-def _broken(one: Footprint) -> str:
-    """A lock label in lines: cut off by a narrow terminal, variants could not be told apart."""
-    return one.cell.label.replace(":", "\n:").replace("/", "\n/")
+    for isa, flavour in dict.fromkeys((one.cell.isa, one.cell.flavour) for one in found):
+        names = ("acquire", "release", "nested acquire", "nested release")
+        title = f"{isa} {flavour}: instructions, and among them"
+        counted = table(title, "by", *names, "bytes: object", "monitor")
+        for one in found:
+            if one.cell.flavour == flavour:
+                paths = (str(one.paths[name.replace(" ", "_")]) for name in names)
+                sizes = (str(one.object_bytes), str(one.monitor_bytes or "-"))
+                counted.add_row(broken(one), one.by, *paths, *sizes)
+        yield counted
+    beside = table("acquire and release together", "flavour", "by", "counted", "published")
+    for one in found:
+        if one.published:
+            beside.add_row(broken(one), one.cell.flavour, one.by, str(one.pair), one.published)
+    yield beside

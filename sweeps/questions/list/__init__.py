@@ -7,15 +7,15 @@ COMMANDS = {
         "List the plans with their number of cells, and how many of them are refused.",
     ),
     "machines": (
-        "command",
+        "machines",
         "List the machines, or every figure of one with its source or the reason for assuming it.",
     ),
     "locks": (
-        "command",
+        "locks",
         "List the locks and how each can be built, or one with its source and variants.",
     ),
     "workloads": (
-        "command",
+        "workloads",
         "List the workloads, or one with its keys, defaults, bounds and rules.",
     ),
     "doctor": (

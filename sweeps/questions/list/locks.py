@@ -1,23 +1,24 @@
-"""How each lock can be built: its fence kinds by atomic flavour, and why not the others."""
+"""`lockcross locks`: how each lock can be built, its fence kinds by atomic flavour, and why not the
+others."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 from proofs.stored import read_proofs, standing
-from results.text.rows import Rows
+from results.errors import LockcrossError
+from results.text.rows import Form, Format, Rows, plain, print_parts
+from sweeps.cli import complete
 from sweeps.engines import refusal
 from sweeps.model import engines
 from sweeps.model.cell import Cell
 from sweeps.model.cells import unsupported_reason
 from sweeps.model.isa import FENCE_KINDS, ISAS
 from sweeps.model.label import LockLabel
-from sweeps.model.locks import Lock
+from sweeps.model.locks import Lock, load_locks
 from sweeps.model.workloads import with_defaults
 
 _WORKLOAD = "threads"  # runs with any lock, alone or not
 _FLAVOURS = tuple((isa.name, flavour) for isa in ISAS.values() for flavour in isa.flavours)
-_SHORT = {"full": "f", "rmw": "r", "store_forward": "s"}
 _LEGEND = "f: full fence, r: locked read-modify-write, s: store forwarding; java: wait and notify"
 _STANDINGS = (
     f"proof: on {', '.join(ISAS)}; p: every execution of small clients within bounds was looked at "
@@ -25,8 +26,18 @@ _STANDINGS = (
 )
 
 
-@dataclass(frozen=True)
-class Offer:
+def locks(
+    name: Annotated[str | None, complete.argument("Show all of this one.", complete.locks)] = None,
+    form: Format = Form.TABLE,
+) -> None:
+    """List the locks and how each can be built, or one with its source and variants."""
+    known = load_locks()
+    if name is not None and name not in known:
+        raise LockcrossError(f"lock {name!r} is unknown; known are {', '.join(known)}")
+    print_parts(form, *(overview(known.values()) if name is None else details(known[name])))
+
+
+class Offer(NamedTuple):
     """A lock in one variant. `kinds`: by flavour, the fence kinds it can be built with; `missing`:
     what is not available ("fence: rmw on ppc64le") and why, in the order found."""
 
@@ -64,71 +75,55 @@ def offers(lock: Lock) -> list[Offer]:
     return every
 
 
-def overview(locks: Iterable[Lock]) -> Iterator[Rows | str]:
+def overview(every: Iterable[Lock]) -> Iterator[Rows | str]:
     """A row a lock with the fence kinds of its default variant; below, what is not available."""
-    proofs, records = read_proofs(), list[dict[str, Any]]()
-    every: list[Offer] = []
-    for lock in locks:
-        found = offers(lock)
-        every += found
-        given = {
-            " ".join(place): "".join(_SHORT[kind] for kind in found[0].kinds[place[1]])
-            for place in _FLAVOURS
-        }
-        said = [lock.summary, *(["variants: " + " ".join(lock.variants)] if lock.variants else [])]
-        own = [one for one in proofs if one.lock == lock.name]
-        rests = " ".join(standing(own, LockLabel(lock.name), isa).kind[0] for isa in ISAS)
+    proofs, records, offered = read_proofs(), list[dict[str, Any]](), list[Offer]()
+    for lock in every:
+        own = [proof for proof in proofs if proof.lock == lock.name]
+        first, *others = offers(lock)
+        offered += [first, *others]
+        variants = ["variants: " + " ".join(lock.variants)] if lock.variants else []
         records.append({
             "lock": lock.name, "java": "yes" if lock.java else "no",
-            "threads": lock.threads or "any", **given, "proof": rests, "summary": "\n".join(said),
+            "threads": lock.threads or "any",
+            **{" ".join(place): "".join(kind[0] for kind in first.kinds[place[1]])
+               for place in _FLAVOURS},
+            "proof": " ".join(standing(own, LockLabel(lock.name), isa).kind[0] for isa in ISAS),
+            "summary": "\n".join([lock.summary, *variants]),
         })  # fmt: skip
     # The heads of the flavours have two lines: one of them is called as the column of locks.
     of_flavours = {"\n".join(place): f"{{{' '.join(place)}}}" for place in _FLAVOURS}
-    before, behind = (
-        {name: f"{{{name}}}" for name in names}
-        for names in (("lock", "java", "threads"), ("proof", "summary"))
-    )
-    yield Rows(records, before | of_flavours | behind)
+    yield Rows(records, plain("lock", "java", "threads") | of_flavours | plain("proof", "summary"))
     yield _LEGEND
     yield _STANDINGS
     yield "not available:"
-    for (what, why), labels in _missing(every).items():
+    for (what, why), labels in _missing(offered).items():
         yield f"  {what} ({', '.join(labels)}): {why}"
 
 
 def details(lock: Lock) -> Iterator[Rows | str]:
-    """Everything the registry says about a lock."""
+    """Everything the registry says about a lock, and what its correctness rests on."""
     yield f"{lock.name}: {lock.paper_name}; {lock.source}"
     yield lock.summary
     yield f"object header: {8 + 8 * lock.words} bytes; threads: {lock.threads or 'any number'}"
     yield "wait, notify, notify_all: " + ("yes" if lock.java else "none")
     for number, variant in enumerate(lock.variant_lines):
         yield f"variant {variant.name}{'' if number else ' (the default)'}: {variant.summary}"
-    yield from _standings(lock)
-    found = offers(lock)
-    records = [
-        {"variant": offer.label}
-        | {f"{isa} {flavour}": " ".join(offer.kinds[flavour]) for isa, flavour in _FLAVOURS}
-        for offer in found
-    ]
-    yield Rows(records, heads={"variant": {"no_wrap": True}})
-    for (what, why), labels in _missing(found).items():
-        whose = "" if len(labels) == len(found) else f" ({', '.join(labels)})"
-        yield f"not available: {what}{whose}: {why}"
-
-
-def _standings(lock: Lock) -> Iterator[str]:
-    """What the correctness of a lock rests on, as it is built for each ISA."""
-    proofs = read_proofs()
-    for offer in offers(lock):
+    proofs, offered, records = read_proofs(), offers(lock), []
+    for offer in offered:
+        kinds = {f"{isa} {flavour}": offer.kinds[flavour] for isa, flavour in _FLAVOURS}
+        records.append({"variant": offer.label} | {k: " ".join(v) for k, v in kinds.items()})
         for isa in ISAS.values():
-            kinds = {kind for flavour in isa.flavours for kind in offer.kinds[flavour]}
-            for fence in sorted(kinds):
+            for fence in sorted(
+                {kind for flavour in isa.flavours for kind in offer.kinds[flavour]}
+            ):
                 label = LockLabel.of(lock.name, LockLabel(offer.label).variant, fence)
                 rests = standing(proofs, label, isa.name)
-                yield f"{label} on {isa.name}: {rests.kind}" + f": {rests.words}" * bool(
-                    rests.words
-                )
+                yield ": ".join(filter(None, [f"{label} on {isa.name}", rests.kind, rests.words]))
+    yield Rows(records, heads={"variant": {"no_wrap": True}})
+    for (what, why), labels in _missing(offered).items():
+        whose = "" if len(labels) == len(offered) else f" ({', '.join(labels)})"
+        yield f"not available: {what}{whose}: {why}"
 
 
 def _missing(found: Iterable[Offer]) -> dict[tuple[str, str], list[str]]:

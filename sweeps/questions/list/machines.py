@@ -1,12 +1,15 @@
-"""What `lockcross machines` prints: the machines by group, every figure of one, and what a machine
-file may say."""
+"""`lockcross machines`: the machines by group, every figure of one, and what a machine file may
+say."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, get_args
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, get_args
 
+import typer
 from rich.text import Text
 
-from results.text.rows import Rows
+from results.errors import LockcrossError
+from results.text.rows import Form, Format, Rows, plain, print_parts
+from sweeps.cli import complete
 from sweeps.engines import load_engine
 from sweeps.model.engines import ENGINES
 from sweeps.model.isa import ISAS
@@ -20,15 +23,50 @@ from sweeps.model.machine import (
     Machine,
     Ordering,
     about,
+    load_machine,
+    machine_named,
+    machine_names,
 )
 from sweeps.support.toml import Document
 
 _ASSUMED = "assumed:"
 
 
-def overview(machines: Iterable[Machine]) -> Iterator[Rows | str]:
+def machines(
+    name: Annotated[
+        str | None, complete.argument("Show every figure of this machine.", complete.machines)
+    ] = None,
+    every_option: Annotated[
+        bool, typer.Option("--options", help="Show what a machine file may say, and what it means.")
+    ] = False,
+    form: Format = Form.TABLE,
+) -> None:
+    """List the machines, or every figure of one with its source or the reason for assuming it."""
+    if every_option and name is not None:
+        raise LockcrossError("--options is of every machine file: give no name with it")
+    if every_option:
+        shown = options(load_machine("generic"))
+    elif name is None:
+        shown = overview(list(map(load_machine, machine_names())))
+    else:
+        shown = details(load_machine(machine_named(name)))
+    print_parts(form, *shown)
+
+
+def overview(known: Sequence[Machine]) -> Iterator[Rows | str]:
     """A table a group, a row a machine."""
-    known = list(machines)
+
+    def core(machine: Machine) -> str:
+        """The kind of core and its width, and what connects how many of them, where it is said."""
+        kind = "in order" if machine.out_of_order is None else "out of order"
+        mesh = f", {machine.sst.topology}: {machine.sst.nodes}" if machine.sst else ""
+        return f"{kind} {machine.core.number('width')}-wide{mesh}"
+
+    def cycles(machine: Machine, operations: dict[str, str]) -> int | str:
+        """Of one operation an ISA: a line each, or one for all if they are the same."""
+        every = [machine.latency[isa][name].number for isa, name in operations.items()]
+        return every[0] if len(set(every)) == 1 else "\n".join(map(str, every))
+
     yield "CAS and fence: set cycles of a CAS that wins and of a full fence, whole operation"
     for group in GROUPS:
         records = [
@@ -43,19 +81,6 @@ def overview(machines: Iterable[Machine]) -> Iterator[Rows | str]:
         ]  # fmt: skip
         if records:
             yield Rows(records, title=group)
-
-
-def core(machine: Machine) -> str:
-    """The kind of core and its width, and what connects how many of them, where that is said."""
-    kind = "in order" if machine.out_of_order is None else "out of order"
-    found = f"{kind} {machine.core.number('width')}-wide"
-    return found if machine.sst is None else f"{found}, {machine.sst.topology}: {machine.sst.nodes}"
-
-
-def cycles(machine: Machine, operations: dict[str, str]) -> int | str:
-    """The cycles of one operation an ISA: a line each, or one for all if they are the same."""
-    every = [machine.latency[isa][name].number for isa, name in operations.items()]
-    return every[0] if len(set(every)) == 1 else "\n".join(map(str, every))
 
 
 def details(machine: Machine) -> Iterator[Rows | str]:
@@ -76,12 +101,12 @@ def details(machine: Machine) -> Iterator[Rows | str]:
          "source": figure.source or f"{_ASSUMED} {figure.why}"}
         for key, figure in figures.items()
     ]  # fmt: skip
-    shown: dict[str, Any] = {"figure": "{figure}", "value": "{value}", "source": _source}
+    shown: dict[str, Any] = {**plain("figure", "value"), "source": _source}
     yield Rows(records, shown)
     if machine.measured:
         measured = [{"also measured": key, **dict(one)} for key, one in machine.measured.items()]
-        heads = {"also measured": "{also measured}", "value": "{value:g}", "spread": "{spread:g}"}
-        yield Rows(measured, heads | {"unit": "{unit}", "meaning": "{meaning}"})
+        numbers = {"value": "{value:g}", "spread": "{spread:g}"}
+        yield Rows(measured, plain("also measured") | numbers | plain("unit", "meaning"))
 
 
 def _source(record: Mapping[str, Any]) -> str | Text:
@@ -92,6 +117,7 @@ def _source(record: Mapping[str, Any]) -> str | Text:
     return Text.assemble((_ASSUMED, "italic"), source.removeprefix(_ASSUMED))
 
 
+_Option = tuple[str, str, Mapping[str, Any], object]  # name, meaning, bounds, generic's value
 _FENCE = "of this fence, behind what it waits for"
 
 
@@ -99,47 +125,40 @@ def options(generic: Machine) -> Iterator[Rows | str]:
     """What a machine file may say, in a table each of its tables: what it means, its unit and
     bounds, what machine generic has, and the engines that are given it."""
 
-    def described(model: type[Figures], known: Iterable[tuple[str, Any]]) -> Iterator[_Option]:
+    def described(model: type[Figures], known: Iterable[tuple[str, Any]]) -> list[_Option]:
         values = dict(known)
-        for name, field in model.model_fields.items():
-            if field.description:
-                yield _Option(name, field.description, about(model, name), values.get(name))
+        return [
+            (name, field.description, about(model, name), values.get(name))
+            for name, field in model.model_fields.items()
+            if field.description
+        ]
 
-    parts = {"": described(Machine, generic)}
+    tables = {"": described(Machine, generic)}
     for name, field in Machine.model_fields.items():
         for kind in (field.annotation, *get_args(field.annotation)):
             if isinstance(kind, type) and issubclass(kind, Figures) and kind is not Ordering:
-                parts[name] = described(kind, getattr(generic, name) or ())
+                tables[name] = described(kind, getattr(generic, name) or ())
     for isa in generic.isas:
-        latencies = generic.latency[isa].items()
-        parts[f"ordering.{isa}"] = described(Ordering, generic.ordering[isa])
-        parts[f"latency.{isa}"] = (
-            _Option(name, ATOMICS.get(name, _FENCE), LATENCY, known) for name, known in latencies
-        )
+        tables[f"ordering.{isa}"] = described(Ordering, generic.ordering[isa])
+        tables[f"latency.{isa}"] = [
+            (name, ATOMICS.get(name, _FENCE), LATENCY, known)
+            for name, known in generic.latency[isa].items()
+        ]
     engines = {one.family: load_engine(one.label).capabilities() for one in ENGINES}
     yield "Each value is { value = N, source = '...' } or { assumption = N, why = '...' }"
-    for place, rows in parts.items():
+    for place, rows in tables.items():
         kind = place.partition(".")[0]
         readers = {family: can.unread for family, can in engines.items() if kind in can.tables}
         records = [
             {
-                "option": row.name, "unit": row.about.get("unit", ""),
-                "allowed": _allowed(row.about), generic.name: _known(row.known),
-                "engines": ", ".join(one for one, no in readers.items() if row.name not in no),
-                "meaning": row.meaning,
+                "option": name, "unit": bounds.get("unit", ""), "allowed": _allowed(bounds),
+                generic.name: _known(known),
+                "engines": ", ".join(one for one, unread in readers.items() if name not in unread),
+                "meaning": meaning,
             }
-            for row in rows
+            for name, meaning, bounds, known in rows
         ]  # fmt: skip
         yield Rows(records, title=f"[{place}]" if place else "at the head of the file")
-
-
-class _Option(NamedTuple):
-    """One of a machine file, what the model says about it, and its value."""
-
-    name: str
-    meaning: str
-    about: Mapping[str, Any]
-    known: object
 
 
 def _allowed(said: Mapping[str, Any]) -> str:

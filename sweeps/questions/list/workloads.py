@@ -1,10 +1,12 @@
-"""What `lockcross workloads` prints: the registry, and the comment at the head of each kernel."""
+"""`lockcross workloads`: the registry, and the comment at the head of each kernel."""
 
 import re
 from collections.abc import Iterator
+from typing import Annotated
 
 from results.errors import LockcrossError
-from results.text.rows import Rows
+from results.text.rows import Form, Format, Rows, print_parts
+from sweeps.cli import complete
 from sweeps.model.workloads import WORKLOADS, Let, Workload, in_words
 from sweeps.support.paths import KERNELS
 
@@ -22,8 +24,7 @@ def description(workload: str) -> str:
     found = _HEAD.match(path.read_text(encoding="utf-8"))
     if found is None or found[1] != workload:
         raise LockcrossError(f"{path.name}: does not begin with a comment '{workload}: ...'", 1)
-    text = re.sub(r"^ \* ?", "", found[2], flags=re.MULTILINE)
-    return text.strip()
+    return re.sub(r"^ \* ?", "", found[2], flags=re.MULTILINE).strip()
 
 
 def first_sentence(workload: str) -> str:
@@ -33,14 +34,26 @@ def first_sentence(workload: str) -> str:
     return text[: end.end()].rstrip(".:") if end else text
 
 
-def overview() -> Iterator[Rows]:
-    """A row a workload."""
-    records = []
-    for name, kind in WORKLOADS.items():
-        threads = int(kind.threads) if kind.threads.isdecimal() else kind.threads
-        row = {"workload": name, "threads": threads, "in a sentence": first_sentence(name)}
-        records.append(row)
-    yield Rows(records)
+def workloads(
+    name: Annotated[
+        str | None, complete.argument("Show all of this one.", complete.workloads)
+    ] = None,
+    form: Format = Form.TABLE,
+) -> None:
+    """List the workloads, or one with its keys, defaults, bounds and rules."""
+    if name is None:
+        print_parts(form, Rows([
+            {"workload": known,
+             "threads": int(kind.threads) if kind.threads.isdecimal() else kind.threads,
+             "in a sentence": first_sentence(known)}
+            for known, kind in WORKLOADS.items()
+        ]))  # fmt: skip
+        return
+    if name not in WORKLOADS:
+        raise LockcrossError(f"workload {name!r} is unknown; known are {', '.join(WORKLOADS)}")
+    if form == Form.TABLE:
+        print(f"{name}: {description(name)}\n")  # its lines are not to be folded
+    print_parts(form, *details(WORKLOADS[name]))
 
 
 def details(kind: Workload) -> Iterator[Rows | str]:
@@ -51,16 +64,15 @@ def details(kind: Workload) -> Iterator[Rows | str]:
         {"key": name, "default": key.default, "allowed": key.allowed}
         for name, key in kind.keys.items()
     ])  # fmt: skip
-    if kind.rules:
+    rules = []
+    for row in kind.rules:
+        if isinstance(row, Let):
+            rules.append((f"{row.name} = {in_words(row.expression, kind.constants)}", ""))
+        else:
+            rules.append((in_words(row.condition, kind.constants), row.message))
+    if rules:
         yield ""
-        yield Rows([
-            {"rule": f"{row.name} = {in_words(row.expression, kind.constants)}",
-             "if it does not hold": ""}
-            if isinstance(row, Let)
-            else {"rule": in_words(row.condition, kind.constants),
-                  "if it does not hold": row.message}
-            for row in kind.rules
-        ])  # fmt: skip
+        yield Rows([{"rule": rule, "if it does not hold": message} for rule, message in rules])
     if kind.metrics:
         yield ""
         yield Rows([{"metric": name, "unit": unit} for name, unit in kind.metrics.items()])

@@ -1,7 +1,9 @@
 """`lockcross locality`: how local and how contended the locks of logged programs are, in the tables
 of Kawachiya 2005: 4.2 to 4.4, 5.2 and 5.3."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,11 +12,23 @@ import typer
 from results.text.rows import Form, Format, Rows, print_parts
 
 if TYPE_CHECKING:
-    from sweeps.search.locality import EventLog, Locality, Sections, Sharing
+    from sweeps.search.locality import EventLog
 
-Record = Mapping[str, Any]
-
+_STATISTICS = "Table 4.2: Overall synchronization statistics"
 _SHARE = ", share"  # of a number in another, behind the name of its column
+_FIRST = "Ratio of acquisitions in the first repetitions"
+_LONGEST = "in the longest repetitions"
+_FORMATS = {  # of numbers that are not plain counts
+    "SyncOps per sync'd object": "{:,.1f}",
+    "SyncOps per heavily sync'd object": "{:,.1f}",
+    "Fat sections per object": "{:,.2f}",
+    "SyncOps per fat section": "{:,.2f}",
+    "SyncOps per flat section": "{:,.2f}",
+    "Average duration": "{:.3g} ms",
+    "Longest duration": "{:.3g} ms",
+    _FIRST: "{:.4%}",
+    _LONGEST: "{:.4%}",
+}
 
 
 def locality(
@@ -41,136 +55,78 @@ def locality(
 
 def _tables(logs: "Sequence[EventLog]", long_ms: float) -> Iterator[Rows]:
     """The tables, a row a log. Raises LockcrossError for a log of a lock that excludes nobody."""
-    from sweeps.search.locality import Sections, locality, sharing
+    from sweeps.search.locality import Sections
+    from sweeps.search.locality import locality as measured
 
-    sections = [Sections(log) for log in logs]
-    yield from _statistics(sections)
-    yield _contention(sections)
-    yield _durations(sections, long_ms)
-    yield _localities([(log.name, locality(log)) for log in logs])
-    yield _sharing([(log.name, sharing(log)) for log in logs])
-
-
-def _table(
-    title: str, records: Sequence[Record], texts: int = 1,
-    shown: Mapping[str, Callable[[Record], str]] | None = None,
-) -> Rows:  # fmt: skip
-    """Rows whose first columns are texts; `shown`: what of the others is not a plain number. What
-    is after a comma in a name is not shown: the share of a number in another."""
-    names = [name for name in records[0] if not name.endswith(_SHARE)]
-    columns: dict[str, Any] = {
-        name: f"{{{name}}}" if number < texts else f"{{{name}:,}}"
-        for number, name in enumerate(names)
-    }
-    columns |= {
-        name: _with_share(name) for name in names if f"{name}{_SHARE}" in records[0]
-    } | dict(shown or {})
-    heads = {name: {"justify": "right"} for name in names[texts:]}
-    return Rows(records, columns, title, {"padding": (0, 2, 0, 0)}, heads)
-
-
-def _with_share(name: str) -> Callable[[Record], str]:
-    def show(record: Record) -> str:
-        share = record[f"{name}{_SHARE}"]
-        return f"{record[name]:,}" + (f" ({share:.3%})" if share is not None else "")
-
-    return show
-
-
-def _share(name: str, part: int, whole: int) -> dict[str, float | None]:
-    return {name: part, f"{name}{_SHARE}": part / whole if whole else None}
-
-
-def _mean(total: int, count: int) -> float | None:
-    return total / count if count else None
-
-
-def _rounded(name: str, digits: int = 2) -> Callable[[Record], str]:
-    return lambda one: "" if one[name] is None else f"{one[name]:,.{digits}f}"
-
-
-def _statistics(sections: "Sequence[Sections]") -> Iterator[Rows]:
-    title = "Table 4.2: Overall synchronization statistics"
-    rows = [(one.log.name, one.statistics()) for one in sections]
-    yield _table(title, [
-        # Threads of a workload live from its beginning to its end.
-        {"Program": name, "Threads created": row.threads,
-         "Threads existing simultaneously": row.threads, "Objects created": row.objects_made}
-        for name, row in rows
-    ])  # fmt: skip
-    yield _table(f"{title} (2)", [
-        {"Program": name, "Objects created": row.objects_made,
-         **_share("Objects sync'd", row.objects, row.objects_made),
-         "SyncOps for sync'd objects": row.operations,
-         "SyncOps per sync'd object": _mean(row.operations, row.objects)}
-        for name, row in rows
-    ], shown={"SyncOps per sync'd object": _rounded("SyncOps per sync'd object", 1)})  # fmt: skip
-    per_heavy = "SyncOps per heavily sync'd object"
-    yield _table(f"{title} (3)", [
-        {"Program": name, "Objects sync'd": row.objects,
-         **_share("Objects heavily sync'd", row.heavy_objects, row.objects),
-         "SyncOps for heavily sync'd objects": row.heavy_operations,
-         per_heavy: _mean(row.heavy_operations, row.heavy_objects)}
-        for name, row in rows
-    ], shown={per_heavy: _rounded(per_heavy, 1)})  # fmt: skip
-
-
-def _contention(sections: "Sequence[Sections]") -> Rows:
-    means = ("Fat sections per object", "SyncOps per fat section", "SyncOps per flat section")
-    return _table("Table 4.3: Locality of contention", [
-        {
-            "Program": one.log.name, "Group": group, "Objects heavily sync'd": row.objects,
-            "SyncOps": row.operations,
-            "Fat sections per object": _mean(row.fat_sections, row.objects),
-            "SyncOps per fat section": _mean(row.fat_operations, row.fat_sections),
-            "SyncOps per flat section": _mean(
-                row.operations - row.fat_operations, row.flat_sections
-            ),
-            "SyncOps while inflated": row.inflated_operations,
-        }
-        for one in sections
-        for group, row in one.contention().items()
-    ], texts=2, shown={name: _rounded(name) for name in means})  # fmt: skip
-
-
-def _durations(sections: "Sequence[Sections]", long_ms: float) -> Rows:
-    records = []
-    for one in sections:
-        cycles_per_ms = one.log.clock_mhz * 1000
-        row = one.durations(long_ms * cycles_per_ms)
-        records.append({
-            "Program": one.log.name, "Locked sections": row.sections,
-            "Average duration": row.average / cycles_per_ms,
-            "Longest duration": row.longest / cycles_per_ms,
-            **_share(f"Durations ≥{long_ms:g} ms (ratio)", row.long, row.sections),
+    tables: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for log in logs:
+        sections, own, made = Sections(log), measured(log), {"Objects created": log.objects_made}
+        row = sections.statistics()
+        objects, heavy = row["objects"], row["heavy_objects"]
+        tables[_STATISTICS].append({
+            # Threads of a workload live from its beginning to its end.
+            "Program": log.name, "Threads created": row["threads"],
+            "Threads existing simultaneously": row["threads"], **made,
         })  # fmt: skip
-    return _table("Table 4.4: Durations of locked sections", records, shown={
-        name: (lambda one, name=name: f"{one[name]:.3g} ms")  # type: ignore[misc]
-        for name in ("Average duration", "Longest duration")
-    })  # fmt: skip
+        tables[f"{_STATISTICS} (2)"].append({
+            "Program": log.name, **made, **_share("Objects sync'd", objects, log.objects_made),
+            "SyncOps for sync'd objects": row["operations"],
+            "SyncOps per sync'd object": _ratio(row["operations"], objects),
+        })  # fmt: skip
+        tables[f"{_STATISTICS} (3)"].append({
+            "Program": log.name, "Objects sync'd": objects,
+            **_share("Objects heavily sync'd", heavy, objects),
+            "SyncOps for heavily sync'd objects": row["heavy_operations"],
+            "SyncOps per heavily sync'd object": _ratio(row["heavy_operations"], heavy),
+        })  # fmt: skip
+        tables["Table 4.3: Locality of contention"] += [
+            {
+                "Program": log.name, "Group": group, "Objects heavily sync'd": row["objects"],
+                "SyncOps": row["operations"],
+                "Fat sections per object": _ratio(row["fat"], row["objects"]),
+                "SyncOps per fat section": _ratio(row["in_fat"], row["fat"]),
+                "SyncOps per flat section": _ratio(row["operations"] - row["in_fat"], row["flat"]),
+                "SyncOps while inflated": row["inflated"],
+            }
+            for group, row in sections.contention().to_dict("index").items()
+        ]  # fmt: skip
+        cycles_per_ms = log.clock_mhz * 1000
+        held = sections.durations(long_ms * cycles_per_ms)
+        tables["Table 4.4: Durations of locked sections"].append({
+            "Program": log.name, "Locked sections": held["sections"],
+            "Average duration": held["average"] / cycles_per_ms,
+            "Longest duration": held["longest"] / cycles_per_ms,
+            **_share(f"Durations ≥{long_ms:g} ms (ratio)", held["long"], held["sections"]),
+        })  # fmt: skip
+        tables["Table 5.2: Exploitable thread locality of Java locks"].append({
+            "Program": log.name, "Number of lock acquisitions": own["acquisitions"],
+            _FIRST: own["first"] / max(1, own["acquisitions"]),
+            _LONGEST: own["longest"] / max(1, own["acquisitions"]),
+        })  # fmt: skip
+        tables["Table 5.3: Investigation of synchronized objects"].append({
+            "Program": log.name, **made, "Objects sync'd": own["objects"],
+            **_share("Objects sync'd by multiple threads", own["by_many"], own["objects"]),
+        })  # fmt: skip
+    for title, records in tables.items():
+        names = [name for name in records[0] if not name.endswith(_SHARE)]
+        numbers = [name for name in names if name not in ("Program", "Group")]
+        yield Rows(
+            records, {name: partial(_cell, name) for name in names}, title,
+            {"padding": (0, 2, 0, 0)}, {name: {"justify": "right"} for name in numbers},
+        )  # fmt: skip
 
 
-def _localities(measured: "Sequence[tuple[str, Locality]]") -> Rows:
-    first, longest = "Ratio of acquisitions in the first repetitions", "in the longest repetitions"
-    return _table("Table 5.2: Exploitable thread locality of Java locks", [
-        {
-            "Program": name, "Number of lock acquisitions": row.acquisitions,
-            first: row.first_repetitions / max(1, row.acquisitions),
-            longest: row.longest_repetitions / max(1, row.acquisitions),
-        }
-        for name, row in measured
-    ], shown={
-        name: (lambda one, name=name: f"{one[name]:.4%}")  # type: ignore[misc]
-        for name in (first, longest)
-    })  # fmt: skip
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
 
 
-def _sharing(measured: "Sequence[tuple[str, Sharing]]") -> Rows:
-    return _table("Table 5.3: Investigation of synchronized objects", [
-        {
-            "Program": name, "Objects created": row.objects_made,
-            "Objects sync'd": row.objects,
-            **_share("Objects sync'd by multiple threads", row.by_many, row.objects),
-        }
-        for name, row in measured
-    ])  # fmt: skip
+def _share(name: str, part: float, whole: float) -> dict[str, float | None]:
+    """A number and, in a column that tables for people do not have, its share in another."""
+    return {name: part, f"{name}{_SHARE}": _ratio(part, whole)}
+
+
+def _cell(name: str, record: Mapping[str, Any]) -> str:
+    value, share = record[name], record.get(f"{name}{_SHARE}")
+    plain = "{}" if isinstance(value, str) else "{:,}"
+    text = "" if value is None else _FORMATS.get(name, plain).format(value)
+    return text if share is None else f"{text} ({share:.3%})"

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from results.store import queries
 from results.store.facts import Fact
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.label import LockLabel
-from sweeps.search.found import FactModel, FoundCrossover, crossovers
+from sweeps.search.found import FactModel, crossovers
 from sweeps.search.grid import Surface
 
 NAME = "many_cores"
@@ -42,8 +43,7 @@ class ManyCoresFact(FactModel):
 PLAN: Fact[ManyCoresFact] = Fact(NAME, ManyCoresFact, "this database holds no study of many cores")
 
 
-@dataclass(frozen=True)
-class Quantity:
+class Quantity(NamedTuple):
     """What is shown of a run: its title, unit and value, None of a run that has no such metrics."""
 
     title: str
@@ -51,21 +51,7 @@ class Quantity:
     of: Callable[[Metrics], float | None]
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A good run of a series."""
-
-    cell: Cell
-    metrics: Metrics
-
-    @property
-    def label(self) -> LockLabel:
-        """The lock label."""
-        return self.cell.label
-
-
-@dataclass(frozen=True)
-class Spot:
+class Spot(NamedTuple):
     """A quantity at one place of a curve: the first seed's, the least and the greatest of all."""
 
     x: int
@@ -75,6 +61,7 @@ class Spot:
 
 
 Curves = dict[LockLabel, list[Spot]]
+Sample = tuple[Cell, Metrics]  # a good run
 
 
 @dataclass(frozen=True)
@@ -94,7 +81,7 @@ class CancelMap:
 
 
 def _a_pair(name: str) -> Callable[[Metrics], float | None]:
-    return lambda found: found[name] / found["pairs"] if name in found else None
+    return lambda metrics: metrics[name] / metrics["pairs"] if name in metrics else None
 
 
 QUANTITIES = {
@@ -103,7 +90,7 @@ QUANTITIES = {
     "messages": Quantity("messages on the network", "per pair", _a_pair("network_messages")),
     "bytes": Quantity("bytes on the network", "per pair", _a_pair("network_bytes")),
     "home": Quantity(
-        "busiest home", "open requests, mean", lambda found: found.get("home_occupancy_most")
+        "busiest home", "open requests, mean", lambda metrics: metrics.get("home_occupancy_most")
     ),
 }
 
@@ -121,27 +108,27 @@ def samples(connection: sqlite3.Connection, series: str) -> list[Sample]:
         raise NoDataError(f"the series {series} mixes programs of {' and '.join(compilers)}")
     metrics = "SELECT name, value FROM metrics WHERE run_id = ?"
     return [
-        Sample(read_cell(columns), dict(connection.execute(metrics, (run,)).fetchall()))
+        (read_cell(columns), dict(connection.execute(metrics, (run,)).fetchall()))
         for _, run, *columns in rows
     ]
 
 
 def by_cores(connection: sqlite3.Connection, quantity: str) -> Curves:
     """A quantity by the number of cores, a curve a lock; none that no run has."""
-    contended = samples(connection, CORES)
-    return _curves(connection, contended, quantity, lambda cell: cell.threads)
+    runs = samples(connection, CORES)
+    return _curves(connection, runs, quantity, lambda cell: cell.threads)
 
 
 def by_distance(connection: sqlite3.Connection, quantity: str, share: int) -> Curves:
     """A quantity by the links between owner and contender, at one share of the owner."""
-    owned = [
-        one for one in samples(connection, DISTANCE) if one.cell.parameters["owner_share"] == share
-    ]
-    columns = {one.cell.machine: mesh(connection, one.cell.machine)[1] for one in owned}
-    # The owner is at node 0: as many links as rows and columns.
-    return _curves(
-        connection, owned, quantity, lambda cell: sum(divmod(_node(cell), columns[cell.machine]))
-    )
+    every = samples(connection, DISTANCE)
+    runs = [one for one in every if one[0].parameters["owner_share"] == share]
+
+    def links(cell: Cell) -> int:
+        """The owner is at node 0: as many as rows and columns."""
+        return sum(divmod(_node(cell), mesh(connection, cell.machine)[1]))
+
+    return _curves(connection, runs, quantity, links)
 
 
 def shares(connection: sqlite3.Connection) -> list[int]:
@@ -156,10 +143,10 @@ def _curves(
 ) -> Curves:  # fmt: skip
     """In the order of the plan's locks."""
     values: dict[LockLabel, dict[int, dict[int, float]]] = {}  # by lock, place and seed
-    for one in runs:
-        if (value := QUANTITIES[quantity].of(one.metrics)) is not None:
-            at = values.setdefault(one.label, {}).setdefault(place(one.cell), {})
-            at[one.cell.seed] = value
+    for cell, metrics in runs:
+        if (value := QUANTITIES[quantity].of(metrics)) is not None:
+            at = values.setdefault(cell.label, {}).setdefault(place(cell), {})
+            at[cell.seed] = value
     return {
         label: [
             Spot(x, seeds[min(seeds)], min(seeds.values()), max(seeds.values()))
@@ -183,46 +170,17 @@ def _node(cell: Cell) -> int:
 
 def cancel_map(connection: sqlite3.Connection) -> CancelMap:
     """The map of the study. Raises NoDataError."""
-    found = samples(connection, CANCELLATION)
-    first = found[0].cell
+    runs = samples(connection, CANCELLATION)
+    first, _ = runs[0]
     costs = np.full(mesh(connection, first.machine), np.nan)
-    for one in found:
-        objects = int(one.cell.parameters["objects"])
-        known, again = (one.metrics[f"phase_{phase}_cycles"] for phase in (_CANCELLED, _KNOWN))
-        costs[divmod(_node(one.cell), costs.shape[1])] = (known - again) / objects
+    for cell, metrics in runs:
+        known, again = (metrics[f"phase_{phase}_cycles"] for phase in (_CANCELLED, _KNOWN))
+        cost = (known - again) / int(cell.parameters["objects"])
+        costs[divmod(_node(cell), costs.shape[1])] = cost
     return CancelMap(first.machine, first.label, costs)
 
 
-def ties(curves: Curves, share: float) -> dict[int, list[LockLabel]]:
-    """At each place the lock with the least value, and those that are less than `share` above."""
-    found: dict[int, list[LockLabel]] = {}
-    for x in sorted({spot.x for spots in curves.values() for spot in spots}):
-        here = {
-            label: spot.value for label, spots in curves.items() for spot in spots if spot.x == x
-        }
-        least = min(here.values())
-        order = sorted(here, key=lambda label: (here[label], label))
-        found[x] = [label for label in order if here[label] <= least * (1 + share)]
-    return found
-
-
-def found_crossovers(connection: sqlite3.Connection) -> list[FoundCrossover]:
-    """Every search's, of the kinds of axes in turn."""
-    kinds = ("cores", "distance", "owner_share")
-    return [one for kind in kinds for one in crossovers(connection, f"{NAME}/{kind}")]
-
-
-_UNITS = {"threads": "cores", "distance": "links", "owner_share": "%"}
-_AXES = {
-    "threads": "cores that contend",
-    "distance": "links between owner and contender",
-    "owner_share": "the owner's share",
-}
-_HELD = {"owner_share": "owner's share", "links": "links between them"}
-
-
-@dataclass(frozen=True)
-class QuantityRow:
+class QuantityRow(NamedTuple):
     """A place on the axis and the value of each lock there, in words; those with the least are
     marked, of a quantity that is a cost."""
 
@@ -231,64 +189,61 @@ class QuantityRow:
     least: tuple[bool, ...]
 
 
-@dataclass(frozen=True)
-class QuantityTable:
+class QuantityTable(NamedTuple):
     """A quantity: a column a lock, a row a place."""
 
     title: str
     unit: str
     axis: str
     labels: tuple[LockLabel, ...]
-    rows: tuple[QuantityRow, ...]
-
-
-@dataclass(frozen=True)
-class CrossoverRow:
-    """Two locks, along what, with what held, and where they change places."""
-
-    pair: str
-    axis: str
-    held: str
-    words: str
-    bracket: str
-    id: int
+    rows: list[QuantityRow]
 
 
 def tables(connection: sqlite3.Connection) -> list[QuantityTable]:
-    """Every quantity by cores, then cost and messages by distance at each share."""
+    """Every quantity by cores, then cost and messages by distance at each share. In a row of costs,
+    what is less than the study's tie above the least counts as the least."""
     tie = PLAN.read(connection).tie_percent / 100
-    found = [_table(name, "cores", by_cores(connection, name), tie) for name in QUANTITIES]
-    for share in shares(connection):
-        held = f", owner's share {share / 10_000:g} %"
-        for name in ("cost", "messages"):
-            curves = by_distance(connection, name, share)
-            found.append(_table(name, "links", curves, tie, held))
-    return [one for one in found if one.rows]
+    every = [(name, "cores", "", by_cores(connection, name)) for name in QUANTITIES]
+    every += [
+        (name, "links", f", owner's share {share / 10_000:g} %",
+         by_distance(connection, name, share))
+        for share in shares(connection)
+        for name in ("cost", "messages")
+    ]  # fmt: skip
+    found = []
+    for name, axis, held, curves in every:
+        rows = []
+        for x in sorted({spot.x for spots in curves.values() for spot in spots}):
+            here = {label: spot.value for label in curves for spot in curves[label] if spot.x == x}
+            most = min(here.values()) * (1 + tie) if name in ("cost", "hand_over") else -np.inf
+            words = {label: f"{v:,.0f}" if v >= 100 else f"{v:.2f}" for label, v in here.items()}
+            cells = tuple(words.get(label, "") for label in curves)
+            least = tuple(label in here and here[label] <= most for label in curves)
+            rows.append(QuantityRow(str(x), cells, least))
+        title, unit, _ = QUANTITIES[name]
+        if rows:
+            found.append(QuantityTable(title + held, unit, axis, tuple(curves), rows))
+    return found
 
 
-def _table(name: str, axis: str, curves: Curves, tie: float, held: str = "") -> QuantityTable:
-    quantity, labels = QUANTITIES[name], tuple(curves)
-    best = ties(curves, tie) if name in ("cost", "hand_over") else {}
-    values = {
-        label: {spot.x: f"{spot.value:,.0f}" if spot.value >= 100 else f"{spot.value:.2f}"
-                for spot in spots}
-        for label, spots in curves.items()
-    }  # fmt: skip
-    rows = tuple(
-        QuantityRow(
-            str(x),
-            tuple(values[label].get(x, "") for label in labels),
-            tuple(label in best.get(x, ()) for label in labels),
-        )
-        for x in sorted({x for spots in values.values() for x in spots})
-    )
-    return QuantityTable(quantity.title + held, quantity.unit, axis, labels, rows)
+_KINDS = {  # of searches: unit, and along what, in words
+    "cores": ("cores", "cores that contend"),
+    "distance": ("links", "links between owner and contender"),
+    "owner_share": ("%", "the owner's share"),
+}
+_HELD = {"owner_share": "owner's share", "links": "links between them"}
 
 
-def changing(connection: sqlite3.Connection) -> list[CrossoverRow]:
-    """The searches whose locks change places."""
+def changing(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """The searches whose locks change places: which two locks, along which axis, what is held, and
+    where they do, in words, with the bracket and the crossover's id."""
     rows = []
-    for one in found_crossovers(connection):
+    every = [
+        (unit, along, one)
+        for kind, (unit, along) in _KINDS.items()
+        for one in crossovers(connection, f"{NAME}/{kind}")
+    ]
+    for unit, along, one in every:
         if one.bracket_low is None or one.bracket_high is None or one.band is None:
             continue  # one of the two is cheaper throughout, or they are equal
         held = [
@@ -300,13 +255,11 @@ def changing(connection: sqlite3.Connection) -> list[CrossoverRow]:
         ends = (one.bracket_high, one.band.upper_low, one.band.upper_high)
         first, low, high = (_value(one.axis, end) for end in ends)
         band = f" ({low} to {high})" if one.band.upper_low < one.band.upper_high else ""
-        rows.append(
-            CrossoverRow(
-                f"{one.lock_a.words()} / {one.lock_b.words()}", _AXES[one.axis], ", ".join(held),
-                f"{above.words()} from {first} {_UNITS[one.axis]}{band}",
-                f"{one.bracket_low:,} to {one.bracket_high:,}", one.id,
-            )
-        )  # fmt: skip
+        rows.append({
+            "pair": f"{one.lock_a.words()} / {one.lock_b.words()}", "axis": along,
+            "held": ", ".join(held), "words": f"{above.words()} from {first} {unit}{band}",
+            "bracket": f"{one.bracket_low:,} to {one.bracket_high:,}", "id": one.id,
+        })  # fmt: skip
     return rows
 
 

@@ -12,37 +12,35 @@ from sweeps.questions.many_cores import answer
 from sweeps.report.reference import References
 from sweeps.report.shown import Part, Section, Shown
 
+_FIGURES = {  # name: title, the function that draws it, text
+    "many_cores": (
+        "Many cores that contend for one lock",
+        "draw_cores",
+        "Cost of an acquire-release pair, the time from one section to the next, what a pair sends "
+        "over the network, and how busy the busiest home of lines is, each against the number of "
+        "cores that contend, for every lock. Bands are the least and the greatest of all seeds.",
+    ),
+    "many_cores_distance": (
+        "An owner and one contender, by the way between them",
+        "draw_distance",
+        "Cost of a pair, and messages on the network, against the number of links between the "
+        "owner's node and the contender's, a column for each share of the acquisitions that is the "
+        "owner's. Bands are the least and the greatest of all seeds.",
+    ),
+    "many_cores_map": (
+        "What it takes to cancel a reservation, from each node of the mesh",
+        "draw_cancellation",
+        "The mesh with, at each node, the cycles that a contender there takes to cancel a "
+        "reservation of the owner's, without the charge for stopping a thread, which is the same "
+        "from everywhere. The owner is in the corner. The homes of the lines that they exchange "
+        "are where their addresses put them, and the way to those counts too.",
+    ),
+}
+
 
 def figures(connection: sqlite3.Connection, _: References) -> Iterator[Drawing]:
     """Curves by cores and by distance, and the map of cancellations."""
-    for name, title, draw, text in (
-        (
-            "many_cores",
-            "Many cores that contend for one lock",
-            "draw_cores",
-            "Cost of an acquire-release pair, the time from one section to the next, what a pair "
-            "sends over the network, and how busy the busiest home of lines is, each against the "
-            "number of cores that contend, for every lock. Bands are the least and the greatest of "
-            "all seeds.",
-        ),
-        (
-            "many_cores_distance",
-            "An owner and one contender, by the way between them",
-            "draw_distance",
-            "Cost of a pair, and messages on the network, against the number of links between the "
-            "owner's node and the contender's, a column for each share of the acquisitions that is "
-            "the owner's. Bands are the least and the greatest of all seeds.",
-        ),
-        (
-            "many_cores_map",
-            "What it takes to cancel a reservation, from each node of the mesh",
-            "draw_cancellation",
-            "The mesh with, at each node, the cycles that a contender there takes to cancel a "
-            "reservation of the owner's, without the charge for stopping a thread, which is the "
-            "same from everywhere. The owner is in the corner. The homes of the lines that they "
-            "exchange are where their addresses put them, and the way to those counts too.",
-        ),
-    ):
+    for name, (title, draw, text) in _FIGURES.items():
         function = f"{__package__}.figures.{draw}"
         yield Drawing(name, answer.NAME, title, function, file_of(connection), text)
 
@@ -52,8 +50,8 @@ def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing])
     plan = answer.PLAN.optional(connection)
     if plan is None:
         return None
-    found = answer.changing(connection)
-    many = {**dict(plan), "tables": answer.tables(connection), "crossovers": found}
+    found = {"tables": answer.tables(connection), "crossovers": answer.changing(connection)}
+    many = dict(plan) | found
     return Part([Section("many_cores", "Many cores")], {"many": many}, title=plan.title)
 
 
@@ -61,17 +59,17 @@ def present(connection: sqlite3.Connection) -> None:
     """Prints the tables; the least cost of a row, and ties with it, have a *."""
     if answer.PLAN.optional(connection) is None:
         return
-    for one in answer.tables(connection):
-        heads = (label.words() for label in one.labels)
-        table = Table(one.axis, *heads, title=f"{one.title} ({one.unit})", box=None)
-        for row in one.rows:
-            marked = (cell + "*" * least for cell, least in zip(row.cells, row.least, strict=True))
-            table.add_row(row.place, *marked)
+    for title, unit, axis, labels, rows in answer.tables(connection):
+        heads = (label.words() for label in labels)
+        table = Table(axis, *heads, title=f"{title} ({unit})", box=None)
+        for place, cells, least in rows:
+            marked = (cell + "*" * mark for cell, mark in zip(cells, least, strict=True))
+            table.add_row(place, *marked)
         console(fold=False).print(table)
-    if rows := answer.changing(connection):
+    if changing := answer.changing(connection):
         table = Table("two locks", "along", "held at", "cheaper", box=None)
-        for found in rows:
-            table.add_row(found.pair, found.axis, found.held, found.words)
+        for row in changing:
+            table.add_row(*(row[name] for name in ("pair", "axis", "held", "words")))
         console(fold=False).print(table)
 
 

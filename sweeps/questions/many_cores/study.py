@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 from results.store.records import CrossoverRecord
 from results.store.store import Store
@@ -28,38 +29,35 @@ from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, set_to, with_lock
 from sweeps.search.searches import pairs, points, records, search_all
 
 PLAN = "many_cores"
-load = load_many_cores
-
 load = load_many_cores  # as of every question that has studies
 
 
-class ManyCoresCells:
-    """Makes the cells of a plan."""
+def _away(base: Cell, _: str, links: int) -> Cell:
+    """The cell with core 1 so many links away from core 0."""
+    (node,) = nodes_at(base.machine, [links])
+    return replace(base, engine=placed(base.engine, node))
 
-    def __init__(self, plan: ManyCoresPlan) -> None:
-        self.plan = plan
+
+class Study:
+    """Makes the cells of a plan, which has one flavour, runs them and stores the results."""
+
+    def __init__(
+        self, plan: ManyCoresPlan, _flavours: list[str], store: Store, runner: Runner
+    ) -> None:
+        self.plan, self._store, self._runner = plan, store, runner
         self._seeds = range(FIRST_SEED, FIRST_SEED + plan.seeds)
 
     def contended_cells(self) -> list[Cell]:
         """Of the curves, the largest first: the smaller ones then fill the gaps at the end."""
         line = self._cores_line()
-        return [
-            line.cell(lock, cores, seed)
-            for cores in line.values[::-1]
-            for seed in self._seeds
-            for lock in self.plan.locks
-        ]
+        places = product(line.values[::-1], self._seeds, self.plan.locks)
+        return [line.cell(lock, cores, seed) for cores, seed, lock in places]
 
     def owned_cells(self) -> list[Cell]:
         """Each distance and share; none where the plan has no distances."""
-        given = self.plan.distance
-        return [] if given is None else [
-            line.cell(lock, links, seed)
-            for links in given.links
-            for line in self._distance_lines()
-            for seed in self._seeds
-            for lock in self.plan.locks
-        ]  # fmt: skip
+        links = self.plan.distance.links if self.plan.distance else []
+        places = product(links, self._distance_lines(), self._seeds, self.plan.locks)
+        return [line.cell(lock, x, seed) for x, line, seed, lock in places]
 
     def cancelling_cells(self) -> list[Cell]:
         """A contender at each node but the owner's; of one seed, as maps are."""
@@ -74,19 +72,18 @@ class ManyCoresCells:
 
     def lines(self) -> list[AxisLine]:
         """Every axis along which costs may cross."""
-        given = self.plan.distance
-        if given is None:
-            return [self._cores_line()]
-        base = self._base(given.machine, "lock_sequence", given.parameters)
-        by_share = [
-            AxisLine(
-                f"owner_share/{links}", _away(base, "distance", links), "owner_share",
-                tuple(given.owner_share), given.step, given.step,
-                {**given.parameters, "threads": 2, "links": links}, move=set_to,
-            )
-            for links in (given.links[0], given.links[-1])
-        ]  # fmt: skip
-        return [self._cores_line(), *self._distance_lines(), *by_share]
+        lines, given = [self._cores_line(), *self._distance_lines()], self.plan.distance
+        if given is not None:
+            base = self._base(given.machine, "lock_sequence", given.parameters)
+            lines += [
+                AxisLine(
+                    f"owner_share/{links}", _away(base, "distance", links), "owner_share",
+                    tuple(given.owner_share), given.step, given.step,
+                    {**given.parameters, "threads": 2, "links": links}, move=set_to,
+                )
+                for links in (given.links[0], given.links[-1])
+            ]  # fmt: skip
+        return lines
 
     def _cores_line(self) -> AxisLine:
         """So many cores that contend for one lock, on the first machine with room for them: each
@@ -113,9 +110,8 @@ class ManyCoresCells:
         return [
             AxisLine(
                 f"distance/{share}", set_to(base, "owner_share", share), "distance",
-                tuple(given.links), given.tolerance,
-                setting={**given.parameters, "threads": 2, "owner_share": share}, unit="links",
-                move=_away,
+                tuple(given.links), given.tolerance, unit="links", move=_away,
+                setting={**given.parameters, "threads": 2, "owner_share": share},
             )
             for share in given.shares
         ]  # fmt: skip
@@ -128,55 +124,33 @@ class ManyCoresCells:
             parameters=with_defaults(workload, parameters),
         )  # fmt: skip
 
-
-def _away(base: Cell, _: str, links: int) -> Cell:
-    """The cell with core 1 so many links away from core 0."""
-    (node,) = nodes_at(base.machine, [links])
-    return replace(base, engine=placed(base.engine, node))
-
-
-class Study:
-    """Runs a plan, which has one flavour, and stores the results."""
-
-    def __init__(
-        self, plan: ManyCoresPlan, _flavours: list[str], store: Store, runner: Runner
-    ) -> None:
-        self._plan = plan
-        self._store = store
-        self._runner = runner
-        self._cells = ManyCoresCells(plan)
-
     def known_cells(self) -> list[Cell]:
         """Every cell that can be named before anything has been run."""
-        cells = self._cells
         searched = [
             line.cell(lock, x)
-            for line in cells.lines()
-            for x in line.values
-            for lock in self._plan.locks
+            for line in self.lines()
+            for x, lock in product(line.values, self.plan.locks)
         ]
-        return [
-            *cells.contended_cells(), *cells.owned_cells(), *cells.cancelling_cells(), *searched
-        ]  # fmt: skip
+        curves = self.contended_cells() + self.owned_cells() + self.cancelling_cells()
+        return curves + searched
 
     def run(self) -> None:
         """Runs everything and stores series, crossovers and facts.
 
         Raises LockcrossError (exit code 1) when a run of the study fails.
         """
-        plan, lines = self._plan, self._cells.lines()
+        plan, lines = self.plan, self.lines()
         self._runner.require(self.known_cells(), PLAN)
-        seeds = range(FIRST_SEED + 1, FIRST_SEED + plan.seeds)
         tasks = list(itertools.chain(*(pairs(line, plan.locks) for line in lines)))
         by_series: dict[str, list[CrossoverRecord]] = {line.series: [] for line in lines}
-        for one in search_all(partial(points, self._runner, PLAN), tasks, seeds):
+        for one in search_all(partial(points, self._runner, PLAN), tasks, self._seeds[1:]):
             by_series[one.task.line.series] += records(one)
         for series, kept in by_series.items():
             self._store.set_crossovers(kept, f"{PLAN}/{series}")
         for series, cells in (
-            (answer.CORES, self._cells.contended_cells()),
-            (answer.DISTANCE, self._cells.owned_cells()),
-            (answer.CANCELLATION, self._cells.cancelling_cells()),
+            (answer.CORES, self.contended_cells()),
+            (answer.DISTANCE, self.owned_cells()),
+            (answer.CANCELLATION, self.cancelling_cells()),
         ):
             self._store.set_series(series, [run.id for run in self._runner.require(cells, PLAN)])
         store_machines(self._store, plan.machines)

@@ -21,24 +21,21 @@ Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: 
 
 OfPlan = Annotated[
     str | None,
-    typer.Option(
-        "--plan",
-        help="Of this plan, its name or file, not of the main job.",
-        autocompletion=complete.plans,
+    complete.option(
+        "Of this plan, its name or file, not of the main job.", complete.plans, "--plan"
     ),
 ]
 
 
 def query(
     sql: Annotated[
-        str | None, typer.Argument(help="SQL, or a named query.", autocompletion=complete.queries)
+        str | None, complete.argument("SQL, or a named query.", complete.queries)
     ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the named queries.")] = False,
     plan: Annotated[
         str | None,
-        typer.Option(
-            help="winners or costs of this plan, its name or file, not of the study.",
-            autocompletion=complete.plans,
+        complete.option(
+            "winners or costs of this plan, its name or file, not of the study.", complete.plans
         ),
     ] = None,
     form: Format = Form.TABLE,
@@ -110,10 +107,9 @@ def show(
 
     with reading(db) as connection:
         run = show_run(connection, run_id)
-    apart = {"output", "command"}  # longer: shown below
-    facts = {name: value for name, value in run.columns.items() if name not in apart}
-    for name, value in (facts | {"series": run.series, "crossovers": run.crossovers}).items():
-        if value not in (None, "", []):
+    facts = run.columns | {"series": run.series, "crossovers": run.crossovers}
+    for name, value in facts.items():
+        if value not in (None, "", []) and name not in ("output", "command"):  # shown below
             print(visible(f"{name:<16} {cell(value)}"))
     if run.metrics:
         print("\nMetrics:")

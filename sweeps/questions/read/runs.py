@@ -1,8 +1,10 @@
 """`lockcross runs`: which runs there are, by what they differ in."""
 
+import itertools
 import sqlite3
 import sys
-from typing import Annotated, Any
+from contextlib import nullcontext
+from typing import Annotated
 
 import typer
 
@@ -23,22 +25,15 @@ _ALWAYS = ("id", "lock", "cycles_per_pair", "cause")
 def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
     plan: Annotated[
         str | None,
-        typer.Option(
-            help="Only the runs of this plan: its name or its file.", autocompletion=complete.plans
-        ),
+        complete.option("Only the runs of this plan: its name or its file.", complete.plans),
     ] = None,
     status: Annotated[str | None, typer.Option(help="ok, failed or refused.")] = None,
-    lock: Annotated[str | None, typer.Option(help=_VALUE, autocompletion=complete.locks)] = None,
-    isa: Annotated[str | None, typer.Option(help=_VALUE, autocompletion=complete.isas)] = None,
-    machine: Annotated[
-        str | None, typer.Option(help=_VALUE, autocompletion=complete.machines)
-    ] = None,
-    workload: Annotated[
-        str | None, typer.Option(help=_VALUE, autocompletion=complete.workloads)
-    ] = None,
+    lock: Annotated[str | None, complete.option(_VALUE, complete.locks)] = None,
+    isa: Annotated[str | None, complete.option(_VALUE, complete.isas)] = None,
+    machine: Annotated[str | None, complete.option(_VALUE, complete.machines)] = None,
+    workload: Annotated[str | None, complete.option(_VALUE, complete.workloads)] = None,
     threads: Annotated[
-        int | None,
-        typer.Option(min=1, max=MAX_THREADS, help="Only runs with so many threads."),
+        int | None, typer.Option(min=1, max=MAX_THREADS, help="Only runs with so many threads.")
     ] = None,
     compiler: Annotated[
         str | None, typer.Option(help="Part of its version line, e.g. 12.2.0 or clang.")
@@ -103,20 +98,27 @@ def list_runs(
     if where is not None:
         terms.append(f"({where}\n)")
         source = _with_keys(connection)
-    rows = _rows(
-        connection,
+    sql = (
         f"SELECT runs.id, status, cycles_per_pair, cause, {selected()} FROM {source} "
-        f"WHERE {' AND '.join(terms) or '1'} ORDER BY runs.id DESC LIMIT :limit",
-        bound,
-        where,
+        f"WHERE {' AND '.join(terms) or '1'} ORDER BY runs.id DESC LIMIT :limit"
     )
-    cells = [values(read_cell(row[4:])) for row in rows]
-    names = dict.fromkeys([*(axis.name for axis in AXES), *(key for cell in cells for key in cell)])
+    try:
+        with nullcontext() if where is None else guarded(connection):
+            rows = connection.execute(sql, bound).fetchall()
+    except (sqlite3.Error, UnicodeEncodeError) as error:
+        if where is None:
+            raise
+        raise QueryError(
+            f"--where {where!r}: {error}; give a condition in SQL on the columns that `lockcross "
+            "runs --format csv` prints, e.g. \"cas_latency > 20 AND lock != 'thin'\""
+        ) from None
+    cells = [values(read_cell(columns)) for _, _, _, _, *columns in rows]
+    names = dict.fromkeys([*(axis.name for axis in AXES), *itertools.chain(*cells)])
     return Answer(
         ["id", "status", *names, "cycles_per_pair", "cause"],
         [
-            (row[0], row[1], *(cell.get(name) for name in names), *row[2:4])
-            for row, cell in zip(rows, cells, strict=True)
+            (run, status, *(cell.get(name) for name in names), cost, cause)
+            for (run, status, cost, cause, *_), cell in zip(rows, cells, strict=True)
         ],
     )
 
@@ -124,29 +126,10 @@ def list_runs(
 def _with_keys(connection: sqlite3.Connection) -> str:
     """The table runs with a column for each key of a workload that is no column yet."""
     columns = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
-    keys = [
-        key
-        for (key,) in connection.execute(
-            "SELECT DISTINCT each.key FROM runs, json_each(parameters) AS each"
-        )
+    keys = connection.execute("SELECT DISTINCT each.key FROM runs, json_each(parameters) AS each")
+    more = "".join(
+        f", json_extract(parameters, '$.{key}') AS {key}"
+        for (key,) in keys.fetchall()
         if key not in columns and key.isidentifier()
-    ]
-    more = "".join(f", json_extract(parameters, '$.{key}') AS {key}" for key in keys)
+    )
     return f"(SELECT *{more} FROM runs) AS runs"
-
-
-def _rows(
-    connection: sqlite3.Connection, sql: str, bound: dict[str, str | int], where: str | None
-) -> list[tuple[Any, ...]]:
-    """The rows of a query that may hold a condition of the user's. Raises QueryError for a faulty
-    one."""
-    if where is None:
-        return connection.execute(sql, bound).fetchall()
-    try:
-        with guarded(connection):
-            return connection.execute(sql, bound).fetchall()
-    except (sqlite3.Error, UnicodeEncodeError) as error:
-        raise QueryError(
-            f"--where {where!r}: {error}; give a condition in SQL on the columns that `lockcross "
-            "runs --format csv` prints, e.g. \"cas_latency > 20 AND lock != 'thin'\""
-        ) from None

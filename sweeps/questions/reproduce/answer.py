@@ -1,23 +1,33 @@
-"""A published result beside ours: rows, and whether order and shape agree.
+"""A published result beside ours: how it is planned, run and kept, its rows, and whether order and
+shape agree.
 
-Made by `lockcross reproduce`, which keeps each as the fact `reproduction/<name>`; figures and the
-report read it from there.
+Each is kept as the fact `reproduction/<name>`; figures and the report read it from there.
 """
 
 import itertools
 import math
 import sqlite3
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import StatisticsError, correlation
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from results.store.facts import Fact
+from sweeps.model.cell import Cell
+from sweeps.model.label import FENCE_KINDS, FULL
+from sweeps.model.machine import load_machine
 from sweeps.search.published import Published
 from sweeps.support.toml import Document
 
+if TYPE_CHECKING:
+    from results.store.store import Store
+    from sweeps.run.runner import Runner
+
 ORDER_MARGIN = 0.1  # published values nearer than this are in no order
+PLAN = "reproduce"  # what the runs are stored under
+CLOCK = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}  # names of a cycle's time, in nanoseconds
+Look = Callable[[str, str], float]  # (a cell's name, a metric), or (a name in CLOCK, "")
 
 
 @dataclass(frozen=True)
@@ -173,6 +183,75 @@ KEPT: Fact[Reproduction] = Fact("reproduction", Reproduction)  # one by name
 def load(connection: sqlite3.Connection) -> list[Reproduction]:
     """Every reproduction in the database, sorted by name."""
     return KEPT.every(connection)
+
+
+@dataclass(frozen=True)
+class PlannedRow:
+    """A row without a number of ours, and what gives it. `if_not_positive`: what is shown instead
+    of a number that means something only above zero."""
+
+    row: Row
+    ours: Callable[[Look], float]
+    if_not_positive: str = ""
+
+
+@dataclass(frozen=True)
+class PlannedReproduction:
+    """A reproduction before anything has been run: its `outline`, which has no rows yet, its cells
+    by their names, and the rows that they will give."""
+
+    outline: Reproduction
+    cells: Mapping[str, Cell]
+    rows: tuple[PlannedRow, ...]
+
+
+class _MissingError(Exception):
+    """Why a number of ours is missing."""
+
+
+def run(
+    planned: PlannedReproduction, runner: "Runner", store: "Store", keep: bool = True
+) -> Reproduction:
+    """Runs what is missing and returns the result; `keep`: stores it, for figures and report."""
+    done = runner.run(list(planned.cells.values()), PLAN)
+    runs = dict(zip(planned.cells, done, strict=True))
+    cycle = 1000 / load_machine(planned.outline.machine).clock_mhz.number  # in nanoseconds
+
+    def look(name: str, metric: str) -> float:
+        if name in CLOCK:
+            return cycle / CLOCK[name]
+        if runs[name].status != "ok":
+            raise _MissingError(f"{runs[name].status}: {runs[name].cause}")
+        if metric not in runs[name].metrics:
+            raise _MissingError(f"a run has no metric {metric!r}")
+        return runs[name].metrics[metric]
+
+    rows = []
+    for one in planned.rows:
+        try:
+            ours = one.ours(look)
+        except _MissingError as error:
+            rows.append(replace(one.row, missing=str(error)))
+        except ZeroDivisionError:
+            rows.append(replace(one.row, missing="a division by zero"))
+        else:
+            shown: dict[str, Any] = {"ours": ours}
+            if ours <= 0 and one.if_not_positive:
+                shown = {"missing": one.if_not_positive, "no_number": True}
+            rows.append(replace(one.row, **shown))
+    result = replace(planned.outline, rows=tuple(rows))
+    if keep:
+        KEPT.of(result.name).write(store, result)
+        store.set_series(f"{PLAN}/{result.name}", [one.id for one in done])
+    return result
+
+
+def in_words(text: str) -> str:
+    """`tasuki/rmw` as `tasuki, locked RMW`."""
+    for kind, words in FENCE_KINDS.items():
+        if kind != FULL:
+            text = text.replace(f"/{kind}", f", {words}")
+    return text
 
 
 def digits(number: float | None) -> str:

@@ -17,10 +17,15 @@ from sweeps.cli.options import ClusterFile, Database, DryRun, Jobs, NoServer, Re
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce import overtake
-from sweeps.questions.reproduce.answer import Reproduction, cells, table_rows
+from sweeps.questions.reproduce.answer import (
+    PlannedReproduction,
+    Reproduction,
+    cells,
+    run,
+    table_rows,
+)
 from sweeps.questions.reproduce.definition import load
 from sweeps.questions.reproduce.overtake import AXES, Case
-from sweeps.questions.reproduce.planned import PlannedReproduction, run
 from sweeps.search.facts import store_machines
 
 _INSTRUCTIONS = 2_000_000_000  # a run may execute, over all cores
@@ -32,19 +37,14 @@ def _names(incomplete: str) -> list[str]:
 
 def reproduce(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NAME]...",
-            help="Reproductions; default: all.",
-            autocompletion=_names,
-        ),
+        list[str] | None, complete.argument("Reproductions; default: all.", _names, "[NAME]...")
     ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the reproductions.")] = False,
     machine: Annotated[
         str,
-        typer.Option(
-            help="A machine's name or file instead of the source's; figures keep the source's.",
-            autocompletion=complete.machines,
+        complete.option(
+            "A machine's name or file instead of the source's; figures keep the source's.",
+            complete.machines,
         ),
     ] = "",
     dry_run: DryRun = False,

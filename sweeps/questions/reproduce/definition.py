@@ -29,15 +29,17 @@ from sweeps.model.label import LockLabel
 from sweeps.model.machine import load_machine, machine_names
 from sweeps.model.workloads import with_defaults
 from sweeps.plans import REPRODUCTIONS
-from sweeps.questions.reproduce.answer import Plot, Reproduction, Row
-from sweeps.questions.reproduce.macro import MacroPlan, macro_cells, macro_rows
-from sweeps.questions.reproduce.planned import (
+from sweeps.questions.reproduce.answer import (
     CLOCK,
     Look,
     PlannedReproduction,
     PlannedRow,
+    Plot,
+    Reproduction,
+    Row,
     in_words,
 )
+from sweeps.questions.reproduce.macro import MacroPlan, macro_cells, macro_rows
 from sweeps.search import published as paper
 from sweeps.search.published import Published
 from sweeps.support import toml
@@ -105,15 +107,14 @@ class Source(Document):
 
     def look_up(self, document: str) -> Published:
         """The published number. Raises KeyError where there is none."""
-        if self.stated and not self.over_stated:
-            return paper.stated(document, self.stated)
         if self.stated:
-            part, whole = (
-                paper.stated(document, key).value for key in (self.stated, self.over_stated)
-            )
-            if part is None or not whole:
+            part = paper.stated(document, self.stated)
+            if not self.over_stated:
+                return part
+            whole = paper.stated(document, self.over_stated)
+            if part.value is None or not whole.value:
                 raise KeyError(f"{self.stated} over {self.over_stated}: not two numbers")
-            return Published(part / whole, part / whole)
+            return Published(part.value / whole.value, part.value / whole.value)
         table = paper.table(self.table)
         value = float(table.number(self.row, self.column))
         if self.over_row or self.over_column:
@@ -133,12 +134,10 @@ class Multiplied(Document):
             point = dict(zip(self.each, values, strict=True))
             # In names of cells they become identifiers.
             inside = {axis: re.sub(r"\W", "_", str(value)) for axis, value in point.items()}
-            yield type(self).model_validate(
-                {
-                    key: _filled(text, inside if key in {"name", "ours"} else point)
-                    for key, text in texts.items()
-                }
-            )
+            yield type(self).model_validate({
+                key: _filled(text, inside if key in {"name", "ours"} else point)
+                for key, text in texts.items()
+            })  # fmt: skip
 
 
 def _filled(text: Any, point: Mapping[str, Value]) -> Any:
@@ -240,8 +239,9 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
         cells |= macro_cells(plan.macro, plan.machine)
         rows += macro_rows(plan.macro)
     alike = ("title", "document", "place", "machine", "unit", "scale", "plot")
-    same = {key: getattr(plan, key) for key in alike}
-    outline = Reproduction(name=name, rows=(), notes=tuple(plan.notes), **same)
+    outline = Reproduction(
+        name=name, rows=(), notes=tuple(plan.notes), **{key: getattr(plan, key) for key in alike}
+    )
     return PlannedReproduction(outline, cells, tuple(rows))
 
 

@@ -8,8 +8,9 @@ one: the difference from the published rate is added or subtracted, at the measu
 cancellation on the same machine.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Annotated
 
 from pydantic import Field
@@ -19,8 +20,7 @@ from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
 from sweeps.model.locks import cancels
 from sweeps.model.machine import load_machine
-from sweeps.questions.reproduce.answer import Row
-from sweeps.questions.reproduce.planned import Look, PlannedRow, in_words
+from sweeps.questions.reproduce.answer import Look, PlannedRow, Row, in_words
 from sweeps.search import published as paper
 from sweeps.search.published import Published
 from sweeps.support.toml import Document
@@ -83,38 +83,30 @@ def statistics(table: str, program: str) -> Statistics:
     other threads'. Where Table 5.2 has the program, what lies outside of first repetitions is
     taken for other threads'; where not (Water, Barnes), all of them are.
     """
-    row = paper.table(table)
-    acquisitions = int(row.number(program, "acquisitions"))
+
+    def number(column: str, table: str = table) -> float:
+        return float(paper.table(table).number(program, column))
+
+    acquisitions = int(number("acquisitions"))
     if table == "K_table_5_6":
-        owned = float(row.number(program, "accelerated")) / 100
-        returned = 0.0
-        cancellations = float(row.number(program, "cancellations")) / 100 * acquisitions
-        objects = int(paper.table("K_table_5_3").number(program, "objects_synchronized"))
+        owned, returned = number("accelerated") / 100, 0.0
+        cancellations = number("cancellations") / 100 * acquisitions
+        objects = number("objects_synchronized", "K_table_5_3")
     else:
-        owned = float(row.number(program, "reservation_hits")) / 100
-        returned = float(row.number(program, "asymmetric_hits")) / 100 - owned
-        cancellations = float(row.number(program, "cancellations"))
-        objects = int(row.number(program, "objects"))
-    rest = 1 - owned - returned
-    foreign = rest
+        owned = number("reservation_hits") / 100
+        returned = number("asymmetric_hits") / 100 - owned
+        cancellations, objects = number("cancellations"), number("objects")
+    foreign = 1 - owned - returned
     if program in programs("K_table_5_2"):
-        first = float(paper.table("K_table_5_2").number(program, "first_repetitions")) / 100
-        foreign = min(rest, max(1 - first - returned, 0.0))
+        first = number("first_repetitions", "K_table_5_2") / 100
+        foreign = min(foreign, max(1 - first - returned, 0.0))
     foreign = max(foreign, cancellations / acquisitions)  # each cancellation is another thread's
-    return Statistics(program, objects, acquisitions, cancellations, owned, returned, foreign)
+    return Statistics(program, int(objects), acquisitions, cancellations, owned, returned, foreign)
 
 
-@dataclass(frozen=True)
-class Mix:
-    """The scaled sequence: parameters of lock_mix, and cancellations an acquisition in it."""
-
-    parameters: dict[str, int]
-    rate: float
-
-
-def mix(of: Statistics, wanted: int) -> Mix:
-    """Scales a program down to `wanted` acquisitions. Where other threads or returning owners have
-    any of them, one object at least is shared."""
+def mix(of: Statistics, wanted: int) -> dict[str, int]:
+    """Scales a program down to `wanted` acquisitions: the parameters of lock_mix. Where other
+    threads or returning owners have any of them, one object at least is shared."""
     count = min(of.acquisitions, wanted)
     objects = min(max(1, round(of.objects * count / of.acquisitions)), OBJECTS_MAX)
     shared = min(objects, round(of.rate * count))
@@ -127,167 +119,170 @@ def mix(of: Statistics, wanted: int) -> Mix:
         foreign = max(PARTS - owned - returned - nested, -(-shared * PARTS // count) + 1)
         owned = PARTS - foreign - returned - nested
     objects = min(objects, count * owned // PARTS)
-    parameters = {
+    return {
         "objects": objects, "acquisitions": count, "owner_share": owned,
         "return_share": returned, "recursive": nested, "shared_objects": min(shared, objects),
         "owners": 1, "critical": 0, "think": 0,
     }  # fmt: skip
-    return Mix(parameters, min(shared, objects) / count)
 
 
-def mix_cell(machine: str, label: str, of: Mix) -> Cell:
+def rate(drawn: Mapping[str, int]) -> float:
+    """Cancellations an acquisition of a drawn sequence: each shared object has one."""
+    return drawn["shared_objects"] / drawn["acquisitions"]
+
+
+def mix_cell(machine: str, label: str, parameters: Mapping[str, int | str]) -> Cell:
     """The run of a lock label on a sequence."""
     built = LockLabel(label)
     isa = load_machine(machine).isas[0]
     return Cell(
         machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
         lock=built.lock, variant=built.variant, fence=built.fence, workload="lock_mix",
-        parameters=dict(of.parameters), threads=THREADS,
+        parameters=dict(parameters), threads=THREADS,
     )  # fmt: skip
 
 
 def transition_cell(machine: str, label: str) -> Cell:
     """The run that a cancellation's cost is taken from: (phase 4 - phase 5) / TRANSITION."""
     parameters: dict[str, int | str] = {"objects": TRANSITION, "owner": "running"}
-    return replace(
-        mix_cell(machine, label, Mix({}, 0)), workload="transition", parameters=parameters
-    )
+    return replace(mix_cell(machine, label, parameters), workload="transition")
 
 
 def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
     """Every run of a definition's [macro], by its name."""
+
+    def labels(locks: Iterable[str]) -> list[LockLabel]:
+        return [LockLabel.of(lock, fence=kind) for kind, lock in product(plan.fences, locks)]
+
     cells = {}
     for program in programs(plan.table):
         drawn = mix(statistics(plan.table, program), plan.acquisitions)
-        for label in ["null", *_labels(plan, [BASE, *plan.locks])]:
+        for label in ("null", *labels([BASE, *plan.locks])):
             cells[f"{label} {program}"] = mix_cell(machine, label, drawn)
-    for label in _labels(plan, [lock for lock in plan.locks if cancels(lock)]):
+    for label in labels(filter(cancels, plan.locks)):
         cells[f"{label} transition"] = transition_cell(machine, label)
     return cells
 
 
-def _labels(plan: MacroPlan, locks: list[str]) -> list[LockLabel]:
-    return [LockLabel.of(lock, fence=fence) for fence in plan.fences for lock in locks]
-
-
 def macro_rows(plan: MacroPlan) -> list[PlannedRow]:
     """What a definition's [macro] compares."""
-    return [
-        row
-        for program in programs(plan.table)
-        for fence in plan.fences
-        for row in _Program(plan, program, f"/{fence}".removesuffix("/full")).rows()
-    ]
+    places = product(programs(plan.table), plan.fences)
+    return [row for program, kind in places for row in _Program(plan, program, kind).rows()]
 
 
 class _Program:
-    """A program of a definition's [macro] with one kind of fence: its costs from the runs, in
-    cycles, and its rows."""
+    """A program of a definition's [macro] with one kind of fence: its rows, and its costs from the
+    runs, in cycles."""
 
     def __init__(self, plan: MacroPlan, program: str, kind: str) -> None:
         self._plan, self._program, self._kind = plan, program, kind
         self._of = statistics(plan.table, program)
         self._drawn = mix(self._of, plan.acquisitions)
 
+    def _label(self, lock: str) -> LockLabel:
+        return LockLabel.of(lock, fence=self._kind)
+
     def _cost(self, look: Look, lock: str) -> float:
         """Of an acquisition and its release."""
-        label, floor = f"{lock}{self._kind} {self._program}", f"null {self._program}"
-        count = self._drawn.parameters["acquisitions"]
-        cost = (look(label, "cycles") - look(floor, "cycles")) / count
+        runs = (f"{self._label(lock)} {self._program}", f"null {self._program}")
+        cycles, floor = (look(run, "cycles") for run in runs)
+        cost = (cycles - floor) / self._drawn["acquisitions"]
         if cancels(lock):
-            missing = round(self._of.rate - self._drawn.rate, 12)
+            missing = round(self._of.rate - rate(self._drawn), 12)
             cost += missing * self._cancellation(look, lock)
         return cost
 
     def _cancellation(self, look: Look, lock: str) -> float:
-        run = f"{lock}{self._kind} transition"
+        run = f"{self._label(lock)} transition"
         return (look(run, "phase_4_cycles") - look(run, "phase_5_cycles")) / TRANSITION
 
     def _saved(self, look: Look, lock: str) -> float:
         """The share of the base's lock time."""
         return 1 - self._cost(look, lock) / self._cost(look, BASE)
 
+    def _run_time(self, look: Look, cycles: float, share: float) -> float:
+        """Seconds of the program where so many cycles an acquisition are a share of it."""
+        return cycles * self._of.acquisitions * look("s", "") / share
+
     def rows(self) -> Iterator[PlannedRow]:
         """What is compared, and what our costs imply besides."""
         for lock in self._plan.locks:
-            yield from self._rows_of(lock)
+            yield from self._compared(lock)
         yield from map(self._cancelling, filter(cancels, self._plan.locks))
         if len(self._plan.locks) == 2:
             first, second = self._plan.locks
             if stated := stated_speedup(f"{second}_over_{first}", self._program):
-                words = f"{self._program}{self._kind}: {second} before {first}, % of lock time"
+                words = f"{self._label(self._program)}: {second} before {first}, % of lock time"
                 yield PlannedRow(
                     Row(in_words(words), stated, group="before"),
                     lambda look: 100 * (self._saved(look, second) - self._saved(look, first)),
                 )
 
-    def _rows_of(self, lock: str) -> Iterator[PlannedRow]:
-        plan, program, series = self._plan, self._program, f"{lock}{self._kind}"
+    def _compared(self, lock: str) -> Iterator[PlannedRow]:
+        plan, program, label = self._plan, self._program, self._label(lock)
+        words = in_words(f"{program}, {label}")
         stated = stated_speedup(plan.published[lock], program)
-        words = in_words(f"{program}, {series}")
 
         def removed(look: Look) -> float:
             return 100 * self._saved(look, lock)
 
-        note = f"published speedup: {stated} %" if stated else ""
         sign = None
         if stated and program not in plan.few:  # faster or slower
             faster = stated.low is not None and stated.low >= 0
             sign = Published(0, None) if faster else Published(None, 0)
-        row = Row(
-            f"{words}: % of the base's lock time saved", sign,
-            series=series, x=program, group="sign", note=note, mark=stated,
+        saved = Row(
+            f"{words}: % of the base's lock time saved", sign, series=label, x=program,
+            group="sign", note=f"published speedup: {stated} %" if stated else "", mark=stated,
         )  # fmt: skip
-        yield PlannedRow(row, removed)
+        yield PlannedRow(saved, removed)
         if program in plan.shares:
             share = paper.stated("K", plan.shares[program]).value
             assert share is not None
             part = share / 100
-            label = f"{words}: % speedup with locks {share} % of the run time"
+            speedup = f"{words}: % speedup with locks {share} % of the run time"
             yield PlannedRow(
-                Row(label, stated, group="speedup"),
+                Row(speedup, stated, group="speedup"),
                 lambda look: 100 * (1 / (1 - part * self._saved(look, lock)) - 1),
             )
-            label, published = f"{words}: % of the lock time removed", f"removed_{lock}"
-            about = stated_speedup(published, program)
-            yield PlannedRow(Row(label, about, None, REMOVED_WITHIN, group="removed"), removed)
+            about = stated_speedup(f"removed_{lock}", program)
+            less = f"{words}: % of the lock time removed"
+            yield PlannedRow(Row(less, about, None, REMOVED_WITHIN, group="removed"), removed)
             yield PlannedRow(
                 Row(f"{words}: run time in s, by the share of locks", group="run time"),
                 lambda look: self._run_time(look, self._cost(look, BASE), part),
             )
         if stated:
-            for speedup in dict.fromkeys(end for end in (stated.low, stated.high) if end):
-                yield from self._implied(lock, words, stated, speedup)
+            for percent in dict.fromkeys(end for end in (stated.low, stated.high) if end):
+                yield from self._implied(lock, words, stated, percent)
 
     def _implied(
         self, lock: str, words: str, stated: Published, speedup: float
     ) -> Iterator[PlannedRow]:
         """What a published speedup (%) implies with our costs: nothing of it is compared."""
         less = round(1 - 1 / (1 + speedup / 100), 9)  # of the run time
+
+        def removed(look: Look) -> float:
+            return self._cost(look, BASE) * self._saved(look, lock)
+
         if (stated.low or 0) > 0:
-            label = f"{words}: % of the run time in locks that {speedup:g} % imply"
+            share = f"{words}: % of the run time in locks that {speedup:g} % imply"
             yield PlannedRow(
-                Row(label, group="share"),
+                Row(share, group="share"),
                 lambda look: 100 * less / self._saved(look, lock),
                 _NOT_CHEAPER,
             )
         if stated.value is not None:
+            time = f"{words}: run time in s that {speedup:g} % imply"
             yield PlannedRow(
-                Row(f"{words}: run time in s that {speedup:g} % imply", group="run time"),
-                lambda look: self._run_time(
-                    look, self._cost(look, BASE) * self._saved(look, lock), less
-                ),
+                Row(time, group="run time"),
+                lambda look: self._run_time(look, removed(look), less),
                 _NOT_CHEAPER,
             )
-
-    def _run_time(self, look: Look, cycles: float, share: float) -> float:
-        """Seconds of the program where so many cycles an acquisition are a share of it."""
-        return cycles * self._of.acquisitions * look("s", "") / share
 
     def _cancelling(self, lock: str) -> PlannedRow:
         """The time of all the cancellations that the source counted."""
         count = round(self._of.cancellations)
-        words = f"{self._program}, {lock}{self._kind}: s that {count} cancellations take"
+        words = f"{self._program}, {self._label(lock)}: s that {count} cancellations take"
         return PlannedRow(
             Row(in_words(words), group="cancellations"),
             lambda look: count * self._cancellation(look, lock) * look("s", ""),

@@ -14,20 +14,30 @@ from sweeps.model.isa import ISAS
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import cancels
 from sweeps.model.machine import load_machine
-from sweeps.questions.reproduce.macro import (
-    BASE,
-    TRANSITION,
-    Mix,
-    Statistics,
-    mix,
-    mix_cell,
-    statistics,
-    transition_cell,
-)
-from sweeps.search.crossing import Crossover, Point, Search, find_all, search
+from sweeps.questions.reproduce import macro
+from sweeps.search.crossing import Crossover, Point, find_all, search
 from sweeps.search.lines import NO_LOCK, AxisLine, own_latency, set_to, with_lock
 
+if TYPE_CHECKING:
+    from results.store.records import StoredRun
+    from results.store.store import Store
+    from sweeps.run.runner import Runner
+
 AXES = {axis: QUANTITIES[axis].cost_of for axis in LATENCIES}
+NAME = "overtake"
+TITLE = "when the asymmetric lock overtakes the reservation lock"
+PROGRAMS = ("Barnes", "Water", "_227_mtrt", "_209_db")
+MACHINES = ("p3", "p4xeon", "skylake", "zen4", "neoverse_n1", "power9")
+LOCKS = ("reservation", "asym_tasuki")
+TABLE = "K_table_6_2"
+ACQUISITIONS = 4000  # of a scaled sequence; costs of an acquisition hardly depend on it
+# The values a search begins with, in cycles as set.
+COARSE = {
+    "cas_latency": (0, 30, 120, 480),
+    "fence_latency": (0, 30, 120, 480),
+    "cancel_latency": (0, 10**6),
+}
+TOLERANCE = {"cas_latency": 1, "fence_latency": 1, "cancel_latency": 50}
 
 
 @dataclass(frozen=True)
@@ -93,27 +103,6 @@ def load(connection: sqlite3.Connection) -> list[Case]:
     return kept.cases if kept else []
 
 
-if TYPE_CHECKING:
-    from results.store.records import StoredRun
-    from results.store.store import Store
-    from sweeps.run.runner import Runner
-
-NAME = "overtake"
-TITLE = "when the asymmetric lock overtakes the reservation lock"
-PROGRAMS = ("Barnes", "Water", "_227_mtrt", "_209_db")
-MACHINES = ("p3", "p4xeon", "skylake", "zen4", "neoverse_n1", "power9")
-LOCKS = ("reservation", "asym_tasuki")
-TABLE = "K_table_6_2"
-ACQUISITIONS = 4000  # of a scaled sequence; costs of an acquisition hardly depend on it
-# The values a search begins with, in cycles as set.
-COARSE = {
-    "cas_latency": (0, 30, 120, 480),
-    "fence_latency": (0, 30, 120, 480),
-    "cancel_latency": (0, 10**6),
-}
-TOLERANCE = {"cas_latency": 1, "fence_latency": 1, "cancel_latency": 50}
-
-
 @dataclass(frozen=True)
 class Place:
     """A program's locks on a machine with one kind of fence."""
@@ -123,9 +112,17 @@ class Place:
     kind: str
 
     @property
+    def axes(self) -> tuple[str, ...]:
+        """Those that are searched: of a kind without fence there is no fence latency, and of locked
+        instructions in their place CAS and fence are one."""
+        return {"full": tuple(AXES), "store_forward": ("cas_latency", "cancel_latency"), "rmw": ()}[
+            self.kind
+        ]
+
+    @property
     def base(self) -> Cell:
         """The run without a lock, everything as the machine has it."""
-        return mix_cell(self.machine, NO_LOCK, drawn(self.program)[1])
+        return macro.mix_cell(self.machine, NO_LOCK, drawn(self.program)[1])
 
     def access(self, axis: str) -> int:
         """What a source counts to a latency on an axis beside what is set: an atomic is the whole
@@ -137,24 +134,33 @@ class Place:
         """The machine's own latency, as a source would give it."""
         return own_latency(self.base, axis) + self.access(axis)
 
-    def line(self, axis: str) -> AxisLine:
-        """The runs of its locks along a latency, everything else as the machine has it."""
-        return AxisLine(NAME, self.base, axis, COARSE[axis], TOLERANCE[axis], move=set_to)
-
-    def label(self, lock: str) -> str:
+    def label(self, lock: str) -> LockLabel:
         """The lock label, without a fence kind that the lock does not have."""
         return LockLabel.of(lock, fence=FULL if lock == NO_LOCK else self.kind)
 
+    def cell(self, lock: str, axis: str, x: int) -> Cell:
+        """A lock's run at a value of an axis, everything else as the machine has it."""
+        line = AxisLine(NAME, self.base, axis, COARSE[axis], TOLERANCE[axis], move=set_to)
+        return line.cell(self.label(lock), x)
+
     def cells(self) -> list[Cell]:
         """Its locks as the machine is: the base, those compared, and none."""
-        return [with_lock(self.base, self.label(lock)) for lock in (BASE, *LOCKS, NO_LOCK)]
+        return [with_lock(self.base, self.label(lock)) for lock in (macro.BASE, *LOCKS, NO_LOCK)]
 
     def transition(self) -> Cell:
         """The run that says what a cancellation takes."""
-        return transition_cell(self.machine, self.label(LOCKS[0]))
+        return macro.transition_cell(self.machine, self.label(LOCKS[0]))
 
-
-Key = tuple[Place, str]  # and the axis
+    def border(self, axis: str, found: Crossover) -> Border:
+        """What a search along an axis found, as a source would give it."""
+        access, own = self.access(axis), self.own(axis)
+        low, high = found.low + access, found.high + access
+        if not found.crossings:
+            always = {"a_always": LOCKS[0], "b_always": LOCKS[1]}.get(found.verdict, "both alike")
+            return Border(axis, own, None, always, low, high)
+        first = found.crossings[0]
+        above = LOCKS[1] if first.below == LOCKS[0] else LOCKS[0]
+        return Border(axis, own, float(first.value) + access, above, low, high)
 
 
 def places() -> list[Place]:
@@ -168,105 +174,76 @@ def places() -> list[Place]:
     ]
 
 
-def axes(place: Place) -> tuple[str, ...]:
-    """The axes that are searched: of a kind without fence there is no fence latency, and of locked
-    instructions in their place CAS and fence are one."""
-    return {"full": tuple(AXES), "store_forward": ("cas_latency", "cancel_latency"), "rmw": ()}[
-        place.kind
-    ]
-
-
 @cache
-def drawn(program: str) -> tuple[Statistics, Mix]:
+def drawn(program: str) -> tuple[macro.Statistics, dict[str, int]]:
     """A program's statistics and the sequence drawn to them."""
-    of = statistics(TABLE, program)
-    return of, mix(of, ACQUISITIONS)
+    of = macro.statistics(TABLE, program)
+    return of, macro.mix(of, ACQUISITIONS)
 
 
 def known_cells() -> list[Cell]:
     """Every cell that can be named before anything has been run."""
-    found = [place.transition() for place in places()]
+    cells = [place.transition() for place in places()]
     for place in places():
-        found += place.cells()
-        for line in map(place.line, axes(place)):
-            found += [line.cell(place.label(lock), x) for lock in LOCKS for x in line.values]
-    return found
+        cells += place.cells()
+        for axis in place.axes:
+            cells += [place.cell(lock, axis, x) for lock in LOCKS for x in COARSE[axis]]
+    return cells
 
 
-class Overtake:
-    """Runs and evaluates all of it."""
+def find(runner: "Runner") -> tuple[list[Case], list[int]]:
+    """Runs what is missing; the cases, and the ids of the runs as they were asked for."""
+    ids: list[int] = []
+    overheads: dict[Place, Fraction] = {}  # what a cancellation costs besides stopping the owner
 
-    def __init__(self, runner: "Runner") -> None:
-        self._runner = runner
-        self.ids: list[int] = []  # of the runs, as they were asked for
-        self._overhead: dict[tuple[str, str], Fraction] = {}
-
-    def find(self) -> list[Case]:
-        """Runs what is missing and returns what follows from it."""
-        self._runs(known_cells())
-        for place in places():
-            (run,) = self._runs([place.transition()])
-            cycles = int(run.metrics["phase_4_cycles"] - run.metrics["phase_5_cycles"])
-            # What a cancellation costs besides stopping the owner.
-            overhead = Fraction(cycles, TRANSITION) - place.own("cancel_latency")
-            self._overhead[place.machine, place.kind] = overhead
-        searches: dict[Key, Search] = {
-            (place, axis): search(*LOCKS, COARSE[axis], TOLERANCE[axis])
-            for place in places()
-            for axis in axes(place)
-        }
-        found = find_all(self._evaluate, searches)
-        return [self._case(place, found) for place in places()]
-
-    def _runs(self, cells: Sequence[Cell]) -> list["StoredRun"]:
-        runs = self._runner.require(cells, "reproduce")
-        self.ids += [run.id for run in runs]
+    def run_all(cells: Sequence[Cell]) -> list["StoredRun"]:
+        runs = runner.require(cells, "reproduce")
+        ids.extend(run.id for run in runs)
         return runs
 
-    def _evaluate(self, wanted: Sequence[tuple[Key, str, int]]) -> list[Point]:
-        cells = [place.line(axis).cell(place.label(lock), x) for (place, axis), lock, x in wanted]
-        return [
-            Point(self._cost(place, one, run), run.id)
-            for ((place, _), _, _), one, run in zip(wanted, cells, self._runs(cells), strict=True)
-        ]
-
-    def _cost(self, place: Place, one: Cell, run: "StoredRun") -> Fraction:
+    def cost(place: Place, cell: Cell, run: "StoredRun") -> Fraction:
         """Cycles an acquisition, with as many cancellations as published."""
         of, scaled = drawn(place.program)
-        cost = Fraction(int(run.metrics["cycles"]), scaled.parameters["acquisitions"])
-        if cancels(one.lock):
-            missing = Fraction(of.rate) - Fraction(scaled.rate)
-            stop = place.own("cancel_latency") if one.cancel_latency is None else one.cancel_latency
-            cost += missing * (stop + self._overhead[place.machine, place.kind])
-        return cost
+        cycles = Fraction(int(run.metrics["cycles"]), scaled["acquisitions"])
+        if not cancels(cell.lock):
+            return cycles
+        missing = Fraction(of.rate) - Fraction(macro.rate(scaled))
+        stop = place.own("cancel_latency") if cell.cancel_latency is None else cell.cancel_latency
+        return cycles + missing * (stop + overheads[place])
 
-    def _case(self, place: Place, found: dict[Key, Crossover]) -> Case:
+    def evaluate(wanted: Sequence[tuple[tuple[Place, str], str, int]]) -> list[Point]:
+        cells = [place.cell(lock, axis, x) for (place, axis), lock, x in wanted]
+        return [
+            Point(cost(place, cell, run), run.id)
+            for ((place, _), _, _), cell, run in zip(wanted, cells, run_all(cells), strict=True)
+        ]
+
+    run_all(known_cells())
+    for place in places():
+        (run,) = run_all([place.transition()])
+        cycles = int(run.metrics["phase_4_cycles"] - run.metrics["phase_5_cycles"])
+        overheads[place] = Fraction(cycles, macro.TRANSITION) - place.own("cancel_latency")
+    searches = {
+        (place, axis): search(*LOCKS, COARSE[axis], TOLERANCE[axis])
+        for place in places()
+        for axis in place.axes
+    }
+    found, cases = find_all(evaluate, searches), []
+    for place in places():
         cells = place.cells()
-        *costs, none = (
-            self._cost(place, one, run) for one, run in zip(cells, self._runs(cells), strict=True)
+        *costs, floor = (
+            cost(place, cell, run) for cell, run in zip(cells, run_all(cells), strict=True)
         )
-        tasuki, reservation, asymmetric = (float(cost - none) for cost in costs)
-        return Case(
-            place.program, place.machine, place.kind, tasuki, reservation, asymmetric,
-            tuple(_border(place, axis, found[place, axis]) for axis in axes(place)),
-        )  # fmt: skip
+        tasuki, reservation, asymmetric = (float(one - floor) for one in costs)
+        borders = tuple(place.border(axis, found[place, axis]) for axis in place.axes)
+        where = (place.program, place.machine, place.kind)
+        cases.append(Case(*where, tasuki, reservation, asymmetric, borders))
+    return cases, ids
 
 
 def run(runner: "Runner", store: "Store") -> list[Case]:
     """Runs what is missing, stores the result and returns it."""
-    overtake = Overtake(runner)
-    cases = overtake.find()
+    cases, ids = find(runner)
     KEPT.write(store, Overtaken(cases))
-    store.set_series(f"reproduce/{NAME}", overtake.ids)
+    store.set_series(f"reproduce/{NAME}", ids)
     return cases
-
-
-def _border(place: Place, axis: str, found: Crossover) -> Border:
-    access, own = place.access(axis), place.own(axis)
-    low, high = found.low + access, found.high + access
-    if not found.crossings:
-        always = {"a_always": LOCKS[0], "b_always": LOCKS[1]}.get(found.verdict, "both alike")
-        return Border(axis, own, None, always, low, high)
-    first = found.crossings[0]
-    above = LOCKS[1] if first.below == LOCKS[0] else LOCKS[0]
-    return Border(axis, own, float(first.value) + access, above, low, high)

@@ -73,20 +73,13 @@ JAVA_LOCKS: Fact[JavaLocks] = Fact("java_locks", JavaLocks)
 def setting_words(setting: Cell) -> str:
     """What the locks of a contest have in common, readable."""
     given = ", ".join(f"{key} {value}" for key, value in setting.parameters.items())
-    threads = f"{setting.threads} thread{'s' if setting.threads > 1 else ''}"
+    threads = f"{setting.threads} thread{'s' * (setting.threads > 1)}"
     if setting.cores is not None:
-        threads += f" on {setting.cores} core{'s' if setting.cores > 1 else ''}"
-    parts = [
-        f"{setting.workload} ({given})",
-        threads,
-        f"{setting.machine} {flavour_name(setting.flavour)}",
-    ]
-    parts += [
-        f"{QUANTITIES[axis].set_to} {value}"
-        for axis in LATENCIES
-        if (value := getattr(setting, axis)) is not None
-    ]
-    return ", ".join(parts)
+        threads += f" on {setting.cores} core{'s' * (setting.cores > 1)}"
+    machine = f"{setting.machine} {flavour_name(setting.flavour)}"
+    values = [(QUANTITIES[axis].set_to, getattr(setting, axis)) for axis in LATENCIES]
+    latencies = [f"{words} {value}" for words, value in values if value is not None]
+    return ", ".join([f"{setting.workload} ({given})", threads, machine, *latencies])
 
 
 @dataclass(frozen=True)
@@ -131,14 +124,6 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A cell that could not be compared, and why."""
-
-    cell: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class WinnerChange:
     """A setting in which the engines have different cheapest locks. `loss`: how much dearer the
     candidate's winner is on the reference than the reference's own, relative to it; `lead`: how
@@ -170,7 +155,7 @@ class SetSummary:
     order_pairs: int
     contests: int  # settings with two Java locks or more
     winner_changes: tuple[WinnerChange, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: Mapping[str, Sequence[str]]  # cells that could not be compared, by the reason
     bars: Bars
     judged: Mapping[str, bool]  # each bar that something is held against; runs: some failed
 
@@ -193,9 +178,9 @@ class SetSummary:
         return self.bars.known.get(self.isa, [])
 
     @property
-    def newly_missed(self) -> bool:
-        """A bar is missed that is not known to be."""
-        return self.met is False and not set(self.missed_bars) <= set(self.known)
+    def newly_missed(self) -> list[str]:
+        """The bars that are missed and not known to be."""
+        return [bar for bar in self.missed_bars if self.met is False and bar not in self.known]
 
 
 @dataclass(frozen=True)
@@ -242,11 +227,6 @@ class Stored:
         ]
 
 
-def compare(connection: sqlite3.Connection) -> list[Compared]:
-    """The cells that ended well on both engines."""
-    return Stored(connection).compared()
-
-
 def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
     """Every set by reference and ISA, and behind several ISAs the whole set. The bars apply to
     that, or to each ISA where the set says so. Empty for a database without validation."""
@@ -262,52 +242,53 @@ def summarize(connection: sqlite3.Connection) -> list[SetSummary]:
     }
     # As the registry has the engines, and what runs alone before what contends.
     ordered = sorted(groups, key=lambda g: (engines.order(g[1]), threads[g[0]], g))
-    found = []
+    summaries = []
     for (name, engine), some in itertools.groupby(ordered, key=lambda g: g[:2]):
         about = stored.about(name)
         unjudged = StoredSet(title=about.title, candidate=about.candidate)
-        pair = (about.candidate, engine)
         here = [c for c in cells if (c.set, c.cell.engine) == (name, engine)]
+        pair = (about.candidate, engine)
         own = [r for r in stored.runs if r.set == name and r.cell.engine in pair]
         isas = [isa for _, _, isa in some]
         by_isa = len(isas) == 1 or about.each_isa
         for isa in isas:
             of_isa = [c for c in here if c.cell.isa == isa], [r for r in own if r.cell.isa == isa]
             bars = about if by_isa else unjudged
-            found.append(_summary(name, engine, isa, bars, *of_isa, stored.java))
+            summaries.append(_summary((name, engine, isa), bars, *of_isa, stored.java))
         if len(isas) > 1:  # what is found in it stands with the ISAs
             bars = unjudged if by_isa else about
-            whole = _summary(name, engine, ALL_ISAS, bars, here, own, stored.java)
-            found.append(replace(whole, worst_cell="", contests=0, winner_changes=(), left_out=()))
-    return found
+            whole = _summary((name, engine, ALL_ISAS), bars, here, own, stored.java)
+            whole = replace(whole, worst_cell="", contests=0, winner_changes=(), left_out={})
+            summaries.append(whole)
+    return summaries
 
 
 def _summary(
-    name: str,
-    reference: str,
-    isa: str,
+    place: tuple[str, str, str],  # set, reference, ISA
     about: StoredSet,
     cells: Sequence[Compared],
     runs: Sequence[Run],
     java: Sequence[str] | None,
 ) -> SetSummary:
+    name, reference, isa = place
     worst = max(cells, key=lambda cell: abs(cell.error), default=None)
     errors = [cell.error for cell in cells]
-    mean = fmean(map(abs, errors)) if errors else None
-    highest = abs(worst.error) if worst else None
     agreed = [
         cheap.candidate < dear.candidate
         for contest in contests(cells)
         for cheap, dear in apart(contest)
         if dear.reference - cheap.reference > CLEAR * cheap.reference
     ]
-    share = sum(agreed) / len(agreed) if agreed else None
     of_java = contests([cell for cell in cells if java is None or cell.cell.lock in java])
     changes = tuple(filter(None, map(_change, of_java)))
-    judged = {}
-    for bar, value, limit in (("mean", mean, about.mean), ("worst", highest, about.worst)):
-        if value is not None and limit is not None:
-            judged[bar] = value <= limit
+    mean = fmean(map(abs, errors)) if errors else None
+    highest = abs(worst.error) if worst else None
+    share = sum(agreed) / len(agreed) if agreed else None
+    judged = {
+        bar: value <= limit
+        for bar, value, limit in (("mean", mean, about.mean), ("worst", highest, about.worst))
+        if value is not None and limit is not None
+    }
     if share is not None and about.order is not None:
         judged["order"] = share >= about.order
     if about.lead is not None:
@@ -315,32 +296,20 @@ def _summary(
     if any(run.status == "failed" for run in runs):
         judged["runs"] = False
     return SetSummary(
-        set=name,
-        title=about.title or name,
-        candidate=about.candidate,
-        reference=reference,
-        isa=isa,
-        cells=len(cells),
-        mean_error=mean,
-        worst_error=highest,
-        worst_cell=worst.words() if worst else "",
+        name, about.title or name, about.candidate, reference, isa, len(cells), mean_error=mean,
+        worst_error=highest, worst_cell=worst.words() if worst else "",
         signed_error=fmean(errors) if errors else None,
-        order_share=share,
-        order_pairs=len(agreed),
-        contests=len(of_java),
-        winner_changes=changes,
-        left_out=tuple(_left_out((reference, about.candidate), runs)),
-        bars=about,
-        judged=judged,
-    )
+        order_share=share, order_pairs=len(agreed), contests=len(of_java), winner_changes=changes,
+        left_out=_left_out((reference, about.candidate), runs), bars=about, judged=judged,
+    )  # fmt: skip
 
 
 def contests(cells: Sequence[Compared]) -> list[list[Compared]]:
     """The cells by setting, without the floor, where there are two or more."""
     settings: dict[Cell, list[Compared]] = {}
-    for one in cells:
-        if one.cell.lock != FLOOR:
-            settings.setdefault(one.cell.setting(), []).append(one)
+    for compared in cells:
+        if compared.cell.lock != FLOOR:
+            settings.setdefault(compared.cell.setting(), []).append(compared)
     return [contest for contest in settings.values() if len(contest) > 1]
 
 
@@ -355,30 +324,25 @@ def apart(contest: Sequence[Compared]) -> Iterator[tuple[Compared, Compared]]:
 def _change(contest: Sequence[Compared]) -> WinnerChange | None:
     """The change of winner, if there is one: locks of equal cost share the first place, and so do
     samples that differ by less than their spread."""
-    least = min(one.reference for one in contest)
-    least_there = min(one.candidate for one in contest)
-    first = next(one for one in contest if one.reference == least)
+    here = min(contest, key=lambda c: (c.reference, c.cell.label))
+    there = min(contest, key=lambda c: (c.candidate, c.reference, c.cell.label))
     if any(
-        one.reference - least <= max(first.spread, one.spread) and one.candidate == least_there
+        one.reference - here.reference <= max(here.spread, one.spread)
         for one in contest
+        if one.candidate == there.candidate
     ):
         return None
-    here = min((c for c in contest if c.reference == least), key=lambda c: c.cell.label)
-    there = min(
-        (c for c in contest if c.candidate == least_there),
-        key=lambda c: (c.reference, c.cell.label),
-    )
-    return WinnerChange(
-        setting_words(here.cell), here.cell.label, there.cell.label, there.reference / least - 1,
-        min(one.reference for one in contest if one is not here) / least - 1,
-    )  # fmt: skip
+    second = min(one.reference for one in contest if one is not here)
+    loss, lead = (cost / here.reference - 1 for cost in (there.reference, second))
+    return WinnerChange(setting_words(here.cell), here.cell.label, there.cell.label, loss, lead)
 
 
-def _left_out(pair: tuple[str, str], runs: Sequence[Run]) -> Iterator[LeftOut]:
-    """Cells of a set and ISA without a comparison between a pair of engines."""
+def _left_out(pair: tuple[str, str], runs: Sequence[Run]) -> dict[str, list[str]]:
+    """Cells without a comparison between a pair of engines, by the reason, the most first."""
     sides: dict[tuple[str, Cell, LockLabel], dict[str, Run]] = {}
     for run in runs:
         sides.setdefault(run.subject, {})[run.cell.engine] = run
+    left_out: dict[str, list[str]] = {}
     for (_, setting, label), both in sides.items():
         reasons = []
         for engine in pair:
@@ -389,7 +353,9 @@ def _left_out(pair: tuple[str, str], runs: Sequence[Run]) -> Iterator[LeftOut]:
             elif side.cost is None:
                 reasons.append(f"{engine}: no pairs")
         if reasons:
-            yield LeftOut(f"{label.words()} in {setting_words(setting)}", "; ".join(reasons))
+            words = f"{label.words()} in {setting_words(setting)}"
+            left_out.setdefault("; ".join(reasons), []).append(words)
+    return dict(sorted(left_out.items(), key=lambda both: -len(both[1])))
 
 
 def speeds(connection: sqlite3.Connection) -> list[Speed]:
@@ -398,9 +364,9 @@ def speeds(connection: sqlite3.Connection) -> list[Speed]:
     for run in Stored(connection).runs:  # a run may serve in several sets
         if run.cost is not None and run.instructions is not None and run.duration_s > 0:
             by_engine.setdefault(run.cell.engine, {})[run.id] = (run.duration_s, run.instructions)
-    found = []
+    rows = []
     for engine in sorted(by_engine, key=engines.order):
         runs = by_engine[engine].values()
         seconds, instructions = map(sum, zip(*runs, strict=True))
-        found.append(Speed(engine, len(runs), instructions / seconds, 3600 * len(runs) / seconds))
-    return found
+        rows.append(Speed(engine, len(runs), instructions / seconds, 3600 * len(runs) / seconds))
+    return rows

@@ -1,7 +1,7 @@
 """`lockcross validate`: one engine against another."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,18 +10,12 @@ from results.text.rows import Form, Format, print_parts
 from sweeps.cli import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, Seeds, pool_of, served
 
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
-
 
 def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     against: Annotated[
         str,
-        typer.Option(
-            help="A definition in sweeps/plans/validations; default: the first.",
-            autocompletion=complete.validations,
+        complete.option(
+            "A definition in sweeps/plans/validations; default: the first.", complete.validations
         ),
     ] = "",
     sets: Annotated[
@@ -36,9 +30,9 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = True,
     machine: Annotated[
         str,
-        typer.Option(
-            help="Against the host: the machine that describes it; default: the latest.",
-            autocompletion=complete.machines,
+        complete.option(
+            "Against the host: the machine that describes it; default: the latest.",
+            complete.machines,
         ),
     ] = "",
     errors: Annotated[
@@ -61,14 +55,25 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
     Exits with 1 when a bar is missed that the definition does not know to be.
     """
     if errors:
-        _keep_errors([] if db == DATABASE else [db], form)
+        from results.paths import REFERENCE
+        from sweeps.questions.validate.errors import count_stored
+        from sweeps.questions.validate.table import error_rows
+        from sweeps.search.errors import STORED, keep
+
+        beside = [] if db == DATABASE else [db]
+        rows, left_out = count_stored([*sorted(REFERENCE.glob("*.db")), *beside])
+        keep(rows)
+        print_parts(form, error_rows(rows))
+        for reason, cells in left_out.items():
+            print(f"left out, {cells} cells: {reason}", file=sys.stderr)
+        print(f"kept in {STORED}", file=sys.stderr)
         return
     from results.store.store import Store
     from sweeps.cli.progress import Bar
     from sweeps.engines import load_engine
     from sweeps.plans import VALIDATIONS
     from sweeps.questions.validate import validate as validation
-    from sweeps.questions.validate.table import validation_parts
+    from sweeps.questions.validate.table import newly_missed, validation_parts
     from sweeps.run.runner import Runner
 
     definition = validation.load_validation(against or VALIDATIONS.names()[0])
@@ -88,41 +93,3 @@ def validate(  # noqa: PLR0913, PLR0917 its options are its arguments
         print(f"newly missed: {what}", file=sys.stderr)
     if missed:
         raise typer.Exit(1)
-
-
-def newly_missed(
-    connection: "sqlite3.Connection", sets: "Collection[str]", latencies: bool
-) -> list[str]:
-    """The bars that are missed and not known to be, of these sets and with `latencies` of slopes,
-    each with its set and ISA."""
-    from sweeps.questions.validate.answer import summarize
-    from sweeps.questions.validate.latency import slope_checks
-
-    found = [
-        f"{one.set}, {one.isa}: {bar}"
-        for one in summarize(connection)
-        if one.set in sets and one.newly_missed
-        for bar in one.missed_bars
-        if bar not in one.known
-    ]
-    checks = slope_checks(connection) if latencies else []
-    return found + [
-        f"{one.reference.engine}, {one.reference.isa} {one.reference.flavour}: the slope of "
-        f"{one.reference.op}"
-        for one in checks
-        if not one.met
-    ]
-
-
-def _keep_errors(beside: "Sequence[Path]", form: Form) -> None:
-    from results.paths import REFERENCE
-    from sweeps.questions.validate.errors import count_stored
-    from sweeps.questions.validate.table import error_rows
-    from sweeps.search.errors import STORED, keep
-
-    rows, left_out = count_stored([*sorted(REFERENCE.glob("*.db")), *beside])
-    keep(rows)
-    print_parts(form, error_rows(rows))
-    for reason, cells in left_out.items():
-        print(f"left out, {cells} cells: {reason}", file=sys.stderr)
-    print(f"kept in {STORED}", file=sys.stderr)

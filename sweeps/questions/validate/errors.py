@@ -7,35 +7,22 @@ are left out.
 """
 
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
 from results.errors import LockcrossError
 from results.store.store import Store
-from sweeps.model import engines
+from sweeps.model.engines import entry
 from sweeps.model.label import LockLabel
 from sweeps.questions.validate.answer import FLOOR, Compared, Stored, apart, contests
-from sweeps.search.errors import (
-    ANY,
-    ATOMIC,
-    BOTH,
-    CONTENDED,
-    IN_ORDER,
-    IN_TURN,
-    LEADS,
-    NO_ATOMIC,
-    ONE_THREAD,
-    OUT_OF_ORDER,
-    SILICON,
-    Row,
-    work_of,
-)
+from sweeps.search import errors
+from sweeps.search.errors import ANY, ATOMIC, BOTH, LEADS, NO_ATOMIC, SILICON, Row
 
-_NOT_ON_SILICON = "store_forward"
-_WORKS = (ONE_THREAD, IN_TURN, CONTENDED)
+_UNLIKE = "store forwarding, which does not wait on silicon as on the engine"
+_REPLACED = "variants that the engine runs another in the place of"
+_WORKS = (errors.ONE_THREAD, errors.IN_TURN, errors.CONTENDED)
 _KINDS = {  # of rows, and of the cells that each takes
     ATOMIC: {ATOMIC},
     NO_ATOMIC: {NO_ATOMIC},
@@ -58,118 +45,104 @@ WHERE series.name GLOB 'validation/*' AND json_extract(resolved, '$.cancellation
 Subject = tuple[str, str, str, str]  # reference, machine, core, work
 
 
-@dataclass(frozen=True)
 class Cells:
-    """What a database has: its compared cells by what a row is about; the most CAS operations a
+    """What databases have: their compared cells by what a row is about; the most CAS operations a
     pair of each lock in runs of one thread; how many cells were left out, by the reason."""
 
-    by_subject: Mapping[Subject, Sequence[Compared]]
-    atomics: Mapping[LockLabel, float]
-    left_out: Mapping[str, int]
+    def __init__(self) -> None:
+        self.left_out: Counter[str] = Counter()
+        self._cells: dict[Subject, list[Compared]] = defaultdict(list)
+        self._atomics: dict[LockLabel, float] = {}
 
+    def read(self, connection: sqlite3.Connection) -> None:
+        """Reads a database; nothing from one without validation. Raises LockcrossError for one that
+        does not describe a machine that its cells are on."""
+        stored = Stored(connection)
+        machines = {  # each one's title, without the features behind a comma, and its kind of core
+            name: (title.partition(",")[0], errors.OUT_OF_ORDER if core else errors.IN_ORDER)
+            for name, title, core in connection.execute(
+                "SELECT name, title, json_extract(description, '$.out_of_order') FROM machines"
+            )
+        }
+        replaced = {LockLabel.of(*row) for row in connection.execute(_STANDS_IN)}
+        for compared in stored.compared():
+            cell, reference = compared.cell, entry(compared.cell.engine)
+            work = errors.work_of(cell.workload, cell.threads)
+            wanted = cell.lock != FLOOR and (stored.java is None or cell.lock in stored.java)
+            if not wanted or work is None or not reference.own_costs:
+                continue
+            if cell.fence == "store_forward":
+                self.left_out[_UNLIKE] += 1
+            elif cell.label.with_full_fences in replaced:
+                self.left_out[_REPLACED] += 1
+            elif cell.machine not in machines:
+                raise LockcrossError(f"machine {cell.machine!r} is not described in the database")
+            else:
+                name = SILICON if reference.silicon else reference.family
+                self._cells[name, *machines[cell.machine], work].append(compared)
+        for engine, name, lock, variant, taken in connection.execute(_ATOMICS):
+            if engine == stored.about(name).candidate and taken is not None:
+                label = LockLabel.of(lock, variant)
+                self._atomics[label] = max(self._atomics.get(label, 0.0), taken)
 
-def read_cells(connection: sqlite3.Connection) -> Cells:
-    """Reads a database; nothing from one without validation. Raises LockcrossError for one that
-    does not describe a machine that its cells are on."""
-    stored = Stored(connection)
-    machines = {  # each one's title, without the features behind a comma, and its kind of core
-        name: (title.partition(",")[0], OUT_OF_ORDER if core else IN_ORDER)
-        for name, title, core in connection.execute(
-            "SELECT name, title, json_extract(description, '$.out_of_order') FROM machines"
-        )
-    }
-    replaced = {LockLabel.of(*row) for row in connection.execute(_STANDS_IN)}
-    found: dict[Subject, list[Compared]] = {}
-    left_out: Counter[str] = Counter()
-    for one in stored.compared():
-        cell, reference = one.cell, engines.entry(one.cell.engine)
-        work = work_of(cell.workload, cell.threads)
-        wanted = cell.lock != FLOOR and (stored.java is None or cell.lock in stored.java)
-        if not wanted or work is None or not reference.own_costs:
-            continue
-        if cell.fence == _NOT_ON_SILICON:
-            left_out["store forwarding, which does not wait on silicon as on the engine"] += 1
-        elif cell.label.with_full_fences in replaced:
-            left_out["variants that the engine runs another in the place of"] += 1
-        elif cell.machine not in machines:
-            raise LockcrossError(f"machine {cell.machine!r} is not described in the database")
-        else:
-            name = SILICON if reference.silicon else reference.family
-            found.setdefault((name, *machines[cell.machine], work), []).append(one)
-    atomics: dict[LockLabel, float] = {}
-    for engine, name, lock, variant, taken in connection.execute(_ATOMICS):
-        if engine == stored.about(name).candidate and taken is not None:
-            label = LockLabel.of(lock, variant)
-            atomics[label] = max(atomics.get(label, 0.0), taken)
-    return Cells(found, atomics, left_out)
+    def _kind_of(self, compared: Compared) -> str:
+        """A lock that never ran with one thread has no kind."""
+        taken = self._atomics.get(compared.cell.label.with_full_fences)
+        if taken is None:
+            return ANY
+        return ATOMIC if taken >= _HALF else NO_ATOMIC
+
+    def rows(self) -> list[Row]:
+        """Silicon's first. A row has two cells at least."""
+
+        def place(subject: Subject) -> tuple[bool, str, str, int]:
+            reference, machine, _, work = subject
+            return reference != SILICON, reference, machine, _WORKS.index(work)
+
+        rows = []
+        for subject in sorted(self._cells, key=place):
+            kinds = [(cell, self._kind_of(cell)) for cell in self._cells[subject]]
+            for kind, members in _KINDS.items():
+                some = [cell for cell, own in kinds if own in members]
+                pairs = [
+                    (cheap, dear)
+                    for contest in contests(some)
+                    for cheap, dear in apart(contest)
+                    if kind != BOTH or self._kind_of(cheap) != self._kind_of(dear)
+                ]
+                if len(some) > 1:
+                    rows.append(_row(subject, kind, some, pairs))
+        return rows
 
 
 def count_stored(databases: Iterable[Path]) -> tuple[list[Row], Mapping[str, int]]:
     """The rows of some databases, and how many of their cells were left out, by the reason.
 
-    Raises LockcrossError for a file that cannot be read, and as read_cells does.
+    Raises LockcrossError for a file that cannot be read, and as Cells.read does.
     """
-    found = []
+    cells = Cells()
     for path in databases:
         with Store(path, read_only=True) as store:
-            found.append(read_cells(store.connection))
-    left_out: Counter[str] = Counter()
-    for one in found:
-        left_out.update(one.left_out)
-    return count(found), left_out
-
-
-def count(databases: Iterable[Cells]) -> list[Row]:
-    """The rows of what some databases have, silicon's first. A row has two cells at least."""
-    cells: dict[Subject, list[Compared]] = {}
-    atomics: dict[LockLabel, float] = {}
-    for database in databases:
-        for subject, some in database.by_subject.items():
-            cells.setdefault(subject, []).extend(some)
-        for label, taken in database.atomics.items():
-            atomics[label] = max(atomics.get(label, 0.0), taken)
-    kinds = {label: ATOMIC if taken >= _HALF else NO_ATOMIC for label, taken in atomics.items()}
-
-    def kind_of(one: Compared) -> str:
-        """A lock that never ran with one thread has no kind."""
-        return kinds.get(one.cell.label.with_full_fences, ANY)
-
-    def place(subject: Subject) -> tuple[bool, str, str, int]:
-        reference, machine, _, work = subject
-        return reference != SILICON, reference, machine, _WORKS.index(work)
-
-    found = []
-    for subject in sorted(cells, key=place):
-        for kind, members in _KINDS.items():
-            some = [one for one in cells[subject] if kind_of(one) in members]
-            pairs = [
-                (cheap, dear)
-                for contest in contests(some)
-                for cheap, dear in apart(contest)
-                if kind != BOTH or kind_of(cheap) != kind_of(dear)
-            ]
-            if len(some) > 1:
-                found.append(_row(subject, kind, some, pairs))
-    return found
+            cells.read(store.connection)
+    return cells.rows(), cells.left_out
 
 
 def _row(
-    subject: Subject,
-    kind: str,
-    cells: Sequence[Compared],
+    subject: Subject, kind: str, cells: Sequence[Compared],
     pairs: Sequence[tuple[Compared, Compared]],
-) -> Row:
+) -> Row:  # fmt: skip
     """`pairs`: of locks that the reference tells apart, the cheaper one there first."""
     judged = []  # the predicted lead, as a share of the dearer lock's cost, and whether it is right
-    for one, other in pairs:
-        costs = sorted((one.candidate, other.candidate))
-        if costs[0] != costs[1]:
-            lead = (costs[1] - costs[0]) / costs[1]
-            judged.append((lead, one.candidate < other.candidate))
-    tenths = quantiles((one.reference / one.candidate for one in cells), n=10, method="inclusive")
-    labels = sorted({one.cell.label.with_full_fences for one in cells})
+    for cheap, dear in pairs:
+        low, high = sorted((cheap.candidate, dear.candidate))
+        if low != high:
+            judged.append(((high - low) / high, cheap.candidate < dear.candidate))
+    tenths = quantiles(
+        (cell.reference / cell.candidate for cell in cells), n=10, method="inclusive"
+    )
+    labels = sorted({cell.cell.label.with_full_fences for cell in cells})
     above = [[right for lead, right in judged if 100 * lead >= least] for least in LEADS]
     return Row(
-        *subject, kind, len(cells), median(abs(one.error) for one in cells), tenths[0], tenths[-1],
-        tuple(map(len, above)), tuple(map(sum, above)), tuple(labels),
+        *subject, kind, len(cells), median(abs(cell.error) for cell in cells), tenths[0],
+        tenths[-1], tuple(map(len, above)), tuple(map(sum, above)), tuple(labels),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
 from sweeps.model.label import LockLabel
-from sweeps.questions.validate.answer import Compared, SetSummary, compare, summarize
+from sweeps.questions.validate.answer import Compared, SetSummary, Stored, summarize
 from sweeps.questions.validate.latency import OPS, Sweep, sweeps
 from sweeps.report.style import FLAVOUR_LOOKS, LOOKS, look
 from sweeps.search.found import isa_title
@@ -38,7 +38,7 @@ _LINES = ("-", "--", ":", "-.")  # variants of a model on the same flavour
 
 def draw_validation(connection: sqlite3.Connection) -> Figure:
     """Error against the reference's cost, a point for each cell. Raises NoDataError."""
-    cells = compare(connection)
+    cells = Stored(connection).compared()
     places: dict[tuple[str, str], SetSummary] = {}
     for one in summarize(connection):
         if one.cells:

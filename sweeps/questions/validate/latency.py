@@ -52,7 +52,6 @@ class Sweep:
     residual: float
 
     def words(self) -> str:
-        """The line, readable."""
         return f"{self.slope:.3f} x {'+' if self.offset >= 0 else '-'} {abs(self.offset):.1f}"
 
     @property
@@ -62,7 +61,6 @@ class Sweep:
 
     @property
     def ok(self) -> bool:
-        """The slope is near enough to 1 for the mechanism to be used."""
         return abs(self.slope - 1) <= SLOPE
 
 
@@ -85,7 +83,6 @@ class Agreement:
 
     @property
     def ok(self) -> bool:
-        """They agree."""
         return self.difference <= AGREE
 
 
@@ -105,7 +102,6 @@ class SlopeCheck:
 
     @property
     def met(self) -> bool:
-        """It is within the bar."""
         return self.difference <= self.bar
 
 
@@ -130,30 +126,30 @@ class Region:
 
 def _lines(connection: sqlite3.Connection) -> list[Sweep]:
     """Every sweep of a latency with two settings or more, by operation, ISA and engine."""
-    found: dict[tuple[str, str, str, str, str], dict[int, float]] = {}
+    measured: dict[tuple[str, str, str, str, str], dict[int, float]] = {}
     mechanisms: dict[tuple[str, ...], set[str]] = {}
-    for engine, machine, isa, flavour, op, cas, fence, cancel, cycles, text in connection.execute(
+    for *key, cas, fence, cancel, cycles, text in connection.execute(
         "SELECT c.engine, c.machine, c.isa, c.flavour, op, c.cas_latency, c.fence_latency, "
         "cancel_latency, cycles, resolved FROM calibrations c JOIN runs ON runs.id = c.run_id "
         "JOIN resolved ON resolved.run_id = runs.id ORDER BY c.id"
     ):
+        engine, machine, isa, flavour, op = key
         value = {"cas": cas, "fence": fence, "stop": cancel}.get(op)
         if value is not None:  # neither another operation, nor the machine's own latency
-            key = (engine, machine, isa, flavour, op)
-            found.setdefault(key, {})[value] = cycles
+            place = (engine, machine, isa, flavour, op)
+            measured.setdefault(place, {})[value] = cycles
             mechanism = json.loads(text).get(_MECHANISM[op]) or _UNKNOWN
-            mechanisms.setdefault(key, set()).add(mechanism)
+            mechanisms.setdefault(place, set()).add(mechanism)
     lines = []
-    for key, measured in found.items():
-        if len(measured) < 2:
-            continue
-        points = tuple(sorted(measured.items()))
-        x, y = np.array(points, dtype=float).T
-        slope, offset = map(float, np.polyfit(x, y, 1))
-        residual = float(np.abs(y - (slope * x + offset)).max())
-        # Where nothing is to be added, none is needed.
-        mechanism = " and ".join(sorted(mechanisms[key] - {"none"})) or "none"
-        lines.append(Sweep(*key, mechanism, points, slope, offset, residual))
+    for place, by_value in measured.items():
+        if len(by_value) > 1:
+            points = tuple(sorted(by_value.items()))
+            x, y = np.array(points, dtype=float).T
+            slope, offset = map(float, np.polyfit(x, y, 1))
+            residual = float(np.abs(y - (slope * x + offset)).max())
+            # Where nothing is to be added, none is needed.
+            mechanism = " and ".join(sorted(mechanisms[place] - {"none"})) or "none"
+            lines.append(Sweep(*place, mechanism, points, slope, offset, residual))
     ops = list(OPS)
     return sorted(
         lines,

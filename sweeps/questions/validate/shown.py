@@ -54,63 +54,40 @@ def _figure(source: Source, place: int) -> str:
 def part(_: sqlite3.Connection, others: References, drawn: Collection[Drawing]) -> Part:
     """Each validation, and the latency mechanisms."""
     by_name = {one.name: one for one in drawn}
-    found = [
-        {**one, "figure": by_name.get(_figure(source, place)), "note": source.note}
-        for place, source in enumerate(others.validations)
-        if (one := _validation(source.connection))
-    ]
-    source = of_latency(others)
-    mechanisms = _latency(source.connection)
-    sections = [Section(_VALIDATION, "Validation")] if found else []
-    sections += [Section("latency", "Latency mechanisms")] if mechanisms else []
+    validations = []
+    for place, source in enumerate(others.validations):
+        if sets := summarize(source.connection):
+            titles = {one.isa: isa_title(source.connection, one.isa) for one in sets}
+            machines = source.connection.execute(
+                "SELECT DISTINCT machines.title FROM series JOIN runs ON runs.id = series.run_id "
+                "JOIN machines ON machines.name = runs.machine "
+                "WHERE series.name GLOB 'validation/*' ORDER BY machines.name"
+            )
+            against = dict.fromkeys(engines.entry(one.reference).title for one in sets)
+            validations.append({
+                "sets": sets, "speeds": speeds(source.connection),
+                "isas": titles | {ALL_ISAS: ALL_ISAS}, "machines": [title for (title,) in machines],
+                "against": ", ".join(against), "figure": by_name.get(_figure(source, place)),
+                "note": source.note,
+            })  # fmt: skip
+    source, mechanisms = of_latency(others), dict[str, Any]()
+    sweeps, regions = latency.sweeps(source.connection), latency.regions(source.connection)
+    if isas := {one.isa for one in sweeps} | {one.isa for one in regions}:
+        mechanisms = {
+            "sweeps": sweeps, "agreements": latency.agreements(sweeps), "regions": regions,
+            "methods": sorted({method for one in regions for method in one.costs}),
+            "isas": {name: isa_title(source.connection, name) for name in isas},
+            "slopes": latency.slope_checks(source.connection),
+        }  # fmt: skip
     return Part(
-        sections,
+        [Section(_VALIDATION, "Validation")] * bool(validations)
+        + [Section("latency", "Latency mechanisms")] * bool(mechanisms),
         {
-            "validations": found, "latency": mechanisms, "latency_note": source.note,
+            "validations": validations, "latency": mechanisms, "latency_note": source.note,
             "ops": latency.OPS, "clear": CLEAR, "percent": table.percent, "signed": table.signed,
-            "verdict": table.verdict, "reasons": table.reasons, "why_missed": table.why_missed,
+            "verdict": table.verdict, "why_missed": table.why_missed,
         },
     )  # fmt: skip
-
-
-def _validation(connection: sqlite3.Connection) -> dict[str, Any]:
-    """What the page shows of a validation; empty where there is none."""
-    sets = summarize(connection)
-    machines = connection.execute(
-        "SELECT DISTINCT machines.title FROM series JOIN runs ON runs.id = series.run_id "
-        "JOIN machines ON machines.name = runs.machine WHERE series.name GLOB 'validation/*' "
-        "ORDER BY machines.name"
-    )
-    return (
-        {}
-        if not sets
-        else {
-            "sets": sets,
-            "speeds": speeds(connection),
-            "isas": {one.isa: isa_title(connection, one.isa) for one in sets}
-            | {ALL_ISAS: ALL_ISAS},
-            "machines": [title for (title,) in machines],
-            "against": ", ".join(dict.fromkeys(engines.entry(one.reference).title for one in sets)),
-        }
-    )
-
-
-def _latency(connection: sqlite3.Connection) -> dict[str, Any]:
-    """What the page shows of latency mechanisms; empty where nothing is known of them."""
-    sweeps, regions = latency.sweeps(connection), latency.regions(connection)
-    names = {one.isa for one in sweeps} | {one.isa for one in regions}
-    return (
-        {}
-        if not names
-        else {
-            "sweeps": sweeps,
-            "agreements": latency.agreements(sweeps),
-            "regions": regions,
-            "methods": sorted({method for one in regions for method in one.costs}),
-            "isas": {name: isa_title(connection, name) for name in names},
-            "slopes": latency.slope_checks(connection),
-        }
-    )
 
 
 SHOWN = Shown(part, figures)

@@ -1,11 +1,10 @@
-"""The validation in the terminal: what `lockcross validate` prints."""
+"""The validation in the terminal: what `lockcross validate` prints, and what it fails for."""
 
 import sqlite3
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from results.text.rows import Rows
+from results.text.rows import Rows, plain
 from sweeps.model import engines
 from sweeps.questions.validate.answer import SetSummary, speeds, summarize
 from sweeps.questions.validate.latency import OPS, SlopeCheck, slope_checks
@@ -30,14 +29,14 @@ def validation_parts(connection: sqlite3.Connection) -> Iterator[Rows | str]:
             yield "\n".join([title, *lines])
     if checks := slope_checks(connection):
         yield _slopes(checks)
+    names = ("engine", "runs", "instructions/s", "cells/hour")
     speed = [
-        {"engine": engines.title(one.engine), "runs": one.runs,
-         "instructions/s": one.instructions_per_s, "cells/hour": one.cells_per_hour}
+        (engines.title(one.engine), one.runs, one.instructions_per_s, one.cells_per_hour)
         for one in speeds(connection)
-    ]  # fmt: skip
-    shown = {"engine": "{engine}", "runs": "{runs}", "instructions/s": "{instructions/s:,.0f}",
-             "cells/hour": "{cells/hour:,.0f}"}  # fmt: skip
-    yield Rows(speed, shown, "Speed of one process over these runs", _CENTRED)
+    ]
+    records = [dict(zip(names, row, strict=True)) for row in speed]
+    shown = plain(*names[:2]) | {name: f"{{{name}:,.0f}}" for name in names[2:]}
+    yield Rows(records, shown, "Speed of one process over these runs", _CENTRED)
 
 
 def verdict(one: SetSummary) -> str:
@@ -64,10 +63,20 @@ def signed(value: float | None) -> str:
     return "" if value is None else f"{100 * value:+.1f} %"
 
 
-def reasons(one: SetSummary) -> list[tuple[int, str]]:
-    """Why cells were left out: how many for each reason, the most first."""
-    counted = Counter(left.reason for left in one.left_out)
-    return [(count, reason) for reason, count in counted.most_common()]
+def newly_missed(
+    connection: sqlite3.Connection, sets: Collection[str], latencies: bool
+) -> list[str]:
+    """The bars that are missed and not known to be, of these sets and with `latencies` of slopes,
+    each with its set and ISA."""
+    bars = [
+        f"{one.set}, {one.isa}: {bar}"
+        for one in summarize(connection)
+        for bar in one.newly_missed
+        if one.set in sets
+    ]
+    checks = slope_checks(connection) if latencies else []
+    lines = [check.reference for check in checks if not check.met]
+    return bars + [f"{one.engine}, {one.isa} {one.flavour}: the slope of {one.op}" for one in lines]
 
 
 def error_rows(rows: Sequence[Row]) -> Rows:
@@ -83,9 +92,7 @@ def error_rows(rows: Sequence[Row]) -> Rows:
         for row in rows
     ]  # fmt: skip
     shown: dict[str, Any] = {
-        name: f"{{{name}}}" for name in ("reference", "machine", "work", "locks", "cells")
-    }
-    shown |= {
+        **plain("reference", "machine", "work", "locks", "cells"),
         "median error": lambda one: percent(one["median error"]),
         "measured over predicted": "{least over predicted:.2f} to {most over predicted:.2f}",
         "order right": "{order right} of {pairs}",
@@ -106,15 +113,15 @@ def _errors(summaries: list[SetSummary]) -> Rows:
         for one in summaries
     ]  # fmt: skip
     shown: dict[str, Any] = {
-        "set": "{set}", "ISA": "{ISA}", "cells": "{cells}",
-        "mean": lambda one: percent(one["mean"]), "worst": lambda one: percent(one["worst"]),
+        **plain("set", "ISA", "cells"),
+        "mean": lambda one: percent(one["mean"]),
+        "worst": lambda one: percent(one["worst"]),
         "order": lambda one: f"{percent(one['order'])} of {one['pairs']}" if one["pairs"] else "",
-        "bars": "{bars}",
-    }  # fmt: skip
-    return Rows(
-        records, shown, "Cycles per pair of the candidate engine against the reference", _CENTRED,
-        {"set": {"overflow": "fold", "min_width": 20}, "bars": {"min_width": 6}},
-    )  # fmt: skip
+        **plain("bars"),
+    }
+    heads: dict[str, Any] = {"set": {"overflow": "fold", "min_width": 20}, "bars": {"min_width": 6}}
+    title = "Cycles per pair of the candidate engine against the reference"
+    return Rows(records, shown, title, _CENTRED, heads)
 
 
 def _findings(one: SetSummary) -> list[str]:
@@ -128,13 +135,14 @@ def _findings(one: SetSummary) -> list[str]:
     missed = one.missed_bars if one.met is False else ()
     told = {
         "bars": ", ".join(f"{words} {percent(x)}" for words, x in bars.items() if x is not None),
-        "newly missed": ", ".join(bar for bar in missed if bar not in one.known),
+        "newly missed": ", ".join(one.newly_missed),
         "known to be missed": ", ".join(bar for bar in missed if bar in one.known),
         "why it is missed": why_missed(one),
         "worst": one.worst_cell,
     }
     lines = [f"  {what}: {words}" for what, words in told.items() if words]
-    lines += [f"  left out, {count} cells: {reason}" for count, reason in reasons(one)[:_SHOWN]]
+    for reason, cells in list(one.left_out.items())[:_SHOWN]:
+        lines.append(f"  left out, {len(cells)} cells: {reason}")
     if one.contests:
         lines.append(f"  winner changes in {len(one.winner_changes)} of {one.contests} settings")
     return lines + [
@@ -146,20 +154,21 @@ def _findings(one: SetSummary) -> list[str]:
 
 def _slopes(checks: list[SlopeCheck]) -> Rows:
     """How far the slopes of set latencies are apart at the most, by reference and operation."""
-    bar, records = checks[0].bar, []
     groups: dict[tuple[str, str], list[SlopeCheck]] = {}
-    for one in checks:
-        label = engines.entry(one.reference.engine).label
-        groups.setdefault((label, one.reference.op), []).append(one)
+    for check in checks:
+        label = engines.entry(check.reference.engine).label
+        groups.setdefault((label, check.reference.op), []).append(check)
+    records = []
     for (label, op), some in groups.items():
-        worst = max(some, key=lambda one: one.difference)
-        where = f"{worst.reference.isa} {worst.reference.flavour}, {worst.reference.mechanism}"
+        worst = max(some, key=lambda check: check.difference)
+        line = worst.reference
         records.append({
             "reference": engines.title(label), "operation": OPS[op], "lines": len(some),
-            "furthest apart": worst.difference, "where": where,
-            "bar": VERDICTS[all(one.met for one in some)],
+            "furthest apart": worst.difference,
+            "where": f"{line.isa} {line.flavour}, {line.mechanism}",
+            "bar": VERDICTS[all(check.met for check in some)],
         })  # fmt: skip
-    shown: dict[str, Any] = {name: f"{{{name}}}" for name in records[0]}
-    shown["furthest apart"] = lambda one: percent(one["furthest apart"], bar)
+    shown: dict[str, Any] = dict(plain(*records[0]))
+    shown["furthest apart"] = lambda one: percent(one["furthest apart"], checks[0].bar)
     title = "Slope of measured over set latency, the candidate's against the reference's"
     return Rows(records, shown, title, _CENTRED)

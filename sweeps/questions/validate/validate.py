@@ -21,22 +21,15 @@ from sweeps.model.locks import load_locks
 from sweeps.model.machine import HOST, machine_names
 from sweeps.plans import VALIDATIONS
 from sweeps.plans.sweep import load_plan
-from sweeps.questions.validate.answer import (
-    ALL_ISAS,
-    BARS,
-    JAVA_LOCKS,
-    Bars,
-    JavaLocks,
-    StoredSet,
-)
+from sweeps.questions.validate.answer import ALL_ISAS, BARS, JAVA_LOCKS, Bars, JavaLocks, StoredSet
 from sweeps.questions.validate.latency import SLOPES, SlopeBar
 from sweeps.run.runner import Runner
 from sweeps.search.calibrate import Setting, calibrate
 from sweeps.search.facts import store_isas, store_machines
 from sweeps.support.toml import Document
 
-_SWEEP_OPS = ("empty", "store", "cas", "fence", "stop")
-_CANDIDATE_OPS = _SWEEP_OPS[:-1]  # its charges are what is set
+_CANDIDATE_OPS: tuple[str, ...] = ("empty", "store", "cas", "fence")  # its charges are what is set
+_SWEEP_OPS = (*_CANDIDATE_OPS, "stop")
 
 
 class Set(Bars):
@@ -133,11 +126,8 @@ def cells_of(one: Set, machine: str = "", seeds: int = 1) -> list[Cell]:
 
     Raises LockcrossError when the plan is faulty, and as host_machine does.
     """
-    cells = [
-        replace(cell, seed=cell.seed + more)
-        for cell in load_plan(one.plan).cells
-        for more in range(seeds)
-    ]
+    planned = itertools.product(load_plan(one.plan).cells, range(seeds))
+    cells = [replace(cell, seed=cell.seed + more) for cell, more in planned]
     described = host_machine([one], machine)
     if not described:
         return cells
@@ -152,56 +142,48 @@ def _references(
 ) -> Iterator[tuple[Mechanisms, str, str, Isa]]:
     """What is looked at of the mechanisms, for each reference of the sets that is: with the machine
     that describes it, and each ISA."""
-    if definition.mechanisms:
-        machines = definition.mechanisms.machines
-        for reference in dict.fromkeys(one.reference for one in sets if one.reference in machines):
-            for isa in ISAS.values():
-                yield definition.mechanisms, reference, machines[reference], isa
+    if looked_at := definition.mechanisms:
+        references = dict.fromkeys(one.reference for one in sets)
+        for reference, isa in itertools.product(references, ISAS.values()):
+            if reference in looked_at.machines:
+                yield looked_at, reference, looked_at.machines[reference], isa
 
 
 def latency_settings(definition: Definition, sets: Sequence[Set]) -> list[Setting]:
     """Every latency sweep: each mechanism of each reference of the sets, ISA and flavour, and where
     the slopes have a bar the candidate beside them."""
-    found = []
+    settings = []
     for mechanisms, reference, machine, isa in _references(definition, sets):
-        swept: list[tuple[str, tuple[str, ...]]]
         swept = [(label, _SWEEP_OPS) for label in load_engine(reference).mechanisms(isa.name)]
         if swept and mechanisms.slope is not None:
             swept.append((definition.candidate, _CANDIDATE_OPS))
-        for (label, ops), flavour in itertools.product(swept, isa.flavours):
-            found += [
-                Setting(machine, isa.name, flavour, cycles, cycles, label, cycles, ops)
-                for cycles in mechanisms.latencies
-            ]
-    return found
+        settings += [
+            Setting(machine, isa.name, flavour, cycles, cycles, label, cycles, ops)
+            for (label, ops), flavour in itertools.product(swept, isa.flavours)
+            for cycles in mechanisms.latencies
+        ]
+    return settings
 
 
 def region_cells(definition: Definition, sets: Sequence[Set]) -> dict[str, list[Cell]]:
     """Series -> the runs by which the methods of finding the region of interest are compared."""
-    found: dict[str, list[Cell]] = {}
+    series: dict[str, list[Cell]] = {}
     for mechanisms, reference, machine, isa in _references(definition, sets):
-        labels = load_engine(reference).regions(isa.name)
-        if labels:
-            found[f"roi/{isa.name}/{reference}"] = [
+        if labels := load_engine(reference).regions(isa.name):
+            series[f"roi/{isa.name}/{reference}"] = [
                 Cell(
                     engine=label, machine=machine, isa=isa.name, flavour=isa.flavours[0],
                     lock="tasuki", workload="sync", parameters={"iterations": length},
                 )
-                for label in labels
-                for length in mechanisms.lengths
+                for label, length in itertools.product(labels, mechanisms.lengths)
             ]  # fmt: skip
-    return found
+    return series
 
 
 def run(
-    definition: Definition,
-    sets: Sequence[Set],
-    store: Store,
-    runner: Runner,
-    machine: str = "",
-    seeds: int = 1,
-    latencies: bool = True,
-) -> None:
+    definition: Definition, sets: Sequence[Set], store: Store, runner: Runner,
+    machine: str = "", seeds: int = 1, latencies: bool = True,
+) -> None:  # fmt: skip
     """Runs sets, and with `latencies` the latency sweeps and the comparison of regions, and stores
     what they show. `machine`: that describes the host, where a reference is the host ("": see
     cells_of); `seeds`: of each cell.
@@ -213,7 +195,7 @@ def run(
         store.set_series(name, [run.id for run in runner.run(cells, "validate")])
 
     cells = {one.name: cells_of(one, machine, seeds) for one in sets}
-    everything = [cell for some in cells.values() for cell in some]
+    everything = list(itertools.chain(*cells.values()))
     runner.run(everything, "validate")
     bars = dict(BARS.optional(store.connection) or {})
     for one in sets:
@@ -226,10 +208,9 @@ def run(
     JAVA_LOCKS.write(store, JavaLocks(java))
     store_isas(store)
     store_machines(store, (cell.machine for cell in everything))
-    if not latencies:
-        return
-    for name, some in region_cells(definition, sets).items():
-        run_series(name, some)
-    calibrate(runner, store, latency_settings(definition, sets))
-    if definition.mechanisms and definition.mechanisms.slope is not None:
-        SLOPES.write(store, SlopeBar(definition.candidate, definition.mechanisms.slope))
+    if latencies:
+        for name, some in region_cells(definition, sets).items():
+            run_series(name, some)
+        calibrate(runner, store, latency_settings(definition, sets))
+        if definition.mechanisms and definition.mechanisms.slope is not None:
+            SLOPES.write(store, SlopeBar(definition.candidate, definition.mechanisms.slope))
