@@ -21,7 +21,7 @@ from sweeps.model.options import options
 from sweeps.support import toml
 from sweeps.support.paths import MACHINES, OWN_MACHINES
 from sweeps.support.text import shown
-from sweeps.support.toml import Document, is_path, load, names
+from sweeps.support.toml import Document, Documents, is_path
 
 Value = TypeVar("Value", int, str)
 
@@ -121,8 +121,8 @@ def _fields(table: str, prefix: str = "") -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, said in _SAID[table].items():
         row = said if isinstance(said, dict) else {"meaning": said}
-        option = options().get(prefix + name)
-        bounds = {"low": 1, "power_of_two": False} | (vars(option) if option else row)
+        option = None if "high" in row else options()[prefix + name]
+        bounds = vars(option) if option else {"low": 1, "power_of_two": False, **row}
         extra: Any = {key: bounds[key] for key in ("low", "high", "power_of_two")}
         meaning = row["meaning"] + ", of a ring or mesh" * (row.get("of") == "network")
         if option and option.names:
@@ -369,19 +369,22 @@ class Machine(Figures):
         return "\n".join(lines) + "\n"
 
 
+_FILES = Documents("machine", MACHINES)
+
+
 @cache
-def _tables(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+def _tables(name: str) -> dict[str, Any]:
+    return tomllib.loads(_FILES.path(name).read_text(encoding="utf-8"))
 
 
 def _complete(name: str) -> dict[str, Any]:
     """What the file of a machine says that takes no figure from another. Raises ValueError."""
     if known := name in machine_names():
-        tables = _tables(MACHINES / f"{name}.toml")
+        tables = _tables(name)
         if "like" not in tables:
             return tables
     why = f"takes figures from {shown(tables['like'])} itself" if known else "is unknown"
-    whole = [one for one in machine_names() if "like" not in _tables(MACHINES / f"{one}.toml")]
+    whole = [one for one in machine_names() if "like" not in _tables(one)]
     raise ValueError(f"like: {shown(name)} {why}; allowed are {', '.join(whole)}")
 
 
@@ -413,7 +416,7 @@ def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 def machine_names() -> list[str]:
     """The names of all machines, sorted."""
-    return names(MACHINES)
+    return _FILES.names()
 
 
 def machines_of(processor: str) -> list[str]:
@@ -451,8 +454,10 @@ def load_machine(name: str) -> Machine:
     Raises LockcrossError (exit code 2) for an unknown machine or a faulty description.
     """
     if is_own(name):
-        return load(Machine, OWN_MACHINES, name, "machine").model_copy(update={"name": name})
-    machine = load(Machine, MACHINES, name, "machine")
+        return (
+            Documents("machine", OWN_MACHINES).load(Machine, name).model_copy(update={"name": name})
+        )
+    machine = _FILES.load(Machine, name)
     if machine.name != name:
         raise LockcrossError(
             f"sweeps/machines/{name}.toml: name: {machine.name!r} does not match the file's name"
@@ -467,7 +472,7 @@ def machine_named(given: str) -> str:
     Raises LockcrossError."""
     if not is_path(given):
         return given
-    machine = load(Machine, MACHINES, given, "machine")
+    machine = _FILES.load(Machine, given)
     if not re.fullmatch(r"\w[\w-]*", machine.name, re.ASCII):
         raise LockcrossError(
             f"{given}: name: {shown(machine.name)}: letters, digits, _ and - are allowed"
