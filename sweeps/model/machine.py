@@ -454,9 +454,8 @@ def load_machine(name: str) -> Machine:
     Raises LockcrossError (exit code 2) for an unknown machine or a faulty description.
     """
     if is_own(name):
-        return (
-            Documents("machine", OWN_MACHINES).load(Machine, name).model_copy(update={"name": name})
-        )
+        own = Documents("machine", OWN_MACHINES).load(Machine, name)
+        return own.model_copy(update={"name": name})
     machine = _FILES.load(Machine, name)
     if machine.name != name:
         raise LockcrossError(
