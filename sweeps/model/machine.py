@@ -369,12 +369,12 @@ class Machine(Figures):
         return "\n".join(lines) + "\n"
 
 
-_FILES = Documents("machine", MACHINES)
+FILES = Documents("machine", MACHINES)
 
 
 @cache
 def _tables(name: str) -> dict[str, Any]:
-    return tomllib.loads(_FILES.path(name).read_text(encoding="utf-8"))
+    return tomllib.loads(FILES.path(name).read_text(encoding="utf-8"))
 
 
 def _complete(name: str) -> dict[str, Any]:
@@ -416,7 +416,7 @@ def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 def machine_names() -> list[str]:
     """The names of all machines, sorted."""
-    return _FILES.names()
+    return FILES.names()
 
 
 def machines_of(processor: str) -> list[str]:
@@ -456,7 +456,7 @@ def load_machine(name: str) -> Machine:
     if is_own(name):
         own = Documents("machine", OWN_MACHINES).load(Machine, name)
         return own.model_copy(update={"name": name})
-    machine = _FILES.load(Machine, name)
+    machine = FILES.load(Machine, name)
     if machine.name != name:
         raise LockcrossError(
             f"sweeps/machines/{name}.toml: name: {machine.name!r} does not match the file's name"
@@ -471,7 +471,7 @@ def machine_named(given: str) -> str:
     Raises LockcrossError."""
     if not is_path(given):
         return given
-    machine = _FILES.load(Machine, given)
+    machine = FILES.load(Machine, given)
     if not re.fullmatch(r"\w[\w-]*", machine.name, re.ASCII):
         raise LockcrossError(
             f"{given}: name: {shown(machine.name)}: letters, digits, _ and - are allowed"
