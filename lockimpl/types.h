@@ -10,9 +10,18 @@
 #include "registry.h"
 
 #define LOCK_LINE 128 /* bytes; the longest cache line of the ISAs */
+
+/* A number that is small for a model checker, so that there are not too many states: the size of a
+ * pool, or how often something has to happen. Whoever needs it says both. */
+#ifdef LOCKCROSS_MODEL
+#define SMALL_IN_MODEL(usual, small) small
+#else
+#define SMALL_IN_MODEL(usual, small) usual
+#endif
+
 /* A program for more threads is compiled with a higher number. */
 #ifndef LOCK_MAX_THREADS
-#define LOCK_MAX_THREADS 64
+#define LOCK_MAX_THREADS SMALL_IN_MODEL(64, 3)
 #endif
 
 /* Object header. Lock word and flag word are one aligned block of 8 bytes, since the fence kind

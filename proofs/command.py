@@ -1,23 +1,22 @@
 """`lockcross prove`: the locks under memory models."""
 
+import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import groupby
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from proofs import proving, stored
 from proofs.assembly import shown, verdicts
-from proofs.assembly.herd import find_herd
-from proofs.models import MODELS
+from proofs.assembly.verdicts import find_herd
 from proofs.mutants import campaign
 from proofs.outside import Dartagnan, Genmc
 from proofs.own_checker import Checker
 from proofs.programs import known_locks, named
-from proofs.proving import Job, Outcome, Step, Tool, cpus, plan
+from proofs.programs import models as memory_models
+from proofs.proving import Job, Outcome, Tool
 from proofs.stored import Verdict
 from results.errors import LockcrossError
 from results.store.queries import Answer
@@ -49,67 +48,25 @@ def _show(form: Form, *answers: Answer) -> None:
 
 
 def prove_locks(
-    locks: Sequence[str],
-    clients: Sequence[str],
-    models: Sequence[str],
-    tool: Tool,
-    deep: bool,
-    seconds: int,
-    store: bool,
-    at_once: int,
-    form: Form,
-) -> bool:
-    """Makes the proofs of locks, clients and models by their names (none: all), prints what came of
-    them, and says whether none has failed. `deep`: with larger clients too."""
-    planned, outcomes = _planned(locks, clients, models, tool, deep)
-    tool.version()  # says what is missing, before anything is built
-    try:
-        with Bar() as progress:
-            building = progress.add_task("building", total=len({one.program for one in planned}))
-            task = progress.add_task("proving", total=len(planned))
-
-            def built() -> None:
-                progress.advance(building)
-
-            for one in proving.prove(planned, tool, at_once, seconds, built):
-                outcomes.append(one)
-                progress.advance(task)
-    finally:  # also of what was interrupted
-        if store:
-            stored.store(one.proof for one in outcomes)
-    _show(form, (by_client if locks or clients or form != Form.TABLE else by_lock)(outcomes))
-    if form == Form.TABLE:
-        _explain(outcomes)
-    return all(one.ok for one in outcomes)
-
-
-def _planned(
-    locks: Sequence[str], clients: Sequence[str], models: Sequence[str], tool: Tool, deep: bool
-) -> tuple[list[Job], list[Outcome]]:
-    """The jobs, and what is refused. Raises LockcrossError where there is neither."""
-    wanted = known_locks(locks), list(named(clients)), tool
-    planned, refused = plan(*wanted, models, deep)
-    if planned or refused:
-        return planned, refused
-    planned, refused = plan(*wanted, (), deep)
-    known = {one.model for one in planned} | {one.job.model for one in refused}
-    if not known:
-        raise LockcrossError("no lock is for these clients")
-    raise LockcrossError(
-        f"none of these proofs is under {' or '.join(models)}; they are under "
-        f"{', '.join(sorted(known))}"
-    )
+    jobs: Sequence[Job], outcomes: list[Outcome], tool: Tool, at_once: int, seconds: int
+) -> None:
+    """Makes proofs, and adds what comes of each to the outcomes."""
+    with Bar() as progress:
+        building = progress.add_task("building", total=len({job.program for job in jobs}))
+        task = progress.add_task("proving", total=len(jobs))
+        built = partial(progress.advance, building)
+        for outcome in proving.prove(jobs, tool, at_once, seconds, built):
+            outcomes.append(outcome)
+            progress.advance(task)
 
 
 def by_client(outcomes: Sequence[Outcome]) -> Answer:
     """A row for each proof."""
     answer = Answer("lock client model verdict bound states seconds reason".split(), [])
     for one in outcomes:
-        proof = one.proof
-        ran: tuple[object, object] = (one.found.states or one.found.executions, proof.seconds)
-        if proof.verdict == Verdict.REFUSED:
-            ran = ("", "")
+        proof, refused = one.proof, one.proof.verdict == Verdict.REFUSED
         what = (proof.label, proof.client, proof.model, proof.verdict.value, proof.bound)
+        ran = ("", "") if refused else (one.found.states or one.found.executions, proof.seconds)
         answer.rows.append((*what, *ran, proof.reason))
     return answer
 
@@ -121,22 +78,22 @@ _ORDER = (Verdict.FAILED, Verdict.BOUND, Verdict.PROVED, Verdict.ASSUMED, Verdic
 def by_lock(outcomes: Sequence[Outcome]) -> Answer:
     """A row for each lock and model: what came of all its clients together."""
     answer = Answer("lock model verdict clients bound states seconds reason".split(), [])
-
-    def place(one: Outcome) -> tuple[str, str]:
-        return one.proof.label, one.proof.model
-
-    for names, group in groupby(sorted(outcomes, key=place), key=place):
-        of_place = list(group)
+    places: dict[tuple[str, str], list[Outcome]] = {}
+    for one in outcomes:
+        places.setdefault((one.proof.label, one.proof.model), []).append(one)
+    for place, of_place in sorted(places.items()):
         proofs = [one.proof for one in of_place]
         verdict = min((one.verdict for one in proofs), key=_ORDER.index)
         same = [one for one in proofs if one.verdict == verdict]
-        bounds = sorted({one.bound for one in proofs if one.bound})
-        states = sum(one.found.states or one.found.executions for one in of_place)
-        seconds = sum((one.seconds for one in proofs), 0.0)
-        reasons = dict.fromkeys(one.reason for one in same if one.reason)
-        clients = f"{len(same)} of {len(proofs)}"
-        counted = ("; ".join(bounds), states, seconds, "; ".join(reasons))
-        answer.rows.append((*names, verdict.value, clients, *counted))
+        answer.rows.append((
+            *place,
+            verdict.value,
+            f"{len(same)} of {len(proofs)}",
+            "; ".join(sorted({one.bound for one in proofs if one.bound})),
+            sum(one.found.states or one.found.executions for one in of_place),
+            sum((one.seconds for one in proofs), 0.0),
+            "; ".join(dict.fromkeys(one.reason for one in same if one.reason)),
+        ))  # fmt: skip
     return answer
 
 
@@ -144,7 +101,8 @@ def _explain(outcomes: Sequence[Outcome]) -> None:
     """What the models are; of what failed, for each lock and model the shortest interleaving; how
     many there are of each verdict."""
     names = dict.fromkeys(one.proof.model for one in outcomes)
-    print_parts(Form.TABLE, *(f"{name}: {MODELS[name].says}" for name in names if name in MODELS))
+    own = memory_models().own
+    print_parts(Form.TABLE, *(f"{name}: {own[name].says}" for name in names if name in own))
     shortest: dict[tuple[str, str], tuple[int, Outcome]] = {}
     for one in outcomes:
         place, steps = (one.proof.label, one.proof.model), len(one.found.steps) or sys.maxsize
@@ -158,11 +116,14 @@ def _explain(outcomes: Sequence[Outcome]) -> None:
     print(", ".join(counts), file=sys.stderr)
 
 
-def interleaving(steps: Sequence[Step]) -> Rows:
+_COLUMNS = {"line": "place", "buffered": "buffer"}  # what the checker calls otherwise
+
+
+def interleaving(steps: Sequence[Mapping[str, object]]) -> Rows:
     """A counterexample, step by step. What is in a buffer has not become visible to others."""
-    head = ("", "thread", "line", "function", "access", "object", "value", "buffered")
-    numbered = ((str(number), *map(str, astuple(step))) for number, step in enumerate(steps, 1))
-    return Rows([dict(zip(head, row, strict=True)) for row in numbered])
+    heads = "thread line function access object value buffered".split()
+    rows = [{head: str(step[_COLUMNS.get(head, head)]) for head in heads} for step in steps]
+    return Rows([{"": str(number), **row} for number, row in enumerate(rows, 1)])
 
 
 def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> bool:
@@ -176,10 +137,7 @@ def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> b
     rows: list[verdicts.Row] = []
     with Bar() as progress:
         task = progress.add_task("litmus tests", total=sum(map(len, asked.values())))
-
-        def tell() -> None:
-            progress.advance(task)
-
+        tell = partial(progress.advance, task)
         for flavour, questions in asked.items():
             rows += verdicts.verdicts(herd, flavour, questions, jobs or 2, tell)
     if store:
@@ -187,16 +145,15 @@ def prove_assembly(isas: Sequence[str], store: bool, jobs: int, form: Form) -> b
     primitives, locks = list(shown.shown(rows)), list(shown.shown_locks(rows))
     of_primitives = Answer("primitive flavour fence instructions promised shown".split(), [])
     for one in primitives:
-        of_primitives.rows.append(
-            (one.primitive, one.flavour, one.fence, one.instructions, one.promise,
-             shown.said(one))
-        )  # fmt: skip
+        code = one.code
+        what = code.primitive, code.flavour, code.fence, code.instructions, code.promise
+        of_primitives.rows.append((*what, shown.said(one)))
     of_locks = Answer("lock flavour fence promised shown".split(), [])
     for pair in locks:
         by = ", ".join(f"{verdict} by {model}" for model, verdict in pair.verdicts)
         of_locks.rows.append((pair.lock, pair.flavour, pair.fence, pair.says, by))
     _show(form, of_primitives, of_locks)
-    wrong = sum(bool(one.missing and shown.architectural(one.fence)) for one in primitives)
+    wrong = sum(bool(one.missing and shown.architectural(one.code.fence)) for one in primitives)
     wrong += sum(not pair.holds and shown.architectural(pair.fence) for pair in locks)
     print(
         f"{len(primitives)} primitives and {len(locks)} pairs of threads, by flavour and fence "
@@ -229,21 +186,21 @@ def judge_mutants(locks: Sequence[str], deep: bool, store: bool, at_once: int, f
     return not survivors
 
 
+_Names = list[str] | None
+
+
+def _only(flag: str, words: str, names: Callable[[str], list[str]] | None = None) -> Any:
+    """An option that takes names, one each time. `words`: its help."""
+    whole = f"{words}; may be given more than once."
+    return typer.Option(flag, help=whole, autocompletion=names)
+
+
 def prove(
     locks: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[LOCK]...", help="Locks; default: all.", autocompletion=complete.locks
-        ),
+        _Names, complete.argument("Locks; default: all.", complete.locks, "[LOCK]...")
     ] = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option("--model", help="Only this memory model; may be given more than once."),
-    ] = None,
-    clients: Annotated[
-        list[str] | None,
-        typer.Option("--client", help="Only this client; may be given more than once."),
-    ] = None,
+    models: Annotated[_Names, _only("--model", "Only this memory model")] = None,
+    clients: Annotated[_Names, _only("--client", "Only this client")] = None,
     tool: Annotated[
         str, typer.Option("--with", help="lockcross, which needs nothing; genmc; dartagnan.")
     ] = "lockcross",
@@ -258,14 +215,7 @@ def prove(
     assembly: Annotated[
         bool, typer.Option("--assembly", help="The primitives' instructions instead, by herd7.")
     ] = False,
-    isas: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--isa",
-            help="With --assembly: only this; may be given more than once.",
-            autocompletion=complete.isas,
-        ),
-    ] = None,
+    isas: Annotated[_Names, _only("--isa", "With --assembly: only this", complete.isas)] = None,
     store: Annotated[
         bool, typer.Option("--store", help="Keep the verdicts in results/reference/.")
     ] = False,
@@ -277,17 +227,29 @@ def prove(
     Exits with 1 when a proof fails; then it shows the shortest interleaving. With --mutants, when a
     mutant survives that nobody has explained.
     """
-    at_once = jobs or cpus()
+    at_once = jobs or len(os.sched_getaffinity(0))
     if assembly:
         fine = prove_assembly(isas or (), store, jobs, form)
     elif mutants:
         fine = judge_mutants(locks or (), deep, store, at_once, form)
     else:
         tools: tuple[Tool, ...] = (Checker(at_once, _STATES), Genmc(), Dartagnan())
-        chosen = {one.name: one for one in tools}
-        if tool not in chosen:
-            raise LockcrossError(f"tool {tool!r} is unknown; known are {', '.join(chosen)}")
-        wanted = locks or (), clients or (), models or ()
-        fine = prove_locks(*wanted, chosen[tool], deep, seconds, store, at_once, form)
+        chosen = next((one for one in tools if one.name == tool), None)
+        if chosen is None:
+            known = ", ".join(one.name for one in tools)
+            raise LockcrossError(f"tool {tool!r} is unknown; known are {known}")
+        wanted = known_locks(locks), list(named(clients))
+        planned, outcomes = proving.plan(*wanted, chosen, deep, models or ())
+        chosen.version()  # says what is missing, before anything is built
+        try:
+            prove_locks(planned, outcomes, chosen, at_once, seconds)
+        finally:  # also of what was interrupted
+            if store:
+                stored.store(one.proof for one in outcomes)
+        in_short = form == Form.TABLE and not (locks or clients)
+        _show(form, (by_lock if in_short else by_client)(outcomes))
+        if form == Form.TABLE:
+            _explain(outcomes)
+        fine = all(one.ok for one in outcomes)
     if not fine:
         raise typer.Exit(1)

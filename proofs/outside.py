@@ -6,17 +6,12 @@ assumption there, so they do not see that a thread waits for ever.
 
 import os
 import re
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from functools import cache, cached_property
-from typing import Literal
-
-from pydantic import RootModel
 
 from proofs.files import Entry, registry
-from proofs.models import Flavour, assumptions
-from proofs.programs import INCLUDES, Program, has
-from proofs.proving import Found, Job, Run, Tool
+from proofs.programs import INCLUDES, Flavour, Program, has, stated
+from proofs.proving import Found, Job, Tool
 from proofs.stored import Verdict
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
@@ -25,25 +20,6 @@ from sweeps.support import tools
 
 _MAIN = ROOT / "proofs" / "pthreads" / "main.c"
 _MIXED = "mixed-size accesses"
-
-
-def _arguments(program: Program) -> list[str]:
-    """For clang, as both tools call it. Objects are the zeros that they are, so that nothing but
-    the lock itself decides about the sizes of its accesses."""
-    return [
-        *(f"-I{ROOT / one.removeprefix('-I')}" for one in INCLUDES),
-        *program.defines(),
-        "-DCLIENT_WORDS=1",
-        "-include",
-        str(ROOT / program.client.source),
-    ]
-
-
-def _is_mixed(program: Program) -> bool:
-    """Whether a lock's accesses of one place have several sizes: that is what `weak` breaks."""
-    return any(program.lock in one.locks for one in assumptions() if one.model == "weak")
-
-
 # What tells that a tool has stopped, and why: assertions, LLVM's own words, Java's.
 _STOPS = re.compile(
     r"^(Instruction not interpretable.*|LLVM ERROR: .*|.*Assertion .* failed.*"
@@ -52,58 +28,16 @@ _STOPS = re.compile(
 )
 
 
-class _Outside(Tool):
-    """What both have in common: nothing is built, since they compile the sources themselves.
+class _Described(Entry):
+    """A tool of outside.toml, which says what the fields are."""
 
-    `variable`: of the environment, that names it; `source`: where it is to be had; `says`: its
-    version, in its own words; `models_for`: by what a program may rely on."""
-
-    smallest = True  # they take long
     variable: str
     source: str
-    says: str
-    models_for: Mapping[Flavour, Sequence[str]]
-
-    @cached_property
-    def _tool(self) -> tools.Tool:
-        advice = f"name it in {self.variable} or put it on PATH. It is in no package registry: "
-        advice += self.source
-        return tools.Tool(self.name, (self.name,), f"not an executable program; {advice}", advice)
-
-    @cached_property
-    def path(self) -> str:
-        """The binary. Raises LockcrossError where there is none."""
-        return self._tool.locate(self.variable)[0]
-
-    @cache  # noqa: B019 there is one of each tool
-    def version(self) -> str:
-        """The tool's own."""
-        said = self._tool.version(self.says, self.path, "--version")
-        return said or "of an unknown version"
-
-    def models(self, program: Program) -> Sequence[str]:
-        """By what the program may rely on."""
-        return self.models_for[program.flavour]
-
-    def bound(self, program: Program) -> str:
-        """Not that a thread waits for ever."""
-        return f"{super().bound(program)}; safety"
-
-    def found(self, job: Job, result: ProcessResult) -> Found:
-        """From its words."""
-        if result.exceeded:
-            return Found(Verdict.BOUND, reason=result.exceeded)
-        return self._judged(result.stdout + result.stderr)
-
-    @abstractmethod
-    def _judged(self, said: str) -> Found: ...
-
-    def _stopped(self, said: str) -> Found:
-        """Why there is no verdict, as far as a tool says; without its folders on this machine."""
-        error = _STOPS.search(said)
-        why = re.sub(r"(?:/[\w.+-]+)+/", "", error[1].strip())[:160] if error else ""
-        reason = f"{type(self).__name__} ends with an internal error" + (f": {why}" if why else "")
-        return Found(Verdict.REFUSED, reason=reason)
+    version: str
+    bounds: str
+    options: str
+    models: dict[Flavour, dict[str, str]]
+    answers: tuple[tuple[str, Verdict, str], ...]
 
 
 class _Inlined(Entry):
@@ -112,90 +46,113 @@ class _Inlined(Entry):
     why: str
 
 
+class _Tools(Entry):
+    tool: dict[str, _Described]
+    inlined: tuple[_Inlined, ...]
+
+
 @cache
-def _inlined() -> tuple[_Inlined, ...]:
-    tables = RootModel[dict[Literal["inlined"], tuple[_Inlined, ...]]]
-    return registry(tables, ROOT / "proofs" / "outside.toml").root["inlined"]
+def _known() -> _Tools:
+    return registry(_Tools, ROOT / "proofs" / "outside.toml")
+
+
+class _Outside(Tool):
+    """What both have in common: nothing is built, since they compile the sources themselves."""
+
+    smallest = True  # they take long
+
+    def __init__(self) -> None:
+        self._described = _known().tool[self.name]
+        self.bounds = self._described.bounds
+
+    @cached_property
+    def _located(self) -> tuple[str, str]:
+        """The binary and its version. Raises LockcrossError where there is none."""
+        known = self._described
+        advice = f"name it in {known.variable} or put it on PATH. It is in no package registry: "
+        advice += known.source
+        wanted = f"not an executable program; {advice}"
+        tool = tools.Tool(self.name, (self.name,), wanted, advice)
+        path, _ = tool.locate(known.variable)
+        return path, tool.version(known.version, path, "--version") or "of an unknown version"
+
+    def version(self) -> str:
+        return self._located[1]
+
+    def models(self, program: Program) -> Iterable[str]:
+        return self._described.models[program.flavour]
+
+    def refuses(self, job: Job) -> str:
+        """Places with accesses of several sizes, which is what `weak` breaks: a tool does not
+        always notice them itself."""
+        lock = job.program.label.lock
+        weak = [one.locks for one in stated().assumption if one.model == "weak"]
+        return _MIXED if any(lock in locks for locks in weak) else ""
+
+    def _options(self, job: Job) -> list[str]:
+        of_model = self._described.models[job.program.flavour][job.model]
+        return [*of_model.split(), *self._described.options.split()]
+
+    def _compiler_options(self, program: Program) -> list[str]:
+        """For clang, as both call it. Objects are the zeros that they are, so that nothing but the
+        lock itself decides about the sizes of its accesses."""
+        includes = (f"-I{ROOT / one.removeprefix('-I')}" for one in INCLUDES)
+        client = ["-include", str(ROOT / program.client.source)]
+        return [*includes, *program.defines(), "-DCLIENT_WORDS=1", *client]
+
+    def found(self, job: Job, result: ProcessResult) -> Found:
+        """From its words. Why there is no verdict, as far as it says, without its folders on this
+        machine."""
+        if result.exceeded:
+            return Found(Verdict.BOUND, reason=result.exceeded)
+        said = result.stdout + result.stderr
+        executions = re.search(r"complete executions explored: (\d+)", said)
+        for pattern, verdict, reason in self._described.answers:
+            if answer := re.search(pattern, said, re.MULTILINE):
+                count = int(executions[1]) if executions else 0
+                text = said if verdict == Verdict.FAILED else ""
+                return Found(verdict, count, reason=answer.expand(reason), text=text)
+        error = _STOPS.search(said)
+        why = re.sub(r"(?:/[\w.+-]+)+/", "", error[1].strip())[:160] if error else ""
+        reason = f"{type(self).__name__} ends with an internal error" + (f": {why}" if why else "")
+        return Found(Verdict.REFUSED, reason=reason)
 
 
 class Genmc(_Outside):
-    """GenMC, a stateless model checker: RC11, IMM and TSO, for accesses of one size to a place."""
+    """GenMC, a stateless model checker."""
 
     name = "genmc"
-    variable = "GENMC"
-    source = "https://github.com/MPI-SWS/genmc"
-    says = r"GenMC v([\d.]+)"
-    models_for = {Flavour.TSO: ("tso",), Flavour.WEAK: ("rc11", "imm")}
-    # Some of its transformations stop at our code with an internal error; they only save time.
-    _OPTIONS = (
-        "--disable-estimation --disable-loop-jump-threading --disable-load-annotation "
-        "--disable-confirmation-annotation --v1"
-    ).split()
 
-    def run(self, job: Job) -> Run:
-        """One command. It does not always notice mixed sizes itself."""
-        if job.program.fence == "store_forward" or _is_mixed(job.program):
-            return Run(refused=_MIXED)
-        program, lock = job.program, load_locks()[job.program.lock]
+    def refuses(self, job: Job) -> str:
+        """All but accesses of one size to a place."""
+        return _MIXED if job.program.label.fence == "store_forward" else super().refuses(job)
+
+    def command(self, job: Job) -> list[str]:
+        label, client = job.program.label, job.program.client.name
         inlines = any(
-            program.client.name not in one.but and has(lock, program.variant, one.needs)
-            for one in _inlined()
+            client not in one.but and has(load_locks()[label.lock], label.variant, one.needs)
+            for one in _known().inlined
         )
-        inliner = [] if inlines else ["--disable-function-inliner"]
-        arguments = [*self._OPTIONS, *inliner, "--", *_arguments(program), str(_MAIN)]
-        return Run([self.path, f"--{job.model}", *arguments])
-
-    def _judged(self, said: str) -> Found:
-        executions = re.search(r"complete executions explored: (\d+)", said)
-        count = int(executions[1]) if executions else 0
-        if "Mixed-size" in said:
-            return Found(Verdict.REFUSED, reason=_MIXED)
-        if "No errors were detected" in said:
-            return Found(Verdict.PROVED, count)
-        if error := re.search(r"^Error: (.*)", said, flags=re.MULTILINE):
-            return Found(Verdict.FAILED, count, reason=error[1], text=said)
-        return self._stopped(said)
+        options = [*self._options(job), *["--disable-function-inliner"] * (not inlines)]
+        return [self._located[0], *options, "--", *self._compiler_options(job.program), str(_MAIN)]
 
 
 class Dartagnan(_Outside):
-    """Dartagnan, a bounded model checker: the architectures' own models, given as .cat files. It
-    takes minutes, so it is for the pairs that matter."""
+    """Dartagnan, a bounded model checker."""
 
     name = "dartagnan"
-    variable = "DARTAGNAN"
-    source = "https://github.com/hernanponcedeleon/Dat3M"
-    says = r"(\d+\.\d[\d.]*)"
-    models_for = {Flavour.TSO: ("tso",), Flavour.WEAK: ("armv8", "power")}
-    # It looks for the bound that it needs no more than twice through a loop.
-    _OPTIONS = "--bound=2 --method=eager --property=program_spec".split()
-    _MODELS: Mapping[str, tuple[str, ...]] = {
-        "tso": ("tso.cat", "--target=tso"),
-        "armv8": ("aarch64.cat", "--target=arm8", "--mixedSize=true"),
-        "power": ("power.cat", "--target=power"),
-    }
 
-    def bound(self, program: Program) -> str:
-        """Also how often it goes through a loop."""
-        return f"{super().bound(program)}; loops twice"
+    def refuses(self, job: Job) -> str:
+        """What its models lack."""
+        if job.model == "power" and (mixed := super().refuses(job)):
+            return mixed
+        if job.program.label.fence == "store_forward":
+            return "no model of a wide load that waits for the store buffer"
+        return ""
 
-    def run(self, job: Job) -> Run:
+    def command(self, job: Job) -> list[str]:
         """Its compiler takes its flags from the environment."""
-        if job.model == "power" and _is_mixed(job.program):
-            return Run(refused=_MIXED)
-        if job.program.fence == "store_forward":
-            return Run(refused="no model of a wide load that waits for the store buffer")
-        flags = " ".join([*_arguments(job.program), "-DMODEL_BACK_OFFS=1"])
-        command = [self.path, *self._MODELS[job.model], *self._OPTIONS, str(_MAIN)]
+        flags = " ".join([*self._compiler_options(job.program), "-DMODEL_BACK_OFFS=1"])
         kept = [f"{name}={value}" for name, value in os.environ.items()]
-        return Run(["/usr/bin/env", *kept, f"CFLAGS={flags}", *command])
-
-    def _judged(self, said: str) -> Found:
-        """UNKNOWN: nothing was found, but a loop could go on."""
-        verdict = re.search(r"^Result: (\w+)", said, flags=re.MULTILINE)
-        if verdict is None:
-            return self._stopped(said)
-        if verdict[1] == "PASS":
-            return Found(Verdict.PROVED)
-        if verdict[1] == "FAIL":
-            return Found(Verdict.FAILED, reason="Dartagnan: FAIL", text=said)
-        return Found(Verdict.BOUND, reason="a loop goes on behind the bound")
+        command = [self._located[0], *self._options(job), str(_MAIN)]
+        return ["/usr/bin/env", *kept, f"CFLAGS={flags}", *command]

@@ -5,23 +5,23 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from proofs.programs import INCLUDES, Program, compiler, models_of, sources
-from proofs.proving import Found, Job, Run, Step, Tool
+from proofs.programs import INCLUDES, Program, assumed, compiler, models, sources
+from proofs.proving import Found, Job, Tool
 from proofs.stored import OWN_CHECKER, Verdict
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 from sweeps.engines.base import ProcessResult
 from sweeps.programs import compiler_version
+from sweeps.support import tools
 
 _SOURCES = ROOT / "proofs" / "checker"
 _BUILT = WORK / "build" / "proofs"
@@ -38,37 +38,38 @@ _KEPT_S = 3 * 24 * 3600.0  # programs of other sources, built days ago
 _VERDICTS = {0: Verdict.PROVED, 1: Verdict.FAILED, 3: Verdict.BOUND}
 
 
+@dataclass(frozen=True)
 class Checker(Tool):
-    """The tool. `states` bounds each proof; whoever runs it bounds its CPU time."""
+    """The tool, built by so many jobs. `states` bounds each proof; whoever runs it bounds its CPU
+    time."""
 
+    jobs: int
+    states: int
     name = OWN_CHECKER
 
-    def __init__(self, jobs: int, states: int) -> None:
-        self._jobs = jobs
-        self._states = states
-
     def version(self) -> str:
-        """A digest of its sources."""
         return _version()
 
-    def models(self, program: Program) -> Sequence[str]:
-        """Its models for a program; proofs/assumptions.toml has a say."""
-        return [model.name for model in models_of(program)]
+    def models(self, program: Program) -> list[str]:
+        """The first of its flavour. Where that needs an assumption, it is tried with one client
+        alone, which has to fail: else the assumption would not be needed."""
+        own = models().own
+        first = next(name for name in own if own[name].flavour == program.flavour)
+        if (needed := assumed(program, first)) is None:
+            return [first]
+        return [first] * (program.client.label == needed.witness) + [needed.instead]
 
     def prepare(self, programs: Sequence[Program], done: Callable[[], None]) -> None:
-        """Builds the library, then the programs."""
-        make_library(self._jobs)
-        with ThreadPoolExecutor(self._jobs) as pool:
+        make_library(self.jobs)
+        with ThreadPoolExecutor(self.jobs) as pool:
             for _ in pool.map(build, programs):
                 done()
 
-    def run(self, job: Job) -> Run:
-        """The command of a job, for a program that has been built."""
-        bounds = ["--states", str(self._states)]
-        return Run([str(path_of(job.program)), "--model", job.model, *bounds])
+    def command(self, job: Job) -> list[str]:
+        bounds = ["--states", str(self.states)]
+        return [str(path_of(job.program)), "--model", job.model, *bounds]
 
     def found(self, job: Job, result: ProcessResult) -> Found:
-        """What a program said, as JSON."""
         if result.exceeded:
             return Found(Verdict.BOUND, reason=result.exceeded)
         if (verdict := _VERDICTS.get(result.code)) is None:
@@ -82,10 +83,8 @@ class Checker(Tool):
             reason = f"bound reached: {bounds['reached']}"
         left_out = [f"{bounds['buffer']} buffered stores"] * bool(bounds["buffer_was_full"])
         left_out += ["2 failures that back off"] * bool(bounds["beyond_client_bound"])
-        names = [field.name for field in fields(Step)]
-        steps = [Step(*(row[name] for name in names)) for row in said.get("trace", ())]
         counts = said["executions"], said["states"]
-        return Found(verdict, *counts, reason, "; ".join(left_out), steps)
+        return Found(verdict, *counts, reason, "; ".join(left_out), said.get("trace", ()))
 
 
 @cache
@@ -112,7 +111,7 @@ def make_library(jobs: int) -> None:
     # Without its own symbols for debuggers: it is linked into a thousand programs.
     command = ["make", "-C", str(_SOURCES), f"BUILD={_LIBRARY.parent}", "CXXFLAGS=-O2", f"-j{jobs}"]
     with building():
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = tools.run(command)
     if done.returncode != 0:
         raise LockcrossError(f"proofs/checker does not build:\n{done.stderr[-2000:]}", exit_code=1)
 
@@ -152,10 +151,7 @@ def compiled(
 
 
 def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-        env={**os.environ, "LC_ALL": "C"},
-    )  # fmt: skip
+    done = tools.run(command, cwd=ROOT, env={**os.environ, "LC_ALL": "C"})
     if done.returncode != 0:
         raise LockcrossError(
             f"a client does not compile:\n{done.stderr[-2000:]}\nfor the whole output, in the root "

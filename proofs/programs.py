@@ -1,22 +1,84 @@
-"""Which programs there are to prove: locks, variants, fence kinds and clients that go together, and
-the models that each is checked under."""
+"""What there is to prove: programs, of locks, variants, fence kinds and clients that go together;
+the memory models of our own checker and of others; what a lock relies on beyond a model."""
 
 import hashlib
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
+from itertools import product
 
 from pydantic import Field, RootModel
 
 from proofs.files import Entry, registry
-from proofs.models import MODELS, Assumption, Flavour, Model, assumptions, nothing_to_prove
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import Lock, Trait, load_locks
+from sweeps.support import tools
+
+
+class Flavour(StrEnum):
+    """What a program may rely on: the flavours of lockimpl/arch/model.h."""
+
+    WEAK = "weak"
+    TSO = "tso"
+
+
+class Model(Entry):
+    """A model of our own checker; models.toml says what the fields are."""
+
+    flavour: Flavour
+    weaker: str = ""
+    title: str
+    says: str
+    isas: tuple[str, ...]
+
+
+class Other(Entry):
+    """A model of another tool."""
+
+    isas: tuple[str, ...]
+    compared: tuple[str, ...]
+
+
+class _Models(Entry):
+    own: dict[str, Model]
+    other: dict[str, Other]
+
+
+@cache
+def models() -> _Models:
+    """By their names. Raises LockcrossError if the file cannot be read."""
+    return registry(_Models, ROOT / "proofs" / "models.toml")
+
+
+class Assumption(Entry):
+    """Locks that fail under a model and are proved under one that promises more; assumptions.toml
+    says what the fields are."""
+
+    model: str
+    instead: str
+    fence: str
+    locks: tuple[str, ...]
+    witness: str
+    says: str
+
+
+class Stated(Entry):
+    """What assumptions.toml says. `refused`: locks of which nothing is proved, and why."""
+
+    assumption: tuple[Assumption, ...]
+    refused: dict[str, str]
+
+
+@cache
+def stated() -> Stated:
+    """All of it. Raises LockcrossError if the file cannot be read."""
+    return registry(Stated, ROOT / "proofs" / "assumptions.toml")
+
 
 _FILE = ROOT / "proofs" / "clients" / "clients.toml"
 
@@ -32,16 +94,6 @@ class Size(Entry):
     deep: bool = False
     large: tuple[str, ...] = ()
 
-    def flags(self) -> list[str]:
-        """For the compiler."""
-        return [
-            f"-DLOCK_MAX_THREADS={max(2, self.threads, self.first)}",
-            f"-DCLIENT_THREADS={self.threads}",
-            f"-DCLIENT_ROUNDS={self.rounds}",
-            f"-DCLIENT_FIRST={self.first}",
-            *(f"-DCLIENT_{option.upper()}=1" for option in self.options),
-        ]
-
 
 class _Client(Entry):
     says: str
@@ -55,7 +107,6 @@ class Client:
 
     name: str
     size: Size
-    says: str
     needs: tuple[str, ...]
 
     @property
@@ -79,7 +130,7 @@ class Client:
 def clients() -> tuple[Client, ...]:
     """All clients in all their sizes, in the file's order."""
     return tuple(
-        Client(name, size, entry.says, entry.needs)
+        Client(name, size, entry.needs)
         for name, entry in registry(RootModel[dict[str, _Client]], _FILE).root.items()
         for size in entry.sizes
     )
@@ -104,22 +155,24 @@ _NO_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\s+", re.DOTALL)
 
 @dataclass(frozen=True)
 class Program:
-    """A client for one lock, variant, fence kind and flavour of arch/model.h."""
+    """A client for one lock, variant and fence kind, and one flavour of arch/model.h."""
 
-    lock: str
-    variant: str
-    fence: str
+    label: LockLabel
     flavour: Flavour
     client: Client
 
-    @property
-    def label(self) -> LockLabel:
-        """The lock, its variant and its fence kind."""
-        return LockLabel.of(self.lock, self.variant, self.fence)
-
     def defines(self) -> list[str]:
         """What the sources are told, for any compiler."""
-        return [*_lock_defines(self.label, self.flavour), *self.client.size.flags()]
+        size = self.client.size
+        numbers = {
+            "LOCK_MAX_THREADS": max(2, size.threads, size.first),
+            "CLIENT_THREADS": size.threads,
+            "CLIENT_ROUNDS": size.rounds,
+            "CLIENT_FIRST": size.first,
+            **{f"CLIENT_{option.upper()}": 1 for option in size.options},
+        }
+        given = [f"-D{name}={number}" for name, number in numbers.items()]
+        return [*_lock_defines(self.label, self.flavour), *given]
 
 
 def _lock_defines(label: LockLabel, flavour: Flavour) -> list[str]:
@@ -141,25 +194,17 @@ def programs(
     for lock in locks:
         # The other fence kinds need x86-64's memory model.
         built = [(Flavour.WEAK, FULL), *((Flavour.TSO, fence) for fence in lock.fence_kinds)]
-        for variant in ("", *lock.variants[1:]):
-            for client in clients:
-                later = client.size.deep or lock.name in client.size.large
-                if (later and not deep) or not has(lock, variant, client.needs):
-                    continue
-                for flavour, fence in built:
-                    program = Program(lock.name, variant, fence, flavour, client)
-                    yield program, _refusal(lock, program)
-
-
-def _refusal(lock: Lock, program: Program) -> str:
-    """Why a lock is not proved with a client, or nothing."""
-    if why := nothing_to_prove(lock.name):
-        return why
-    if lock.has(Trait.UNORDERED, program.variant) and program.flavour == Flavour.WEAK:
-        return "without orders: for one processor of a weakly ordered ISA"
-    if lock.threads and program.client.size.threads > lock.threads:
-        return f"for {lock.threads} threads"
-    return ""
+        for variant, client in product(("", *lock.variants[1:]), clients):
+            later = client.size.deep or lock.name in client.size.large
+            if (later and not deep) or not has(lock, variant, client.needs):
+                continue
+            for flavour, fence in built:
+                refusal = stated().refused.get(lock.name, "")
+                if not refusal and flavour == Flavour.WEAK and lock.has(Trait.UNORDERED, variant):
+                    refusal = "without orders: for one processor of a weakly ordered ISA"
+                if not refusal and 0 < lock.threads < client.size.threads:
+                    refusal = f"for {lock.threads} threads"
+                yield Program(LockLabel.of(lock.name, variant, fence), flavour, client), refusal
 
 
 def has(lock: Lock, variant: str, needs: Iterable[str]) -> bool:
@@ -177,19 +222,19 @@ def has(lock: Lock, variant: str, needs: Iterable[str]) -> bool:
 @cache
 def _macros(label: LockLabel) -> frozenset[str]:
     """The macros that a lock's header defines."""
-    said = _preprocess("-dM", "-E", *_header(label))
+    said = _of_header(label, "-dM", "-E")
     return frozenset(re.findall(r"^#define (\w+)", said, flags=re.MULTILINE))
 
 
 @cache
 def headers(label: LockLabel) -> frozenset[str]:
     """The headers that a lock includes, by their paths below lockimpl/."""
-    said = _preprocess("-MM", *_header(label))
-    return frozenset(re.findall(r"\blockimpl/(\S+)", said))
+    return frozenset(re.findall(r"\blockimpl/(\S+)", _of_header(label, "-MM")))
 
 
-def _header(label: LockLabel) -> list[str]:
-    return ["-x", "c", *_lock_defines(label, Flavour.WEAK), "-include", "lock.h", "/dev/null"]
+def _of_header(label: LockLabel, *options: str) -> str:
+    defines = _lock_defines(label, Flavour.WEAK)
+    return _preprocess(*options, "-x", "c", *defines, "-include", "lock.h", "/dev/null")
 
 
 @cache
@@ -208,10 +253,7 @@ def _bare(name: str) -> str:
 
 
 def _preprocess(*arguments: str) -> str:
-    done = subprocess.run(
-        [compiler(), *INCLUDES, *arguments], cwd=ROOT, capture_output=True, text=True, check=False,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    done = tools.run([compiler(), *INCLUDES, *arguments], cwd=ROOT)
     if done.returncode != 0:
         raise LockcrossError(f"a client does not compile: {done.stderr.strip()}", exit_code=1)
     return done.stdout
@@ -233,18 +275,8 @@ def known_locks(names: Sequence[str] | None) -> list[Lock]:
 
 def assumed(program: Program, model: str) -> Assumption | None:
     """The assumption that a program's proof under a model would need, if there is one."""
-    for one in assumptions():
-        if one.model == model and one.fence == program.fence and program.lock in one.locks:
+    label = program.label
+    for one in stated().assumption:
+        if one.model == model and one.fence == label.fence and label.lock in one.locks:
             return one
     return None
-
-
-def models_of(program: Program) -> list[Model]:
-    """Those that a program is checked under: the first of its flavour. Where that needs an
-    assumption, it is tried with one client alone, which has to fail: else the assumption would not
-    be needed."""
-    first = next(one for one in MODELS.values() if one.flavour == program.flavour)
-    if (needed := assumed(program, first.name)) is None:
-        return [first]
-    tried = [first] if program.client.label == needed.witness else []
-    return [*tried, MODELS[needed.instead]]

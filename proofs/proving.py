@@ -1,13 +1,13 @@
 """Makes proofs side by side, and tells what came of them."""
 
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from proofs.programs import Client, Program, assumed, programs, sources
 from proofs.stored import Proof, Verdict
+from results.errors import LockcrossError
 from sweeps.engines.base import ProcessResult
 from sweeps.model.locks import Lock
 from sweeps.run.processes import Processes, Task
@@ -29,25 +29,12 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Step:
-    """One row of a counterexample: what a thread did, where, and what was in its buffer."""
-
-    thread: int
-    place: str
-    function: str
-    access: str
-    object: str
-    value: str
-    buffer: str
-
-
-@dataclass(frozen=True)
 class Found:
     """What a tool found.
 
     `reason`: why a proof failed, or which bound was reached, or what the tool cannot take; `bound`:
-    what was bounded besides what Tool.bound says; `steps`: the counterexample; `text`: the same in
-    a tool's own words.
+    what was bounded besides Tool.bounds; `steps`: the counterexample, of each step what the thread
+    did, where, and what was in its buffer; `text`: the same in a tool's own words.
     """
 
     verdict: Verdict
@@ -55,23 +42,17 @@ class Found:
     states: int = 0
     reason: str = ""
     bound: str = ""
-    steps: Sequence[Step] = ()
+    steps: Sequence[Mapping[str, object]] = ()
     text: str = ""
 
 
-@dataclass(frozen=True)
-class Run:
-    """How a tool checks a job: a command, or why it cannot."""
-
-    argv: Sequence[str] = ()
-    refused: str = ""
-
-
 class Tool(ABC):
-    """A model checker. `smallest`: without --deep it tries each client in its smallest size alone,
-    and else in all that are not for --deep."""
+    """A model checker. `bounds`: what it bounds besides threads and rounds, in words; `smallest`:
+    without --deep it tries each client in its smallest size alone, else in all that are not for
+    --deep."""
 
     name: str
+    bounds = ""
     smallest = False
 
     @abstractmethod
@@ -79,21 +60,21 @@ class Tool(ABC):
         """Its version. Raises LockcrossError where it is missing, saying what to do."""
 
     @abstractmethod
-    def models(self, program: Program) -> Sequence[str]:
+    def models(self, program: Program) -> Iterable[str]:
         """The models that it has for a program."""
-
-    def bound(self, program: Program) -> str:
-        """What a proof bounds, in words: threads and rounds, and what a tool adds."""
-        return program.client.bound
 
     def prepare(self, programs: Sequence[Program], done: Callable[[], None]) -> None:
         """Builds what the jobs of these programs need; calls `done` after each."""
         for _ in programs:
             done()
 
+    def refuses(self, _: Job) -> str:
+        """Why it cannot take a job, or nothing."""
+        return ""
+
     @abstractmethod
-    def run(self, job: Job) -> Run:
-        """The command of a job."""
+    def command(self, job: Job) -> list[str]:
+        """What checks a job."""
 
     @abstractmethod
     def found(self, job: Job, result: ProcessResult) -> Found:
@@ -115,22 +96,35 @@ class Outcome:
 
 
 def plan(
-    locks: Iterable[Lock], clients: Sequence[Client], tool: Tool, models: Sequence[str], deep: bool
+    locks: Iterable[Lock],
+    clients: Sequence[Client],
+    tool: Tool,
+    deep: bool,
+    wanted: Collection[str] = (),
 ) -> tuple[list[Job], list[Outcome]]:
-    """The jobs of a tool, and what is refused; `models`: only these, or all."""
-    jobs, refused = [], []
+    """The jobs of a tool under the models that are wanted (none: all), and what is refused. Raises
+    LockcrossError where there is neither."""
+    jobs, refused, known = [], [], set[str]()
     if tool.smallest and not deep:
         clients = [next(sizes) for _, sizes in groupby(clients, key=lambda one: one.name)]
         deep = True
     for program, reason in programs(locks, clients, deep):
         for model in tool.models(program):
-            if models and model not in models:
+            known.add(model)
+            if wanted and model not in wanted:
                 continue
             job = Job(program, tool.name, model)
-            if why := reason or tool.run(job).refused:
+            if why := reason or tool.refuses(job):
                 refused.append(_outcome(job, tool, Found(Verdict.REFUSED, reason=why), 0.0))
             else:
                 jobs.append(job)
+    if not known:
+        raise LockcrossError("no lock is for these clients")
+    if not jobs and not refused:
+        raise LockcrossError(
+            f"none of these proofs is under {' or '.join(wanted)}; they are under "
+            f"{', '.join(sorted(known))}"
+        )
     return jobs, refused
 
 
@@ -141,7 +135,7 @@ def prove(
     each, in the order in which they end."""
     tool.prepare(list(dict.fromkeys(job.program for job in jobs)), built)
     with Processes[Job](at_once, RUN_FOLDERS) as processes:
-        tasks = (Task(job, list(tool.run(job).argv), limit_s) for job in jobs)
+        tasks = (Task(job, tool.command(job), limit_s) for job in jobs)
         for job, result, _folder in processes.run(tasks):
             found = _judged(job, tool.found(job, result))
             yield _outcome(job, tool, found, result.duration_s)
@@ -161,16 +155,10 @@ def _judged(job: Job, found: Found) -> Found:
 
 
 def _outcome(job: Job, tool: Tool, found: Found, seconds: float) -> Outcome:
-    program = job.program
-    bound = "; ".join(filter(None, (tool.bound(program), found.bound)))
+    label, client = job.program.label, job.program.client
+    bound = "; ".join(filter(None, (client.bound, tool.bounds, found.bound)))
     proof = Proof(
-        program.lock, program.variant, program.fence, program.client.label, tool.name,
-        tool.version(), job.model, bound, found.verdict, found.executions, seconds,
-        sources(program), found.reason,
+        label.lock, label.variant, label.fence, client.label, tool.name, tool.version(), job.model,
+        bound, found.verdict, found.executions, seconds, sources(job.program), found.reason,
     )  # fmt: skip
     return Outcome(proof, found, job)
-
-
-def cpus() -> int:
-    """How many proofs are made at once by default."""
-    return len(os.sched_getaffinity(0))

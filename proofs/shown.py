@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Collection
 
 from proofs import stored
+from proofs.programs import models
 from results.draw.drawing import Drawing
 from sweeps.report.reference import References
 from sweeps.report.shown import Part, Section, Shown
@@ -14,8 +15,8 @@ def part(_: sqlite3.Connection, __: References, ___: Collection[Drawing]) -> Par
     proofs = stored.read_proofs()
     if not (rows := stored.matrix(proofs)):
         return None
-    models, agreements = list(stored.SHOWN_MODELS.values()), stored.agreements(proofs)
-    data = {"models": models, "rows": rows, "agreements": agreements}
+    titles = [model.title for model in models().own.values()]
+    data = {"models": titles, "rows": rows, "agreements": stored.agreements(proofs)}
     return Part([Section("proofs", "Proofs")], {"proofs": data})
 
 

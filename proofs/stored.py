@@ -3,13 +3,14 @@ documents' matrix, which is made of them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property, partial
 from pathlib import Path
+from typing import NamedTuple
 
 from proofs.files import read_rows, write_rows
-from proofs.models import MODELS
+from proofs.programs import models
 from results.paths import REFERENCE, ROOT
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import load_locks
@@ -61,12 +62,7 @@ class Proof:
         return (self.label, self.client, self.tool, self.model)
 
 
-def read_proofs(path: Path = STORED) -> list[Proof]:
-    """The stored proofs; none where there is no file. Raises LockcrossError for any other text."""
-    return read_rows(Proof, path)
-
-
-write_proofs = partial(write_rows, Proof)
+read_proofs = partial(read_rows, Proof, STORED)
 
 
 def merged(stored: Sequence[Proof], new: Iterable[Proof]) -> list[Proof]:
@@ -78,24 +74,12 @@ def store(new: Iterable[Proof]) -> None:
     """Keeps proofs as the reference, in the registry's order, and renews the documents' matrix."""
     order = list(load_locks())
     kept = sorted(merged(read_proofs(), new), key=lambda one: order.index(one.lock))
-    write_proofs(kept, STORED)
+    write_rows(Proof, kept, STORED)
     for file in DOCUMENTS:
         file.write_text(with_matrix(file, kept), encoding="utf-8")
 
 
-SHOWN_MODELS = {one.name: one.title for one in MODELS.values()}
-# Of our own models, that which promises less: what is proved under it needs no other proof.
-_WEAKER = {"tso-wait": "tso", "weak-si": "weak"}
-# By ISA: the models of other tools that stand for it.
-_OTHERS = {
-    "x86_64": ("tso",),
-    "ppc64le": ("rc11", "imm", "power"),
-    "aarch64": ("rc11", "imm", "armv8"),
-}
-
-
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A lock under a model. `words`: a verdict, and of how many clients; `why`: a reason or the
     bound."""
 
@@ -104,8 +88,7 @@ class Cell:
     why: str
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(NamedTuple):
     """What a lock's correctness on an ISA rests on: `proved`, `argued` (under an assumption that
     the reason names) or `tested`."""
 
@@ -118,83 +101,67 @@ def labels(proofs: Iterable[Proof]) -> list[LockLabel]:
     return list(dict.fromkeys(one.label for one in proofs))
 
 
-def cell(proofs: Sequence[Proof], label: LockLabel, model: str) -> Cell:
-    """A lock under a model of our own checker; never empty."""
-    rows = [
-        one
-        for one in proofs
-        if one.model == model and one.tool == OWN_CHECKER and one.label == label
-    ]
+def cell(proofs: Iterable[Proof], label: LockLabel, model: str) -> Cell:
+    """A lock under a model of our own checker; never empty. By the worst of the verdicts; what
+    reached a bound is not counted beside what is proved."""
+    place = model, OWN_CHECKER, label
+    rows = [one for one in proofs if (one.model, one.tool, one.label) == place]
     tried = [one for one in rows if one.verdict != Verdict.REFUSED]
-    if tried:
-        return _of_tried(tried)
-    if model in _WEAKER:
-        weaker = cell(proofs, label, _WEAKER[model])
+    for worst in (Verdict.FAILED, Verdict.ASSUMED, Verdict.PROVED, Verdict.BOUND):
+        same = [one for one in tried if one.verdict == worst]
+        if same and worst == Verdict.PROVED:
+            others = any(one.verdict == Verdict.BOUND for one in tried)
+            words = f"proved, {len(same)}" + f" of {len(tried)}" * others
+            return Cell(worst, words, "; ".join(sorted({one.bound for one in same})))
+        if same:
+            return Cell(worst, worst.value, _reasons(same))
+    if name := models().own[model].weaker:  # what is proved under it needs no other proof
+        weaker = cell(proofs, label, name)
         if weaker.verdict == Verdict.PROVED:
-            return Cell(Verdict.PROVED, f"by {_WEAKER[model]}", weaker.why)
+            return Cell(Verdict.PROVED, f"by {name}", weaker.why)
         if not rows:
             return weaker
     if rows:
-        reasons = "; ".join(dict.fromkeys(one.reason for one in rows))
-        return Cell(Verdict.REFUSED, f"refused: {reasons}", reasons)
+        return Cell(Verdict.REFUSED, f"refused: {_reasons(rows)}", _reasons(rows))
     if label.fence != FULL and not model.startswith("tso"):
         return Cell(Verdict.REFUSED, "refused: x86-64 only", "this fence kind is for x86-64 alone")
     return Cell(Verdict.REFUSED, "not tried", "")
 
 
-def _of_tried(tried: Sequence[Proof]) -> Cell:
-    """By the worst of the verdicts; what reached a bound is not counted beside what is proved."""
-    counts = Counter(one.verdict for one in tried)
-    for worst in (Verdict.FAILED, Verdict.ASSUMED, Verdict.PROVED, Verdict.BOUND):
-        same = [one for one in tried if one.verdict == worst]
-        if same and worst == Verdict.PROVED:
-            of_all = f" of {len(tried)}" if counts[Verdict.BOUND] else ""
-            bounds = "; ".join(sorted({one.bound for one in same}))  # the largest last
-            return Cell(worst, f"proved, {len(same)}{of_all}", bounds)
-        if same:
-            break
-    return Cell(worst, worst.value, "; ".join(dict.fromkeys(one.reason for one in same)))
+def _reasons(proofs: Iterable[Proof]) -> str:
+    return "; ".join(dict.fromkeys(one.reason for one in proofs))
 
 
 def standing(proofs: Sequence[Proof], label: LockLabel, isa: str) -> Standing:
-    """What a lock's correctness on an ISA rests on."""
+    """What a lock's correctness on an ISA rests on: with what other tools have proved, tool by tool
+    and model by model."""
     argued = ""
-    for model in (name for name, one in MODELS.items() if isa in one.isas):
+    for model in (name for name, one in models().own.items() if isa in one.isas):
         shown = cell(proofs, label, model)
         if shown.verdict == Verdict.PROVED:
-            words = [f"{OWN_CHECKER}, {model}, {shown.why}", *_others(proofs, label, isa)]
+            counts = Counter(
+                f"{one.tool} {one.version}, {one.model}"
+                for one in proofs
+                if (one.label, one.verdict) == (label, Verdict.PROVED)
+                and one.tool != OWN_CHECKER
+                and isa in models().other[one.model].isas
+            )
+            words = [f"{OWN_CHECKER}, {model}, {shown.why}"]
+            words += [f"{by}, {n} client{'s' if n > 1 else ''}" for by, n in counts.items()]
             kind = "argued" if argued and isa == "x86_64" else "proved"
-            return Standing(kind, "; ".join([*words, *filter(None, [argued])]))
+            return Standing(kind, "; ".join([*words, argued] if argued else words))
         if shown.verdict == Verdict.ASSUMED:
             argued = shown.why
     return Standing("argued", argued) if argued else Standing("tested", "")
 
 
-def _others(proofs: Sequence[Proof], label: LockLabel, isa: str) -> list[str]:
-    """What other tools have proved, tool by tool and model by model."""
-    counts = Counter(
-        f"{one.tool} {one.version}, {one.model}"
-        for one in proofs
-        if one.tool != OWN_CHECKER and one.verdict == Verdict.PROVED
-        and one.model in _OTHERS[isa] and one.label == label
-    )  # fmt: skip
-    return [f"{by}, {count} client{'s' if count > 1 else ''}" for by, count in counts.items()]
+def matrix(proofs: Sequence[Proof]) -> dict[LockLabel, list[Cell]]:
+    """Locks, with variant and fence kind, in the order stored, by the models of our own checker."""
+    labels = dict.fromkeys(one.label for one in proofs)
+    return {label: [cell(proofs, label, model) for model in models().own] for label in labels}
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of the matrix."""
-
-    label: LockLabel
-    cells: Sequence[Cell]
-
-
-def matrix(proofs: Sequence[Proof]) -> list[Row]:
-    """Locks by the models of our own checker."""
-    return [Row(one, [cell(proofs, one, model) for model in MODELS]) for one in labels(proofs)]
-
-
-@dataclass(frozen=True)
+@dataclass
 class Agreement:
     """How often two tools say the same of a client; `apart`: where they do not. `alone`: what ours
     has no verdict of; `bounded`: what the other reached a bound with."""
@@ -202,54 +169,43 @@ class Agreement:
     tool: str
     version: str
     model: str
-    compared: int
-    agree: int
-    alone: int
-    bounded: int
-    refused: int
-    apart: Sequence[str]
+    compared: int = 0
+    agree: int = 0
+    alone: int = 0
+    bounded: int = 0
+    refused: int = 0
+    apart: list[str] = field(default_factory=list)
 
 
 _DECIDED = (Verdict.PROVED, Verdict.FAILED, Verdict.ASSUMED)
-# The model of ours that a tool's model is compared with.
-_COMPARED = {
-    "tso": ("tso", "tso-wait"),
-    "power": ("weak",),
-    "armv8": ("weak-si", "weak"),
-    "rc11": ("weak", "weak-si"),
-    "imm": ("weak", "weak-si"),
-}
 
 
-def agreements(proofs: Sequence[Proof]) -> list[Agreement]:
+def agreements(proofs: Iterable[Proof]) -> list[Agreement]:
     """Our own checker and each other tool, on every client that both took."""
-    ours = {one.subject: one for one in proofs if one.tool == OWN_CHECKER}
-    groups: dict[tuple[str, str, str], list[Proof]] = {}
+    ours = {one.subject: one.verdict for one in proofs if one.tool == OWN_CHECKER}
+    answers: dict[tuple[str, str, str], Agreement] = {}
     for one in proofs:
-        if one.tool != OWN_CHECKER:
-            groups.setdefault((one.tool, one.version, one.model), []).append(one)
-    answers = []
-    for (tool, version, model), theirs in groups.items():
-        counts: Counter[str] = Counter(one.verdict for one in theirs)
-        apart = []
-        for one in (one for one in theirs if one.verdict in _DECIDED):
-            keys = ((one.label, one.client, OWN_CHECKER, same) for same in _COMPARED[model])
-            mine = next((ours[key] for key in keys if key in ours), None)
-            if mine is None or mine.verdict not in _DECIDED:
-                counts["alone"] += 1
-                continue
-            counts["compared"] += 1
-            if (one.verdict == Verdict.PROVED) != (mine.verdict == Verdict.PROVED):
-                what = f"{one.label.with_full_fences}, {one.client}"
-                apart.append(f"{what}: {one.verdict}, ours {mine.verdict}")
-        compared = counts["compared"]
-        answers.append(
-            Agreement(
-                tool, version, model, compared, compared - len(apart), counts["alone"],
-                counts[Verdict.BOUND], counts[Verdict.REFUSED], apart,
-            )
-        )  # fmt: skip
-    return answers
+        if one.tool == OWN_CHECKER:
+            continue
+        by = one.tool, one.version, one.model
+        answer = answers.setdefault(by, Agreement(*by))
+        answer.bounded += one.verdict == Verdict.BOUND
+        answer.refused += one.verdict == Verdict.REFUSED
+        if one.verdict not in _DECIDED:
+            continue
+        compared = models().other[one.model].compared
+        keys = ((one.label, one.client, OWN_CHECKER, same) for same in compared)
+        mine = next((ours[key] for key in keys if key in ours), None)
+        if mine not in _DECIDED:
+            answer.alone += 1
+            continue
+        answer.compared += 1
+        if (one.verdict == Verdict.PROVED) == (mine == Verdict.PROVED):
+            answer.agree += 1
+        else:
+            what = f"{one.label.with_full_fences}, {one.client}"
+            answer.apart.append(f"{what}: {one.verdict}, ours {mine}")
+    return list(answers.values())
 
 
 _BEGIN = "<!-- made by ./lockcross prove --store -->\n"
@@ -267,26 +223,31 @@ def with_matrix(file: Path, proofs: Sequence[Proof]) -> str:
 def _short(proofs: Sequence[Proof]) -> list[str]:
     """Locks of which the same is known share a row."""
     alike: dict[tuple[str, ...], list[str]] = {}
-    for row in matrix(proofs):
-        alike.setdefault(tuple(one.verdict for one in row.cells), []).append(row.label)
-    rows = [[*cells, ", ".join(names)] for cells, names in alike.items()]
-    return _table([*MODELS, "locks"], rows)
+    for label, cells in matrix(proofs).items():
+        alike.setdefault(tuple(one.verdict for one in cells), []).append(label)
+    return _table(
+        [*models().own, "locks"], *([*cells, ", ".join(same)] for cells, same in alike.items())
+    )
 
 
 def _whole(proofs: Sequence[Proof]) -> list[str]:
-    rows = [[row.label, *(one.words for one in row.cells)] for row in matrix(proofs)]
-    head = ["tool", "model", "clients compared", "agree", "alone", "out of time", "not taken"]
-    compared = [
-        [f"{one.tool} {one.version}", one.model,
-         *map(str, (one.compared, one.agree, one.alone, one.bounded, one.refused))]
-        for one in agreements(proofs)
-    ]  # fmt: skip
-    return [*_table(["lock", *MODELS], rows), *(["", *_table(head, compared)] if compared else [])]
+    locks = [[label, *(one.words for one in cells)] for label, cells in matrix(proofs).items()]
+    lines = _table(["lock", *models().own], *locks)
+    if compared := agreements(proofs):
+        head = ["tool", "model", "clients compared", "agree", "alone", "out of time", "not taken"]
+        rows = (
+            (f"{one.tool} {one.version}", one.model, one.compared, one.agree, one.alone,
+             one.bounded, one.refused)
+            for one in compared
+        )  # fmt: skip
+        lines += ["", *_table(head, *rows)]
+    return lines
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    rule = ["---"] * len(head)
-    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
+def _table(*rows: Sequence[object]) -> list[str]:
+    """The first row is the head."""
+    head, *others = (f"| {' | '.join(map(str, cells))} |" for cells in rows)
+    return [head, "|" + " --- |" * len(rows[0]), *others]
 
 
 DOCUMENTS: dict[Path, Callable[[Sequence[Proof]], list[str]]] = {

@@ -13,12 +13,12 @@ from sweeps.model.label import FULL, LockLabel
 from tests.synthetic import PAIRS, record
 
 CAS, FENCE, CANCEL = (0, 20, 150), (0, 30, 150), (0, 5000, 50000)
-SHARE = (500000, 900000, 1000000)
+SHARE = (0.5, 0.9, 1.0)
 LABELS = ("tasuki", "reservation", "asym_tasuki", "thin", "asym_tasuki/rmw")
 FLAVOURS = {"lock": "x86_64", "larx": "ppc64le"}
 MACHINES = {"generic": {"out_of_order": {}}, "generic_inorder": {}}
 OVERHEAD = 2  # a latency is measured so much above what is set
-OWN_CAS, OWN_FENCE, OWN_SHARE = 44, 66, 900000  # of every machine as it is
+OWN_CAS, OWN_FENCE, OWN_SHARE = 44, 66, 0.9  # of every machine as it is
 OWN_CANCEL = {"generic": 5000, "generic_inorder": 5000, "known": 18500}
 WORKLOAD = {"objects": 8, "runs": 20, "run_length": 20, "critical": 0, "think": 0}
 PLAN = {
@@ -35,13 +35,13 @@ class Point:
     cas: int
     fence: int
     cancel: int
-    share: int
+    share: float
 
 
 def cost(label: str, at: Point, machine: str, flavour: str) -> float:
     """Cycles per pair. The reservation lock pays a CAS and a fence for what its owner does not
     acquire, and a cancellation for each of them."""
-    foreign = 1 - at.share / 1_000_000
+    foreign = 1 - at.share
     tasuki = 40 + at.cas + at.fence
     base = {
         "tasuki": tasuki,

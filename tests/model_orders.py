@@ -13,7 +13,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from proofs.assembly.instructions import Instruction, compiler_flags, probe_source, touches_memory
+from proofs.assembly.litmus import Instruction, compiler_flags, probe_source, touches_memory
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.programs import TARGETS, find_compiler

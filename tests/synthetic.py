@@ -20,8 +20,8 @@ from tests.searching import find_crossover
 MACHINES = ("generic", "narrow")  # with maps; on narrow a CAS takes twice what is set
 CAS, FENCE, LENGTHS, CANCELS = (0, 60, 120), (0, 60, 120), (2, 20, 200), (500, 5000)
 PAIRS = 100
-MAP = {"objects": 1, "runs": 10, "run_length": 10, "owner_share": 900000}
-RUN_LENGTH = {"objects": 1, "runs": 2, "owner_share": 500000}
+MAP = {"objects": 1, "runs": 10, "run_length": 10, "owner_share": 0.9}
+RUN_LENGTH = {"objects": 1, "runs": 2, "owner_share": 0.5}
 
 
 def cost(lock: str, cas: int, fence: int, cancel: int = 2000, length: int = 10) -> int:

@@ -33,27 +33,6 @@
 #error "LOCKCROSS_MODEL must be MODEL_WEAK or MODEL_TSO"
 #endif
 
-/* What a model needs smaller, so that there are not too many states; a client may say otherwise. */
-#ifndef LOCK_MAX_THREADS
-#define LOCK_MAX_THREADS 3
-#endif
-#ifndef MONITOR_POOL_SIZE
-#define MONITOR_POOL_SIZE 3
-#endif
-#ifndef MODEL_BACK_OFFS
-#define MODEL_BACK_OFFS 2 /* failures of a thread that backs off */
-#endif
-#define MONITOR_BUCKETS 1
-#define MONITOR_CACHE_SIZE 1
-#define MONITOR_FREE_MAX 1
-#define MONITOR_CACHE_ENTRIES 1
-#define HOT_LOCKS 1
-#define HOT_THRESHOLD 2
-#define RECORDS_EACH 2u
-#define HANDLER_PAIRS 1
-#define REVOCABLE_DEPTH 2
-#define REVOCABLE_LOG 4
-
 /* Defined by the checker. One turn of a waiting loop: what the loop reads must change before it can
  * go on. And: this execution is longer than the bound, nobody looks at it any further. */
 void prove_wait(void);

@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MONITOR_WORD spin_owner /* owner of the spin lock, written by the holder */
 #include "arch/arch.h"
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"

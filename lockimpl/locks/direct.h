@@ -24,12 +24,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MONITOR_PART uint64_t displaced; /* the header word that a pointer to this displaced */
 #include "arch/arch.h"
 #include "monitor/monitor.h"
 #include "types.h"
 
-#ifndef MONITOR_POOL_SIZE
-#define MONITOR_POOL_SIZE 16384 /* every object that is ever used for a lock has a monitor */
+#ifndef MONITOR_POOL_SIZE /* every object that is ever used for a lock has a monitor */
+#define MONITOR_POOL_SIZE SMALL_IN_MODEL(16384, 3)
 #endif
 #include "monitor/monitor_table.h"
 

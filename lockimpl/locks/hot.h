@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MONITOR_PART uint64_t displaced; /* the header word that a pointer to this displaced */
 #include "arch/arch.h"
 #include "monitor/monitor.h"
 #include "monitor/monitor_table.h"
@@ -39,8 +40,8 @@
 #include "types.h"
 
 #ifndef HOT_LOCKS
-#define HOT_LOCKS 32
-#define HOT_THRESHOLD 16
+#define HOT_LOCKS SMALL_IN_MODEL(32, 1)
+#define HOT_THRESHOLD SMALL_IN_MODEL(16, 2)
 #endif
 #define HOT_BIT 1u
 

@@ -31,7 +31,7 @@
 #include "types.h"
 
 #ifndef MONITOR_CACHE_ENTRIES
-#define MONITOR_CACHE_ENTRIES 8
+#define MONITOR_CACHE_ENTRIES SMALL_IN_MODEL(8, 1)
 #endif
 
 enum { monitor_cache_initial_word = 0, monitor_cache_tid_shift = 0, monitor_cache_misc_mask = -1 };

@@ -24,8 +24,8 @@
 #include "monitor/monitor.h"
 #include "types.h"
 
-#ifndef MONITOR_POOL_SIZE
-#define MONITOR_POOL_SIZE 16384 /* every object that is ever used for a lock has a monitor */
+#ifndef MONITOR_POOL_SIZE /* every object that is ever used for a lock has a monitor */
+#define MONITOR_POOL_SIZE SMALL_IN_MODEL(16384, 3)
 #endif
 #include "monitor/monitor_table.h"
 

@@ -43,6 +43,8 @@
 #if RESERVATION_BY_SIGNAL
 #include "arch/restartable.h"
 #endif
+/* Behind the parts: a compiler lays out functions in the order in which it has read them. */
+#include "monitor/monitor_table.h"
 
 #if LOCKCROSS_VARIANT_CREATOR
 #define LOCK_WORD_CREATED_BY(thread)                                                               \

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "arch/arch.h"
+#include "monitor/monitor_table.h"
 #include "parts/tasuki_acquire.h"
 #include "parts/tasuki_core.h"
 #include "parts/tasuki_spin.h"

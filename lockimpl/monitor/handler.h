@@ -28,7 +28,7 @@
 #include "types.h"
 
 #ifndef HANDLER_PAIRS
-#define HANDLER_PAIRS 1024 /* of each thread */
+#define HANDLER_PAIRS SMALL_IN_MODEL(1024, 1) /* of each thread */
 #endif
 
 typedef struct handler_pair {

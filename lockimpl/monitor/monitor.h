@@ -8,6 +8,12 @@
  * the head. Wait puts a thread into the wait set; notify moves it to the end of the entry queue.
  *
  * Some steps are always inlined: a compiler that chooses otherwise makes other programs.
+ *
+ * What a lock alone keeps in its monitors its header declares before it includes any other:
+ *   MONITOR_WORD   a name for the word that lies beside what enter and exit use
+ *   MONITOR_PART   fields, each with its semicolon; of any size, but away from what enter uses
+ * Both are zero at first. A monitor has room for them whether its lock declares them or not, since
+ * every field has its place in the programs that results are of.
  */
 #ifndef LOCKCROSS_MONITOR_H
 #define LOCKCROSS_MONITOR_H
@@ -23,19 +29,31 @@ typedef struct {
     lock_thread_t *head, *tail;
 } thread_queue_t;
 
+#ifndef MONITOR_WORD
+#define MONITOR_WORD unused_word
+#endif
+#ifndef MONITOR_PART
+#define MONITOR_PART
+#endif
+
 typedef struct monitor {
     volatile uint32_t latch;
     volatile uint32_t holder; /* tid, or 0; written under the latch */
     uint32_t recursion;       /* acquisitions of the holder, which alone uses it */
     uint32_t waited;          /* Java waits so far, written by the holder */
-    uint32_t spin_owner;      /* asym_tasuki: owner of the spin lock, written by the holder */
+    uint32_t MONITOR_WORD;    /* the lock's own */
     uint32_t index;           /* from 1; lock words refer to the monitor by it */
     thread_queue_t entry;     /* waiting to enter */
     thread_queue_t waiting;   /* waiting for a notification */
     const lock_object_t *object;
     struct monitor *hash_next; /* monitor_table.h */
-    uint64_t displaced;        /* direct, hot: the header word that a pointer to this displaced */
-    uint32_t entries;          /* recycling.h: acquisitions as this object's, for hot */
+    union {
+        uint64_t unused_part;
+        struct {
+            MONITOR_PART
+        }; /* the lock's own */
+    };
+    uint32_t entries; /* recycling.h: 0 for each new object; a lock may count in it */
 } monitor_t;
 
 static inline void latch_acquire(volatile uint32_t *latch) {

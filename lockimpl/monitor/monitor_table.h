@@ -13,10 +13,10 @@
 #include "types.h"
 
 #ifndef MONITOR_POOL_SIZE /* a lock that needs more defines it before it includes this header */
-#define MONITOR_POOL_SIZE 4096
+#define MONITOR_POOL_SIZE SMALL_IN_MODEL(4096, 3)
 #endif
 #ifndef MONITOR_BUCKETS
-#define MONITOR_BUCKETS 1024
+#define MONITOR_BUCKETS SMALL_IN_MODEL(1024, 1)
 #endif
 
 /* Each monitor has lines of its own. */

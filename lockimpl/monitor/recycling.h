@@ -29,8 +29,8 @@
 #include "types.h"
 
 #ifndef MONITOR_CACHE_SIZE
-#define MONITOR_CACHE_SIZE 128
-#define MONITOR_FREE_MAX 32
+#define MONITOR_CACHE_SIZE SMALL_IN_MODEL(128, 1)
+#define MONITOR_FREE_MAX SMALL_IN_MODEL(32, 1)
 #endif
 
 /* Guarded by the latch of the table. */

@@ -21,6 +21,9 @@
 /* Waits after another failure; `failures` counts them, from 0. In a model time does not pass, but
  * failures are bounded. */
 #ifdef LOCKCROSS_MODEL
+#ifndef MODEL_BACK_OFFS
+#define MODEL_BACK_OFFS 2 /* failures of a thread */
+#endif
 static inline void back_off(lock_thread_t *self, uint32_t *failures) {
     (void)self;
     if (++*failures > MODEL_BACK_OFFS)

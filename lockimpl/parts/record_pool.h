@@ -13,7 +13,7 @@
 #include "types.h"
 
 #ifndef RECORDS_EACH
-#define RECORDS_EACH 16u
+#define RECORDS_EACH SMALL_IN_MODEL(16u, 2u)
 #endif
 
 /* Whether a record of `self` has this number, which may be 0. */

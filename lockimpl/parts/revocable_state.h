@@ -39,8 +39,8 @@
 #include "types.h"
 
 #ifndef REVOCABLE_LOG
-#define REVOCABLE_DEPTH 32  /* open sections of a thread */
-#define REVOCABLE_LOG 16384 /* writes of a thread in an outermost section */
+#define REVOCABLE_DEPTH SMALL_IN_MODEL(32, 2)  /* open sections of a thread */
+#define REVOCABLE_LOG SMALL_IN_MODEL(16384, 4) /* writes of a thread in an outermost section */
 #endif
 #define REVOCABLE_SERIAL 0x200u
 #define REVOCABLE_BUSY 0x100u

@@ -5,68 +5,64 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from proofs.assembly.verdicts import Row, read_rows
+from sweeps.model.label import FULL
 
 # A model that stands for what herd7's own does not say; its name tells which in proofs/assembly/.
 _ASSUMING = ("power_reserved.cat", "power_together.cat")
 _ATOMIC = ("cas_rlx_u32",)  # promises no order, but to be atomic
 _WIDTH = re.compile(r"u(?:8|16|32|64)(?=_|$)")
+_OF_WIDTHS = re.compile(r"(load|store)_\w+_u\d+|store_rel_u\d+_then_load_next")
 _SHORT = {"acquire": "acq", "release": "rel", "behind": "behind", "order": "a then b",
           "before": "before", "fence": "fence"}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of a primitive in one flavour and fence kind."""
+    """What is shown of a primitive in one flavour and fence kind, where it is compiled to `code`.
+    All but the last are names of litmus tests."""
 
-    primitive: str
-    flavour: str
-    fence: str
-    promise: str
-    instructions: str
-    forbidden: tuple[str, ...]  # shapes, each as it should be
-    missing: tuple[str, ...]  # shapes that are not shown
-    assuming: tuple[str, ...]  # shapes that only a model of proofs/assembly/ shows
-    beyond: tuple[str, ...]  # forbidden though nothing promises it
-    spare: tuple[str, ...]  # ordering instructions that may be weakened without any consequence
+    code: Row
+    forbidden: list[str]  # as it should be
+    missing: list[str]  # not shown
+    assuming: list[str]  # only a model of proofs/assembly/ shows it
+    beyond: list[str]  # forbidden though nothing promises it
+    spare: list[str]  # ordering instructions that may be weakened without any consequence
 
 
 def shown(rows: Iterable[Row]) -> Iterator[Shown]:
     """One a primitive, flavour and fence kind, of each compiler."""
-    groups: dict[tuple[str, str, str, str], list[Row]] = {}
+    groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         place = row.primitive, row.flavour, row.fence, row.compiler
         groups.setdefault(place, []).append(row)
-    for (primitive, flavour, fence, _), group in groups.items():
-        if code := next((row for row in group if row.kind == "code"), None):
-            last = {row.litmus: row for row in group if row.kind == "promised"}
-            first = {row.litmus: row for row in reversed(group) if row.kind == "promised"}
-            fine = tuple(name for name, row in last.items() if row.verdict == "forbidden")
-            beyond = (row for row in group if row.kind == "beyond")
-            yield Shown(
-                primitive,
-                flavour,
-                fence,
-                code.promise,
-                code.instructions,
-                fine,
-                tuple(name for name in last if name not in fine),
-                tuple(
-                    name
-                    for name in fine
-                    if first[name].verdict != "forbidden" and last[name].model in _ASSUMING
-                ),
-                tuple(row.litmus for row in beyond if row.verdict == "forbidden"),
-                tuple(_spare(group)),
-            )
-
-
-def _spare(rows: Sequence[Row]) -> Iterator[str]:
-    """Instructions of which some weakening leaves every outcome forbidden."""
-    changes = dict.fromkeys(row.change for row in rows if row.kind == "weakened")
-    for change in changes:
-        verdicts = {row.verdict for row in rows if row.change == change}
-        if verdicts == {"forbidden"}:
-            yield re.sub(r"^\d+: ", "", change)
+    for group in groups.values():
+        if (code := next((row for row in group if row.kind == "code"), None)) is None:
+            continue
+        promised: dict[str, list[Row]] = {}  # a row for each model
+        weakened: dict[str, set[str]] = {}
+        for row in group:
+            if row.kind == "promised":
+                promised.setdefault(row.litmus, []).append(row)
+            elif row.kind == "weakened":
+                weakened.setdefault(row.change, set()).add(row.verdict)
+        forbidden = [name for name, asked in promised.items() if asked[-1].verdict == "forbidden"]
+        yield Shown(
+            code,
+            forbidden,
+            [name for name in promised if name not in forbidden],
+            [
+                name
+                for name in forbidden
+                if promised[name][-1].model in _ASSUMING
+                and promised[name][0].verdict != "forbidden"
+            ],
+            [row.litmus for row in group if (row.kind, row.verdict) == ("beyond", "forbidden")],
+            [
+                re.sub(r"^\d+: ", "", change)
+                for change, verdicts in weakened.items()
+                if verdicts == {"forbidden"}
+            ],
+        )
 
 
 @dataclass(frozen=True)
@@ -102,52 +98,49 @@ def shown_locks(rows: Iterable[Row]) -> Iterator[ShownLock]:
 
 def lock_table(rows: Iterable[Row]) -> list[str]:
     """The table of locks in lockimpl/README.md."""
-    locks: dict[tuple[str, str], list[ShownLock]] = {}
+    locks: dict[tuple[str, str], dict[str, list[str]]] = {}
     for one in shown_locks(rows):
-        locks.setdefault((one.lock, one.says), []).append(one)
-    lines = ["| lock | shown by its own functions | forbidden | allowed |", "|---|---|---|---|"]
-    for (lock, says), group in locks.items():
-        places: dict[str, list[str]] = {"forbidden": [], "allowed": []}
-        for one in group:
-            fence = "" if one.fence == "full" else f" `{one.fence}`"
-            several = len({verdict for _, verdict in one.verdicts}) > 1
-            for model, verdict in one.verdicts if several else one.verdicts[-1:]:
-                under = f" (`{model}`)" if several else ""
-                places[verdict].append(f"{one.flavour}{fence}{under}")
-        cells = (", ".join(places[verdict]) for verdict in places)
-        lines.append(f"| `{lock}` | {says} | {' | '.join(cells)} |")
-    return lines
+        places = locks.setdefault((one.lock, one.says), {"forbidden": [], "allowed": []})
+        several = len({verdict for _, verdict in one.verdicts}) > 1
+        for model, verdict in one.verdicts if several else one.verdicts[-1:]:
+            under = f" (`{model}`)" if several else ""
+            places[verdict].append(_flavour_words(one.flavour, one.fence, " ") + under)
+    return [
+        "| lock | shown by its own functions | forbidden | allowed |",
+        "|---|---|---|---|",
+        *(f"| `{lock}` | {says} | {' | '.join(map(', '.join, places.values()))} |"
+          for (lock, says), places in locks.items()),
+    ]  # fmt: skip
+
+
+def _flavour_words(flavour: str, fence: str, separator: str) -> str:
+    return flavour if fence == FULL else f"{flavour}{separator}`{fence}`"
 
 
 def table(rows: Iterable[Row]) -> list[str]:
     """The table of lockimpl/README.md, from the verdicts of one compiler. Primitives that differ
     only in their width, and of which the same is shown, share a line."""
-    ordering = [one for one in shown(rows) if one.promise != "rlx" or one.primitive in _ATOMIC]
-    families: dict[str, dict[tuple[str, str, str], list[Shown]]] = {}
-    for one in ordering:
-        lines = families.setdefault(_family(one.primitive), {})
-        lines.setdefault((one.flavour, one.fence, said(one)), []).append(one)
+    lines: dict[str, dict[tuple[str, str], list[Row]]] = {}
+    for one in shown(rows):
+        name = one.code.primitive
+        if one.code.promise != "rlx" or name in _ATOMIC:
+            # A primitive of 32 bits stands for those of other widths.
+            family = _WIDTH.sub("u32", name, count=1) if _OF_WIDTHS.fullmatch(name) else name
+            where = _flavour_words(one.code.flavour, one.code.fence, ", ")
+            lines.setdefault(family, {}).setdefault((where, said(one)), []).append(one.code)
     written = [
         "| primitive | flavour | instructions | promised | shown |",
         "|---|---|---|---|---|",
     ]
-    for family, lines in families.items():
-        for (flavour, fence, words), group in lines.items():
-            one = next((each for each in group if each.primitive == family), group[0])
-            others = [_WIDTH.findall(each.primitive)[0] for each in group if each is not one]
-            name = f"`{one.primitive}`" + (f", {', '.join(others)}" if others else "")
-            kind = "" if fence == "full" else f", `{fence}`"
+    for family, groups in lines.items():
+        for (where, words), group in groups.items():
+            code = next((each for each in group if each.primitive == family), group[0])
+            others = [_WIDTH.findall(each.primitive)[0] for each in group if each is not code]
+            names = ", ".join([f"`{code.primitive}`", *others])
             written.append(
-                f"| {name} | {flavour}{kind} | `{one.instructions}` | {one.promise} | {words} |"
+                f"| {names} | {where} | `{code.instructions}` | {code.promise} | {words} |"
             )
     return written
-
-
-def _family(primitive: str) -> str:
-    """A primitive of 32 bits stands for those of other widths."""
-    if re.fullmatch(r"(load|store)_\w+_u\d+|store_rel_u\d+_then_load_next", primitive):
-        return _WIDTH.sub("u32", primitive, count=1)
-    return primitive
 
 
 def architectural(fence: str) -> bool:

@@ -13,8 +13,7 @@ from typing import Literal
 from pydantic import RootModel
 
 from proofs.files import Entry, registry
-from proofs.models import nothing_to_prove
-from proofs.programs import headers
+from proofs.programs import headers, stated
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.label import LockLabel
@@ -61,21 +60,19 @@ def source_of(file: str) -> str:
     return (HEADERS / file).read_text(encoding="utf-8")
 
 
-class Step(Entry):
+class _Change(Entry):
+    old: str
+    new: str
+
+
+class Step(_Change):
     """A step of an algorithm that is changed: `old` stands once in the header; `why` says what goes
     wrong, `by` what is expected to catch it first."""
 
     name: str
-    old: str
-    new: str
     why: str
     by: Literal["conformance", "checker"]
     targets: tuple[str, ...] = ()
-
-
-class _Smaller(Entry):
-    old: str
-    new: str
 
 
 class Header(Entry):
@@ -84,7 +81,7 @@ class Header(Entry):
     `targets`: the locks in whose programs they are looked for; else a lock's own header is for it
     alone, and a part is for every lock that includes it. `not_modelled`: a condition of the
     preprocessor that holds in no program of a model. `few`: macros, for programs of the conformance
-    kernel with few monitors, buckets and hot locks, so that they go from object to object.
+    kernel with small pools, so that what is in them goes from object to object.
     `smaller`: text that is changed in every copy, for what clients do not come to otherwise.
     """
 
@@ -92,19 +89,16 @@ class Header(Entry):
     targets: tuple[str, ...] | None = None
     not_modelled: str = ""
     few: dict[str, int] = {}
-    smaller: _Smaller | None = None
+    smaller: _Change | None = None
     mutant: tuple[Step, ...] = ()
-
-
-class _Headers(Entry):
-    header: tuple[Header, ...]
 
 
 @cache
 def known_headers() -> dict[str, Header]:
     """What logic/*.toml say, by header."""
+    kind = RootModel[dict[Literal["header"], tuple[Header, ...]]]
     files = sorted((_HERE / "logic").glob("*.toml"))
-    return {one.file: one for file in files for one in registry(_Headers, file).header}
+    return {one.file: one for file in files for one in registry(kind, file).root["header"]}
 
 
 def mutated(command: Sequence[str], mutant: Mutant | None, folder: Path) -> list[str]:
@@ -114,13 +108,11 @@ def mutated(command: Sequence[str], mutant: Mutant | None, folder: Path) -> list
     copy = folder / "lockimpl"
     if not copy.exists():
         shutil.copytree(HEADERS, copy)
-        for file, header in known_headers().items():
-            if header.smaller:
-                (copy / file).write_text(_made_smaller(file, source_of(file)), encoding="utf-8")
+        for file in known_headers():
+            _write_smaller(copy, file, source_of(file))
     changed = [*(f"-I{copy}" if word == "-Ilockimpl" else word for word in command), "-w"]
     if mutant:
-        text = _made_smaller(mutant.file, mutant.text())
-        (copy / mutant.file).write_text(text, encoding="utf-8")
+        _write_smaller(copy, mutant.file, mutant.text())
         if "weakened_" in mutant.new:
             changed += ["-include", WEAKENED_HEADER]
         if "defined(LOCKCROSS_NATIVE)" in conditions_at(source_of(mutant.file), mutant.start):
@@ -128,32 +120,25 @@ def mutated(command: Sequence[str], mutant: Mutant | None, folder: Path) -> list
     return changed
 
 
-def _made_smaller(file: str, text: str) -> str:
+def _write_smaller(copy: Path, file: str, text: str) -> None:
     header = known_headers().get(file)
-    change = header and header.smaller
-    return text.replace(change.old, change.new) if change else text
+    if header and header.smaller:
+        text = text.replace(header.smaller.old, header.smaller.new)
+    (copy / file).write_text(text, encoding="utf-8")
+
+
+_DIRECTIVE = re.compile(r"^\s*#(if|ifdef|ifndef|elif|else|endif)\b(.*)", re.MULTILINE)
+_CONDITIONS = {"ifdef": "defined {0}", "ifndef": "not defined {0}", "else": "not {1}"}
 
 
 def conditions_at(source: str, position: int) -> tuple[str, ...]:
     """The preprocessor's conditions that a place is under, the outermost first; `not ...` for what
     stands behind an #else."""
     stack: list[str] = []
-    for line in source[:position].splitlines():
-        word, _, rest = line.strip().partition(" ")
-        rest = rest.strip()
-        match word:
-            case "#if":
-                stack.append(rest)
-            case "#ifdef":
-                stack.append(f"defined {rest}")
-            case "#ifndef":
-                stack.append(f"not defined {rest}")
-            case "#elif":
-                stack[-1] = rest
-            case "#else":
-                stack[-1] = f"not {stack[-1]}"
-            case "#endif":
-                stack.pop()
+    for word, rest in _DIRECTIVE.findall(source[:position]):
+        before = stack.pop() if word in ("elif", "else", "endif") else ""
+        if word != "endif":
+            stack.append(_CONDITIONS.get(word, "{0}").format(rest.strip(), before))
     return tuple(stack)
 
 
@@ -164,12 +149,12 @@ def targets_of(file: str, source: str, position: int) -> tuple[str, ...]:
     outside = {"defined LOCKCROSS_SCHEDULER"}  # threads that share processors
     if header.not_modelled:
         outside |= {header.not_modelled, f"not !{header.not_modelled}"}
-    if outside & set(conditions):
+    if not outside.isdisjoint(conditions):
         return ()
     locks = users_of(file) if header.targets is None else header.targets
-    for condition in conditions:
-        if variant := re.match(r"^LOCKCROSS_VARIANT_(\w+)$", condition):
-            return tuple(f"{lock}:{variant[1].lower()}" for lock in locks)
+    variants = (re.match(r"^LOCKCROSS_VARIANT_(\w+)$", condition) for condition in conditions)
+    if variant := next(filter(None, variants), None):
+        return tuple(f"{lock}:{variant[1].lower()}" for lock in locks)
     return locks
 
 
@@ -182,7 +167,7 @@ def users_of(file: str) -> tuple[str, ...]:
     return tuple(
         name
         for name in load_locks()
-        if not nothing_to_prove(name) and file in headers(LockLabel.of(name))
+        if name not in stated().refused and file in headers(LockLabel.of(name))
     )
 
 
@@ -203,18 +188,18 @@ def _weakened_calls(file: str) -> Iterator[Mutant]:
     # Functions and macros, by where their heads begin.
     heads = [(head.start(), head[1]) for head in _FUNCTION.finditer(code)]
     primitives = "|".join(sorted(weakened(), key=len, reverse=True))
-    seen: Counter[tuple[str, str]] = Counter()
+    seen: Counter[str] = Counter()
     for call in re.finditer(rf"\b({primitives})(_u\d+)?(?=\()", code):
         names = [name for at, name in heads if at < call.start() and name not in _NO_NAMES]
-        place = (names[-1] if names else "", call[0])
+        place = f"{file.removesuffix('.h')}:{names[-1] if names else ''}:{call[0]}"
         seen[place] += 1
         number = f"#{seen[place]}" if seen[place] > 1 else ""
+        targets = targets_of(file, source, call.start())
         for lost, left in weakened()[call[1]].items():
             width = "" if left.startswith("weakened") else call[2] or ""
             yield Mutant(
-                f"{file.removesuffix('.h')}:{':'.join(place)}{number}:no-{lost}", "order", file,
-                f"{call[0]} without its {lost}", call.start(), call[0], left + width,
-                targets_of(file, source, call.start()),
+                f"{place}{number}:no-{lost}", "order", file, f"{call[0]} without its {lost}",
+                call.start(), call[0], left + width, targets,
             )  # fmt: skip
 
 

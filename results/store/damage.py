@@ -12,7 +12,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from results.store.queries import TABLES, VIEWS
 
-_TYPES = {"INTEGER": "'integer'", "REAL": "'integer', 'real'", "TEXT": "'text'", "BLOB": "'blob'"}
+_NUMBER = "'integer', 'real'"
+_TYPES = {
+    "INTEGER": "'integer'", "REAL": _NUMBER, "NUMERIC": _NUMBER, "TEXT": "'text'", "BLOB": "'blob'",
+}  # fmt: skip
 _OBJECTS = (  # columns of JSON objects
     ("runs", "parameters"), ("crossovers", "setting"),
     ("machines", "description"), ("facts", "value"),

@@ -15,7 +15,8 @@ from results.store.store import metric_names
 
 _BATCH = 5_000  # rows in memory at a time
 # What columns are declared as: pandas' types, of which whole numbers may be missing, and Arrow's.
-_KINDS = {"INTEGER": "Int64", "REAL": "float64", "TEXT": "str", "BLOB": "object"}
+_KINDS = {"INTEGER": "Int64", "TEXT": "str", "BLOB": "object"}
+_KINDS |= dict.fromkeys(("REAL", "NUMERIC"), "float64")
 _ARROW = {"Int64": pa.int64(), "float64": pa.float64(), "str": pa.string(), "object": pa.binary()}
 _OF_VIEWS = {"run_id": "INTEGER", "value": "REAL"}  # of expressions SQLite does not know it
 _ELSEWHERE = ("parameters", "resolved_id", "place_id", "cycles_per_pair")  # in a wide row
@@ -57,12 +58,13 @@ def _wide(connection: sqlite3.Connection) -> Frames:
     kept = {
         name: kind for name, kind in _kinds(connection, "runs").items() if name not in _ELSEWHERE
     } | {"resolved": "str"}
-    # In order of their first use; whole numbers, or text where any is text.
+    # In order of their first use; whole numbers, numbers where any is a share, or text.
     parameters: dict[str, str] = {}
     for (text,) in connection.execute("SELECT parameters FROM runs GROUP BY parameters"):
         for name, value in json.loads(text).items():
-            if isinstance(value, str) or name not in parameters:
-                parameters[name] = "str" if isinstance(value, str) else "Int64"
+            kind = "str" if isinstance(value, str) else _KINDS["REAL"]
+            if not isinstance(value, int) or name not in parameters:
+                parameters[name] = "Int64" if isinstance(value, int) else kind
     sets: dict[int, list[str]] = {0: []}
     for (number,) in connection.execute("SELECT id FROM metric_sets"):
         sets[number] = metric_names(connection, number)

@@ -71,7 +71,7 @@ class CrossoverRun:
     run_id: int
     seed: int
     lock: str
-    x: int
+    x: float
     cost: float
 
 
@@ -84,8 +84,8 @@ class CrossoverSeed:
 
     seed: int
     value: float | None
-    bracket_low: int | None
-    bracket_high: int | None
+    bracket_low: float | None
+    bracket_high: float | None
     error: float | None = None
 
 
@@ -103,19 +103,19 @@ class CrossoverRecord:
     flavour: str
     engine: str
     workload: str
-    setting: Mapping[str, int | str]  # what was held fixed: workload keys, threads, latencies
+    setting: Mapping[str, int | float | str]  # held fixed: workload keys, threads, latencies
     axis: str
     unit: str
     lock_a: str
     lock_b: str
-    low: int
-    high: int
-    tolerance: int
+    low: float
+    high: float
+    tolerance: float
     verdict: str  # "crosses", "a_always", "b_always", "tie"
     below: str
     value: float | None
-    bracket_low: int | None
-    bracket_high: int | None
+    bracket_low: float | None
+    bracket_high: float | None
     runs: tuple[CrossoverRun, ...]
     seeds: tuple[CrossoverSeed, ...]
 

@@ -123,14 +123,14 @@ CREATE TABLE crossovers (
     unit TEXT NOT NULL,
     lock_a TEXT NOT NULL,
     lock_b TEXT NOT NULL,
-    low INTEGER NOT NULL,
-    high INTEGER NOT NULL,
-    tolerance INTEGER NOT NULL,
+    low NUMERIC NOT NULL,
+    high NUMERIC NOT NULL,
+    tolerance NUMERIC NOT NULL,
     verdict TEXT NOT NULL CHECK (verdict IN ('crosses', 'a_always', 'b_always', 'tie')),
     below TEXT NOT NULL,
     value REAL,
-    bracket_low INTEGER,
-    bracket_high INTEGER,
+    bracket_low NUMERIC,
+    bracket_high NUMERIC,
     CHECK ((verdict = 'crosses') = (value IS NOT NULL))
 );
 CREATE INDEX crossovers_by_series ON crossovers (series);
@@ -142,7 +142,7 @@ CREATE TABLE crossover_runs (
     run_id INTEGER NOT NULL REFERENCES runs (id),
     seed INTEGER NOT NULL,
     lock TEXT NOT NULL,
-    x INTEGER NOT NULL,
+    x NUMERIC NOT NULL,
     cost REAL NOT NULL,
     PRIMARY KEY (crossover_id, seed, lock, x)
 ) WITHOUT ROWID;
@@ -154,8 +154,8 @@ CREATE TABLE crossover_seeds (
     crossover_id INTEGER NOT NULL REFERENCES crossovers (id) ON DELETE CASCADE,
     seed INTEGER NOT NULL,
     value REAL,
-    bracket_low INTEGER,
-    bracket_high INTEGER,
+    bracket_low NUMERIC,
+    bracket_high NUMERIC,
     -- Of a value that comes from a model, checked by runs of their own: by how much it was off
     -- there, in the axis's unit. NULL: both ends of its bracket were run.
     error REAL,

@@ -1,6 +1,6 @@
 """The commands, found by the folders of the questions; only the one that is called is imported."""
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -85,33 +85,28 @@ def _take_options_once(app: typer.Typer) -> None:
             _take_options_once(group.typer_instance)
 
 
-class _Loaded(MutableMapping[str, Any]):
+@cache
+def _loaded(name: str) -> Any:
+    """A command, imported now."""
+    app = typer.Typer(callback=lambda: None)  # with a callback it stays a group
+    module = import_module(commands()[name].module)
+    command = getattr(module, name)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+    else:
+        settings = getattr(module, "SETTINGS", {}).get(name)
+        app.command(name, context_settings=settings)(command)
+    _take_options_once(app)
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group.commands[name]
+
+
+class _Loaded(Mapping[str, Any]):
     """The commands by name, each imported when it is asked for."""
 
-    def __init__(self) -> None:
-        self._loaded: dict[str, Any] = {}
-
     def __getitem__(self, name: str) -> Any:
-        if name not in self._loaded:
-            app = typer.Typer(callback=lambda: None)  # with a callback it stays a group
-            module = import_module(commands()[name].module)
-            command = getattr(module, name)
-            if isinstance(command, typer.Typer):
-                app.add_typer(command, name=name)
-            else:
-                settings = getattr(module, "SETTINGS", {}).get(name)
-                app.command(name, context_settings=settings)(command)
-            _take_options_once(app)
-            group = typer.main.get_command(app)
-            assert isinstance(group, TyperGroup)
-            self._loaded |= group.commands
-        return self._loaded[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._loaded[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._loaded[name]
+        return _loaded(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(commands())

@@ -7,7 +7,6 @@ import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -57,7 +56,7 @@ def _every(
 
 def main() -> int:
     """Runs the command line and returns its exit code: 2 a user's mistake, 1 a failed run."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     for name in ("stdout", "stderr"):
         # Nobody reads closed output (`>&-`). Python has None for it, and the next file opened
         # would get its descriptor number.
@@ -78,10 +77,6 @@ def main() -> int:
 def _write_nowhere() -> None:
     """What Python still wants to write to standard output goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _run() -> int:

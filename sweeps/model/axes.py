@@ -39,7 +39,7 @@ QUANTITIES = {
     "cancel_latency": _latency(
         "cost of a cancellation", "cancellation", "cancellation set to", "charge_stop"
     ),
-    "owner_share": Quantity("owner's share", "ppm"),
+    "owner_share": Quantity("owner's share", "share"),
     "run_length": Quantity("run length", "acquisitions"),
     "threads": Quantity("threads", "threads", 1, MAX_THREADS, 1),
     "cores": Quantity("cores", "cores", 1, MAX_THREADS),
@@ -55,4 +55,4 @@ USE_QUANTITIES = {
 }
 AXIS_WORDS = {name: quantity.words for name, quantity in QUANTITIES.items()}
 LATENCIES = tuple(name for name, quantity in QUANTITIES.items() if quantity.cost_of)
-UNIT_WORDS = {"ppm": "%"}  # how a unit is written, where not by its own name
+UNIT_WORDS = {"share": "%"}  # how a unit is written, where not by its own name

@@ -39,7 +39,7 @@ class Cell:
     fence_latency: int | None = _default("fence_latency")
     cancel_latency: int | None = _default("cancel_latency")
     seed: int = _default("seed")
-    parameters: Mapping[str, int | str] = field(hash=False)
+    parameters: Mapping[str, int | float | str] = field(hash=False)
 
     @property
     def label(self) -> LockLabel:
@@ -88,7 +88,7 @@ def read_cell(row: Sequence[Any]) -> Cell:
     return Cell(**values | {"parameters": json.loads(values["parameters"])})
 
 
-def values(cell: Cell) -> dict[str, int | str | None]:
+def values(cell: Cell) -> dict[str, int | float | str | None]:
     """Every value of a cell by its name: the axes, then the workload's keys. A key with the name
     of an axis is `parameters.NAME`."""
     axes = {axis.name: getattr(cell, axis.name) for axis in AXES}

@@ -15,7 +15,8 @@ from sweeps.support.text import shown
 
 def arguments(cell: Cell) -> list[str]:
     """The arguments of the cell's program."""
-    pairs = {**cell.parameters, "threads": cell.threads, "seed": cell.seed}
+    given = workloads.in_program(cell.workload, cell.parameters)
+    pairs = {**given, "threads": cell.threads, "seed": cell.seed}
     if cell.cores is not None:
         pairs["cores"] = cell.cores
     return [f"{key}={value}" for key, value in sorted(pairs.items())]

@@ -14,7 +14,7 @@ from sweeps.model.axes import MAX_THREADS
 from sweeps.model.locks import load_locks
 from sweeps.support.paths import WORKLOADS_DEF
 
-Value = int | str
+Value = int | float | str
 
 _MAX_LENGTH = 2**32 - 1  # acquisitions of a run; as kernels/lock_trace.c
 _RUN = r"[0-9]{1,2}x[0-9]{1,10}"
@@ -40,6 +40,31 @@ class Number:
         if type(value) is int and self.low <= value <= self.high:
             return ""
         return f"allowed is a whole number from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share from 0 to `high`. A program has it in whole `parts`, so many of which are 1; nobody
+    else has."""
+
+    default: float
+    high: float
+    parts: int
+
+    @property
+    def allowed(self) -> str:
+        """What is allowed, in words."""
+        return f"0 to {self.high:g}"
+
+    def invalid_reason(self, value: Value) -> str:
+        """Why `value` is no value of this key, or nothing."""
+        if type(value) in (int, float) and 0 <= float(value) <= self.high:
+            return "" if self.in_parts(value) / self.parts == value else "six decimals at most"
+        return f"allowed is a share from 0 to {self.high:g}"
+
+    def in_parts(self, value: Value) -> int:
+        """The share as a program has it."""
+        return round(float(value) * self.parts)
 
 
 @dataclass(frozen=True)
@@ -84,7 +109,7 @@ class Sequences:
         return ""
 
 
-Key = Number | Choice | Sequences  # an argument of a workload
+Key = Number | Share | Choice | Sequences  # an argument of a workload
 Expression = ast.expr
 
 _OPERATIONS: dict[type[ast.AST], Callable[[int, int], int]] = {
@@ -166,11 +191,13 @@ def in_words(node: Expression, constants: Mapping[str, int]) -> str:
     """An expression as people write it, with keys and words by their names."""
     text = re.sub(r"KEY\((\w+)\)", r"\1", ast.unparse(node)).replace("WORD_", "")
     text = text.replace("THREADS", "threads").replace("LOCK_IS_JAVA", "the lock has wait")
+    text = text.replace(f" / {_PARTS}", "").replace(_PARTS, "1")  # shares are from 0 to 1 here
     return re.sub(r"[A-Z]\w+", lambda name: str(constants.get(name[0], name[0])), text)
 
 
 _SCHEDULER = "SCHEDULER"  # the block of the runtime, where threads share cores
 _CORES = ("OWN_CORES", "ANY_CORES", "SHARED_CORES")
+_PARTS = "PARTS"  # the name of a whole share
 _PRESENCE = ("REQUIRED", "OPTIONAL", "OR_ZERO")
 # Names that C has from its headers. Whether a lock is for fewer threads is checked elsewhere.
 _CONSTANTS = {"UINT32_MAX": 2**32 - 1, "INT32_MAX": 2**31 - 1}
@@ -202,6 +229,8 @@ class Workload:
         for name, key in self.keys.items():
             if isinstance(key, Number):
                 values[f"KEY({name})"] = int(parameters[name])
+            elif isinstance(key, Share):
+                values[f"KEY({name})"] = key.in_parts(parameters[name])
             elif isinstance(key, Choice):
                 values |= {f"WORD_{word}": number for number, word in enumerate(key.choices)}
                 values[f"KEY({name})"] = key.choices.index(str(parameters[name]))
@@ -258,8 +287,8 @@ def parse_workloads(text: str) -> dict[str, Workload]:
 
 # How many arguments a row has; a CHOICE has one more for each of its words.
 _ROWS = {
-    "WORKLOAD": 5, "NUMBER": 5, "CHOICE": 3, "SEQUENCES": 5, "LET": 2, "RULE": 2, "METRIC": 3,
-    "PHASES": 1, "LENGTH": 1,
+    "WORKLOAD": 5, "NUMBER": 5, "SHARE": 4, "CHOICE": 3, "SEQUENCES": 5, "LET": 2, "RULE": 2,
+    "METRIC": 3, "PHASES": 1, "LENGTH": 1,
 }  # fmt: skip
 
 
@@ -285,7 +314,8 @@ def _add(block: Workload, row: registry.Row) -> None:
         case "RULE", [message]:
             block.check(first)
             depends = keys_of(first, block.rules)
-            block.rules += (Rule(first, registry.string(message), depends),)
+            words = registry.string(message).replace(str(block.constants.get(_PARTS)), "1")
+            block.rules += (Rule(first, words, depends),)
         case "METRIC", [unit, _]:  # its value at the start is the kernel's business
             block.metrics[registry.word(first)] = registry.string(unit)
         case "PHASES", _:
@@ -307,6 +337,10 @@ def _key(
     if kind == "CHOICE":
         words = (re.fullmatch(r"WORD\((\w+)\)", ast.unparse(word)) for word in more)
         return Choice(registry.word(default), tuple(word[1] for word in words if word))
+    if kind == "SHARE":
+        parts = constants[_PARTS]
+        whole, high = (evaluate(number, constants) / parts for number in (default, *more))
+        return Share(whole, high, parts)
     first, second = (evaluate(bound, constants) for bound in more)
     if kind == "SEQUENCES":
         return Sequences(registry.string(default), first, second)
@@ -328,7 +362,28 @@ def with_defaults(workload: str, given: Mapping[str, Value]) -> dict[str, Value]
     An unknown workload, which is reported elsewhere, has none.
     """
     keys: Mapping[str, Key] = WORKLOADS[workload].keys if workload in WORKLOADS else {}
-    return {name: key.default for name, key in keys.items()} | dict(given)
+    values = {name: key.default for name, key in keys.items()} | dict(given)
+    for name, value in values.items():
+        if isinstance(keys.get(name), Share) and isinstance(value, int):
+            values[name] = float(value)  # a cell has it in one way
+    return values
+
+
+def read_value(word: str) -> Value:
+    """The value of a key as people write it: a number, or text."""
+    if not re.fullmatch(r"[0-9]{1,30}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?", word):
+        return word  # longer numbers are out of bounds, and Python may not convert them
+    return int(word) if word.isdigit() else float(word)
+
+
+def in_program(workload: str, parameters: Mapping[str, Value]) -> dict[str, Value]:
+    """The parameters of a run as its program takes them: shares in parts."""
+    keys = WORKLOADS[workload].keys
+    given = dict(parameters)
+    for name, value in parameters.items():
+        if isinstance(key := keys[name], Share):
+            given[name] = key.in_parts(value)
+    return given
 
 
 def phases(workload: str, parameters: Mapping[str, Value]) -> int:

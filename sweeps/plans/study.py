@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Annotated, Self, TypeVar
 
@@ -15,14 +16,14 @@ from sweeps.model.isa import FENCE_KINDS, FLAVOURS, ISAS
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, known_machines
-from sweeps.model.workloads import WORKLOADS
+from sweeps.model.workloads import WORKLOADS, Value
 from sweeps.plans import STUDIES
 from sweeps.support.toml import Document
 
 CROSSOVER, MANY_CORES = "crossover", "many_cores"  # the questions that have studies
 SHARED_AXES = ("cancel_latency", "owner_share", "run_length", "threads")
 OTHER_FENCES = [kind for kind in FENCE_KINDS if kind != FULL]
-Keys = TypeVar("Keys", bound=Mapping[str, int | str])
+Keys = TypeVar("Keys", bound=Mapping[str, Value])
 
 
 def isa_of(flavour: str) -> str:
@@ -68,7 +69,15 @@ def check_reach(latencies: Sequence[int], axes: Iterable[Sequence[int]]) -> None
             )
 
 
-def _rising(values: list[int]) -> list[int]:
+def check_multiples(step: float, values: Iterable[float], where: str = "") -> None:
+    """Raises ValueError for values, with the decimals that they are written with, that are no
+    multiples of a step."""
+    for value in values:
+        if Fraction(str(value)) % Fraction(str(step)):
+            raise ValueError(f"{where}{value:g} is no multiple of step {step:g}")
+
+
+def _rising(values: list[float]) -> list[float]:
     if sorted(set(values)) != values:
         raise ValueError("values must rise, each given once")
     return values
@@ -92,8 +101,10 @@ def check_keys(
 
 Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
 Count = Annotated[int, Field(ge=1)]
+Positive = Annotated[int | float, Field(ge=0, le=MAX_LATENCY)]
+Above = Annotated[int | float, Field(gt=0)]
 Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
-Share = Annotated[int, Field(ge=0, le=1_000_000)]  # parts per million
+Share = Annotated[float, Field(ge=0, le=1)]
 Seeds = Annotated[int, Field(ge=1, le=100)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Text = Annotated[str, Field(min_length=1)]
@@ -108,7 +119,7 @@ class _Sequence(Document):
     """A use of the workload lock_sequence."""
 
     threads: Threads
-    parameters: Annotated[dict[str, int], AfterValidator(partial(check_keys, "lock_sequence"))]
+    parameters: Annotated[dict[str, Value], AfterValidator(partial(check_keys, "lock_sequence"))]
     tolerance: Count
 
 
@@ -137,20 +148,19 @@ class Rounds(Document):
     machine: MachineName
     flavour: str
     fences: Annotated[list[str], Some]  # fence kinds, a panel of the figure each
-    parameters: Annotated[dict[str, int], AfterValidator(partial(check_keys, "rounds"))]
+    parameters: Annotated[dict[str, Value], AfterValidator(partial(check_keys, "rounds"))]
 
 
 class Axis(Document):
     """A further axis. Only multiples of `step` are tried."""
 
-    values: Latencies
-    tolerance: Count
-    step: Count = 1
+    values: Annotated[list[Positive], Several, RISING]
+    tolerance: Above
+    step: Above = 1
 
     @model_validator(mode="after")
     def _multiples(self) -> Self:
-        if any(value % self.step for value in self.values) or self.tolerance % self.step:
-            raise ValueError(f"values and tolerance must be multiples of step {self.step}")
+        check_multiples(self.step, (*self.values, self.tolerance))
         return self
 
 

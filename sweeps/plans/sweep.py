@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
@@ -21,7 +22,7 @@ from sweeps.support.text import shown
 from sweeps.support.toml import Document, parse
 
 MAX_CELLS = 1_000_000  # a plan with more has a mistake in a range
-_RANGE = {"from", "to", "step"}
+_RANGE, _NUMBERS = {"from", "to", "step"}, {int, float}
 _ALL, _NOT = "all", "not "
 _SEVERAL = (_ALL, *Trait)  # words that stand for several locks
 
@@ -31,13 +32,15 @@ Value = TypeVar("Value")
 def _as_list(value: Any) -> Any:
     """A value is an axis of one point; { from, to, step } is a range that includes `to`."""
     if isinstance(value, dict):
-        if set(value) != _RANGE or not all(type(number) is int for number in value.values()):
-            raise ValueError("a range is { from = N, to = N, step = N }, all whole numbers")
-        if value["step"] < 1 or value["to"] < value["from"]:
-            raise ValueError("a range needs step >= 1 and to >= from")
-        if (value["to"] - value["from"]) // value["step"] >= MAX_CELLS:
+        if set(value) != _RANGE or not {type(number) for number in value.values()} <= _NUMBERS:
+            raise ValueError("a range is { from = N, to = N, step = N }, all of them numbers")
+        kind = int if {type(number) for number in value.values()} == {int} else float
+        low, high, step = (Fraction(str(value[end])) for end in ("from", "to", "step"))
+        if step <= 0 or high < low:
+            raise ValueError("a range needs a step above 0 and to >= from")
+        if (high - low) // step >= MAX_CELLS:
             raise ValueError(f"more than {MAX_CELLS} points")
-        value = list(range(value["from"], value["to"] + 1, value["step"]))
+        value = [kind(low + n * step) for n in range((high - low) // step + 1)]
     elif not isinstance(value, list):
         value = [value]
     if not value:
@@ -83,7 +86,7 @@ class Sweep(_Axes):
     trait of locks.def, for those that have it in every variant; "not NAME" takes one away again.
     """
 
-    parameters: dict[str, Axis[int | str]] = Field({})
+    parameters: dict[str, Axis[int | float | str]] = Field({})
     skip_unsupported: bool = False
 
     @model_validator(mode="after")

@@ -30,7 +30,7 @@ class MapParameters(FactModel):
     objects: int
     runs: int
     run_length: int
-    owner_share: int
+    owner_share: float
 
 
 class MapFact(FactModel):

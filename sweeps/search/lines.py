@@ -1,7 +1,8 @@
 """Cells and the axes around them: everything stays as a cell has it, one value moves."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from results.errors import LockcrossError
@@ -12,7 +13,7 @@ from sweeps.model.isa import ISAS
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.locks import cancels, load_locks
 from sweeps.model.machine import load_machine
-from sweeps.model.workloads import WORKLOADS, Number
+from sweeps.model.workloads import WORKLOADS, Number, Share, Value
 from sweeps.search.crossing import first_values
 
 FIRST_SEED = 1  # of maps and tables, and of each search
@@ -22,7 +23,7 @@ NO_LOCK = "null"  # of a cell whose lock is still to be named
 _MODELLED = ("cas_latency", "fence_latency", "cancel_latency", "run_length")
 
 
-def set_to(cell: Cell, axis: str, x: int) -> Cell:
+def set_to(cell: Cell, axis: str, x: float) -> Cell:
     """The cell with another value of an axis: one of its own, or a key of its workload."""
     if axis in cell.parameters:
         return replace(cell, parameters={**cell.parameters, axis: x})
@@ -30,7 +31,7 @@ def set_to(cell: Cell, axis: str, x: int) -> Cell:
     return replace(cell, **changes)
 
 
-def moved(cell: Cell, axis: str, x: int) -> Cell:
+def moved(cell: Cell, axis: str, x: float) -> Cell:
     """The same, but for the value that the cell has already: there the run is the cell's own, which
     may leave a latency to the machine."""
     return cell if x == value_of(cell, axis) else set_to(cell, axis, x)
@@ -56,16 +57,30 @@ def own_latency(cell: Cell, axis: str) -> int:
     return figures[QUANTITIES[axis].figure or ISAS[cell.isa].full_fence].number
 
 
-def value_of(cell: Cell, axis: str) -> int:
+def value_of(cell: Cell, axis: str) -> float:
     """Where a cell stands on an axis."""
-    given = cell.parameters[axis] if axis in cell.parameters else getattr(cell, axis)
-    return own_latency(cell, axis) if given is None else int(given)
+    value = cell.parameters[axis] if axis in cell.parameters else getattr(cell, axis)
+    if value is None:
+        return own_latency(cell, axis)
+    return value if isinstance(value, float) else int(value)
+
+
+def parts(workload: str, axis: str) -> int:
+    """So many steps of a line along an axis are 1: many where the axis is a share, since searches
+    go along whole numbers."""
+    key = WORKLOADS[workload].keys.get(axis) if workload in WORKLOADS else None
+    return key.parts if isinstance(key, Share) else 1
+
+
+def in_parts(workload: str, axis: str, values: Iterable[float]) -> tuple[int, ...]:
+    """Values of an axis as a line has them."""
+    return tuple(round(x * parts(workload, axis)) for x in values)
 
 
 @dataclass(frozen=True)
 class AxisLine:
     """An axis through the cell `base`, whose lock is still to be named: `cell` gives the run of a
-    lock label at a value, with a seed.
+    lock label at a value, with a seed. Its values are whole numbers: of a share its `parts`.
 
     `setting`: what is held fixed, for the database; left out, all that the cell has. `step`: the
     unit in which values move; `whole`: all values of the axis, where `values` are a part of it;
@@ -79,11 +94,11 @@ class AxisLine:
     values: tuple[int, ...]
     tolerance: int = 1
     step: int = 1
-    setting: Mapping[str, int | str] = field(default_factory=dict)
+    setting: Mapping[str, Value] = field(default_factory=dict)
     unit: str = ""
     whole: tuple[int, ...] = ()
     modelled: bool = True
-    move: Callable[[Cell, str, int], Cell] = field(default=moved, compare=False)
+    move: Callable[[Cell, str, Any], Cell] = field(default=moved, compare=False)
 
     def __post_init__(self) -> None:
         latencies = {name: getattr(self.base, name) for name in ("cores", *LATENCIES)}
@@ -97,7 +112,12 @@ class AxisLine:
 
     def cell(self, label: str, x: int, seed: int = FIRST_SEED) -> Cell:
         """The run of a lock label at a value."""
-        return with_lock(self.move(self.base, self.axis, x), label, seed)
+        return with_lock(self.move(self.base, self.axis, self.own(x)), label, seed)
+
+    def own(self, x: float | Fraction) -> float:
+        """A value of the line as the axis has it: a share from 0 to 1."""
+        whole = parts(self.base.workload, self.axis)
+        return x if whole == 1 and isinstance(x, int) else float(x / whole)
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -123,7 +143,8 @@ def axis_named(name: str, workload: str) -> str:
     """The axis of a name as people give it: `cas_latency`, `cancel-latency`, `threads`, or a key of
     the workload. Raises LockcrossError for what has no number."""
     names = [axis.name for axis in AXES if axis.quantity and axis.name != "seed"]
-    names += [key for key, kind in WORKLOADS[workload].keys.items() if isinstance(kind, Number)]
+    keys = WORKLOADS[workload].keys.items()
+    names += [key for key, kind in keys if isinstance(kind, Number | Share)]
     if (plain := name.replace("-", "_")) in names:
         return plain
     known = ", ".join(names)

@@ -12,7 +12,7 @@ from sweeps.model.label import FULL, LockLabel
 from sweeps.search.winners import Win, winner
 
 TIE_PERCENT = 2.0  # a smaller lead of one lock over another is a tie
-Value = int | str | None  # of an axis or a key
+Value = int | float | str | None  # of an axis or a key
 _OF_LOCK = {"lock": "", "variant": "", "fence": FULL}
 
 
@@ -105,11 +105,11 @@ def groups(runs: Iterable[PlanRun]) -> list[Group]:
     ]
 
 
-def order(value: Value) -> tuple[int, int, str]:
+def order(value: Value) -> tuple[int, float, str]:
     """What values are sorted by: none, then numbers, then texts."""
     if value is None:
         return (0, 0, "")
-    return (1, value, "") if isinstance(value, int) else (2, 0, value)
+    return (2, 0, value) if isinstance(value, str) else (1, value, "")
 
 
 LOCK = "lock"  # stands for the whole lock label, variant and fence kind included

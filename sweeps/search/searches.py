@@ -377,19 +377,20 @@ def records(searched: Searched) -> list[CrossoverRecord]:
     for crossing, repeats in zip(crossings, searched.repeats, strict=True):
         every = {FIRST_SEED: Repeat(crossing, found.points), **repeats}
         runs = tuple(
-            CrossoverRun(point.run_id, seed, lock, x * step, float(point.cost))
+            CrossoverRun(point.run_id, seed, lock, line.own(x * step), float(point.cost))
             for seed, one in every.items()
             for (lock, x), point in one.points.items()
             if point.run_id is not None
         )
-        seeds = tuple(_seed(seed, one.crossing, step) for seed, one in every.items())
+        seeds = tuple(_seed(seed, one.crossing, line) for seed, one in every.items())
         first = seeds[0]
         kept.append(
             CrossoverRecord(
                 machine=base.machine, isa=base.isa, flavour=base.flavour, engine=base.engine,
                 workload=base.workload, setting=line.setting, unit=line.unit, axis=line.axis,
-                lock_a=found.lock_a, lock_b=found.lock_b, low=min(task.coarse),
-                high=max(task.coarse), tolerance=line.tolerance, verdict=found.verdict,
+                lock_a=found.lock_a, lock_b=found.lock_b, low=line.own(min(task.coarse)),
+                high=line.own(max(task.coarse)), tolerance=line.own(line.tolerance),
+                verdict=found.verdict,
                 below=crossing.below if crossing else always, value=first.value,
                 bracket_low=first.bracket_low, bracket_high=first.bracket_high, runs=runs,
                 seeds=seeds,
@@ -398,13 +399,12 @@ def records(searched: Searched) -> list[CrossoverRecord]:
     return kept
 
 
-def _seed(seed: int, crossing: Crossing | None, step: int) -> CrossoverSeed:
+def _seed(seed: int, crossing: Crossing | None, line: AxisLine) -> CrossoverSeed:
     if crossing is None:
         return CrossoverSeed(seed, None, None, None)
-    error = None if crossing.error is None else float(crossing.error * step)
-    return CrossoverSeed(
-        seed, float(crossing.value * step), crossing.low * step, crossing.high * step, error
-    )
+    low, high = (line.own(x * line.step) for x in (crossing.low, crossing.high))
+    error = None if crossing.error is None else float(line.own(crossing.error * line.step))
+    return CrossoverSeed(seed, float(line.own(crossing.value * line.step)), low, high, error)
 
 
 def points(runner: Runner, plan: str, cells: Sequence[Cell]) -> list[Point]:

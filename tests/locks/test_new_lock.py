@@ -1,13 +1,20 @@
 """A new lock is its header, its entry in the registry, its row of documentation and its expected
-values: it is listed, built, run, counted and drawn, and the tests of all locks test it."""
+values: it is listed, built, run, counted, drawn and proved, and the tests of all locks test it. The
+pools and the part of the monitor that it alone has are declared by its header.
 
+Two locks are added: cas_copy, a copy of cas_spin, and pooled (pooled.h), which has both."""
+
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from results.paths import ROOT
+from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
 from sweeps.report.style import LOOKS, look
+from tests.footprint_values import compiler
 from tests.trees import Tree
 
 ENTRY = """
@@ -15,6 +22,13 @@ LOCK(cas_copy, "copy of the CAS-based spin lock", "nobody", TRAIT_NONE, FENCE_FU
      "as cas_spin, under another name")
 """
 ROW = "| `cas_copy` | CAS | store | failed CAS, store | store |"
+POOLED = "lockimpl/locks/pooled.h"
+POOLED_HEADER = Path(__file__).with_name("pooled.h").read_text(encoding="utf-8")
+POOLED_ENTRY = """
+LOCK(pooled, "lock with records", "nobody", TRAIT_JAVA, FENCE_FULL, 0, 0,
+     "records of a pool lead to monitors that count")
+"""
+POOLED_ROW = "| `pooled` | CAS of a latch | CAS of a latch | store | store |"
 PLAN = """
 title = "A copy beside its original"
 
@@ -40,7 +54,7 @@ cas_latency = [0, 150]
 fence_latency = [0, 150]
 tolerance = 50
 threads = 2
-parameters = { objects = 2, runs = 2, run_length = 5, owner_share = 500000 }
+parameters = { objects = 2, runs = 2, run_length = 5, owner_share = 0.5 }
 
 [calibration]
 latencies = [0, 150]
@@ -59,10 +73,12 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     header = (ROOT / "lockimpl" / "locks" / "cas_spin.h").read_text(encoding="utf-8")
     copied = header.replace("cas_spin", "cas_copy").replace("CAS_SPIN", "CAS_COPY")
     made.write("lockimpl/locks/cas_copy.h", copied)
+    made.write(POOLED, POOLED_HEADER)
     registry = (ROOT / "lockimpl" / "locks.def").read_text(encoding="utf-8")
-    made.write("lockimpl/locks.def", registry + ENTRY)
-    made.insert("lockimpl/README.md", "| `thin` |", ROW)
-    done = made.python("tests.footprint_values", "cas_copy")
+    made.write("lockimpl/locks.def", registry + ENTRY + POOLED_ENTRY)
+    for row in (ROW, POOLED_ROW):
+        made.insert("lockimpl/README.md", "| `thin` |", row)
+    done = made.python("tests.footprint_values", "cas_copy", "pooled")
     assert done.returncode == 0, done.stderr
     return made
 
@@ -96,11 +112,63 @@ def test_it_is_drawn_in_a_look_of_its_own_name(tree: Tree, tmp_path: Path) -> No
     assert "cas_copy" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_the_tests_of_all_locks_test_it(tree: Tree) -> None:
+@pytest.mark.parametrize("lock", ["cas_copy", "pooled"])
+def test_the_tests_of_all_locks_test_it(tree: Tree, lock: str) -> None:
     done = tree.python(
-        "pytest", "-n", "0", "-p", "no:cacheprovider", "-k", "cas_copy or documentation", *TESTS
+        "pytest", "-n", "0", "-p", "no:cacheprovider", "-k", f"{lock} or documentation", *TESTS
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_its_monitors_have_its_part(tree: Tree) -> None:
+    """Two counters of eight bytes, where the monitor of other locks keeps room for one."""
+    kept = tree.folder / "tests" / "footprint" / f"{compiler()}.json"
+    rows = json.loads(kept.read_text(encoding="utf-8"))
+    (_, without), (_, counting) = (rows[f"{lock} lock any"]["bytes"] for lock in ("thin", "pooled"))
+    assert counting == without + 8
+
+
+@pytest.mark.parametrize("isa", list(ISAS))
+def test_it_runs_on_every_isa(tree: Tree, isa: str) -> None:
+    words = ("--workload", "conformance", "--threads", "3", "iterations=1")
+    done = tree.lockcross("run", "--lock", "pooled", "--isa", isa, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+CLIENTS = ("exclusion:2x2", "nesting", "condition:2", "two_locks:2")
+
+
+def prove(tree: Tree, *words: str) -> subprocess.CompletedProcess[str]:
+    """Proves it with the clients that take no time."""
+    named = [word for client in CLIENTS for word in ("--client", client)]
+    return tree.lockcross("prove", "pooled", *named, *words)
+
+
+def test_it_is_proved_in_a_pool_that_its_header_makes_small(tree: Tree) -> None:
+    done = prove(tree, "--store")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{2 * (len(CLIENTS) + 1)} proved" in done.stderr + done.stdout  # under tso and weak
+    said = tree.lockcross("locks", "pooled").stdout
+    assert all(f"pooled on {isa}: proved" in said for isa in ISAS), said
+
+
+@pytest.mark.parametrize(
+    ("step", "wrong"),
+    [
+        ("store_rel_u32(&obj->lock_word", "store_rlx_u32(&obj->lock_word"),  # of its pool
+        (  # of its part
+            "    monitor_enter(monitor, self);\n    monitor->acquisitions++;\n",
+            "    monitor->acquisitions++;\n    monitor_enter(monitor, self);\n",
+        ),
+    ],
+    ids=["pool", "part"],
+)
+def test_a_proof_looks_at_its_pool_and_at_its_part(tree: Tree, step: str, wrong: str) -> None:
+    assert POOLED_HEADER.count(step) == 1
+    tree.write(POOLED, POOLED_HEADER.replace(step, wrong))
+    done = tree.lockcross("prove", "pooled", "--client", "exclusion:2x2", "--model", "weak")
+    tree.write(POOLED, POOLED_HEADER)
+    assert done.returncode == 1 and "failed" in done.stdout, done.stdout + done.stderr
 
 
 CONTENDED = (

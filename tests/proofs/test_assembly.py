@@ -7,25 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from proofs.assembly.herd import (
-    TranslationError,
-    ask,
-    column,
-    find_herd,
-    litmus_text,
+from proofs import files
+from proofs.assembly.litmus import (
+    Instruction,
+    compile_probes,
+    pairs,
+    sequence_of,
+    weakenings,
 )
-from proofs.assembly.instructions import Instruction, Thread, compile_probes, weakenings
-from proofs.assembly.litmus import pairs
 from proofs.assembly.shown import architectural, lock_table, shown, shown_locks, table
 from proofs.assembly.verdicts import (
     Row,
+    TranslationError,
     codes,
+    column,
     fence_kinds_of,
+    find_herd,
     flavours_of,
+    litmus_text,
     merged,
     questions,
     read_rows,
-    sequence_of,
     write_rows,
 )
 from results.errors import LockcrossError
@@ -92,8 +94,8 @@ def test_the_model_orders_what_the_names_say() -> None:
 
 def weakened_probes(flavour: str, fence: str) -> Iterator[tuple[str, str, tuple[Instruction, ...]]]:
     for name, code in compile_probes(flavour, fence).items():
-        for change, threads in weakenings([Thread((), code)], frozenset({0}), flavour):
-            yield name, change.split(": ")[-1], threads[0].code
+        for change, threads in weakenings([code], [0], flavour):
+            yield name, change.split(": ")[-1], threads[0]
 
 
 @BY_GCC
@@ -128,18 +130,10 @@ def test_stored_verdicts_are_of_these_instructions(flavour: str) -> None:
         return row.primitive, row.fence, row.litmus, row.kind, row.model, row.instructions
 
     kept = {key(row) for row in read_rows() if row.flavour == flavour}
-    new = {
-        (asked.test.primitive, asked.fence, asked.test.name, asked.kind, asked.model.name,
-         sequence_of([one.code for one in asked.threads]))
-        for asked in questions(flavour)
-        if asked.kind != "weakened"
-    }  # fmt: skip
-    new |= {key(row) for row in codes(flavour)}
+    asked = [question.row for question in questions(flavour)]
+    new = {key(row) for row in (*asked, *codes(flavour)) if row.kind != "weakened"}
     assert new <= kept, sorted(new - kept)[:3]
-    changes = {
-        (asked.test.primitive, asked.fence, asked.test.name, asked.change)
-        for asked in questions(flavour)
-    }
+    changes = {(row.primitive, row.fence, row.litmus, row.change) for row in asked}
     stored = {(row.primitive, row.fence, row.litmus, row.change) for row in read_rows()
               if row.flavour == flavour and row.kind != "code"}  # fmt: skip
     assert changes == stored
@@ -148,10 +142,10 @@ def test_stored_verdicts_are_of_these_instructions(flavour: str) -> None:
 def test_stored_verdicts_show_every_promise() -> None:
     """But for collocation, which no architecture promises, and there it is not shown."""
     found = list(shown(read_rows()))
-    assert {one.flavour for one in found} == set(FLAVOURS)
-    assert not [one for one in found if one.missing and architectural(one.fence)]
-    assert all(one.missing for one in found if not architectural(one.fence))
-    bare = [one for one in found if not one.forbidden and architectural(one.fence)]
+    assert {one.code.flavour for one in found} == set(FLAVOURS)
+    assert not [one for one in found if one.missing and architectural(one.code.fence)]
+    assert all(one.missing for one in found if not architectural(one.code.fence))
+    bare = [one for one in found if not one.forbidden and architectural(one.code.fence)]
     assert not bare
 
 
@@ -160,7 +154,7 @@ def test_stored_verdicts_can_be_otherwise() -> None:
     its order, the outcome is there."""
     rows = read_rows()
     assert all(row.verdict == "allowed" for row in rows if row.kind == "contrast")
-    spare = {(one.primitive, one.flavour, x) for one in shown(rows) for x in one.spare}
+    spare = {(one.code.primitive, one.code.flavour, x) for one in shown(rows) for x in one.spare}
     assert spare == NEEDLESS
     assert {row.verdict for row in rows if row.kind == "weakened"} == {"allowed", "forbidden"}
     assert all(row.tool.startswith("herd7 ") for row in rows if row.kind != "code")
@@ -211,8 +205,8 @@ def test_the_readme_has_the_tables_of_the_stored_verdicts() -> None:
 def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     rows = read_rows()
     write_rows(rows, tmp_path / "rows.csv")
-    assert read_rows(tmp_path / "rows.csv") == rows
-    assert read_rows(tmp_path / "none.csv") == []
+    assert files.read_rows(Row, tmp_path / "rows.csv") == rows
+    assert files.read_rows(Row, tmp_path / "none.csv") == []
     first = next(row for row in rows if row.flavour == "lse")
     place = first.flavour, first.compiler
     mine = [row for row in rows if (row.flavour, row.compiler) == place]
@@ -239,7 +233,7 @@ def test_an_instruction_without_translation_is_told() -> None:
     for flavour, name in (("lse", "ldapur"), ("larx", "eieio"), ("lock", "cpuid")):
         code = (Instruction(0, name, "", None),)
         with pytest.raises(TranslationError, match=f"{name} .*not known to herd7"):
-            column(Thread((), code), flavour)
+            column(code, flavour)
 
 
 def test_a_missing_herd_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,8 +262,8 @@ def test_herd_says_so_still(flavour: str) -> None:
         for row in read_rows()
         if row.flavour == flavour
     }
-    for asked in [one for one in questions(flavour) if one.kind != "lock"][::29]:
-        test = asked.test
-        found = ask(herd, litmus_text(test, asked.threads, flavour), asked.model.options)
-        key = asked.fence, test.primitive, test.name, asked.change, asked.model.name
-        assert kept[key] == found.verdict, key
+    for asked in [one for one in questions(flavour) if one.row.kind != "lock"][::29]:
+        row = asked.row
+        answer = herd.ask(litmus_text(asked.test, asked.codes, flavour), asked.options)
+        key = row.fence, row.primitive, row.litmus, row.change, row.model
+        assert kept[key] == answer["verdict"], key

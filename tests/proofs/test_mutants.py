@@ -8,8 +8,7 @@ import pytest
 
 from proofs.files import write_rows
 from proofs.mutants import campaign
-from proofs.mutants.campaign import Row, Verdict, explanations, read_rows, share
-from proofs.mutants.catching import by_conformance
+from proofs.mutants.campaign import Row, Verdict, by_conformance, explanations, read_rows, share
 from proofs.mutants.mutants import (
     FOLDERS,
     Mutant,

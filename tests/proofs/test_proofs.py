@@ -8,35 +8,34 @@ from pathlib import Path
 import pytest
 
 from proofs.command import interleaving
-from proofs.models import Flavour, assumptions
+from proofs.files import read_rows, write_rows
 from proofs.outside import Genmc
 from proofs.own_checker import Checker, compiled, make_library
 from proofs.programs import (
+    Flavour,
     Program,
     assumed,
     clients,
     known_locks,
-    models_of,
+    models,
     named,
     programs,
     sources,
+    stated,
 )
-from proofs.proving import Job, Outcome, Run, plan, prove
+from proofs.proving import Job, Outcome, plan, prove
 from proofs.stored import (
     DOCUMENTS,
     OWN_CHECKER,
-    SHOWN_MODELS,
     Proof,
     Verdict,
     agreements,
     cell,
-    labels,
     matrix,
     merged,
     read_proofs,
     standing,
     with_matrix,
-    write_proofs,
 )
 from results.errors import LockcrossError
 from results.paths import ROOT
@@ -51,16 +50,15 @@ STORED = read_proofs()
 
 
 def program(label: str, client: str, flavour: Flavour) -> Program:
-    lock = LockLabel(label)
-    return Program(lock.lock, lock.variant, lock.fence, flavour, next(named([client])))
+    return Program(LockLabel(label), flavour, next(named([client])))
 
 
 @pytest.mark.long
 def test_every_lock_is_proved_under_its_models_with_small_clients() -> None:
     tool = Checker(2, 10_000_000)
-    jobs, refused = plan(known_locks(None), list(named(FAST)), tool, (), deep=False)
-    witnesses = list(named([one.witness for one in assumptions()]))
-    tried, _ = plan(known_locks(None), witnesses, tool, ("weak", "tso"), deep=False)
+    jobs, refused = plan(known_locks(None), list(named(FAST)), tool, deep=False)
+    witnesses = list(named([one.witness for one in stated().assumption]))
+    tried, _ = plan(known_locks(None), witnesses, tool, deep=False)
     jobs += [job for job in tried if assumed(job.program, job.model)]
     found = list(prove(jobs, tool, 2, 60, lambda: None))
     assert {one.proof.lock for one in found} == set(load_locks()) - {"null"}
@@ -145,17 +143,17 @@ def test_no_lock_at_all_is_caught(tmp_path: Path) -> None:
 
 
 def test_a_witness_is_tried_under_both_models() -> None:
-    for one in assumptions():
+    for one in stated().assumption:
         for lock in one.locks:
             flavour = Flavour.WEAK if one.model == "weak" else Flavour.TSO
             witness = program(LockLabel.of(lock, fence=one.fence), one.witness, flavour)
-            assert [model.name for model in models_of(witness)] == [one.model, one.instead]
+            assert Checker(2, 1).models(witness) == [one.model, one.instead]
 
 
 def test_what_is_refused_says_why() -> None:
     reasons = {}
     for one, reason in programs(known_locks(None), list(clients()), deep=True):
-        reasons.setdefault(reason, set()).add(one.lock)
+        reasons.setdefault(reason, set()).add(one.label.lock)
     assert reasons["for 2 threads"] == {"dekker"}
     assert reasons["without orders: for one processor of a weakly ordered ISA"] == {"thin"}
     assert reasons["no synchronization: there is nothing to prove"] == {"null"}
@@ -213,7 +211,7 @@ def test_genmc_agrees_where_it_is() -> None:
     except LockcrossError as error:
         pytest.skip(error.message)
     wanted = known_locks(["dekker", "mcs", "thin"]), list(named(["exclusion:2x1"]))
-    jobs, _ = plan(*wanted, tool, (), deep=True)
+    jobs, _ = plan(*wanted, tool, deep=True)
     found = list(prove(jobs, tool, 2, 60, lambda: None))
     # dekker has two fence kinds for TSO, thin six variants of which two have no orders
     assert len(found) == 4 + 3 + 6 + 4 * 2
@@ -223,15 +221,15 @@ def test_genmc_agrees_where_it_is() -> None:
 class _Fake(Genmc):
     """Finds an error everywhere."""
 
-    def run(self, job: Job) -> Run:
-        return Run(["/bin/sh", "-c", "echo 'Error: Safety violation!'"])
+    def command(self, job: Job) -> list[str]:
+        return ["/bin/sh", "-c", "echo 'Error: Safety violation!'"]
 
     def version(self) -> str:
         return "1"
 
 
 def test_a_failure_elsewhere_is_a_failure() -> None:
-    jobs, _ = plan(known_locks(["mcs"]), list(named(["nesting:2"])), _Fake(), (), deep=False)
+    jobs, _ = plan(known_locks(["mcs"]), list(named(["nesting:2"])), _Fake(), deep=False)
     found: list[Outcome] = list(prove(jobs, _Fake(), 1, 10, lambda: None))
     assert [(one.ok, one.proof.reason) for one in found] == [(False, "Safety violation!")] * 3
 
@@ -246,11 +244,12 @@ def test_the_matrix_has_no_empty_cell_and_no_failure() -> None:
         for variant in ("", *lock.variants[1:])
         for fence in lock.fence_kinds
     }
-    assert set(labels(STORED)) == wanted
-    for row in matrix(STORED):
-        for model, one in zip(SHOWN_MODELS, row.cells, strict=True):
-            assert one.verdict != Verdict.FAILED and one.words != "not tried", (row.label, model)
-            assert one.why or one.verdict == Verdict.BOUND, (row.label, model)
+    rows = matrix(STORED)
+    assert set(rows) == wanted
+    for label, cells in rows.items():
+        for model, one in zip(models().own, cells, strict=True):
+            assert one.verdict != Verdict.FAILED and one.words != "not tried", (label, model)
+            assert one.why or one.verdict == Verdict.BOUND, (label, model)
 
 
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.parent.name)
@@ -260,13 +259,13 @@ def test_the_documents_have_the_matrix(file: Path) -> None:
 
 def test_what_is_stored_is_of_these_sources() -> None:
     known = {
-        (one.lock, one.variant, one.fence, one.flavour, one.client.label): one
+        (one.label, one.flavour, one.client.label): one
         for one, _ in programs(known_locks(None), list(clients()), deep=True)
     }
     old = set()
     for proof in STORED:
         flavour = Flavour.TSO if proof.model.startswith("tso") else Flavour.WEAK
-        one = known.get((proof.lock, proof.variant, proof.fence, flavour, proof.client))
+        one = known.get((proof.label, flavour, proof.client))
         if one is None or sources(one) != proof.sources:
             old.add(proof.lock)
     assert not old, f"prove them again: ./lockcross prove {' '.join(sorted(old))} --store"
@@ -282,7 +281,7 @@ def test_what_other_tools_have_proved_stands_at_the_isa_of_their_model() -> None
 
 def test_every_lock_but_null_is_more_than_tested_on_every_isa() -> None:
     refused = {"thin:inline", "thin:fn_call"}  # without orders, for one processor
-    for label in labels(STORED):
+    for label in matrix(STORED):
         for isa in ISAS:
             if label.lock == "null" or label in refused or label.fence != "full":
                 continue
@@ -324,10 +323,10 @@ def test_tools_that_disagree_are_told_apart() -> None:
 def test_rows_are_stored_and_replaced(tmp_path: Path) -> None:
     path = tmp_path / "proofs.csv"
     first, second = row("weak", Verdict.BOUND), row("tso", Verdict.PROVED)
-    write_proofs([first, second], path)
-    assert read_proofs(path) == [first, second]
+    write_rows(Proof, [first, second], path)
+    assert read_rows(Proof, path) == [first, second]
     newer = row("weak", Verdict.PROVED)
-    assert merged(read_proofs(path), [newer]) == [newer, second]
+    assert merged(read_rows(Proof, path), [newer]) == [newer, second]
     path.write_text("lock,verdict\n")
     with pytest.raises(LockcrossError, match="its columns must be"):
-        read_proofs(path)
+        read_rows(Proof, path)

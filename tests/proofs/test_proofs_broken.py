@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from proofs.models import Flavour
 from proofs.mutants.mutants import WEAKENED_HEADER, Mutant, all_mutants, mutated
 from proofs.outside import Dartagnan, Genmc
 from proofs.own_checker import compiled, make_library
-from proofs.programs import Program, named
+from proofs.programs import Flavour, Program, named
 from proofs.proving import Job, Tool
 from results.errors import LockcrossError
 from results.paths import ROOT
@@ -54,8 +53,7 @@ def found_or_skipped(tool: Tool) -> None:
 
 
 def program(label: str, client: str, flavour: Flavour) -> Program:
-    lock = LockLabel(label)
-    return Program(lock.lock, lock.variant, lock.fence, flavour, next(named([client])))
+    return Program(LockLabel(label), flavour, next(named([client])))
 
 
 def ours(one: Program, model: str, mutant: Mutant, folder: Path) -> bool:
@@ -77,7 +75,7 @@ def changed(words: Sequence[str], mutant: Mutant, folder: Path) -> list[str]:
 def theirs(tool: Tool, job: Job, change: Callable[[Sequence[str]], list[str]]) -> str:
     """What another tool says of it."""
     done = subprocess.run(
-        change(tool.run(job).argv), capture_output=True, text=True, check=False, timeout=600
+        change(tool.command(job)), capture_output=True, text=True, check=False, timeout=600
     )
     said = ProcessResult(done.returncode, done.stdout, done.stderr, "", 0.0)
     return tool.found(job, said).verdict.value

@@ -239,7 +239,7 @@ def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
             "fence_latency": 30,
             "run_length": 20,
             "runs": 20,
-            "owner_share": 900_000,
+            "owner_share": 0.9,
         },
     )
     pair = (LockLabel("tasuki"), LockLabel("reservation"))

@@ -115,7 +115,7 @@ def slide(page: Page, at: Point) -> None:
     """Moves both sliders, as somebody at the keyboard does, until they say what they should."""
     for name, value, words in (
         ("Cost of a cancellation", at.cancel, f"{at.cancel:,} cycles, "),
-        ("Owner's share", at.share, f"{at.share / 10_000:g} %, "),
+        ("Owner's share", at.share, f"{100 * at.share:g} %, "),
     ):
         slider = page.get_by_role("slider", name=name)
         slider.focus()
@@ -396,7 +396,7 @@ def test_the_commands_are_those_of_the_runs(page: Page, report: tuple[Path, Cost
     shown = page.locator("#explorer-commands").text_content().splitlines()
     assert len(shown) == len(X86) and set(shown) <= known
     for line, label in zip(shown, sorted(X86), strict=True):
-        assert re.search(r"--cas-latency 150\b.*owner_share=1000000", line), label
+        assert re.search(r"--cas-latency 150\b.*owner_share=1", line), label
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy the commands").click()
     playwright.expect(page.locator("#explorer-said")).to_contain_text("copied")

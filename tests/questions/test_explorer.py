@@ -59,7 +59,7 @@ def small() -> ExplorePlan:
     plan["workload"]["parameters"] |= {"objects": 2, "runs": 4}
     plan["grid"] = {"cas_latency": [0, 150], "fence_latency": [0, 150], "cancel_latency": [0,
     20000],
-                    "owner_share": [500000, 1000000]}  # fmt: skip
+                    "owner_share": [0.5, 1]}  # fmt: skip
     plan["check"]["points"] = 2
     plan["calibration"] |= {"latencies": [0, 150], "machines": ["zen4"]}
     return ExplorePlan.model_validate(plan)
@@ -172,11 +172,11 @@ def test_between_points_costs_lie_on_straight_lines(found: Explorer) -> None:
     axes = (one.cas, one.fence, one.cancel, one.share)
     locks = {lock.label: lock for lock in one.locks}
     for label, point, expected in (
-        ("tasuki", (87, 47, 1000, 640000), 40 + 85 + 45),
-        ("thin", (22, 100, 0, 500000), 50.5),
-        ("reservation", (22, 32, 27500, 900000), 15 + 0.1 * (5 * 90 + 27500 / 400)),
-        ("reservation", (2, 2, 0, 950000), 15 + 0.05 * 200),
-        ("asym_tasuki/rmw", (87, 152, 50000, 700000), 31 + 1.8 * 85),
+        ("tasuki", (87, 47, 1000, 0.64), 40 + 85 + 45),
+        ("thin", (22, 100, 0, 0.5), 50.5),
+        ("reservation", (22, 32, 27500, 0.9), 15 + 0.1 * (5 * 90 + 27500 / 400)),
+        ("reservation", (2, 2, 0, 0.95), 15 + 0.05 * 200),
+        ("asym_tasuki/rmw", (87, 152, 50000, 0.7), 31 + 1.8 * 85),
     ):
         assert locks[LockLabel(label)].at(axes, point) == pytest.approx(expected, abs=0.01)
 
@@ -190,7 +190,7 @@ def test_the_points_of_a_check_lie_between_those_of_the_grid() -> None:
     axes = (grid.cas_latency, grid.fence_latency, grid.cancel_latency, grid.owner_share)
     for point in points:
         assert all(a[0] <= x <= a[-1] for x, a in zip(point, axes, strict=True))
-        assert point[-1] % 50_000 == 0  # exact in 20 runs
+        assert round(point[-1] * 1e6) % 50_000 == 0  # exact in 20 runs
 
 
 def test_the_page_says_how_far_interpolation_is_off(tmp_path: Path) -> None:
@@ -343,8 +343,8 @@ def test_a_study_alone_gives_its_winner_maps(tmp_path: Path) -> None:
         found = explorer(store.connection)
         data = explorer_data(store.connection)
     one = found.maps[0]
-    assert not one.explored and one.cancel == (2000,) and one.share == (900000,)
-    assert one.crossings and one.searched == (2000, 900000)
+    assert not one.explored and one.cancel == (2000,) and one.share == (0.9,)
+    assert one.crossings and one.searched == (2000, 0.9)
     assert found.limits == {"thin": "it spins"}
     assert data and json.loads(json.dumps(data))["maps"][0]["cancel"] == [2000]
 

@@ -225,7 +225,7 @@ def move(log: Path, kept: Path) -> None:
 
 
 def recorded(
-    tmp_path: Path, lock: str, isa: str, workload: str, threads: int, **keys: int
+    tmp_path: Path, lock: str, isa: str, workload: str, threads: int, **keys: float
 ) -> EventLog:
     flavour = {"x86_64": "lock", "ppc64le": "larx", "aarch64": "lse"}[isa]
     cell = Cell(
@@ -251,18 +251,16 @@ SEQUENCE = {"objects": 5, "runs": 6, "run_length": 4, "critical": 0, "think": 0}
 
 @pytest.mark.parametrize("isa", ["x86_64", "ppc64le", "aarch64"])
 def test_objects_that_stay_with_their_owners_have_full_locality(isa: str, tmp_path: Path) -> None:
-    log = recorded(
-        tmp_path, "reservation", isa, "lock_sequence", 2, owner_share=1_000_000, **SEQUENCE
-    )
+    log = recorded(tmp_path, "reservation", isa, "lock_sequence", 2, owner_share=1.0, **SEQUENCE)
     assert log.objects_made == 5
     assert tuple(locality(log).values()) == (120, 120, 120, 5, 0)
     assert tuple(Sections(log).statistics().values()) == (2, 5, 240, 0, 0)
 
 
 def test_objects_that_alternate_are_their_owners_once(tmp_path: Path) -> None:
-    """A share of 500000: steps 0, 2 and 4 are the owner's, so the first repetition is one step."""
+    """A share of a half: steps 0, 2 and 4 are the owner's, so the first repetition is one step."""
     log = recorded(
-        tmp_path, "asym_tasuki", "x86_64", "lock_sequence", 3, owner_share=500_000, **SEQUENCE
+        tmp_path, "asym_tasuki", "x86_64", "lock_sequence", 3, owner_share=0.5, **SEQUENCE
     )
     assert log.objects_made == 5
     assert tuple(locality(log).values()) == (120, 20, 20, 5, 5)

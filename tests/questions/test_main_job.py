@@ -36,19 +36,20 @@ class Search:
     locks: tuple[str, str]
     verdict: str
     crossings: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    costs: dict[int, dict[int, tuple[float, float]]] = field(default_factory=dict)
+    costs: dict[int, dict[float, tuple[float, float]]] = field(default_factory=dict)
 
-    def cost(self, lock: str, x: int, seed: int) -> Fraction:
+    def cost(self, lock: str, at: float, seed: int) -> Fraction:
         """Along straight lines, the outer ones carried on."""
-        known, place = self.costs[seed], self.locks.index(lock)
+        known = {Fraction(str(value)): both for value, both in self.costs[seed].items()}
+        x, place = Fraction(str(at)), self.locks.index(lock)
         xs = sorted(known)
         if len(xs) == 1:
             return Fraction(known[xs[0]][place])
-        at = min(max(bisect(xs, x), 1), len(xs) - 1)
-        low, high = xs[at - 1], xs[at]
+        upper = min(max(bisect(xs, x), 1), len(xs) - 1)
+        low, high = xs[upper - 1], xs[upper]
         weight = {v: v if self.line.axis == "run_length" else 1 for v in (low, high, x)}
         ends = [Fraction(known[v][place]) * weight[v] for v in (low, high)]
-        return (ends[0] + (ends[1] - ends[0]) * Fraction(x - low, high - low)) / weight[x]
+        return (ends[0] + (ends[1] - ends[0]) * (x - low) / (high - low)) / weight[x]
 
 
 def line_of(series: str, axis: str, held: dict[str, int]) -> AxisLine:
@@ -83,15 +84,15 @@ def search_again(kept: Sequence[Search]) -> tuple[list[list[CrossoverRecord]], i
     def evaluate(cells: Sequence[Cell]) -> list[Point]:
         found = []
         for cell in cells:
-            number, x = int(cell.machine), int(cell.parameters["x"])
+            number, x = int(cell.machine), cell.parameters["x"]
             asked.add((number, cell.label, x, cell.seed))
             found.append(Point(kept[number].cost(cell.label, x, cell.seed), 0))
         return found
 
     def task(number: int, one: Search) -> CrossoverTask:
-        base = Cell(machine=str(number), isa="", flavour="", lock="", workload="", parameters={})
+        base = replace(one.line.base, machine=str(number), parameters={})
 
-        def move(cell: Cell, _: str, x: int) -> Cell:
+        def move(cell: Cell, _: str, x: float) -> Cell:
             return replace(cell, parameters={"x": x})
 
         return CrossoverTask(replace(one.line, base=base, move=move), *one.locks, one.line.values)
@@ -115,8 +116,8 @@ def test_every_crossover_of_the_main_job_stays_in_its_bracket_and_band(kind: str
                     assert seed.value is None
                     continue
                 value, low, high = before
-                assert seed.value == pytest.approx(value, abs=one.line.tolerance / 4)
+                assert seed.value == pytest.approx(value, abs=one.line.own(one.line.tolerance) / 4)
                 if seed.seed == 1:
                     assert low <= seed.value <= high
-                if one.line.unit in ("ppm", "threads"):  # only values that were tried are shown
+                if one.line.unit in ("share", "threads"):  # only values that were tried are shown
                     assert seed.bracket_high == high

@@ -90,7 +90,7 @@ def contended(cell: Cell) -> int:
 
 
 def owned(cell: Cell, links: int) -> int:
-    away = 100 - int(cell.parameters["owner_share"]) // 10_000
+    away = round(100 * (1 - cell.parameters["owner_share"]))
     return {"tasuki": 100, "reservation": 20 + 50 * links * away // 100}.get(cell.lock, 5000)
 
 
@@ -142,7 +142,7 @@ def test_the_study_is_known_by_its_table() -> None:
         ("64, 128]", "64, 129]", "cores.values.7"),
         ("links = [1, 4, 7, 10, 14]", "links = [1, 15]", "farthest node of sst_mesh64 is 14"),
         ('[distance]\nmachine = "sst_mesh64"', '[distance]\nmachine = "sst_bus"', "has no mesh"),
-        ("step = 50000", "step = 30000", "owner_share: 500000 is no multiple of step 30000"),
+        ("step = 0.05", "step = 0.03", "owner_share: 0.5 is no multiple of step 0.03"),
         ("critical = 20, think", "iterations = 20, think", "random_threads takes critical, think"),
         ("objects = 1, runs", "owner_share = 1, runs", "parameters: owner_share: unknown"),
         ('owner = "running"', 'owner = "asleep"', "parameters: owner: asleep"),
@@ -222,7 +222,7 @@ def test_costs_cross_along_distance_and_share(database: Path) -> None:
     # 20 + 25 links = 100 at 3.2 links, of which whole ones are tried
     assert (along["words"], along["bracket"]) == ("tasuki from 4 links", "3 to 4")
     (crossing,) = (one for one in far if one.verdict == "crosses")
-    assert crossing.value == pytest.approx(885_714, abs=3_000) and crossing.below == "tasuki"
+    assert crossing.value == pytest.approx(0.885714, abs=0.003) and crossing.below == "tasuki"
     assert {one.verdict for one in near if one.lock_b == "reservation"} == {"b_always"}
 
 

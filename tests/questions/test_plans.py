@@ -94,7 +94,7 @@ def test_plans_name_every_lock() -> None:
         ({"threads": "true"}, ["threads", "True", "integer"]),
         ({"cas_latency": "{ from = 0, to = 10 }"}, ["cas_latency", "from", "to", "step"]),
         ({"cas_latency": "{ from = 10, to = 0, step = 1 }"}, ["cas_latency", "to >= from"]),
-        ({"cas_latency": "{ from = 0, to = 10, step = 0 }"}, ["cas_latency", "step >= 1"]),
+        ({"cas_latency": "{ from = 0, to = 10, step = 0 }"}, ["cas_latency", "a step above 0"]),
         ({"cas_latency": "-1"}, ["cas_latency", "-1"]),
         (
             {"cas_latency": "10000001"},
@@ -159,9 +159,9 @@ def test_a_plan_is_a_plain_file_of_some_size(tmp_path: Path) -> None:
 
 
 def test_an_owner_share_of_less_than_all_needs_two_threads() -> None:
-    keys = "{ objects=1, runs=1, run_length=1, owner_share=999999, critical=0, think=0 }"
+    keys = "{ objects=1, runs=1, run_length=1, owner_share=0.999999, critical=0, think=0 }"
     said = complaint(workload='"lock_sequence"', parameters=keys)
-    assert "needs two threads or more (owner_share = 999999, threads = 1)" in said
+    assert "needs two threads or more (owner_share = 0.999999, threads = 1)" in said
     good = plan_text(workload='"lock_sequence"', parameters=keys, threads="2")
     assert len(expand(parse_plan(good))) == 1
 

@@ -228,7 +228,7 @@ def test_the_program_that_stands_for_a_use(tmp_path) -> None:  # type: ignore[no
     log = tmp_path / "use.locks"
     done = lockcross(
         "run", "--lock", "tasuki", "--workload", "lock_use", "--threads", "3", "objects=6",
-        "first=50", "turns=3", "run_length=4", "after=31", "recursive=200000", "--events", str(log),
+        "first=50", "turns=3", "run_length=4", "after=31", "recursive=0.2", "--events", str(log),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     from sweeps.search.locality import read_events

@@ -176,7 +176,7 @@ def test_a_tie_has_no_winner(sentence: CrossoverSentence) -> None:
 @pytest.mark.parametrize(
     ("axis", "unit", "bracket", "words"),
     [("threads", "threads", (2, 3), "from 3 (3 to 4) threads"),
-     ("owner_share", "ppm", (850_000, 900_000), "from 90 (90 to 95) %")],
+     ("owner_share", "share", (0.85, 0.9), "from 90 (90 to 95) %")],
 )  # fmt: skip
 def test_what_is_tried_value_by_value_names_the_first_value(
     tmp_path: Path, axis: str, unit: str, bracket: tuple[int, int], words: str

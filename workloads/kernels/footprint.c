@@ -21,7 +21,7 @@
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
 
-enum { WARM = 32 }; /* more than it takes for an object to prove hot (locks/hot.h) */
+enum { WARM = 32 }; /* more acquisitions than any lock counts before it changes its ways */
 
 /* A lock that includes monitor.h has such monitors, unless it says how large its monitors are. */
 #ifndef LOCK_MONITOR_BYTES

@@ -36,6 +36,7 @@ enum { SYS_WRITE = 64, SYS_EXIT = 93, SYS_EXIT_GROUP = 94 };
 #define CLONE_FLAGS 0x50f00
 
 char runtime_stacks[LOCK_MAX_THREADS][RUNTIME_STACK_SIZE] __attribute__((aligned(LOCK_LINE)));
+_Static_assert(RUNTIME_STACK_SIZE % LOCK_LINE == 0, "every stack has to end where a line does");
 unsigned runtime_threads;
 uint64_t runtime_seed;
 
@@ -465,7 +466,7 @@ _Noreturn void runtime_main(long *stack) {
     lock_processors_init(HOST_THREADS);
     prepare_carriers();
     /* The bound is not kept in a local variable: that would move the stack frames of thread 0,
-     * which lie below this one, across a cache line. */
+     * which lie below this one, across a cache line (tests/workloads/test_frames.py). */
     for (unsigned i = 1; i < HOST_THREADS; i++) {
         if (runtime_clone(CLONE_FLAGS, runtime_stacks[i] + RUNTIME_STACK_SIZE, i) < 0)
             lock_fatal("a thread could not be created");

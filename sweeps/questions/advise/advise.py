@@ -303,7 +303,7 @@ class Advisor:
         spread: his part before the first of them."""
         keys = self._keys
         if axis != "first_share" or keys["first_share"] >= 0:
-            return value_of(self._base, axis)
+            return int(value_of(self._base, axis))
         others = Fraction(keys["acquisitions"] * (SHARES - keys["owner_share"]), LIVES * SHARES)
         return round(keys["owner_share"] / max(others * LIVES / keys["run_length"], Fraction(1)))
 

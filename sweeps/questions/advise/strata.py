@@ -16,6 +16,7 @@ from results.errors import LockcrossError
 from sweeps.model.cell import Cell
 from sweeps.model.workloads import with_defaults
 from sweeps.questions.advise.use import LIVES, SHARES
+from sweeps.search.lines import parts
 
 USE = "use"
 _LONG = 10_000  # acquisitions by one thread, behind which each costs what the last did
@@ -27,7 +28,6 @@ _MOST_TURNS = 100  # of an object, behind which each costs what the last did
 _ROUNDED = 1e-2  # of all acquisitions: what whole numbers of turns and returns may leave
 _MOST_DELAY = 20_000_000  # cycles of work in a run
 _FEWEST_LONG = 200  # acquisitions by one thread that are run, however much work lies between them
-_PPM = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,10 @@ class _Lives:
         keys = self._keys
         length = keys["run_length"] // LIVES
         runs = int(self._life / length)
+        whole = parts("lock_sequence", "owner_share")
         parameters = {
             "objects": self._objects(runs * length), "runs": runs, "run_length": length,
-            "owner_share": keys["owner_share"] * _PPM // SHARES, **self._work,
+            "owner_share": keys["owner_share"] * whole // SHARES / whole, **self._work,
         }  # fmt: skip
         return replace(
             self._use,
@@ -178,8 +179,8 @@ class _Lives:
     def _run(self, life: _Life) -> Cell:
         parameters = {
             "objects": self._objects(life.pairs), "first": life.first, "turns": life.turns,
-            "run_length": life.run_length, "after": life.after, "recursive": self._keys["nested"],
-            **self._work,
+            "run_length": life.run_length, "after": life.after,
+            "recursive": self._keys["nested"] / parts("lock_use", "recursive"), **self._work,
         }  # fmt: skip
         return replace(
             self._use, workload="lock_use", parameters=with_defaults("lock_use", parameters)

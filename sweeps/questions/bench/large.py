@@ -60,7 +60,7 @@ _PLAN = {
     "locks": list(_LOCKS[1:4]), "table_locks": ["thin"],
     "map": {
         "threads": 2, "tolerance": 2,
-        "parameters": {"objects": 1, "runs": 100, "run_length": 10, "owner_share": 900_000},
+        "parameters": {"objects": 1, "runs": 100, "run_length": 10, "owner_share": 0.9},
     },
 }  # fmt: skip
 
@@ -220,7 +220,7 @@ def _runs(number: int, models: list[_Model]) -> Iterator[CellRecord]:
     )
     for cas, cancel, seed, machine, (isa, flavour), lock in itertools.islice(axes, number):
         model = chance.choice(models)
-        parameters = {"objects": 1, "owner_share": 900_000, "run_length": 10 + cas % 7, "runs": 100}
+        parameters = {"objects": 1, "owner_share": 0.9, "run_length": 10 + cas % 7, "runs": 100}
         settings: dict[str, int | str] = {
             "cas_success": cas, "charge_stop": cancel, "seed": seed,
             "lat_memory": 100 + len(machine), "l1_size": 1024 * len(flavour), "machine": machine,

@@ -14,8 +14,7 @@ from sweeps.search.found import PLAN, FoundCrossover, Isa, Scale, at_most
 from sweeps.search.winners import Win, winner
 
 _LATENCIES = ("cas_latency", "fence_latency")
-_TRIED = ("ppm", "threads")  # units of axes that are tried value by value
-_PPM = 10_000  # parts per million of a percent
+_TRIED = ("share", "threads")  # units of axes that are tried value by value
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ class CrossoverSentence:
 def held_words(key: str, values: Sequence[int]) -> str:
     """A setting that was held at each of `values` in turn, in words."""
     if key == "owner_share":
-        return f"owner's share {', '.join(f'{value / _PPM:g}' for value in values)} %"
+        return f"owner's share {', '.join(f'{100 * value:g}' for value in values)} %"
     return f"{AXIS_WORDS[key]} set to {', '.join(f'{value:,}' for value in values)}"
 
 
@@ -187,8 +186,8 @@ def _reach(one: FoundCrossover, scale: Scale | None) -> str:
     band = one.band
 
     def tried(value: int) -> str:
-        if one.unit == "ppm":
-            return f"{value / _PPM:g}"
+        if one.unit == "share":
+            return f"{100 * value:g}"
         return f"{scale(value) if scale is not None else value:,.0f}"
 
     def point(value: float) -> str:

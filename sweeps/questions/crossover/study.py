@@ -25,7 +25,7 @@ from sweeps.search.facts import store_isas, store_machines
 from sweeps.search.found import MAP_CHECK, MapCheck, PlanFact
 from sweeps.search.found import PLAN as PLAN_FACT
 from sweeps.search.grid import interpolate
-from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, set_to, with_lock
+from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, in_parts, set_to, with_lock
 from sweeps.search.searches import (
     CrossoverTask,
     Evaluate,
@@ -114,10 +114,7 @@ class StudyCells:
             self._line("axis/cas_latency", "cas_latency", grid.cas_latency, grid),
             self._line("axis/fence_latency", "fence_latency", grid.fence_latency, grid),
             *(
-                replace(
-                    self._line(f"axis/{name}", name, axis.values, grid),
-                    tolerance=axis.tolerance, step=axis.step,
-                )
+                self._line(f"axis/{name}", name, axis.values, grid, axis.tolerance, axis.step)
                 for name, axis in self.plan.axes.items()
             ),
         ]  # fmt: skip
@@ -130,8 +127,9 @@ class StudyCells:
         return replace(line, whole=tuple(grid.latencies[along]))
 
     def _line(
-        self, series: str, axis: str, values: Sequence[int], of: Map | RunLength, **held: int
-    ) -> AxisLine:
+        self, series: str, axis: str, values: Sequence[float], of: Map | RunLength,
+        tolerance: float = 0, step: float = 1, **held: int,
+    ) -> AxisLine:  # fmt: skip
         """`held`: a latency that is set. A latency is set all along its own line, be it at the
         machine's own."""
         setting = {**of.parameters, "threads": of.threads, **held}
@@ -139,8 +137,9 @@ class StudyCells:
         base = self._with(of)
         for name, value in held.items():
             base = set_to(base, name, value)
+        numbers = in_parts(base.workload, axis, (*values, tolerance or of.tolerance, step))
         return AxisLine(
-            series, base, axis, tuple(values), of.tolerance, setting=setting, move=set_to
+            series, base, axis, numbers[:-2], numbers[-2], numbers[-1], setting, move=set_to
         )
 
 

@@ -296,7 +296,7 @@ def workload_words(plan: PlanFact) -> str:
     """The workload of a study's map: threads and the owner's share."""
     given = plan.map
     threads = "1 thread" if given.threads == 1 else f"{given.threads} threads"
-    return f"{threads},\nowner's share {given.parameters.owner_share / 10_000:g} %"
+    return f"{threads},\nowner's share {given.parameters.owner_share * 100:g} %"
 
 
 def _draw_key(ax: Axes, plan: PlanFact, machine: str, shown: Sequence[Panel]) -> None:

@@ -23,7 +23,7 @@ from sweeps.model.cells import digest
 from sweeps.model.isa import ISAS
 from sweeps.model.label import FULL, LockLabel
 from sweeps.model.machine import load_machine, machine_named
-from sweeps.model.workloads import WORKLOADS, with_defaults
+from sweeps.model.workloads import WORKLOADS, Value, read_value, with_defaults
 from sweeps.plans.sweep import LoadedPlan, load_plan
 from sweeps.run.runner import Runner
 from sweeps.search.facts import store_isas, store_machines
@@ -33,8 +33,9 @@ from sweeps.search.lines import (
     axis_named,
     check_cell,
     check_label,
+    in_parts,
+    parts,
     set_to,
-    with_lock,
 )
 from sweeps.search.searches import CrossoverTask, points, records, search_all
 
@@ -54,8 +55,8 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     axis: Annotated[
         str, typer.Option(help="cas_latency, fence_latency, cancel_latency, threads, a key, ...")
     ],
-    low: Annotated[int, typer.Option("--from", help="Where the axis begins.")],
-    high: Annotated[int, typer.Option("--to", help="Where it ends.")],
+    low: Annotated[float, typer.Option("--from", help="Where the axis begins.")],
+    high: Annotated[float, typer.Option("--to", help="Where it ends.")],
     plan: Annotated[
         str,
         complete.option("Search in every setting of this plan (a name or a file).", complete.plans),
@@ -78,7 +79,7 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     ] = "",
     engine: Annotated[str, complete.option("The engine.", complete.engines)] = engines.DEFAULT,
     tolerance: Annotated[
-        int, typer.Option(min=0, help="Width of the bracket; 0: 1/250 of the axis.")
+        float, typer.Option(min=0, help="Width of the bracket; 0: 1/250 of the axis.")
     ] = 0,
     coarse_points: Annotated[
         int, typer.Option("--points", min=2, max=1000, help="Values to begin with.")
@@ -95,20 +96,23 @@ def crossovers(  # noqa: PLR0913, PLR0917 its options are its arguments
     pair = [check_label(name.strip()) for name in locks.split(",")]
     if len(pair) != 2 or pair[0] == pair[1]:
         raise LockcrossError("--locks: two different locks are expected, e.g. thin,reservation")
-    values = coarse(low, high, coarse_points)
-    given: dict[str, int | str] = {}
+    if low >= high:
+        raise LockcrossError(f"--from {low:g} --to {high:g}: --to must be the larger one")
+    given: dict[str, Value] = {}
     for text in settings or []:
         key, equals, value = text.partition("=")
         if not equals or key in given:
             raise LockcrossError(f"--set {text}: key=value is expected, each key once")
-        given[key] = int(value) if value.isdecimal() and len(value) < 30 else value
+        given[key] = read_value(value)
     if plan:
         bases = settings_of(load_plan(plan), axis)
     else:
         bases = [base_cell(machine_named(machine), isa, flavour, workload, engine)]
     bases = [with_settings(base, given) for base in bases]
-    wide = tolerance or max((high - low) // _SHARE, 1)
-    tasks = tasks_of(bases, (pair[0], pair[1]), axis, values, wide)
+    tasks = [
+        task_of(base, (pair[0], pair[1]), axis, (low, high), tolerance, coarse_points)
+        for base in bases
+    ]
     total, bounds = sum(2 * len(task.coarse) for task in tasks), served(no_server)
     with Store(db) as store, one_bar(total) as progress:
         found = find(tasks, seeds, store, Runner(store, jobs, progress, bounds, True))
@@ -157,12 +161,13 @@ def base_cell(machine: str, isa: str, flavour: str, workload: str, engine: str) 
     )  # fmt: skip
 
 
-def with_settings(base: Cell, given: Mapping[str, int | str]) -> Cell:
+def with_settings(base: Cell, given: Mapping[str, Value]) -> Cell:
     """The cell with other values, by the names of axes and of the workload's keys. Raises
     LockcrossError."""
     for name, value in given.items():
         if name in base.parameters:
-            base = replace(base, parameters={**base.parameters, name: value})
+            given_here = with_defaults(base.workload, {**base.parameters, name: value})
+            base = replace(base, parameters=given_here)
             continue
         axis = axis_named(name, base.workload)
         if not isinstance(value, int):
@@ -192,28 +197,31 @@ def settings_of(plan: LoadedPlan, axis: str) -> list[Cell]:
 
 
 def coarse(low: int, high: int, count: int) -> tuple[int, ...]:
-    """So many values from `low` to `high`, evenly spaced, or all there are. Raises
-    LockcrossError."""
-    if low >= high:
-        raise LockcrossError(f"--from {low} --to {high}: --to must be the larger one")
+    """So many values from `low` to `high`, evenly spaced, or all there are."""
     return tuple(sorted({low + (high - low) * n // (count - 1) for n in range(count)}))
 
 
-def tasks_of(
-    bases: Sequence[Cell], pair: tuple[LockLabel, LockLabel], axis: str, values: Sequence[int],
-    tolerance: int,
-) -> list[CrossoverTask]:  # fmt: skip
-    """A search for each setting. Raises LockcrossError for an axis that cannot be run."""
-    found = []
-    for base in bases:
-        name = axis_named(axis, base.workload)
-        series = f"asked/{name}/{digest([vars(base), pair])[:12]}"
-        # Whoever names values wants to see what happens between them.
-        line = AxisLine(series, base, name, tuple(values), tolerance, modelled=False)
-        for label, x in itertools.product(pair, line.limits):
-            check_cell(with_lock(set_to(base, name, x), label))
-        found.append(CrossoverTask(line, *pair, line.values))
-    return found
+def task_of(
+    base: Cell, pair: tuple[LockLabel, LockLabel], axis: str, ends: tuple[float, float],
+    tolerance: float, count: int,
+) -> CrossoverTask:  # fmt: skip
+    """The search in a setting, which begins with `count` values between both ends. Raises
+    LockcrossError for an axis that cannot be run."""
+    name = axis_named(axis, base.workload)
+    series = f"asked/{name}/{digest([vars(base), pair])[:12]}"
+    whole = parts(base.workload, name) > 1
+    for option, value in (("--from", ends[0]), ("--to", ends[1]), ("--tolerance", tolerance)):
+        if not whole and value != round(value):
+            raise LockcrossError(f"{option} {value:g}: {name} takes whole numbers")
+    low, high, wide = in_parts(base.workload, name, (*ends, tolerance))
+    # Whoever names values wants to see what happens between them.
+    line = AxisLine(
+        series, base, name, coarse(low, high, count), wide or max((high - low) // _SHARE, 1),
+        modelled=False,
+    )  # fmt: skip
+    for label, x in itertools.product(pair, line.limits):
+        check_cell(line.cell(label, x))
+    return CrossoverTask(line, *pair, line.values)
 
 
 def find(

@@ -27,18 +27,17 @@ from sweeps.run.runner import Runner
 from sweeps.search import found
 from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
 from sweeps.search.facts import store_isas, store_machines
-from sweeps.search.lines import NO_LOCK, with_lock
+from sweeps.search.lines import NO_LOCK, in_parts, parts, with_lock
 from sweeps.support.toml import Document
 
 NAME = "explore"
 WORKLOAD = "lock_sequence"
-_WHOLE = 1_000_000  # parts of a share
 
-Point = tuple[int, int, int, int]  # set CAS, fence and cancellation latency, owner's share
+Point = tuple[int, int, int, float]  # set CAS, fence and cancellation latency, owner's share
 
 
 class Grid(Document):
-    """Set latencies in cycles, and shares in parts per million."""
+    """Set latencies in cycles, and shares."""
 
     cas_latency: study.Latencies
     fence_latency: study.Latencies
@@ -126,7 +125,7 @@ def labels(plan: ExplorePlan, flavour: str) -> list[LockLabel]:
     return study.labels(flavour, [*plan.locks, *plan.aside], plan.fence_kinds)
 
 
-def _base(plan: ExplorePlan, machine: str, flavour: str, share: int) -> Cell:
+def _base(plan: ExplorePlan, machine: str, flavour: str, share: float) -> Cell:
     """A run at the machine's own latencies; its lock is still to be named."""
     parameters = {**plan.workload.parameters, "owner_share": share}
     return Cell(
@@ -170,13 +169,15 @@ def drawn_points(plan: ExplorePlan, machine: str, flavour: str) -> list[Point]:
     shares such that they are exact in the workload's runs."""
     grid, draw = plan.grid, Random(f"{plan.check.seed} {machine} {flavour}")
     least = math.log(max(grid.cancel_latency[0], 1))
-    step = _WHOLE // plan.workload.parameters.get("runs", 1)
+    whole = parts(WORKLOAD, "owner_share")
+    low, *_, high = in_parts(WORKLOAD, "owner_share", (*grid.owner_share, grid.owner_share[-1]))
+    step = whole // int(plan.workload.parameters.get("runs", 1))
     return [
         (
             draw.randint(grid.cas_latency[0], grid.cas_latency[-1]),
             draw.randint(grid.fence_latency[0], grid.fence_latency[-1]),
             round(math.exp(draw.uniform(least, math.log(max(grid.cancel_latency[-1], 1))))),
-            draw.randrange(grid.owner_share[0], grid.owner_share[-1] + 1, step),
+            draw.randrange(low, high + 1, step) / whole,
         )
         for _ in range(plan.check.points)
     ]

@@ -22,6 +22,7 @@ from sweeps.model import engines
 from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import option
 from sweeps.model.label import FULL, LockLabel
+from sweeps.model.workloads import Value
 from sweeps.search.found import PLAN as STUDY
 from sweeps.search.found import (
     Accuracy,
@@ -41,6 +42,7 @@ from sweeps.search.found import (
     places,
     series,
 )
+from sweeps.search.lines import value_of
 
 KIND = "explore"  # of the series
 AS_IS = "explore/as_is"  # of the series of machines as they are
@@ -95,19 +97,19 @@ class ExplorerMap:
     flavour: str
     explored: bool
     cas: tuple[float, ...]
-    cas_set: tuple[int, ...]
+    cas_set: tuple[float, ...]
     fence: tuple[float, ...]
-    fence_set: tuple[int, ...]
-    cancel: tuple[int, ...]
-    share: tuple[int, ...]
+    fence_set: tuple[float, ...]
+    cancel: tuple[float, ...]
+    share: tuple[float, ...]
     locks: tuple[LockCosts, ...]
     aside: tuple[str, ...]
     tie: float
     threads: int
-    parameters: Mapping[str, int | str]
+    parameters: Mapping[str, Value]
     own: Mark | None
     crossings: tuple[MapCrossing, ...] = ()
-    searched: tuple[int | None, int] = (None, 0)
+    searched: tuple[int | None, float] = (None, 0)
 
 
 @dataclass(frozen=True)
@@ -122,17 +124,17 @@ class RunCost:
 @dataclass(frozen=True)
 class Processor:
     """A machine as it is: its own core, caches and latencies, and its own cost of a cancellation.
-    `place`: its measured CAS and fence. `cancel`: cycles; `share`: the owner's, in parts per
-    million; `locks`: a run each, the cheapest first; `tie`: a lead below this share is a tie."""
+    `place`: its measured CAS and fence. `cancel`: cycles; `share`: the owner's;
+    `locks`: a run each, the cheapest first; `tie`: a lead below this share is a tie."""
 
     place: Mark
     isa: Isa
     flavour: str
     out_of_order: bool
     cancel: int
-    share: int
+    share: float
     threads: int
-    parameters: Mapping[str, int | str]
+    parameters: Mapping[str, Value]
     locks: tuple[RunCost, ...]
     tie: float
 
@@ -219,7 +221,7 @@ def processors(connection: sqlite3.Connection) -> tuple[Processor, ...]:
             known[key] = Processor(
                 place, isa(connection, isa_name), flavour, _titled(connection, machine)[1],
                 first.latency("cancel_latency", "charge_stop") or 0,
-                int(first.cell.parameters[_SHARE]), first.cell.threads, _parameters(first),
+                value_of(first.cell, _SHARE), first.cell.threads, _parameters(first),
                 tuple(
                     RunCost(run.label, run.cost, _command(connection, run.id))
                     for run in sorted(runs, key=lambda run: (run.cost, run.label))
@@ -247,7 +249,7 @@ def _titled(connection: sqlite3.Connection, machine: str) -> tuple[str, bool]:
     return str(title), bool(ooo)
 
 
-def _parameters(run: SeriesRun) -> dict[str, int | str]:
+def _parameters(run: SeriesRun) -> dict[str, Value]:
     """Of the workload, but for the owner's share."""
     return {key: value for key, value in run.cell.parameters.items() if key != _SHARE}
 
@@ -271,14 +273,14 @@ def _map(
     cancelling = {run.label for run in runs if run.cell.cancel_latency is not None}
     # What is set of a run along each axis; None for a latency that its lock does not pay, or that
     # the map does not set.
-    points: dict[int, tuple[int | None, ...]] = {
+    points: dict[int, tuple[float | None, ...]] = {
         run.id: (
             run.latency("cas_latency", "cas_success"),
             run.latency("fence_latency", f"fence_{known.full_fence}")
             if run.label.fence == FULL
             else None,
             run.latency("cancel_latency", "charge_stop") if run.label in cancelling else None,
-            int(run.cell.parameters[_SHARE]),
+            value_of(run.cell, _SHARE),
         )
         for run in runs
     }
@@ -311,8 +313,8 @@ def _map(
 def _locks(
     connection: sqlite3.Connection,
     runs: Iterable[SeriesRun],
-    points: Mapping[int, tuple[int | None, ...]],
-    axes: Sequence[Sequence[int]],
+    points: Mapping[int, tuple[float | None, ...]],
+    axes: Sequence[Sequence[float]],
 ) -> tuple[LockCosts, ...]:
     """The costs of every lock on the grid. Raises NoDataError when a point is missing."""
     by_label: dict[LockLabel, list[SeriesRun]] = {}
@@ -331,14 +333,14 @@ def _locks(
         command = _command(connection, fullest.id)
         for axis in LATENCIES:
             command = re.sub(rf"({option(axis)}) \d+", rf"\1 {{{axis}}}", command)
-        command = re.sub(rf"({_SHARE}=)\d+", rf"\1{{{_SHARE}}}", command)
+        command = re.sub(rf"({_SHARE}=)[\d.]+", rf"\1{{{_SHARE}}}", command)
         locks.append(LockCosts(label, costs, command))
     return tuple(locks)
 
 
 def _crossings(
     connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str, like: SeriesRun
-) -> tuple[tuple[MapCrossing, ...], tuple[int | None, int]]:
+) -> tuple[tuple[MapCrossing, ...], tuple[int | None, float]]:
     """The study's searched crossovers on this map, if they are of the same workload, with the
     cancellation cost and the share that they were searched with."""
     name = f"map/{machine}/{isa_name}/{flavour}"
@@ -351,7 +353,7 @@ def _crossings(
         measured(connection, machine, isa_name, flavour, axis)
         for axis in ("cas_latency", "fence_latency")
     )
-    at = (runs[0].latency("cancel_latency", "charge_stop"), int(runs[0].cell.parameters[_SHARE]))
+    at = (runs[0].latency("cancel_latency", "charge_stop"), value_of(runs[0].cell, _SHARE))
     return tuple(map_crossings(connection, name, cas, fence)), at
 
 

@@ -23,9 +23,9 @@ Metrics = Mapping[str, float]
 
 
 class Distance(FactModel):
-    """The owner's shares whose distances were tried, in parts per million."""
+    """The owner's shares whose distances were tried."""
 
-    shares: list[int] = []
+    shares: list[float] = []
 
 
 class ManyCoresFact(FactModel):
@@ -119,7 +119,7 @@ def by_cores(connection: sqlite3.Connection, quantity: str) -> Curves:
     return _curves(connection, runs, quantity, lambda cell: cell.threads)
 
 
-def by_distance(connection: sqlite3.Connection, quantity: str, share: int) -> Curves:
+def by_distance(connection: sqlite3.Connection, quantity: str, share: float) -> Curves:
     """A quantity by the links between owner and contender, at one share of the owner."""
     every = samples(connection, DISTANCE)
     runs = [one for one in every if one[0].parameters["owner_share"] == share]
@@ -131,7 +131,7 @@ def by_distance(connection: sqlite3.Connection, quantity: str, share: int) -> Cu
     return _curves(connection, runs, quantity, links)
 
 
-def shares(connection: sqlite3.Connection) -> list[int]:
+def shares(connection: sqlite3.Connection) -> list[float]:
     """The owner's shares whose distances were tried, from the least."""
     distance = PLAN.read(connection).distance
     return sorted(distance.shares) if distance else []
@@ -205,7 +205,7 @@ def tables(connection: sqlite3.Connection) -> list[QuantityTable]:
     tie = PLAN.read(connection).tie_percent / 100
     every = [(name, "cores", "", by_cores(connection, name)) for name in QUANTITIES]
     every += [
-        (name, "links", f", owner's share {share / 10_000:g} %",
+        (name, "links", f", owner's share {100 * share:g} %",
          by_distance(connection, name, share))
         for share in shares(connection)
         for name in ("cost", "messages")
@@ -264,4 +264,4 @@ def changing(connection: sqlite3.Connection) -> list[dict[str, Any]]:
 
 
 def _value(axis: str, value: float) -> str:
-    return f"{value / 10_000:g}" if axis == "owner_share" else f"{value:g}"
+    return f"{100 * value:g}" if axis == "owner_share" else f"{value:g}"

@@ -50,7 +50,7 @@ def draw_distance(connection: sqlite3.Connection) -> Figure:
         _draw(ax, found, name)
         ax.set_ylim(bottom=0)
         ax.set_xlabel("links between owner and contender")
-        ax.set_title(f"{QUANTITIES[name].title}, owner {share / 10_000:g} %")
+        ax.set_title(f"{QUANTITIES[name].title}, owner {100 * share:g} %")
     _key(figure, axes[0])
     return figure
 

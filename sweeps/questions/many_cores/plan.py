@@ -10,13 +10,14 @@ from sweeps.model.axes import MAX_THREADS
 from sweeps.model.isa import FLAVOURS
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import MachineName, MemorySystem, known_machines, load_machine
+from sweeps.model.workloads import Value
 from sweeps.plans import STUDIES, study
 from sweeps.support.toml import Document
 
 CONTENDED = "random_threads"  # the workload in which all cores contend
 
 
-def _check_keys(workload: str, parameters: dict[str, int | str], *own: str) -> None:
+def _check_keys(workload: str, parameters: dict[str, Value], *own: str) -> None:
     words = "{}: unknown; workload {} takes {}"
     study.check_keys(workload, parameters, own, words, where="parameters: ")
 
@@ -29,7 +30,7 @@ class Cores(Document):
     values: Annotated[list[study.Threads], study.Several, study.RISING]
     pairs: study.Count
     tolerance: study.Count
-    parameters: dict[str, int | str] = {}
+    parameters: dict[str, Value] = {}
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
@@ -39,7 +40,7 @@ class Cores(Document):
 
 class Distance(Document):
     """An owner at node 0, a corner, and one contender, so many links away, that takes what `shares`
-    (parts per million) leave of the object's runs (workload lock_sequence). Costs cross along the
+    leave of the object's runs (workload lock_sequence). Costs cross along the
     links, and along `owner_share` at the least and the most of them."""
 
     machine: MachineName
@@ -47,14 +48,13 @@ class Distance(Document):
     shares: Annotated[list[study.Share], study.Some, study.RISING]
     tolerance: study.Count
     owner_share: Annotated[list[study.Share], study.Several, study.RISING]
-    step: study.Count
-    parameters: dict[str, int | str]
+    step: study.Share
+    parameters: dict[str, Value]
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:
         _check_keys("lock_sequence", self.parameters, "owner_share")
-        if wrong := [one for one in self.owner_share if one % self.step]:
-            raise ValueError(f"owner_share: {wrong[0]} is no multiple of step {self.step}")
+        study.check_multiples(self.step, self.owner_share, "owner_share: ")
         return self
 
 
@@ -66,7 +66,7 @@ class Cancellation(Document):
     machine: MachineName
     lock: str
     cancel_latency: study.Latency
-    parameters: dict[str, int | str]
+    parameters: dict[str, Value]
 
     @model_validator(mode="after")
     def _known_keys(self) -> Self:

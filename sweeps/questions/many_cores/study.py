@@ -10,7 +10,7 @@ from itertools import product
 from results.store.records import CrossoverRecord
 from results.store.store import Store
 from sweeps.model.cell import Cell
-from sweeps.model.workloads import with_defaults
+from sweeps.model.workloads import Value, with_defaults
 from sweeps.plans.study import isa_of
 from sweeps.questions.many_cores import answer
 from sweeps.questions.many_cores.plan import (
@@ -25,7 +25,7 @@ from sweeps.questions.many_cores.plan import (
 )
 from sweeps.run.runner import Runner
 from sweeps.search.facts import store_isas, store_machines
-from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, set_to, with_lock
+from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, in_parts, set_to, with_lock
 from sweeps.search.searches import pairs, points, records, search_all
 
 PLAN = "many_cores"
@@ -75,10 +75,11 @@ class Study:
         lines, given = [self._cores_line(), *self._distance_lines()], self.plan.distance
         if given is not None:
             base = self._base(given.machine, "lock_sequence", given.parameters)
+            *values, step = in_parts(base.workload, "owner_share", (*given.owner_share, given.step))
             lines += [
                 AxisLine(
                     f"owner_share/{links}", _away(base, "distance", links), "owner_share",
-                    tuple(given.owner_share), given.step, given.step,
+                    tuple(values), step, step,
                     {**given.parameters, "threads": 2, "links": links}, move=set_to,
                 )
                 for links in (given.links[0], given.links[-1])
@@ -116,7 +117,7 @@ class Study:
             for share in given.shares
         ]  # fmt: skip
 
-    def _base(self, machine: str, workload: str, parameters: Mapping[str, int | str]) -> Cell:
+    def _base(self, machine: str, workload: str, parameters: Mapping[str, Value]) -> Cell:
         """Two threads, on the cores in the order of the nodes."""
         return Cell(
             engine=self.plan.engine, machine=machine, isa=isa_of(self.plan.flavour),

@@ -27,7 +27,7 @@ from sweeps.model.cells import invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
 from sweeps.model.machine import load_machine, machine_names
-from sweeps.model.workloads import with_defaults
+from sweeps.model.workloads import read_value, with_defaults
 from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce.answer import (
     CLOCK,
@@ -249,8 +249,8 @@ def _cell(plan: Definition, one: CellPlan) -> Cell:
     machine = one.machine or plan.machine
     isa = one.isa or load_machine(machine).isas[0]
     label = LockLabel(one.lock)
-    # What is written in digits is a number, such as "{percent}0000".
-    given = {k: int(v) if str(v).isdigit() else v for k, v in one.parameters.items()}
+    # What is written in digits is a number, such as "{percent}e-2".
+    given = {key: read_value(str(value)) for key, value in one.parameters.items()}
     cell = Cell(
         machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
         lock=label.lock, variant=label.variant, fence=label.fence, workload=one.workload,

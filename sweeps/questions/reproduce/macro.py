@@ -20,12 +20,14 @@ from sweeps.model.isa import ISAS
 from sweeps.model.label import LockLabel
 from sweeps.model.locks import cancels
 from sweeps.model.machine import load_machine
+from sweeps.model.workloads import Value
 from sweeps.questions.reproduce.answer import Look, PlannedRow, Row, in_words
 from sweeps.search import published as paper
+from sweeps.search.lines import parts
 from sweeps.search.published import Published
 from sweeps.support.toml import Document
 
-PARTS = 1_000_000
+PARTS = parts("lock_mix", "owner_share")
 THREADS = 2
 BASE = "tasuki"
 TRANSITION = 256  # objects of the run that a cancellation's cost is taken from
@@ -104,7 +106,7 @@ def statistics(table: str, program: str) -> Statistics:
     return Statistics(program, int(objects), acquisitions, cancellations, owned, returned, foreign)
 
 
-def mix(of: Statistics, wanted: int) -> dict[str, int]:
+def mix(of: Statistics, wanted: int) -> dict[str, float]:
     """Scales a program down to `wanted` acquisitions: the parameters of lock_mix. Where other
     threads or returning owners have any of them, one object at least is shared."""
     count = min(of.acquisitions, wanted)
@@ -120,18 +122,18 @@ def mix(of: Statistics, wanted: int) -> dict[str, int]:
         owned = PARTS - foreign - returned - nested
     objects = min(objects, count * owned // PARTS)
     return {
-        "objects": objects, "acquisitions": count, "owner_share": owned,
-        "return_share": returned, "recursive": nested, "shared_objects": min(shared, objects),
-        "owners": 1, "critical": 0, "think": 0,
+        "objects": objects, "acquisitions": count, "owner_share": owned / PARTS,
+        "return_share": returned / PARTS, "recursive": nested / PARTS,
+        "shared_objects": min(shared, objects), "owners": 1, "critical": 0, "think": 0,
     }  # fmt: skip
 
 
-def rate(drawn: Mapping[str, int]) -> float:
+def rate(drawn: Mapping[str, float]) -> float:
     """Cancellations an acquisition of a drawn sequence: each shared object has one."""
     return drawn["shared_objects"] / drawn["acquisitions"]
 
 
-def mix_cell(machine: str, label: str, parameters: Mapping[str, int | str]) -> Cell:
+def mix_cell(machine: str, label: str, parameters: Mapping[str, Value]) -> Cell:
     """The run of a lock label on a sequence."""
     built = LockLabel(label)
     isa = load_machine(machine).isas[0]

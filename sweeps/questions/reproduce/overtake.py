@@ -175,7 +175,7 @@ def places() -> list[Place]:
 
 
 @cache
-def drawn(program: str) -> tuple[macro.Statistics, dict[str, int]]:
+def drawn(program: str) -> tuple[macro.Statistics, dict[str, float]]:
     """A program's statistics and the sequence drawn to them."""
     of = macro.statistics(TABLE, program)
     return of, macro.mix(of, ACQUISITIONS)
@@ -204,7 +204,7 @@ def find(runner: "Runner") -> tuple[list[Case], list[int]]:
     def cost(place: Place, cell: Cell, run: "StoredRun") -> Fraction:
         """Cycles an acquisition, with as many cancellations as published."""
         of, scaled = drawn(place.program)
-        cycles = Fraction(int(run.metrics["cycles"]), scaled["acquisitions"])
+        cycles = Fraction(int(run.metrics["cycles"]), int(scaled["acquisitions"]))
         if not cancels(cell.lock):
             return cycles
         missing = Fraction(of.rate) - Fraction(macro.rate(scaled))

@@ -1,7 +1,6 @@
 """Commands that run single cells: run, calibrate."""
 
 import json
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,8 +43,7 @@ if TYPE_CHECKING:
     from results.store.store import Store
     from sweeps.engines.base import Limits
     from sweeps.model.cell import Cell
-
-_NUMBER = r"[0-9]{1,30}"  # longer ones are out of bounds, and Python may not convert them
+    from sweeps.model.workloads import Value
 
 _COST = "cycles_per_pair"
 _WITHOUT_COST = ("cycles", "core_cycles")  # shown instead of a cost
@@ -351,14 +349,16 @@ def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
     return label
 
 
-def _parameters(words: Sequence[str]) -> dict[str, int | str]:
+def _parameters(words: Sequence[str]) -> dict[str, "Value"]:
     """The keys of a workload that are given as words."""
-    found: dict[str, int | str] = {}
+    from sweeps.model.workloads import read_value
+
+    found: dict[str, Value] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key in found:
             raise LockcrossError(f"parameter {shown(word)}: key=value is expected, each key once")
-        found[key] = int(value) if re.fullmatch(_NUMBER, value) else value
+        found[key] = read_value(value)
     return found
 
 

@@ -204,7 +204,7 @@ def run(
         held = one.model_dump(include=set(Bars.model_fields))
         bars[one.name] = StoredSet(title=title, candidate=definition.candidate, **held)
     BARS.write(store, bars)
-    java = [lock.name for lock in load_locks().values() if lock.java and lock.name != "null"]
+    java = [lock.name for lock in load_locks().values() if lock.java]
     JAVA_LOCKS.write(store, JavaLocks(java))
     store_isas(store)
     store_machines(store, (cell.machine for cell in everything))

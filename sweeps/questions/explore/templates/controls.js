@@ -23,8 +23,8 @@ function stopsOf(axis, nice) {
 
 // Of 20 runs only twentieths are exact, so shares in between would not be what they say.
 function shareStops(map) {
-  const step = map.runs ? 1000000 / map.runs : 50000;
-  const nice = Array.from({ length: Math.round(1000000 / step) + 1 }, (_, n) => Math.round(n * step));
+  const runs = map.runs || 20;
+  const nice = Array.from({ length: runs + 1 }, (_, n) => sixDecimals(n / runs));
   return stopsOf(map.share, nice);
 }
 

@@ -34,6 +34,11 @@ function isPoint(axis, value) {
   return axis.length === 1 || axis.some((one) => Math.abs(one - value) < 1e-9);
 }
 
+// Shares have no more.
+function sixDecimals(share) {
+  return Math.round(share * 1e6) / 1e6;
+}
+
 function lerp(low, high, part) {
   return part === 0 ? low : part === 1 ? high : low + (high - low) * part;
 }
@@ -105,5 +110,5 @@ function commandFor(map, lock, point) {
     .replace("{cas_latency}", setFor(map.cas, point.cas))
     .replace("{fence_latency}", setFor(map.fence, point.fence))
     .replace("{cancel_latency}", Math.round(point.cancel))
-    .replace("{owner_share}", Math.round(point.share));
+    .replace("{owner_share}", sixDecimals(point.share));
 }

@@ -8,8 +8,8 @@ function cycles(value) {
   return value.toLocaleString("en", { maximumFractionDigits: 1 });
 }
 
-function percent(ppm) {
-  return `${Math.round(ppm / PPM * 10) / 10} %`;
+function percent(share) {
+  return `${Math.round(share * 1000) / 10} %`;
 }
 
 // What is chosen, for the label of the map and the picture.

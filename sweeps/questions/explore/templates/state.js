@@ -1,14 +1,13 @@
 // What is chosen: a point of a map, or a processor as it is, with all of its values. And how it stands in the address: `#explorer?machine=...`, so that a view can be
 // sent to somebody who has the same page.
 const PREFIX = "#explorer?";
-const PPM = 10000; // parts per million of a percent
 
 function firstState() {
   const map = DATA.maps[0];
   const aside = new Set(map.locks.filter((one) => one.aside).map((one) => one.lock));
   const locks = [...LOCKS.keys()].filter((name) => !aside.has(name));
   return settled({ machine: map.machine, flavour: map.flavour, locks, fences: DATA.chosen,
-    processor: null, cancel: 5000, share: 900000, cas: null, fence: null });
+    processor: null, cancel: 5000, share: 0.9, cas: null, fence: null });
 }
 
 function clamp(value, axis) {
@@ -47,7 +46,7 @@ function settled(state) {
 }
 
 function toFragment(state) {
-  const short = (value) => String(Math.round(value * 1000) / 1000);
+  const short = (value) => String(Math.round(value * 1e6) / 1e6);
   const values = new URLSearchParams({
     machine: state.machine, flavour: state.flavour, locks: state.locks.join(","),
     fences: state.fences.join(","), ...(state.processor && { processor: state.processor }), cancel: short(state.cancel), share: short(state.share),
