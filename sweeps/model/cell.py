@@ -98,15 +98,6 @@ def values(cell: Cell) -> dict[str, int | float | str | None]:
     return axes | keys
 
 
-def differing(cells: Sequence[Cell]) -> tuple[dict[str, int | float | str], list[str]]:
-    """What some cells have in common, as far as it is set, and the names of what differs."""
-    every = [values(cell) for cell in cells]
-    names = dict.fromkeys(name for one in every for name in one)
-    apart = [name for name in names if len({one.get(name) for one in every}) > 1]
-    same = {name: value for name, value in every[0].items() if name not in apart} if every else {}
-    return {name: value for name, value in same.items() if value not in (None, "")}, apart
-
-
-def selected(table: str = "runs") -> str:
-    """COLUMNS, to be selected from a table."""
-    return ", ".join(f"{table}.{name}" for name in COLUMNS)
+def selected() -> str:
+    """COLUMNS, to be selected from the table runs."""
+    return ", ".join(f"runs.{name}" for name in COLUMNS)

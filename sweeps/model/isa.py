@@ -33,20 +33,12 @@ class Isa:
     weakly_ordered: bool = True  # a lock needs more than plain loads and stores
 
 
-_NOT_A_FENCE = (
-    "only x86-64's locked instructions order an earlier store before a later load; "
-    "{isa}'s atomics do not promise that"
-)
-_NOT_ORDERED = (
-    "{isa}'s memory model does not promise that a wide load which covers a narrow store "
-    "is performed after it"
-)
-
-
 def _weak(title: str) -> dict[str, str]:
     return {
-        "rmw": _NOT_A_FENCE.format(isa=title),
-        "store_forward": _NOT_ORDERED.format(isa=title),
+        "rmw": "only x86-64's locked instructions order an earlier store before a later load; "
+        f"{title}'s atomics do not promise that",
+        "store_forward": f"{title}'s memory model does not promise that a wide load which covers a "
+        "narrow store is performed after it",
     }
 
 

@@ -66,8 +66,8 @@ class Lock:
 
     def has(self, trait: Trait, variant: str = "") -> bool:
         """Whether the lock in a variant ("": the default) has a trait."""
-        of_variant = [line.traits for line in self.variant_lines[1:] if line.name == variant]
-        return any(trait in traits for traits in (self.traits, *of_variant))
+        own = (line.traits for line in self.variant_lines[1:] if line.name == variant)
+        return trait in self.traits.union(*own)
 
     def variant_invalid_reason(self, variant: str) -> str:
         """Why this lock has no such variant ("": the default), or nothing."""
@@ -99,35 +99,33 @@ def parse_locks(text: str) -> dict[str, Lock]:
             match row.name, row.arguments:
                 case "LOCK", [_, title, source, traits, fences, threads, words, sentence]:
                     locks[owner] = Lock(
-                        owner,
-                        registry.string(title),
-                        registry.string(source),
-                        frozenset(_known("TRAIT_", traits, Trait)),
-                        tuple(_known("FENCE_", fences, FENCE_KINDS)),
-                        ast.literal_eval(threads),
-                        ast.literal_eval(words),
-                        registry.string(sentence),
-                    )
+                        owner, registry.string(title), registry.string(source), _traits(traits),
+                        tuple(_known("FENCE_", fences, FENCE_KINDS)), ast.literal_eval(threads),
+                        ast.literal_eval(words), registry.string(sentence),
+                    )  # fmt: skip
                 case "VARIANT", [_, variant, traits, sentence]:
-                    added = frozenset(_known("TRAIT_", traits, Trait))
-                    one = Variant(registry.word(variant), added, registry.string(sentence))
+                    one = Variant(
+                        registry.word(variant), _traits(traits), registry.string(sentence)
+                    )
                     variants.setdefault(owner, []).append(one)
                 case _:
                     raise LockcrossError(f"{_FILE}: not an entry: {row}")
         except ValueError as error:
             raise LockcrossError(f"{_FILE}: {owner}: {error}") from None
-    if unknown := [name for name in variants if name not in locks]:
-        raise LockcrossError(f"{_FILE}: variants of {unknown[0]}, which is no lock")
-    for name, (first, *_) in variants.items():
-        if first.traits:
+    for name, lines in variants.items():
+        if name not in locks:
+            raise LockcrossError(f"{_FILE}: variants of {name}, which is no lock")
+        if lines[0].traits:
             raise LockcrossError(
-                f"{_FILE}: {name}: variant {first.name} is the default, whose traits are the "
+                f"{_FILE}: {name}: variant {lines[0].name} is the default, whose traits are the "
                 "lock's: it must have TRAIT_NONE"
             )
-    return {
-        name: replace(lock, variant_lines=tuple(variants.get(name, ())))
-        for name, lock in locks.items()
-    }
+        locks[name] = replace(locks[name], variant_lines=tuple(lines))
+    return locks
+
+
+def _traits(joined: ast.expr) -> frozenset[Trait]:
+    return frozenset(_known("TRAIT_", joined, Trait))
 
 
 def _known(prefix: str, joined: ast.expr, allowed: Iterable[Kind]) -> list[Kind]:

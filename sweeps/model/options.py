@@ -9,7 +9,7 @@ from results.errors import LockcrossError
 from sweeps.support.paths import OPTIONS_DEF
 
 _ENTRY = re.compile(r'^([A-Z_]+)\(((?:[^"()]|"[^"]*")*)\)', re.MULTILINE)
-_WORD = re.compile(r'"([^"]*)"|([\w\']+)')
+_MEANING = re.compile('"[^"]*"')
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,6 @@ class Option:
     default: int
     low: int
     high: int
-    meaning: str
     names: tuple[str, ...] = ()
     power_of_two: bool = False
 
@@ -35,30 +34,18 @@ def options() -> dict[str, Option]:
         text = OPTIONS_DEF.read_text(encoding="utf-8")
     except OSError as error:
         raise LockcrossError(f"{OPTIONS_DEF.name}: {error.strerror}", exit_code=1) from None
-    bounds: dict[str, int] = {}
+    bounds = {"SWITCH": [0, 1]}
     known: dict[str, Option] = {}
     for kind, arguments in _ENTRY.findall(text):
-        words = _WORD.findall(arguments)
-        meaning = "".join(quoted for quoted, _ in words)
-        name, *values = (plain for _, plain in words if plain)
-        if kind == "BOUND":
-            bounds[name] = _number(values[0])
-        elif kind == "CHOICE":
+        name, *values = re.findall(r"[\w']+", _MEANING.sub("", arguments))
+        if kind == "CHOICE":
             default, *names = values
-            known[name] = Option(
-                name, names.index(default), 0, len(names) - 1, meaning, tuple(names)
-            )
+            known[name] = Option(name, names.index(default), 0, len(names) - 1, tuple(names))
+            continue
+        numbers = [int(value.replace("'", "")) for value in values]  # C++ has marks in them
+        if kind == "BOUND":
+            bounds["LATENCY"] = [0, *numbers]
         else:
-            numbers = [_number(value) for value in values]
-            low, high = {"SWITCH": [0, 1], "LATENCY": [0, bounds["kMaxLatency"]]}.get(
-                kind, numbers[1:]
-            )
-            known[name] = Option(
-                name, numbers[0], low, high, meaning, power_of_two=kind == "POWER_OF_TWO"
-            )
+            default, low, high = [*numbers, *bounds.get(kind, [])]
+            known[name] = Option(name, default, low, high, power_of_two=kind == "POWER_OF_TWO")
     return known
-
-
-def _number(text: str) -> int:
-    """A number as C++ writes it, with marks between its digits."""
-    return int(text.replace("'", ""))
