@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from proofs import stored
 from proofs.programs import models
-from results.draw.drawing import Drawing
+from results.draw.painter import Drawing
 from sweeps.report.reference import References
 from sweeps.report.shown import Part, Section, Shown
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
-from results.draw.drawing import Drawing
+from results.draw.painter import Drawing
 from results.errors import NoDataError
 from results.paths import ROOT
 from results.store.database import file_of, log_of

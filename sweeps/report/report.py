@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from results.draw.drawing import Drawing
+from results.draw.painter import Drawing
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import engines

@@ -10,7 +10,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-from results.draw.drawing import Drawing
+from results.draw.painter import Drawing
 from results.paths import ROOT
 from sweeps.report.reference import References
 

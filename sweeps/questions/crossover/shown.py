@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from results.draw.drawing import Drawing
+from results.draw.painter import Drawing
 from results.store.database import file_of
 from results.text.terminal import console
 from sweeps.model import engines

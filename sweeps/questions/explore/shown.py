@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from results.draw.drawing import Drawing
+from results.draw.painter import Drawing
 from sweeps.model.isa import isa_words
 from sweeps.model.label import FENCE_KINDS, FULL, LockLabel
 from sweeps.questions.explore.explorer import PLAN, ExplorerMap, Processor, explorer

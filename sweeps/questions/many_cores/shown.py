@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 
 from rich.table import Table
 
-from results.draw.drawing import Drawing
+from results.draw.painter import Drawing
 from results.store.database import file_of
 from results.text.terminal import console
 from sweeps.questions.many_cores import answer

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from results.draw.drawing import Drawing
+from results.draw.painter import Drawing
 from results.store.database import file_of
 from sweeps.model import engines
 from sweeps.questions.validate import latency, table
