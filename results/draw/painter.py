@@ -1,4 +1,4 @@
-"""Figures: what is drawn of a database, and how it is written as PNG and SVG."""
+"""Draws figures and writes them as PNG and SVG, the same bytes for the same data."""
 
 import os
 import signal
@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import connection as waiting
 from multiprocessing import get_context, parent_process
@@ -21,31 +20,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from results.draw.drawing import Drawing
 from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure: its name (also its files'), its title, and what it shows in words (`text`).
-
-    `section`: the part of the report that it stands in. `draw`: the function that draws it, by its
-    module and name. `given`: what that takes: a database (its path), several by a name for messages
-    (a mapping), or a result that is whole itself; and `machine`, where one is named. `said`: where
-    there is nothing to draw, that is said on standard error. `beside`: it is only drawn where
-    others of its section are, and then it is an error if it cannot be.
-    """
-
-    name: str
-    section: str
-    title: str
-    draw: str
-    given: object
-    text: str = ""
-    machine: str = ""
-    said: bool = False
-    beside: bool = False
-
 
 mpl.use("Agg")
 

@@ -3,8 +3,6 @@
 import platform
 from dataclasses import dataclass
 
-from sweeps.model import label
-
 
 def flavour_name(flavour: str) -> str:
     """An atomic flavour: `LL/SC`."""
@@ -15,9 +13,6 @@ def isa_words(title: str, flavour: str) -> str:
     """An ISA's title with the flavour where the ISA has several."""
     words = flavour_name(flavour)
     return title if words == flavour else f"{title} {words}"
-
-
-FENCE_KINDS = tuple(label.FENCE_KINDS)
 
 
 @dataclass(frozen=True)

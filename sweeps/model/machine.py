@@ -1,5 +1,4 @@
-"""Machine descriptions: sweeps/machines/*.toml, each figure with its source or marked as assumed.
-What their tables hold stands in figures.toml."""
+"""Machines: sweeps/machines/*.toml; and the options of the engine, with bounds, of options.def."""
 
 import hashlib
 import json
@@ -7,6 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
@@ -17,11 +17,53 @@ from pydantic import AfterValidator, Field, create_model, field_validator, model
 from results.errors import LockcrossError
 from sweeps.model.axes import MAX_LATENCY
 from sweeps.model.isa import ISAS, host_isa
-from sweeps.model.options import options
 from sweeps.support import toml
-from sweeps.support.paths import MACHINES, OWN_MACHINES
+from sweeps.support.paths import MACHINES, OPTIONS_DEF, OWN_MACHINES
 from sweeps.support.text import shown
 from sweeps.support.toml import Document, Documents, is_path
+
+_ENTRY = re.compile(r'^([A-Z_]+)\(((?:[^"()]|"[^"]*")*)\)', re.MULTILINE)
+_MEANING = re.compile('"[^"]*"')
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: its default and bounds, both of them allowed. `names`: of its values from 0 on,
+    where machine files use names instead. `power_of_two`: it must be one, or 0 where that is
+    allowed."""
+
+    name: str
+    default: int
+    low: int
+    high: int
+    names: tuple[str, ...] = ()
+    power_of_two: bool = False
+
+
+@cache
+def options() -> dict[str, Option]:
+    """Every option by its name, in the table's order. Raises LockcrossError (1) where the table
+    cannot be read."""
+    try:
+        text = OPTIONS_DEF.read_text(encoding="utf-8")
+    except OSError as error:
+        raise LockcrossError(f"{OPTIONS_DEF.name}: {error.strerror}", exit_code=1) from None
+    bounds = {"SWITCH": [0, 1]}
+    known: dict[str, Option] = {}
+    for kind, arguments in _ENTRY.findall(text):
+        name, *values = re.findall(r"[\w']+", _MEANING.sub("", arguments))
+        if kind == "CHOICE":
+            default, *names = values
+            known[name] = Option(name, names.index(default), 0, len(names) - 1, tuple(names))
+            continue
+        numbers = [int(value.replace("'", "")) for value in values]  # C++ has marks in them
+        if kind == "BOUND":
+            bounds["LATENCY"] = [0, *numbers]
+        else:
+            default, low, high = [*numbers, *bounds.get(kind, [])]
+            known[name] = Option(name, default, low, high, power_of_two=kind == "POWER_OF_TWO")
+    return known
+
 
 Value = TypeVar("Value", int, str)
 

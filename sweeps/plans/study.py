@@ -12,9 +12,8 @@ from results.errors import LockcrossError
 from sweeps.engines import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
-from sweeps.model.isa import FENCE_KINDS, FLAVOURS, ISAS
-from sweeps.model.label import FULL, LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.isa import FLAVOURS, ISAS
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, load_locks
 from sweeps.model.machine import MachineName, known_machines
 from sweeps.model.workloads import WORKLOADS, Value
 from sweeps.plans import STUDIES

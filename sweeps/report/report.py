@@ -10,15 +10,23 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from results.draw.painter import Drawing
+from results.draw.drawing import Drawing
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
-from sweeps.model.label import FENCE_KINDS, LockLabel
+from sweeps.model.locks import FENCE_KINDS, LockLabel
 from sweeps.report.figures import draw_all
-from sweeps.report.reference import References, Source, references
-from sweeps.report.shown import Part, Section, Shown, drawings, questions
+from sweeps.report.shown import (
+    Part,
+    References,
+    Section,
+    Shown,
+    Source,
+    drawings,
+    questions,
+    references,
+)
 from sweeps.report.style import look
 from sweeps.search.found import JOB
 

@@ -28,8 +28,7 @@ from results.text.rows import FRAMED, Rows
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits, Serving
 from sweeps.model import engines
-from sweeps.model.cell import Cell
-from sweeps.model.cells import unsupported_reason
+from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import machine_names
 from sweeps.programs import Builder

@@ -14,8 +14,7 @@ from results.store.records import MachineRecord, StoredRun
 from results.store.store import Store
 from sweeps.engines import load_engine, refusal
 from sweeps.engines.base import Limits
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments, command, digest, invalid_reason, unsupported_reason
+from sweeps.model.cell import Cell, arguments, command, digest, invalid_reason, unsupported_reason
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder
 from sweeps.run.work import CellRecord, Done, LocalPool, Pool, Work, alone, not_run

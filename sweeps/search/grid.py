@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from results.errors import NoDataError
-from sweeps.model.label import FULL, LockLabel
+from sweeps.model.locks import FULL, LockLabel
 from sweeps.search.found import (
     PLAN,
     Accuracy,

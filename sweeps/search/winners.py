@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,7 @@ from sweeps.engines.native.sample import (
     estimate,
     steady,
 )
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments, unsupported_reason
+from sweeps.model.cell import Cell, arguments, unsupported_reason
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import HOST

@@ -14,7 +14,7 @@ from sweeps.model.cell import Cell
 from sweeps.engines.base import Capabilities, Check, RunOutcome
 from sweeps.engines.guest import BadRunError, check_guest
 from sweeps.engines.qemu.engine import find_qemu
-from sweeps.model.cells import arguments
+from sweeps.model.cell import arguments
 from sweeps.programs import Program
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from sweeps.engines.base import PhaseCounts
 from sweeps.engines.guest import BadRunError
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.programs import TARGETS, Program
 from sweeps.questions.footprint.command import Counts
 from sweeps.run.work import PATHS, path_metrics

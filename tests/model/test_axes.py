@@ -14,9 +14,8 @@ from rich.console import Console
 from results.store.export import frames
 from results.store.store import Store
 from sweeps.model.axes import LATENCIES
-from sweeps.model.cell import AXES, COLUMNS, Cell, option, read_cell, selected
-from sweeps.model.cells import command
-from sweeps.model.label import LockLabel
+from sweeps.model.cell import AXES, COLUMNS, Cell, command, option, read_cell, selected
+from sweeps.model.locks import LockLabel
 from sweeps.plans.sweep import Sweep
 from sweeps.questions.read.runs import list_runs
 from sweeps.questions.run.command import run

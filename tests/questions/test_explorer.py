@@ -11,8 +11,8 @@ import pytest
 from results.errors import LockcrossError
 from results.store.queries import show_run
 from results.store.store import Store
-from sweeps.model.cells import command
-from sweeps.model.label import LockLabel
+from sweeps.model.cell import command
+from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.plans.study import load_study
 from sweeps.questions.crossover import answer

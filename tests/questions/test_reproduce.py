@@ -14,8 +14,7 @@ from results.paths import ROOT
 from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.cli.main import make_app
-from sweeps.model.cell import Cell
-from sweeps.model.cells import invalid_reason, unsupported_reason
+from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.machine import load_machine
 from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce import macro, overtake

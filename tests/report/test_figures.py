@@ -14,7 +14,7 @@ from matplotlib.text import Annotation
 
 from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover.answer import rows
 from sweeps.questions.crossover.winner_map import Panel, draw_map, draw_panel, label_regions
 from sweeps.report.figures import draw_all

@@ -17,8 +17,7 @@ from results.store.store import Store
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.engine import REPORT
-from sweeps.model.cell import Cell
-from sweeps.model.cells import command
+from sweeps.model.cell import Cell, command
 from sweeps.run.runner import Runner
 from sweeps.run.work import with_paths
 from tests.commands import SMALL, lockcross, program, start

@@ -10,8 +10,7 @@ from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunO
 from sweeps.engines.gem5 import output
 from sweeps.engines.gem5.find import configs_digest, figures_of, find_gem5, probe, script_command
 from sweeps.model import workloads
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments
+from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import load_machine
 from sweeps.programs import Mechanisms, Program

@@ -16,7 +16,7 @@ from pathlib import Path
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 from sweeps.engines.base import sources_digest
-from sweeps.model.cells import digest
+from sweeps.model.cell import digest
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import Ordering, OutOfOrder, load_machine
 from sweeps.programs import Builder, Program

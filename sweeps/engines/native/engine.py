@@ -12,8 +12,7 @@ from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
 from sweeps.engines.native import host, sample
 from sweeps.engines.native import output as native_output
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments
+from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.model.machine import HOST, machines_like, machines_of
 from sweeps.model.workloads import WORKLOADS

@@ -13,8 +13,7 @@ from typing import Any
 from results.errors import LockcrossError
 from results.text.rows import FRAMED, Rows
 from sweeps.engines.qemu.engine import REPORT, find_qemu, guest_command, own_options, plugin_options
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments
+from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
 from sweeps.programs import Builder, Program
 from sweeps.support.paths import ENGINE_PLUGIN

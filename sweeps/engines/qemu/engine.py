@@ -12,8 +12,7 @@ from results.errors import LockcrossError
 from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, Request, RunOutcome
 from sweeps.engines.qemu import output as qemu_output
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments
+from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import ATOMICS, load_machine
 from sweeps.programs import Program

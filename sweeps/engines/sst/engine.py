@@ -20,8 +20,7 @@ from sweeps.engines.qemu.engine import find_qemu, guest_command, plugin_options,
 from sweeps.engines.sst import output
 from sweeps.engines.sst.find import NEEDED, SCRIPT, Sst, configs_digest, element, find_sst
 from sweeps.model.axes import MAX_THREADS
-from sweeps.model.cell import Cell
-from sweeps.model.cells import digest
+from sweeps.model.cell import Cell, digest
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import MemorySystem, load_machine
 from sweeps.programs import TARGETS, Builder, Program

@@ -15,7 +15,7 @@ from results.errors import NoDataError
 from results.store.queries import compilers_of_study
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover.winner_map import (
     RASTER,
     Panel,

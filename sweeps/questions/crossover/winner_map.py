@@ -20,7 +20,7 @@ from results.draw.painter import HALO, panels
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import flavour_name
-from sweeps.model.label import FULL, LockLabel
+from sweeps.model.locks import FULL, LockLabel
 from sweeps.report.style import look
 from sweeps.search.found import PLAN, MapCrossing, PlanFact, at_most, series_names
 from sweeps.search.grid import Grid, Surface, grid

@@ -12,8 +12,7 @@ from results.paths import DATABASE
 from results.text.rows import Form, Format, print_rows
 from sweeps.cli import complete
 from sweeps.cli.options import Database, Jobs, NoServer, served
-from sweeps.model.cell import Cell
-from sweeps.model.cells import unsupported_reason
+from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Lock, Trait, load_locks
 from sweeps.run.work import PATHS

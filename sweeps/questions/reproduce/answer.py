@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from results.store.facts import Fact
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
-from sweeps.model.label import FENCE_KINDS, FULL, LockLabel
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import Value
 from sweeps.search.published import Published

@@ -22,8 +22,7 @@ from pydantic import Field, model_validator
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.model.cell import Cell
-from sweeps.model.cells import invalid_reason, unsupported_reason
+from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.machine import machine_names
 from sweeps.model.workloads import read_value, with_defaults
 from sweeps.plans import REPRODUCTIONS

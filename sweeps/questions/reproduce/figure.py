@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from results.errors import NoDataError
-from sweeps.model.label import FULL, LockLabel
+from sweeps.model.locks import FULL, LockLabel
 from sweeps.questions.reproduce.answer import Reproduction, Row
 from sweeps.report.style import LOOKS
 from sweeps.search.published import Published

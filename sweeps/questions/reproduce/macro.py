@@ -16,8 +16,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sweeps.model.cell import Cell
-from sweeps.model.label import FULL, LockLabel
-from sweeps.model.locks import cancels
+from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.workloads import Value
 from sweeps.questions.reproduce.answer import Look, PlannedRow, Row, cell_on, in_words
 from sweeps.search import published as paper

@@ -11,8 +11,7 @@ from results.store.facts import Fact
 from sweeps.model.axes import LATENCIES, QUANTITIES
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
-from sweeps.model.label import FULL, LockLabel
-from sweeps.model.locks import cancels
+from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
 from sweeps.questions.reproduce import macro
 from sweeps.search.crossing import Crossover, Point, find_all, search

@@ -3,10 +3,9 @@
 import sqlite3
 from collections.abc import Collection, Iterator
 
-from results.draw.painter import Drawing
+from results.draw.drawing import Drawing
 from sweeps.questions.reproduce import answer, overtake
-from sweeps.report.reference import References
-from sweeps.report.shown import Part, Section, Shown
+from sweeps.report.shown import Part, References, Section, Shown
 from sweeps.search.found import PLAN
 
 

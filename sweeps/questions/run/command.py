@@ -253,7 +253,7 @@ def _ran(
     LockcrossError if one is not ok."""
     from results.store.store import Store
     from sweeps.engines import load_engine
-    from sweeps.model.cells import invalid_reason
+    from sweeps.model.cell import invalid_reason
     from sweeps.run.runner import Runner
 
     def save(folder: Path) -> None:

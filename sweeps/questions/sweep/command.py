@@ -131,8 +131,8 @@ def build(
     """Build the programs that a plan runs."""
     from results.store.queries import Answer
     from sweeps.engines import load_engine
-    from sweeps.model.cells import unsupported_reason
-    from sweeps.model.label import LockLabel
+    from sweeps.model.cell import unsupported_reason
+    from sweeps.model.locks import LockLabel
     from sweeps.plans.sweep import load_plan
     from sweeps.programs import Builder
 

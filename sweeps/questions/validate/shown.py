@@ -5,13 +5,12 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from results.draw.painter import Drawing
+from results.draw.drawing import Drawing
 from results.store.database import file_of
 from sweeps.model import engines
 from sweeps.questions.validate import latency, table
 from sweeps.questions.validate.answer import ALL_ISAS, CLEAR, speeds, summarize
-from sweeps.report.reference import References, Source
-from sweeps.report.shown import Part, Section, Shown
+from sweeps.report.shown import Part, References, Section, Shown, Source
 from sweeps.search.found import isa_title
 
 _VALIDATION = "validation"
