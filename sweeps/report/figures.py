@@ -50,7 +50,7 @@ def draw_all(
             if path is None:
                 raise NoDataError(left_out[one.name])
             paths[one.name] = path  # behind all others
-    if not paths and not any(shown.alone(connection) for shown in questions().values()):
+    if not paths and not any(shown.alone(connection) for shown in questions(connection)):
         raise NoDataError(
             "this database holds no finished study (./lockcross crossover makes one), no "
             "validation and no latency sweeps (./lockcross validate), so there is nothing to draw"

@@ -24,6 +24,7 @@ from sweeps.report.shown import (
     Shown,
     Source,
     drawings,
+    packages,
     questions,
     references,
 )
@@ -67,7 +68,7 @@ def save(page: str, path: Path) -> Path:
 
 def environment() -> Environment:
     """Of all templates, this room's and the questions'. What stands in a page is escaped."""
-    folders = [Path(__file__).parent / "templates", *questions()]
+    folders = [path / "templates" for path in (Path(__file__).parent, *packages().values())]
     return Environment(loader=FileSystemLoader(folders), autoescape=True, undefined=StrictUndefined)
 
 
@@ -77,7 +78,7 @@ def render(
     """The page as text. Everything from the database is escaped."""
     others = others or References([Source(connection)], {})
     drawn = [one for one in drawings(connection, others) if one.name in figures]
-    every = [shown.part(connection, others, drawn) for shown in [*questions().values(), FRAME]]
+    every = [shown.part(connection, others, drawn) for shown in [*questions(connection), FRAME]]
     parts = [part for part in every if part is not None]
     page = environment()
     page.globals |= {
@@ -118,7 +119,7 @@ def present(db: Path, output: Path) -> None:
     Raises StoreError, NoDataError, FigureError, ReportError."""
     report, figures = write_all(db, output)
     with Store(db, read_only=True) as store:
-        for shown in questions().values():
+        for shown in questions(store.connection):
             shown.present(store.connection)
     print(f"\ndatabase  {db}")
     for path in figures.values():

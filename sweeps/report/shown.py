@@ -1,6 +1,6 @@
-"""What each question has to show, found by the questions' folders, and in which order it stands; and
-the reference results: small databases in results/reference/, made with engines that not everybody
-has, from which figures and report take what a user's own database does not hold."""
+"""What each question has to show, found by the questions' folders, and in which order it stands;
+and the reference results: small databases in results/reference/, made with engines that not
+everybody has, from which figures and report take what a user's own database does not hold."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -162,20 +162,25 @@ class Shown:
 
 
 @cache
-def questions() -> Mapping[Path, Shown]:
-    """What each question shows, in their order, by its folder of templates."""
+def packages() -> Mapping[str, Path]:
+    """The folders with something to show, in their order, by their packages."""
     folder = ROOT / "sweeps" / "questions"
     names = [one.name for one in iter_modules([str(folder)])]
     names.sort(key=lambda name: QUESTIONS.index(name) if name in QUESTIONS else len(QUESTIONS))
-    packages = {f"sweeps.questions.{name}": folder / name for name in names}
-    packages["proofs"] = ROOT / "proofs"
-    return {
-        path / "templates": import_module(f"{package}.shown").SHOWN
-        for package, path in packages.items()
-        if find_spec(f"{package}.shown")
-    }
+    every = {f"sweeps.questions.{name}": folder / name for name in names}
+    every["proofs"] = ROOT / "proofs"
+    return {name: path for name, path in every.items() if find_spec(f"{name}.shown")}
+
+
+def questions(connection: sqlite3.Connection) -> list[Shown]:
+    """What each question shows, but for those of whose FACTS (names in its `__init__`) the database
+    has none."""
+    facts = {name.partition("/")[0] for (name,) in connection.execute("SELECT name FROM facts")}
+    needed = {package: getattr(import_module(package), "FACTS", None) for package in packages()}
+    there = [package for package, of in needed.items() if of is None or of & facts]
+    return [import_module(f"{package}.shown").SHOWN for package in there]
 
 
 def drawings(connection: sqlite3.Connection, others: References) -> list[Drawing]:
     """Every figure that may be drawn of a database and of what goes with it."""
-    return [one for shown in questions().values() for one in shown.figures(connection, others)]
+    return [one for shown in questions(connection) for one in shown.figures(connection, others)]
