@@ -140,12 +140,6 @@ FAULTS = {
         "here.units, node.op.kind == Kind::kLoad, found);",
         "weak-si",
     ),
-    "a CAS that succeeds reads its thread's own store early": (
-        "weak.cc",
-        "here.units, !option.writes, found);",
-        "here.units, true, found);",
-        "weak-si",
-    ),
     "a full fence leaves a thread's own store to be read early": (
         "weak_memory.cc",
         "    buffered_[thread] = 0;\n}",
