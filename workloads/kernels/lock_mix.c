@@ -1,6 +1,6 @@
 /* lock_mix: lock operations that match a row of a program's lock statistics (Kawachiya 2005, Tables
- * 5.2, 5.6 and 6.2). There are `acquisitions` in all, on `objects` objects. In parts per million of
- * them:
+ * 5.2, 5.6 and 6.2). There are `acquisitions` in all, on `objects` objects. The shares of these that
+ * are given:
  *   owner_share    outermost ones by the object's first locker before any other thread locks it:
  *                  the hits of a reservation, and the first acquisition of all
  *   return_share   outermost ones by the first locker after another thread has locked it: hits,

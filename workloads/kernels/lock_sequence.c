@@ -4,9 +4,9 @@
  * Object i belongs to thread i mod threads, which creates it and acquires it once before the region
  * of interest. Then follow `runs` steps with a barrier between them. In step k every object is
  * acquired `run_length` times by one thread: its owner if ceil((k+1)*share) > ceil(k*share), where
- * share is `owner_share` in parts per million, else another thread drawn from the seed. So step 0
- * is the owner's, a share of 500000 alternates, and no two threads want the same object in one
- * step. Each section has `critical` iterations of a delay loop inside and `think` behind it. */
+ * share is `owner_share`, else another thread drawn from the seed. So step 0 is the owner's, a
+ * share of a half alternates, and no two threads want the same object in one step.
+ * Each section has `critical` iterations of a delay loop inside and `think` behind it. */
 #define WORKLOAD_lock_sequence
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* lock_use: a program's use of locks, stated by its numbers. Object i belongs to thread i mod
  * threads, its owner, who makes its `first` acquisitions. Then follow `turns` turns: in each
  * another thread makes `run_length` acquisitions in a row, and the owner its part of `after`, which
- * are shared out evenly over the turns. Without turns the objects are local to their owners. In
- * parts per million of all acquisitions `recursive` are nested ones, at equal distances; all else
- * counts outermost ones.
+ * are shared out evenly over the turns. Without turns the objects are local to their owners. The
+ * share `recursive` of all acquisitions are nested ones, at equal distances; all else counts
+ * outermost ones.
  *
  * There is a barrier between the steps, so no lock is contended. The other thread of turn k is the
  * same number of threads behind every owner, one further each turn: so all threads have the same
