@@ -1,12 +1,15 @@
 /* lock_mix: lock operations that match a row of a program's lock statistics (Kawachiya 2005, Tables
  * 5.2, 5.6 and 6.2). There are `acquisitions` in all, on `objects` objects. The shares of these
- * that are given: owner_share    outermost ones by the object's first locker before any other
- * thread locks it: the hits of a reservation, and the first acquisition of all return_share
- * outermost ones by the first locker after another thread has locked it: hits, too, of a lock that
- * is owned forever recursive      nested ones, by whichever thread holds the lock The rest are
- * outermost ones by another thread. Each share is rounded down, and what is left over is the
- * owner's. Other threads lock only `shared_objects` of the objects, so as many reservations are
- * cancelled. Object i belongs to thread i mod `owners` (0: all threads).
+ * that are given:
+ * - owner_share: outermost ones by the object's first locker before any other thread locks it,
+ * which are the hits of a reservation, and the first acquisition of all;
+ * - return_share: outermost ones by the first locker after another thread has locked it, which are
+ *   hits, too, of a lock that is owned forever;
+ * - recursive: nested ones, by whichever thread holds the lock.
+ *
+ * The rest are outermost ones by another thread. Each share is rounded down, and what is left over
+ * is the owner's. Other threads lock only `shared_objects` of the objects, so as many reservations
+ * are cancelled. Object i belongs to thread i mod `owners` (0: all threads).
  *
  * There are three stages with a barrier between them, phases 1 to 3: the owners; the other threads,
  * one for each shared object; the owners again. So no lock is contended. In a stage every object
