@@ -22,7 +22,7 @@ from sweeps.plans import STUDIES
 from sweeps.plans.study import StudyPlan, labels, load_study, question_of
 from sweeps.questions.crossover.answer import lines
 from sweeps.questions.crossover.study import Study, StudyCells
-from sweeps.questions.explore.explorer import explorer
+from sweeps.questions.explore.shown import cost_grid
 from sweeps.report.report import present
 from sweeps.run.runner import Runner
 from sweeps.search.found import Band, crossovers, seeds_model, series, series_names
@@ -208,11 +208,11 @@ def test_a_map_says_which_of_its_costs_are_runs(database: Path) -> None:
     with Store(database, read_only=True) as store:
         shown = grid(store.connection, "generic", "ppc64le", "larx")
         runs = series(store.connection, "map/generic/ppc64le/larx")
-        page = next(one for one in explorer(store.connection).maps if one.flavour == "larx")
+        page = cost_grid(store.connection, "map/generic/ppc64le/larx")
     for label, are_runs in shown.run.items():
         assert are_runs.sum() == sum(run.label == label for run in runs) < are_runs.size
-    assert (page.cas_set, page.fence_set) == ((0, 20, 150), (0, 30, 150))
-    assert {one.costs.shape[:2] for one in page.locks} == {(3, 3)}
+    assert page.given[:2] == [[0, 20, 150], [0, 30, 150]]
+    assert {costs.shape[:2] for costs in page.costs.values()} == {(3, 3)}
     assert shown.check is not None and shown.check.points == 2
     # Half a cycle: the model's division of odd sums.
     cas, fence = shown.cas.index(53), shown.fence.index(62)
