@@ -27,8 +27,8 @@ from sweeps.questions.crossovers.command import (
     tasks_of,
     with_settings,
 )
-from sweeps.search.crossing import Crossover, Point
 from sweeps.search.found import crossovers
+from sweeps.search.searches import Crossover, Point
 from sweeps.support.paths import MACHINES
 from tests.commands import SMALL, lockcross
 from tests.questions.test_study import ModelRunner

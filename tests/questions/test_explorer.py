@@ -289,7 +289,7 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
             assert (round(row.cas, 4), round(row.fence, 4)) == (one["cas"], one["fence"])
             assert row.tie == one["tie"]
             first = next(lock for lock in one["locks"] if lock["kind"] == "full")
-            assert first["label"] == row.full.overall.lock
+            assert first["label"] == row.contests["full"].overall.lock
 
 
 def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: Path) -> None:

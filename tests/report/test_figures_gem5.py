@@ -15,7 +15,7 @@ from results.paths import REFERENCE
 from results.store.records import CalibrationRecord
 from results.store.store import Store, options_id
 from sweeps.model import engines
-from sweeps.questions.crossover.borders import draw_engines
+from sweeps.questions.crossover.winner_map import draw_engines
 from sweeps.questions.read.results import figures
 from sweeps.questions.validate.figure import draw_latency
 from sweeps.report.figures import draw_all

@@ -42,10 +42,8 @@ from sweeps.questions.advise.question import STUDY, Question
 from sweeps.questions.advise.strata import Stratum, strata
 from sweeps.questions.advise.use import LIVES, SHARES
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import LATENCY_OPS, Setting, measure
-from sweeps.search.crossing import Point
+from sweeps.search.calibrate import LATENCY_OPS, Setting, measure, store_isas, store_machines
 from sweeps.search.errors import ONE_THREAD, EngineError, error_of, kind_of, work_of
-from sweeps.search.facts import store_isas, store_machines
 from sweeps.search.found import Scale
 from sweeps.search.lines import (
     FIRST_SEED,
@@ -57,7 +55,7 @@ from sweeps.search.lines import (
     value_of,
     with_lock,
 )
-from sweeps.search.searches import CrossoverTask, Searched, points, records, search_all
+from sweeps.search.searches import CrossoverTask, Point, Searched, points, records, search_all
 
 PLAN = "advise"
 _LATENCY_VALUES = (0, 15, 40, 100, 300)

@@ -10,9 +10,9 @@ from statistics import fmean
 
 from sweeps.model.axes import AXIS_WORDS, USE_QUANTITIES
 from sweeps.model.label import LockLabel
-from sweeps.search.crossing import Crossing, Crossover
 from sweeps.search.errors import EngineError
-from sweeps.search.winners import Win, winner
+from sweeps.search.found import Win, winner
+from sweeps.search.searches import Crossing, Crossover
 
 # Where cycles go, by the metrics of a run; all else is the rest.
 CAUSES = {

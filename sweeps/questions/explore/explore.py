@@ -25,8 +25,7 @@ from sweeps.plans.study import isa_of
 from sweeps.questions.explore.explorer import AS_IS, CHECK, PLAN, ExploreFact, explorer
 from sweeps.run.runner import Runner
 from sweeps.search import found
-from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
-from sweeps.search.facts import store_isas, store_machines
+from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
 from sweeps.search.lines import NO_LOCK, in_parts, parts, with_lock
 from sweeps.support.toml import Document
 
@@ -224,7 +223,7 @@ class Exploration:
         found = [cell for one in self._asked for cell in map_cells(self._plan, *one)]
         found += [cell for one in self._asked for cell in self._check_cells(*one)]
         found += [cell for one in self._as_is() for cell in as_is_cells(self._plan, *one)]
-        return found + [s.cell(*loop) for s in self._settings() for loop in s.loops()]
+        return found + [cell for s in self._settings() for cell in s.loops().values()]
 
     def run(self) -> None:
         """Runs what is missing and stores series, calibrations and facts.

@@ -25,7 +25,6 @@ from sweeps.model.label import FULL, LockLabel
 from sweeps.model.workloads import Value
 from sweeps.search.found import PLAN as STUDY
 from sweeps.search.found import (
-    Accuracy,
     Check,
     FactModel,
     Isa,
@@ -148,7 +147,7 @@ class Explorer:
     processors: tuple[Processor, ...]
     notes: tuple[str, ...]
     limits: Mapping[str, str]
-    accuracy: Accuracy | None = None
+    accuracy: Check | None = None
 
 
 def explorer(connection: sqlite3.Connection) -> Explorer:

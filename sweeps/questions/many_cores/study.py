@@ -24,7 +24,7 @@ from sweeps.questions.many_cores.plan import (
     shape,
 )
 from sweeps.run.runner import Runner
-from sweeps.search.facts import store_isas, store_machines
+from sweeps.search.calibrate import store_isas, store_machines
 from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, in_parts, set_to, with_lock
 from sweeps.search.searches import pairs, points, records, search_all
 
