@@ -15,7 +15,7 @@ from results.store import queries
 from results.store.facts import Fact
 from sweeps.model import engines
 from sweeps.model.cell import Cell, read_cell, selected
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 
 
 class FactModel(BaseModel):

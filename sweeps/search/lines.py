@@ -8,11 +8,9 @@ from typing import Any
 
 from results.errors import LockcrossError
 from sweeps.model.axes import LATENCIES, QUANTITIES
-from sweeps.model.cell import AXES, Cell
-from sweeps.model.cells import invalid_reason, unsupported_reason
+from sweeps.model.cell import AXES, Cell, invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
-from sweeps.model.label import FULL, LockLabel
-from sweeps.model.locks import cancels, load_locks
+from sweeps.model.locks import FULL, LockLabel, cancels, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import WORKLOADS, Number, Share, Value
 

@@ -8,7 +8,7 @@ from statistics import median
 from results.errors import LockcrossError
 from results.store.queries import condition
 from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
-from sweeps.model.label import FULL, LockLabel
+from sweeps.model.locks import FULL, LockLabel
 from sweeps.search.found import Win, winner
 
 TIE_PERCENT = 2.0  # a smaller lead of one lock over another is a tie

@@ -11,7 +11,7 @@ import pytest
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import machine as machine_module
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.questions.advise.advise import Advisor
 from sweeps.questions.advise.answer import ASSUMED, Advice, AxisAnswer, Change, nearest

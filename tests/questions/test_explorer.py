@@ -11,8 +11,8 @@ import pytest
 from results.errors import LockcrossError
 from results.store.queries import show_run
 from results.store.store import Store
-from sweeps.model.cells import command
-from sweeps.model.label import LockLabel
+from sweeps.model.cell import command
+from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.plans.study import load_study
 from sweeps.questions.crossover import answer
@@ -108,7 +108,7 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
     with Store(tmp_path / "small.db") as store:
         Exploration(plan, asked, store, Runner(store)).run()
         again = Runner(store)
-        assert not again.look_up(Exploration(plan, asked, store, again).cells()).missing
+        assert not again.missing(Exploration(plan, asked, store, again).cells())
         read = explorer(store.connection)
         (one,) = read.maps
         assert read.accuracy and read.accuracy.points == 2 and read.accuracy.worst < 0.1

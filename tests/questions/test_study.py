@@ -12,11 +12,9 @@ from results.errors import LockcrossError
 from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.model import locks as locks_module
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments, digest
+from sweeps.model.cell import Cell, arguments, digest
 from sweeps.model.isa import ISAS
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import STUDIES
 from sweeps.plans.study import StudyPlan, labels, load_study, question_of

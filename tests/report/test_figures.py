@@ -14,7 +14,7 @@ from matplotlib.text import Annotation
 
 from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover.answer import Grid, Marks, grid, interpolate, map_marks, rows
 from sweeps.questions.crossover.study import neighbours
 from sweeps.questions.crossover.winner_map import (

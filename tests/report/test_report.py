@@ -12,7 +12,7 @@ import pytest
 
 from results.store.queries import ask
 from results.store.store import Store
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover.answer import (
     CrossoverSentence,
     axis_tables,

@@ -10,7 +10,7 @@ import pytest
 
 from results.paths import ROOT
 from sweeps.model.cell import Cell
-from sweeps.model.label import FULL, LockLabel
+from sweeps.model.locks import FULL, LockLabel
 from sweeps.plans.study import load_study
 from sweeps.questions.crossover.study import MapCosts, StudyCells, measure_maps
 from sweeps.search.found import winner

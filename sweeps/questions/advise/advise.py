@@ -15,10 +15,8 @@ from results.store.store import Store
 from sweeps.engines import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import LATENCIES, USE_QUANTITIES
-from sweeps.model.cell import Cell, cell_of
-from sweeps.model.cells import digest
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.cell import Cell, cell_of, digest
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import HOST, load_machine
 from sweeps.model.workloads import with_defaults
 from sweeps.plans.study import load_study

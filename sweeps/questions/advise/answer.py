@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from sweeps.model.axes import AXIS_WORDS, USE_QUANTITIES
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.search.errors import EngineError
 from sweeps.search.found import Win, winner
 from sweeps.search.searches import Crossing, Crossover

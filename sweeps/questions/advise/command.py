@@ -200,14 +200,16 @@ def _machine(given: str) -> str:
 
     if given != HOST:
         return machine_named(given)
-    near = [one for label in ENGINES for one in load_engine(label.label).capabilities().like_host]
+    known = [load_engine(engine.label).capabilities().like_host for engine in ENGINES]
+    near = [like for machines in known for like in machines.items()]
     if not near:
         raise LockcrossError(
             "--machine host: no description is of a processor like this one; "
             "`./lockcross measure NAME` makes one"
         )
-    print(near[0].words, file=sys.stderr)
-    return near[0].machine
+    machine, words = near[0]
+    print(words, file=sys.stderr)
+    return machine
 
 
 def _print(answers: "list[Advice]", form: str) -> None:

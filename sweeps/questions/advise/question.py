@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from results.errors import LockcrossError
 from sweeps.model.cell import Cell
-from sweeps.model.isa import FENCE_KINDS, ISAS
-from sweeps.model.label import FULL, LockLabel
-from sweeps.model.locks import cancels, load_locks
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, cancels, load_locks
 from sweeps.model.machine import load_machine, machine_names
 from sweeps.plans.study import load_study
 from sweeps.questions.advise.answer import ASKED, ASSUMED, MEASURED, QUOTED, STORE_FORWARD, Input

@@ -14,7 +14,7 @@ from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.isa import isa_words
-from sweeps.model.label import FENCE_KINDS, FULL, LockLabel
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.search import found
 from sweeps.search.found import (
     MAP_CHECK,

@@ -12,7 +12,7 @@ from results.draw.painter import HALO, panels
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import flavour_name
-from sweeps.model.label import FENCE_KINDS, LockLabel
+from sweeps.model.locks import FENCE_KINDS, LockLabel
 from sweeps.report.style import look
 from sweeps.search import found
 from sweeps.search.found import SeriesRun, series, series_names

@@ -12,10 +12,9 @@ from results.text.terminal import console
 from sweeps.model import engines
 from sweeps.model.axes import AXIS_WORDS
 from sweeps.model.isa import isa_words
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover import answer
-from sweeps.report.reference import OF_STUDIES, References
-from sweeps.report.shown import Part, Section, Shown
+from sweeps.report.shown import OF_STUDIES, Part, References, Section, Shown
 from sweeps.search.found import PLAN, series_names
 
 STUDY = "study"  # the figures' section

@@ -13,8 +13,7 @@ from results.store.records import CrossoverRecord
 from results.store.store import Store
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
-from sweeps.model.label import FULL, LockLabel
-from sweeps.model.locks import cancels
+from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import with_defaults
 from sweeps.plans.study import Map, RunLength, StudyPlan, isa_of, labels, load_study

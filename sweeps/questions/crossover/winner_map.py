@@ -22,7 +22,7 @@ from results.errors import NoDataError
 from results.store.queries import compilers_of_study
 from sweeps.model import engines
 from sweeps.model.isa import flavour_name, isa_words
-from sweeps.model.label import FULL, LockLabel
+from sweeps.model.locks import FULL, LockLabel
 from sweeps.questions.crossover.answer import Grid, Surface, grid
 from sweeps.report.style import look
 from sweeps.search.found import PLAN, MapCrossing, PlanFact, at_most, series_names

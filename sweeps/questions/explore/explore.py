@@ -16,8 +16,7 @@ from sweeps.model import engines
 from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell
 from sweeps.model.isa import FLAVOURS, ISAS
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import known_machines, load_machine, machine_named, machine_names
 from sweeps.model.workloads import with_defaults
 from sweeps.plans import EXPLORATIONS, study

@@ -21,7 +21,7 @@ from results.store.queries import show_run
 from sweeps.model import engines
 from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import option
-from sweeps.model.label import FULL, LockLabel
+from sweeps.model.locks import FULL, LockLabel
 from sweeps.model.workloads import Value
 from sweeps.search.found import PLAN as STUDY
 from sweeps.search.found import (

@@ -9,10 +9,9 @@ import numpy as np
 
 from results.draw.drawing import Drawing
 from sweeps.model.isa import isa_words
-from sweeps.model.label import FENCE_KINDS, FULL, LockLabel
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.questions.explore.explorer import PLAN, ExplorerMap, Processor, explorer
-from sweeps.report.reference import References
-from sweeps.report.shown import Part, Section, Shown
+from sweeps.report.shown import Part, References, Section, Shown
 from sweeps.report.style import look
 from sweeps.search.found import PLAN as STUDY
 from sweeps.search.found import Mark

@@ -12,7 +12,7 @@ from results.errors import NoDataError
 from results.store import queries
 from results.store.facts import Fact
 from sweeps.model.cell import Cell, read_cell, selected
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.search.found import FactModel, crossovers
 
 NAME = "many_cores"

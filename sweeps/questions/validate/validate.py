@@ -13,8 +13,7 @@ from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines import load_engine
 from sweeps.model.axes import MAX_LATENCY
-from sweeps.model.cell import Cell
-from sweeps.model.cells import unsupported_reason
+from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.engines import DEFAULT
 from sweeps.model.isa import ISAS, Isa
 from sweeps.model.locks import load_locks
