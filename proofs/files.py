@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from results.errors import LockcrossError
-from sweeps.support.toml import Document, load
+from sweeps.support.toml import Document, Documents
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -27,7 +27,7 @@ class Entry(Document):
 
 def registry(model: type[Model], file: Path) -> Model:
     """What a registry says. Raises LockcrossError (2) that names file, key and value."""
-    return load(model, file.parent, file.stem, "registry")
+    return Documents("registry", file.parent).load(model, file.stem)
 
 
 def read_rows(kind: type[Row], file: Path) -> list[Row]:

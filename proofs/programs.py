@@ -15,8 +15,7 @@ from pydantic import Field, RootModel
 from proofs.files import Entry, registry
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.model.label import FULL, LockLabel
-from sweeps.model.locks import Lock, Trait, load_locks
+from sweeps.model.locks import FULL, Lock, LockLabel, Trait, load_locks
 from sweeps.support import tools
 
 

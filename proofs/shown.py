@@ -6,8 +6,7 @@ from collections.abc import Collection
 from proofs import stored
 from proofs.programs import models
 from results.draw.drawing import Drawing
-from sweeps.report.reference import References
-from sweeps.report.shown import Part, Section, Shown
+from sweeps.report.shown import Part, References, Section, Shown
 
 
 def part(_: sqlite3.Connection, __: References, ___: Collection[Drawing]) -> Part | None:

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from proofs.files import read_rows, write_rows
 from proofs.programs import models
 from results.paths import REFERENCE, ROOT
-from sweeps.model.label import FULL, LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import FULL, LockLabel, load_locks
 
 STORED = REFERENCE / "proofs.csv"
 OWN_CHECKER = "lockcross"  # the tool of proofs/checker

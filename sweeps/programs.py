@@ -86,12 +86,10 @@ class Mechanisms:
     def flags(self) -> list[str]:
         """For the compiler; none for what the engine does."""
         kinds = {"ATOMIC": self.atomic, "FENCE": self.fence, "CHARGE": self.charge}
-        added = {kind: value.upper() for kind, value in kinds.items() if value != "engine"}
+        added = {f"{k}_LATENCY": f"LATENCY_{v.upper()}" for k, v in kinds.items() if v != "engine"}
         lengths = {"ATOMIC": self.atomic_chain, "FENCE": self.fence_chain}
-        return [
-            *(f"-DLOCKCROSS_{kind}_LATENCY=LATENCY_{value}" for kind, value in added.items()),
-            *(f"-DLOCKCROSS_{k}_CHAIN={n}" for k, n in lengths.items() if kinds[k] == "chain"),
-        ]
+        added |= {f"{k}_CHAIN": f"{n}" for k, n in lengths.items() if kinds[k] == "chain"}
+        return [f"-DLOCKCROSS_{name}={value}" for name, value in added.items()]
 
 
 @dataclass(frozen=True)
@@ -120,32 +118,27 @@ class Program:
         that the same sources give the same bytes wherever the tree lies."""
         target, workload = TARGETS[self.flavour], WORKLOADS.get(self.workload)
         has_text = workload is not None and workload.has_text
+        has_metrics = workload is not None and bool(workload.metrics)
         defines = {
-            f"LOCK={self.lock}": True,
-            f"FENCE=FENCE_{self.fence.upper()}": True,
-            f"VARIANT={self.variant}": self.variant,
-            f"VARIANT_{self.variant.upper()}=1": self.variant,  # what the preprocessor can compare
-            "SCHEDULER=1": self.scheduled,
-            "EVENTS=1": self.events,
-            "NATIVE=1": self.host,
+            f"LOCKCROSS_LOCK={self.lock}": True,
+            f"LOCKCROSS_FENCE=FENCE_{self.fence.upper()}": True,
+            f"LOCKCROSS_VARIANT={self.variant}": self.variant,
+            # What the preprocessor can compare.
+            f"LOCKCROSS_VARIANT_{self.variant.upper()}=1": self.variant,
+            "LOCKCROSS_SCHEDULER=1": self.scheduled,
+            "LOCKCROSS_EVENTS=1": self.events,
+            "LOCKCROSS_NATIVE=1": self.host,
+            f"LOCK_MAX_THREADS={MAX_THREADS}": self.many,
+            "LOCKCROSS_EXTRAS=1": has_metrics,
+            "LOCKCROSS_TEXT_KEYS=1": has_text or self.host,
         }
+        defined = [f"-D{define}" for define, wanted in defines.items() if wanted]
         runtime = ["runtime.c", f"start_{target.isa}.S"]
         if self.scheduled:
             runtime += ["scheduler.c", f"switch_{target.isa}.S"]
-        return [
-            compiler,
-            *COMMON_FLAGS,
-            *target.flags,
-            *(f"-DLOCKCROSS_{define}" for define, wanted in defines.items() if wanted),
-            *([f"-DLOCK_MAX_THREADS={MAX_THREADS}"] if self.many else []),
-            *(["-DLOCKCROSS_EXTRAS=1"] if workload is not None and workload.metrics else []),
-            *(["-DLOCKCROSS_TEXT_KEYS=1"] if has_text or self.host else []),
-            *self.mechanisms.flags(),
-            f"workloads/kernels/{self.workload}.c",
-            *(f"workloads/runtime/{source}" for source in runtime),
-            "-o",
-            output,
-        ]
+        sources = [f"kernels/{self.workload}.c", *(f"runtime/{source}" for source in runtime)]
+        flags = [*COMMON_FLAGS, *target.flags, *defined, *self.mechanisms.flags()]
+        return [compiler, *flags, *(f"workloads/{path}" for path in sources), "-o", output]
 
 
 @dataclass(frozen=True)
@@ -219,8 +212,7 @@ class Builder:
         Raises LockcrossError for a missing compiler or sources that do not compile.
         """
         wanted = list(dict.fromkeys(programs))
-        missing = [program for program in wanted if program not in self._built]
-        if missing:
+        if missing := [program for program in wanted if program not in self._built]:
             self._folder.mkdir(parents=True, exist_ok=True)
             new = sum(not self._place(program)[0].exists() for program in missing)
             if new >= _MANY:
@@ -240,11 +232,9 @@ class Builder:
         version = compiler_version(find_compiler(program.flavour))
         flags = program.command(TARGETS[program.flavour].compiler, "")
         key = hashlib.sha256("\0".join([self._sources, version, *flags]).encode()).hexdigest()
-        names = ("workload", "lock", "variant", "fence", "flavour")
-        words = [getattr(program, name) for name in names]
-        words += [
-            name for name in ("scheduled", "events", "host", "many") if getattr(program, name)
-        ]
+        words = [program.workload, program.lock, program.variant, program.fence, program.flavour]
+        marks = ("scheduled", "events", "host", "many")
+        words += [mark for mark in marks if getattr(program, mark)]
         return self._folder / f"{'-'.join(filter(None, words))}-{key[:16]}", version
 
     def _compile(self, program: Program, path: Path) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from results.store.records import CalibrationRecord, MachineRecord
 from results.store.store import Store
-from sweeps.model.cell import Cell
-from sweeps.model.cells import command
-from sweeps.model.label import FULL, LockLabel
+from sweeps.model.cell import Cell, command
+from sweeps.model.locks import FULL, LockLabel
 from tests.synthetic import PAIRS, record
 
 CAS, FENCE, CANCEL = (0, 20, 150), (0, 30, 150), (0, 5000, 50000)

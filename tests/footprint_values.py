@@ -64,6 +64,11 @@ def counts_of(row: dict[str, object], path: str) -> Counts:
     return Counts(numbers, {name: n for name, n in given.items() if name not in NUMBERS})
 
 
+def atomics(counts: Counts) -> int:
+    """Atomic operations, those that lose too."""
+    return sum(counts.numbers[name] for name in ("cas_won", "cas_lost", "rmw"))
+
+
 def main(names: list[str]) -> None:
     """Writes this compiler's file: the rows of all locks, or those of some anew."""
     locks = load_locks()

@@ -12,8 +12,8 @@ from typing import Any
 
 from results.paths import ROOT
 from sweeps.engines.qemu.engine import find_qemu
-from sweeps.model.isa import FENCE_KINDS, ISAS
-from sweeps.model.locks import load_locks
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import FENCE_KINDS, load_locks
 from sweeps.programs import TARGETS, Builder, Program
 from sweeps.support.paths import BINARIES, ENGINE_SOURCES
 

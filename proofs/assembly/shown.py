@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from proofs.assembly.verdicts import Row, read_rows
-from sweeps.model.label import FULL
+from sweeps.model.locks import FULL
 
 # A model that stands for what herd7's own does not say; its name tells which in proofs/assembly/.
 _ASSUMING = ("power_reserved.cat", "power_together.cat")

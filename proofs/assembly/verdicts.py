@@ -35,8 +35,8 @@ from proofs.assembly.litmus import (
 from results.errors import LockcrossError
 from results.paths import REFERENCE
 from results.store.queries import compiler_name
-from sweeps.model.isa import FENCE_KINDS, ISAS
-from sweeps.model.locks import load_locks
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import FENCE_KINDS, load_locks
 from sweeps.programs import TARGETS, compiler_version, find_compiler
 from sweeps.support import tools
 

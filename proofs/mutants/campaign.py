@@ -31,8 +31,7 @@ from sweeps import programs as workloads
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits
 from sweeps.model.cell import Cell
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.support import tools
 
 _FLAVOUR, _MACHINE = "lock", "generic_inorder"

@@ -16,8 +16,7 @@ from proofs.files import Entry, registry
 from proofs.programs import headers, stated
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import LockLabel, load_locks
 
 HEADERS = ROOT / "lockimpl"
 FOLDERS = ("locks", "monitor", "parts")

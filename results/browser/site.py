@@ -13,7 +13,7 @@ from typing import Any
 
 from results.paths import QUERIES
 from results.store.database import explained
-from results.store.queries import TABLES, described
+from results.store.queries import TABLES, named_queries
 
 HOST = "127.0.0.1"  # this machine alone; there is no option for another
 SQL_LIMIT_MS = 1000
@@ -68,7 +68,7 @@ def configuration_of(name: str) -> dict[str, Any]:
             "title": query, "description": description, "hide_sql": True,
         }
         for folder in (QUERIES, _HERE / "queries")
-        for query, description in described(folder).items()
+        for query, description in named_queries(folder).items()
     }  # fmt: skip
     return {
         "title": "Lockcross",

@@ -1,4 +1,4 @@
-"""A figure that may be drawn."""
+"""Figures that may be drawn of a database, without the library that draws them."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Drawing: what figures share of Matplotlib, and how they become files, several at a time."""
+"""Draws figures and writes them as PNG and SVG, the same bytes for the same data."""
 
 import os
 import signal
@@ -14,10 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-
-mpl.use("Agg")
-
-
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -27,6 +23,8 @@ from matplotlib.figure import Figure
 from results.draw.drawing import Drawing
 from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
+
+mpl.use("Agg")
 
 
 class FigureError(LockcrossError):

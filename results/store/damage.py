@@ -10,7 +10,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from results.store.facts import first_mistake
 from results.store.queries import TABLES, VIEWS
 
 _NUMBER = "'integer', 'real'"
@@ -76,3 +75,9 @@ def _everything(connection: sqlite3.Connection) -> Iterator[str]:
             _Machine.model_validate_json(text)
         except ValidationError as error:
             yield f"the machine {name}: {first_mistake(error)}"
+
+
+def first_mistake(error: ValidationError) -> str:
+    """Where the first mistake is, and what."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -29,10 +29,26 @@ def damaged(path: Path, what: str) -> StoreError:
     )
 
 
+_MEANINGS = {
+    sqlite3.SQLITE_NOTADB: "is not a SQLite database; name another file with --db, or move it",
+    sqlite3.SQLITE_READONLY: "cannot be written; check its permissions and its folder's, or name "
+    "another file with --db",
+    sqlite3.SQLITE_PERM: "may not be opened; check its permissions",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that it is a file, and its permissions and "
+    "its folder's",
+    sqlite3.SQLITE_BUSY: "is in use by another program; wait for it to end",
+}
+
+
+def code_of(error: Exception) -> int:
+    """The primary code of an error of SQLite, its low byte (SQLite, "Result and Error Codes"); 0
+    where Python has found it."""
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+
+
 def explain(error: sqlite3.Error, path: Path) -> StoreError:
     """What an error of SQLite means for the user."""
-    # The low byte is the primary code (SQLite, "Result and Error Codes").
-    code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+    code = code_of(error)
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return StoreError(
             f"{path}: the database cannot be written (disk full or at its limit? {error}); "
@@ -43,16 +59,7 @@ def explain(error: sqlite3.Error, path: Path) -> StoreError:
     wrong = code in (0, sqlite3.SQLITE_ERROR) and isinstance(error, sqlite3.OperationalError)
     if wrong or code == sqlite3.SQLITE_CORRUPT:
         return damaged(path, str(error))
-    words = {
-        sqlite3.SQLITE_NOTADB: "is not a SQLite database; name another file with --db, or move it",
-        sqlite3.SQLITE_READONLY: "cannot be written; check its permissions and its folder's, or "
-        "name another file with --db",
-        sqlite3.SQLITE_PERM: "may not be opened; check its permissions",
-        sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that it is a file, and its permissions "
-        "and its folder's",
-        sqlite3.SQLITE_BUSY: "is in use by another program; wait for it to end",
-    }
-    return StoreError(f"{path}: {words.get(code, f'the database reports: {error}')}")
+    return StoreError(f"{path}: {_MEANINGS.get(code, f'the database reports: {error}')}")
 
 
 @contextmanager
@@ -71,8 +78,7 @@ def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
     """
     if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
         return False
-    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-    if application_id != APPLICATION_ID:
+    if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
         raise StoreError(
             f"{path}: is a SQLite database, but not one of Lockcross; name another file with --db"
         )

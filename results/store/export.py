@@ -40,11 +40,6 @@ def frames(connection: sqlite3.Connection, name: str) -> Frames:
     return kinds, _batches(connection, f"SELECT * FROM {name}", kinds)
 
 
-def table(connection: sqlite3.Connection, name: str) -> pd.DataFrame:
-    """The same, as a whole in memory."""
-    return pd.concat(frames(connection, name)[1], ignore_index=True)
-
-
 def _kinds(connection: sqlite3.Connection, name: str) -> Kinds:
     return {
         column: _KINDS[type_ or _OF_VIEWS.get(column, "TEXT")]

@@ -10,6 +10,7 @@ from typing import Any, Generic, Self, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from results.errors import NoDataError
+from results.store.damage import first_mistake
 from results.store.store import MisfitError, Store
 
 T = TypeVar("T")
@@ -67,9 +68,3 @@ class Fact(Generic[T]):
         except ValueError as error:
             what = str(error)
         raise MisfitError(f"the fact {name}: {what}")
-
-
-def first_mistake(error: ValidationError) -> str:
-    """Where the first mistake is, and what."""
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -11,9 +11,7 @@ from typing import Any
 
 from results.errors import LockcrossError
 from results.paths import QUERIES
-from results.store.database import explain
-
-_VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
+from results.store.database import code_of, explain
 
 
 def compiler_name(line: str) -> str:
@@ -23,7 +21,7 @@ def compiler_name(line: str) -> str:
     """
     family = "clang" if "clang" in line else "gcc" if "gcc" in line.lower() else ""
     outside = re.sub(r"\([^)]*\)", "", line)  # in brackets is the distribution's version
-    version = _VERSION.search(outside)
+    version = re.search(r"\d+\.\d+(\.\d+)?", outside)
     return f"{family} {version[0]}" if family and version else line
 
 
@@ -81,7 +79,6 @@ TABLES = ("runs", "run_metrics", "metric_sets", "metric_names", "option_sets", "
 _STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
 _FILES = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH)  # VACUUM attaches a file too
 _PLACE = ("host", "processor", "job", "worker")
-_REFUSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
 
 
 class QueryError(LockcrossError):
@@ -96,12 +93,7 @@ class Answer:
     rows: list[tuple[Any, ...]]
 
 
-def named_queries() -> dict[str, str]:
-    """The named queries with what their first comment line says of them."""
-    return described(QUERIES)
-
-
-def described(folder: Path) -> dict[str, str]:
+def named_queries(folder: Path = QUERIES) -> dict[str, str]:
     """The queries of a folder with what their first comment line says of them."""
     return {
         path.stem: path.read_text(encoding="utf-8").splitlines()[0].removeprefix("-- ")
@@ -130,10 +122,9 @@ def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
     except UnicodeEncodeError:
         raise QueryError("the SQL is not UTF-8 text") from None
     except sqlite3.Error as error:
-        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
-        if code == sqlite3.SQLITE_INTERRUPT:
+        if (code := code_of(error)) == sqlite3.SQLITE_INTERRUPT:
             raise KeyboardInterrupt from None
-        if code in _REFUSED:
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH):
             raise QueryError(
                 "the query would change the database or create a file; only reading is allowed"
             ) from None

@@ -14,33 +14,30 @@ class Network:
     """Interfaces are attached to nodes, then the routers are built around them."""
 
     def __init__(self, settings):
-        self._settings = settings
-        figures = settings.figures
+        self._settings, self._numbers = settings, settings.numbers
         self._ring = settings.topology == "ring"
-        self._shape = [figures["columns"]] if self._ring else [figures["columns"], figures["rows"]]
+        shape = [self._numbers["columns"], self._numbers["rows"]]
+        self._shape = shape[:1] if self._ring else shape
         self._at = [[] for _ in range(settings.nodes)]
-        bytes_a_second = figures["link_bytes"] * 10**12 / settings.period
-        self._bandwidth = f"{bytes_a_second:.0f}B/s"
-        flits = -(-(HEADER + settings.numbers["line"]) // figures["link_bytes"])  # of a packet
-        self._buffer = f"{BUFFERED_PACKETS * flits * figures['link_bytes']}B"
+        wide = self._numbers["link_bytes"]
+        flits = -(-(HEADER + self._numbers["line"]) // wide)  # of a packet
+        self._bandwidth = f"{wide * 10**12 / settings.period:.0f}B/s"
+        buffer = f"{BUFFERED_PACKETS * flits * wide}B"
+        self._port = {
+            "link_bw": self._bandwidth, "input_buf_size": buffer, "output_buf_size": buffer
+        }  # fmt: skip
 
     def attach(self, nic, group, node):
         """Puts a network interface at a node. Groups talk to their neighbours by number."""
         nic.addParams({"group": group, "min_packet_size": f"{HEADER}B"})
         link_control = nic.setSubComponent("linkcontrol", "merlin.linkcontrol")
-        link_control.addParams(
-            {
-                "link_bw": self._bandwidth,
-                "input_buf_size": self._buffer,
-                "output_buf_size": self._buffer,
-            }
-        )
+        link_control.addParams(self._port)
         link_control.enableStatistics(["send_bit_count"], {"type": "sst.AccumulatorStatistic"})
         self._at[node].append(link_control)
 
     def edge(self, number, count):
         """The node of one of `count` memory controllers: around the edge of a mesh, evenly."""
-        columns, rows = self._settings.figures["columns"], self._settings.figures["rows"]
+        columns, rows = self._numbers["columns"], self._numbers["rows"]
         around = list(range(columns))
         around += [y * columns + columns - 1 for y in range(1, rows)]
         if rows > 1:
@@ -51,21 +48,30 @@ class Network:
 
     def build(self):
         """The routers and their links. Call it when all is attached."""
+        period = self._settings.period
         local = max(map(len, self._at))
         routers = [self._router(node, local) for node in range(len(self._at))]
-        first_local = 2 * len(self._shape)
         for node, link_controls in enumerate(self._at):
-            for number, link_control in enumerate(link_controls):
-                self._link(
-                    f"node_{node}_{number}",
-                    (link_control, "rtr_port"),
-                    (routers[node], f"port{first_local + number}"),
-                    self._settings.period // 4,
-                )
-        self._link_routers(routers)
+            for port, link_control in enumerate(link_controls, 2 * len(self._shape)):
+                name = f"node_{node}_{port - 2 * len(self._shape)}"
+                ends = (link_control, "rtr_port"), (routers[node], f"port{port}")
+                connect(name, *ends, period // 4)
+        # merlin's ports: up and down in each dimension, the first dimension first. A quarter less:
+        # a packet is there before the next router's clock, not with it, and so passes that router
+        # in one cycle, not in two.
+        latency = self._numbers["lat_link"] * period - period // 4
+        columns = self._shape[0]
+        for node, router in enumerate(routers):
+            ends = node % columns == columns - 1
+            if not ends or self._ring:
+                right = routers[node - columns + 1 if ends else node + 1]
+                connect(f"right_{node}", (router, "port0"), (right, "port1"), latency)
+            if node + columns < len(routers):
+                below = routers[node + columns]
+                connect(f"down_{node}", (router, "port2"), (below, "port3"), latency)
 
     def _router(self, node, local):
-        figures, period = self._settings.figures, self._settings.period
+        passing = (self._numbers["lat_router"] - LEAST_ROUTER) * self._settings.period
         router = sst.Component(f"router_{node}", "merlin.hr_router")
         router.addParams(
             {
@@ -74,41 +80,20 @@ class Network:
                 # merlin's mesh puts packets that turn in the first row on a second channel, which
                 # is there only with a second virtual network. Otherwise they are lost.
                 "num_vns": 1 if self._ring else 2,
-                "flit_size": f"{figures['link_bytes']}B",
-                "link_bw": self._bandwidth,
+                "flit_size": f"{self._numbers['link_bytes']}B",
                 "xbar_bw": self._bandwidth,
-                "input_latency": f"{(figures['lat_router'] - LEAST_ROUTER) * period}ps",
+                "input_latency": f"{passing}ps",
                 "output_latency": "0ps",
-                "input_buf_size": self._buffer,
-                "output_buf_size": self._buffer,
+                **self._port,
             }
         )
-        kind = "merlin.torus" if self._ring else "merlin.mesh"
-        router.setSubComponent("topology", kind).addParams(
-            {
-                "shape": "x".join(map(str, self._shape)),
-                "width": "x".join("1" for _ in self._shape),
-                "local_ports": local,
-            }
-        )
+        topology = router.setSubComponent("topology", f"merlin.{'torus' if self._ring else 'mesh'}")
+        shape = "x".join(map(str, self._shape))
+        width = "x".join("1" for _ in self._shape)
+        topology.addParams({"shape": shape, "width": width, "local_ports": local})
         return router
 
-    def _link_routers(self, routers):
-        """merlin's ports: up and down in each dimension, the first dimension first."""
-        # A quarter less: a packet is there before the next router's clock, not with it, and so
-        # passes that router in one cycle, not in two.
-        latency = self._settings.figures["lat_link"] * self._settings.period
-        latency -= self._settings.period // 4
-        columns = self._shape[0]
-        for node, router in enumerate(routers):
-            ends = node % columns == columns - 1
-            if not ends or self._ring:
-                right = routers[node - columns + 1 if ends else node + 1]
-                self._link(f"right_{node}", (router, "port0"), (right, "port1"), latency)
-            if node + columns < len(routers):
-                below = routers[node + columns]
-                self._link(f"down_{node}", (router, "port2"), (below, "port3"), latency)
 
-    @staticmethod
-    def _link(name, one, other, latency):
-        sst.Link(name).connect((*one, f"{latency}ps"), (*other, f"{latency}ps"))
+def connect(name, one, other, latency):
+    """A link between two (component, port); latency in picoseconds."""
+    sst.Link(name).connect((*one, f"{latency}ps"), (*other, f"{latency}ps"))

@@ -1,6 +1,7 @@
 """What sst.json says, checked: every value is known, present, and within what can be built."""
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 # Figures that every topology has, and those of some alone. The rest is refused by name.
@@ -26,12 +27,12 @@ MEMORY = 512 << 20  # bytes: what a guest may touch, lines numbered from 0
 
 @dataclass(frozen=True)
 class Settings:
-    """sst.json. `place`: the node of each core; on a bus, none."""
+    """sst.json. `numbers`: its own, and with them the figures of its object sst; `place`: the node
+    of each core; on a bus, none."""
 
+    topology: str
     numbers: dict[str, int]
     files: dict[str, str]
-    topology: str
-    figures: dict[str, int]
     place: list[int]
     guest: list[str]
 
@@ -47,7 +48,7 @@ class Settings:
 
     @property
     def nodes(self) -> int:
-        return self.figures["columns"] * self.figures["rows"]
+        return self.numbers["columns"] * self.numbers["rows"]
 
     @property
     def lines(self) -> int:
@@ -59,90 +60,71 @@ def check(given: Any) -> Settings:
     known = {*NUMBERS, *FILES, "sst", "place", "guest"}
     if not isinstance(given, dict) or not isinstance(given.get("sst", {}), dict):
         raise ValueError("sst.json: an object with an object sst is expected")
-    _names("sst.json", given, known - {"place"}, known)
+    _check_names("sst.json", given, known - {"place"}, known)
     figures = dict(given["sst"])
     topology = figures.pop("topology", None)
     if topology not in OF_TOPOLOGY:
         raise ValueError(f"sst.topology: {topology!r} is none of {', '.join(OF_TOPOLOGY)}")
     least = FIGURES | OF_TOPOLOGY[topology]
-    _names(f"sst ({topology})", figures, set(least), set(least))
-    _numbers("sst.", figures, least)
+    _check_names(f"sst ({topology})", figures, set(least), set(least))
     numbers = {name: given[name] for name in NUMBERS}
-    _numbers("", numbers, NUMBERS)
-    settings = Settings(
-        numbers,
-        {name: str(given[name]) for name in FILES},
-        topology,
-        figures,
-        list(given.get("place", [])),
-        [str(word) for word in given["guest"]],
-    )
-    _check_caches(settings)
-    if topology == "bus":
-        _check_bus(settings)
-    else:
-        _check_network(settings)
+    for where, values, smallest in (("sst.", figures, least), ("", numbers, NUMBERS)):
+        for name, value in values.items():
+            if isinstance(value, bool) or not isinstance(value, int) or value < smallest[name]:
+                needed = f"a whole number from {smallest[name]} is needed"
+                raise ValueError(f"{where}{name}: {value!r}, {needed}")
+    files = {name: str(given[name]) for name in FILES}
+    guest = [str(word) for word in given["guest"]]
+    settings = Settings(topology, numbers | figures, files, list(given.get("place", [])), guest)
+    mistakes = _of_a_bus(settings) if topology == "bus" else _of_a_network(settings)
+    if mistake := next(chain(_of_caches(settings), mistakes), None):
+        raise ValueError(mistake)
     return settings
 
 
-def _names(where, given, needed, known):
+def _check_names(where, given, needed, known):
     if missing := sorted(needed - set(given)):
         raise ValueError(f"{where}: {', '.join(missing)} not set")
     if unknown := sorted(set(given) - known):
         raise ValueError(f"{where}: {', '.join(unknown)} cannot be used")
 
 
-def _numbers(where, given, least):
-    for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < least[name]:
-            raise ValueError(
-                f"{where}{name}: {value!r}, a whole number from {least[name]} is needed"
-            )
-
-
-def _check_caches(settings):
-    line = settings.numbers["line"]
+def _of_caches(settings):
+    """What is wrong with the caches."""
+    numbers = settings.numbers
+    line = numbers["line"]
     if line & (line - 1):
-        raise ValueError(f"line: {line} bytes, a power of two is needed")
-    for what, size, ways in (
-        ("l1", settings.numbers["l1_size"], settings.numbers["l1_ways"]),
-        ("sst.slice", settings.figures["slice_size"], settings.figures["slice_ways"]),
-    ):
+        yield f"line: {line} bytes, a power of two is needed"
+    for name, cache in (("l1", "l1"), ("sst.slice", "slice")):
+        size, ways = numbers[f"{cache}_size"], numbers[f"{cache}_ways"]
         sets, left = divmod(size, line * ways)
         if left or sets < 1:
-            raise ValueError(
-                f"{what}_size: {size} bytes are no whole sets of {ways} x {line} bytes"
-            )
+            yield f"{name}_size: {size} bytes are no whole sets of {ways} x {line} bytes"
 
 
-def _check_bus(settings):
-    if settings.figures["slices"] != 1:
-        raise ValueError(
-            f"sst.slices: {settings.figures['slices']}, but a bus has one shared cache"
-        )
+def _of_a_bus(settings):
+    if (slices := settings.numbers["slices"]) != 1:
+        yield f"sst.slices: {slices}, but a bus has one shared cache"
     if settings.place:
-        raise ValueError("place: cores on a bus have no place")
+        yield "place: cores on a bus have no place"
 
 
-def _check_network(settings):
-    cores, nodes = settings.numbers["cores"], settings.nodes
-    if settings.topology == "ring" and settings.figures["rows"] != 1:
-        raise ValueError(f"sst.rows: {settings.figures['rows']}, but a ring has one row")
+def _of_a_network(settings):
+    numbers, nodes, place = settings.numbers, settings.nodes, settings.place
+    cores, columns, rows = (numbers[name] for name in ("cores", "columns", "rows"))
+    if settings.topology == "ring" and rows != 1:
+        yield f"sst.rows: {rows}, but a ring has one row"
     if nodes < 2:
-        raise ValueError("sst.columns, sst.rows: a network needs two nodes")
+        yield "sst.columns, sst.rows: a network needs two nodes"
     if cores > nodes:
-        raise ValueError(f"cores: {cores}, but the {settings.topology} has {nodes} nodes")
-    columns, rows = settings.figures["columns"], settings.figures["rows"]
+        yield f"cores: {cores}, but the {settings.topology} has {nodes} nodes"
     edge = nodes - max(0, columns - 2) * max(0, rows - 2)
     for name, most in (("slices", nodes), ("memory_controllers", edge)):
-        if settings.figures[name] > most:
-            raise ValueError(
-                f"sst.{name}: {settings.figures[name]}, but it has {most} nodes for them"
-            )
-    place = settings.place
+        if numbers[name] > most:
+            yield f"sst.{name}: {numbers[name]}, but it has {most} nodes for them"
     if len(place) != cores:
-        raise ValueError(f"place: {len(place)} nodes for {cores} cores")
+        yield f"place: {len(place)} nodes for {cores} cores"
     if wrong := [one for one in place if not isinstance(one, int) or not 0 <= one < nodes]:
-        raise ValueError(f"place: {wrong[0]!r} is no node from 0 to {nodes - 1}")
+        yield f"place: {wrong[0]!r} is no node from 0 to {nodes - 1}"
     if twice := [one for one in place if place.count(one) > 1]:
-        raise ValueError(f"place: two cores at node {twice[0]}")
+        yield f"place: two cores at node {twice[0]}"

@@ -47,5 +47,5 @@ validations = _of("sweeps.plans:VALIDATIONS.names")
 queries = _of("results.store.queries:named_queries")
 isas = _of("sweeps.model.isa:ISAS")
 flavours = _of("sweeps.model.isa:FLAVOURS")
-fences = _of("sweeps.model.isa:FENCE_KINDS")
+fences = _of("sweeps.model.locks:FENCE_KINDS")
 engines = _of("sweeps.model.engines:labels")  # without options of their own

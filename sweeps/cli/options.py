@@ -11,7 +11,7 @@ from sweeps.model.axes import MAX_LATENCY, MAX_SEED
 
 if TYPE_CHECKING:
     from sweeps.engines.base import Limits
-    from sweeps.run.pool import Pool
+    from sweeps.run.work import Pool
 
 DEFAULT_TIME_LIMIT = 0.0  # the engine's
 DEFAULT_INSTRUCTION_LIMIT = 4_000_000_000

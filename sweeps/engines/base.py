@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -71,14 +72,6 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Likeness:
-    """A machine that is like the host, and how, in a sentence."""
-
-    machine: str
-    words: str
-
-
-@dataclass(frozen=True)
 class Capabilities:
     """What an engine can simulate.
 
@@ -87,7 +80,8 @@ class Capabilities:
     `event_log` the file that such a run leaves in its folder; empty where it cannot.
     `host_machines`: it runs on the host itself, which these machines describe, the best first; it
     needs the host's CPUs for itself, one cell at a time. None: it simulates any machine.
-    `like_host`: the descriptions that are nearest to the host's processor, the best first.
+    `like_host`: the machines that are nearest to the host's processor, the best first, and how they
+    are like it, in a sentence.
     `tables`: those of a machine file that it reads, and `unread`: the figures there that it leaves.
     """
 
@@ -98,7 +92,7 @@ class Capabilities:
     events: str = ""
     event_log: str = ""
     host_machines: tuple[str, ...] | None = None
-    like_host: tuple[Likeness, ...] = ()
+    like_host: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[str, ...] = ("core", "out_of_order", "ordering", "memory", "latency", "charges")
     unread: tuple[str, ...] = ()
 
@@ -124,19 +118,20 @@ def judged(part: str, shown: Probe, well: str) -> Check:
     return Check(part, True, f"one core only: {shown.together}" if shown.together else well)
 
 
-def unless_missing(part: str, checks: Iterator[Check], optional: bool = True) -> Iterator[Check]:
-    """Checks; where a tool keeps them from being made, one that says what is wrong with it."""
+@contextmanager
+def noting(checks: list[Check], part: str, optional: bool = True) -> Iterator[None]:
+    """Adds a check that says what is wrong with a part, where that keeps others from being made."""
     try:
-        yield from checks
+        yield
     except LockcrossError as error:
-        yield Check(part, False, error.message, optional, isinstance(error, NoToolError))
+        checks.append(Check(part, False, error.message, optional, isinstance(error, NoToolError)))
 
 
 def sources_digest(folder: Path, *suffixes: str) -> str:
     """A digest of the sources below a folder, which stand for the model: results stored for one
     model must never answer for another."""
     total = hashlib.sha256()
-    for path in sorted(one for one in folder.rglob("*") if one.suffix in suffixes):
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in suffixes):
         total.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return total.hexdigest()[:12]
 

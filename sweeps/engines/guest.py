@@ -98,7 +98,8 @@ def valid(
     """The outcome of a run without fault, with what the workload itself reports and what stands in
     for parts of the cell's lock in simulated time. Raises BadRunError for metrics that no run can
     have."""
-    every = metrics | own_metrics(guest)
+    units = WORKLOADS[guest.workload].metrics
+    every = metrics | {name: (value, units[name]) for name, value in guest.extra.items()}
     check_metrics(every)
     stand_ins = load_locks()[cell.lock].stand_ins(cell.variant)
     return RunOutcome("", every, {**resolved, **stand_ins}, phases)
@@ -140,12 +141,6 @@ def check_line(model: type[Line], cell: Cell, output: str, code: int) -> Line:
     return guest
 
 
-def own_metrics(guest: GuestLine) -> Metrics:
-    """What the workload itself reports beside the pairs: name -> (value, unit)."""
-    units = WORKLOADS[guest.workload].metrics
-    return {name: (value, units[name]) for name, value in guest.extra.items()}
-
-
 def check_metrics(metrics: Metrics) -> None:
     """Raises BadRunError for metrics that no run can have: each count may be possible by itself,
     but not their difference."""
@@ -176,11 +171,10 @@ def phase_times(marks: Iterable[tuple[int, float]], last: float) -> Metrics:
     """Cycles of each phase, from its first core's entry to the first core's entry into the next, or
     the end. `marks`: phase and cycle of a core's entry."""
     begins: dict[int, float] = {}
-    for phase, cycle in marks:
-        begins[phase] = min(cycle, begins.get(phase, cycle))
-    order = sorted(begins)
-    ends = [*(begins[phase] for phase in order), last][1:]
+    for phase, cycle in sorted(marks):  # of each phase its first core before the others
+        begins.setdefault(phase, cycle)
+    ends = [*begins.values(), last][1:]
     return {
-        f"phase_{phase}_cycles": (end - begins[phase], "cycles")
-        for phase, end in zip(order, ends, strict=True)
+        f"phase_{phase}_cycles": (end - begin, "cycles")
+        for (phase, begin), end in zip(begins.items(), ends, strict=True)
     }

@@ -1,14 +1,20 @@
-"""Cells: what is chosen for one run. Plans, the columns of runs, queries and comparisons are
-made from its axes."""
+"""Cells: what is chosen for one run, which are valid and supported, and when two of them are the
+same. Plans, the columns of runs, queries and comparisons are made from a cell's axes."""
 
+import hashlib
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, get_type_hints
 
-from sweeps.model import engines
+from sweeps.model import engines, workloads
 from sweeps.model.axes import QUANTITIES, Quantity
-from sweeps.model.label import FULL, LockLabel
+from sweeps.model.isa import ISAS, Isa
+from sweeps.model.locks import FULL, Lock, LockLabel, Trait, load_locks
+from sweeps.model.machine import isas_of
+from sweeps.model.workloads import WORKLOADS
+from sweeps.support.text import shown
 
 
 def _default(axis: str) -> Any:
@@ -98,15 +104,96 @@ def values(cell: Cell) -> dict[str, int | float | str | None]:
     return axes | keys
 
 
-def differing(cells: Sequence[Cell]) -> tuple[dict[str, int | float | str], list[str]]:
-    """What some cells have in common, as far as it is set, and the names of what differs."""
-    every = [values(cell) for cell in cells]
-    names = dict.fromkeys(name for one in every for name in one)
-    apart = [name for name in names if len({one.get(name) for one in every}) > 1]
-    same = {name: value for name, value in every[0].items() if name not in apart} if every else {}
-    return {name: value for name, value in same.items() if value not in (None, "")}, apart
+def selected() -> str:
+    """COLUMNS, to be selected from the table runs."""
+    return ", ".join(f"runs.{name}" for name in COLUMNS)
 
 
-def selected(table: str = "runs") -> str:
-    """COLUMNS, to be selected from a table."""
-    return ", ".join(f"{table}.{name}" for name in COLUMNS)
+def arguments(cell: Cell) -> list[str]:
+    """The arguments of the cell's program."""
+    given = workloads.in_program(cell.workload, cell.parameters)
+    pairs = {**given, "threads": cell.threads, "seed": cell.seed}
+    if cell.cores is not None:
+        pairs["cores"] = cell.cores
+    return [f"{key}={value}" for key, value in sorted(pairs.items())]
+
+
+def command(cell: Cell) -> str:
+    """The command line that repeats a run."""
+    words = ["./lockcross", "run"]
+    for axis in AXES:
+        value = getattr(cell, axis.name)
+        if value not in (None, ""):
+            words += [option(axis.name), str(value)]
+    words += [f"{key}={value}" for key, value in sorted(cell.parameters.items())]
+    return shlex.join(words)
+
+
+def digest(document: object) -> str:
+    """SHA-256, in hex, of a document's canonical JSON."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def invalid_reason(cell: Cell) -> str:
+    """Which value of a cell is not allowed ("key: value: what is allowed"), or nothing."""
+    for key, value, known in (
+        ("isa", cell.isa, list(ISAS)),
+        ("lock", cell.lock, list(load_locks())),
+        ("workload", cell.workload, list(WORKLOADS)),
+    ):
+        if value not in known:
+            return f"{key}: {shown(value)} is unknown; known are {', '.join(known)}"
+    keys = WORKLOADS[cell.workload].keys
+    for name, number in cell.parameters.items():
+        if name not in keys:
+            return (
+                f"parameters.{name}: workload {cell.workload} has no such key; "
+                f"allowed are {', '.join(keys)}"
+            )
+        if why := keys[name].invalid_reason(number):
+            return f"parameters.{name}: {shown(number)}: {why}"
+    if missing := [name for name in keys if name not in cell.parameters]:
+        return f"parameters.{missing[0]}: missing; workload {cell.workload} needs it"
+    for axis in AXES:
+        given = getattr(cell, axis.name)
+        if (one := axis.quantity) and given is not None and not one.low <= given <= one.high:
+            bounds = f"from {one.low} to {one.high}"
+            return f"{axis.name}: {shown(given)}: allowed is a whole number {bounds}"
+    return ""
+
+
+def _lock_unsupported_reason(cell: Cell, isa: Isa, lock: Lock) -> str:
+    """Why a lock cannot be built or used as a cell asks ("key: value: reason"), or nothing."""
+    if cell.fence not in lock.fence_kinds:
+        kinds = ", ".join(lock.fence_kinds)
+        return f"fence: {cell.fence}: lock {lock.name} is built with {kinds} only"
+    if why := lock.variant_invalid_reason(cell.variant):
+        return f"variant: {why}"
+    if lock.threads and cell.threads > lock.threads:
+        return f"threads: {cell.threads}: lock {lock.name} allows {lock.threads} at most"
+    processors = cell.cores or cell.threads
+    if lock.has(Trait.UNORDERED, cell.variant) and isa.weakly_ordered and processors > 1:
+        return (
+            f"threads: {cell.threads} on {cell.isa}: this variant has no acquire and release "
+            f"ordering, which {isa.title} needs on more than one processor"
+        )
+    return ""
+
+
+def unsupported_reason(cell: Cell) -> str:
+    """Why a cell of allowed values cannot be run ("key: value: reason"), or nothing."""
+    isa, lock, isas = ISAS[cell.isa], load_locks()[cell.lock], isas_of(cell.machine)
+    if cell.isa not in isas:
+        return f"isa: {cell.isa}: machine {cell.machine} is {', '.join(isas)} only"
+    if cell.flavour not in isa.flavours:
+        return f"flavour: {cell.flavour}: {cell.isa} has {', '.join(isa.flavours)} only"
+    if cell.fence in isa.refused_fence_kinds:
+        return f"fence: {cell.fence} on {cell.isa}: {isa.refused_fence_kinds[cell.fence]}"
+    if why := _lock_unsupported_reason(cell, isa, lock):
+        return why
+    if cell.cores is not None and cell.cores > cell.threads:
+        return f"cores: {cell.cores}: allowed is a whole number from 1 to threads, {cell.threads}"
+    return workloads.unsupported_reason(
+        cell.workload, cell.lock, cell.threads, cell.cores, cell.parameters
+    )

@@ -3,8 +3,6 @@
 import platform
 from dataclasses import dataclass
 
-from sweeps.model import label
-
 
 def flavour_name(flavour: str) -> str:
     """An atomic flavour: `LL/SC`."""
@@ -15,9 +13,6 @@ def isa_words(title: str, flavour: str) -> str:
     """An ISA's title with the flavour where the ISA has several."""
     words = flavour_name(flavour)
     return title if words == flavour else f"{title} {words}"
-
-
-FENCE_KINDS = tuple(label.FENCE_KINDS)
 
 
 @dataclass(frozen=True)
@@ -33,20 +28,12 @@ class Isa:
     weakly_ordered: bool = True  # a lock needs more than plain loads and stores
 
 
-_NOT_A_FENCE = (
-    "only x86-64's locked instructions order an earlier store before a later load; "
-    "{isa}'s atomics do not promise that"
-)
-_NOT_ORDERED = (
-    "{isa}'s memory model does not promise that a wide load which covers a narrow store "
-    "is performed after it"
-)
-
-
 def _weak(title: str) -> dict[str, str]:
     return {
-        "rmw": _NOT_A_FENCE.format(isa=title),
-        "store_forward": _NOT_ORDERED.format(isa=title),
+        "rmw": "only x86-64's locked instructions order an earlier store before a later load; "
+        f"{title}'s atomics do not promise that",
+        "store_forward": f"{title}'s memory model does not promise that a wide load which covers a "
+        "narrow store is performed after it",
     }
 
 

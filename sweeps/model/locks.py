@@ -1,4 +1,4 @@
-"""The locks of the study, read from lockimpl/locks.def, their only registry."""
+"""Locks, as lockimpl/locks.def has them, and their labels: lock, variant and fence kind."""
 
 import ast
 from collections.abc import Iterable
@@ -9,9 +9,62 @@ from typing import TypeVar
 
 from results.errors import LockcrossError
 from sweeps.model import registry
-from sweeps.model.isa import FENCE_KINDS
-from sweeps.model.label import LockLabel
 from sweeps.support.paths import LOCKS_DEF
+
+FULL = "full"
+FENCE_KINDS = {FULL: "full fences", "rmw": "locked RMW", "store_forward": "store forwarding"}
+_SHORT = {"asym_tasuki": "asymmetric"}  # how figures and tables call a lock
+
+
+class LockLabel(str):
+    """A lock label: text that knows its parts, so that it can be stored, sorted and compared as
+    text. The variant is left out when it is the lock's first, the fence kind when it is `full`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, lock: str, variant: str = "", fence: str = FULL) -> "LockLabel":
+        """The label of a lock as it is built."""
+        named = f"{lock}:{variant}" if variant else lock
+        return cls(named if fence == FULL else f"{named}/{fence}")
+
+    @property
+    def lock(self) -> str:
+        """The lock alone."""
+        return self.partition("/")[0].partition(":")[0]
+
+    @property
+    def variant(self) -> str:
+        """The variant; "" for the lock's first, or only one."""
+        return self.partition("/")[0].partition(":")[2]
+
+    @property
+    def fence(self) -> str:
+        """The fence kind."""
+        return self.partition("/")[2] or FULL
+
+    @property
+    def with_full_fences(self) -> "LockLabel":
+        """The same lock and variant with full fences."""
+        return LockLabel.of(self.lock, self.variant)
+
+    def words(self, separator: str = ", ") -> str:
+        """The label for people: `asymmetric, store forwarding`; a variant stands in brackets."""
+        words = _SHORT.get(self.lock, self.lock)
+        if self.variant:
+            words += f" ({self.variant})"
+        if self.fence != FULL:
+            words += separator + FENCE_KINDS.get(self.fence, self.fence)
+        return words
+
+
+def labels_words(labels: Iterable[str]) -> str:
+    """Which locks and fence kinds stand in a table."""
+    known = [LockLabel(label) for label in labels]
+    locks = dict.fromkeys(str(label.partition("/")[0]) for label in known)
+    kinds = [words for kind, words in FENCE_KINDS.items() if kind in {one.fence for one in known}]
+    return f"Compared: {', '.join(locks)}; with {', '.join(kinds)}."
+
 
 _FILE = "lockimpl/locks.def"
 Kind = TypeVar("Kind", bound=str)
@@ -66,8 +119,8 @@ class Lock:
 
     def has(self, trait: Trait, variant: str = "") -> bool:
         """Whether the lock in a variant ("": the default) has a trait."""
-        of_variant = [line.traits for line in self.variant_lines[1:] if line.name == variant]
-        return any(trait in traits for traits in (self.traits, *of_variant))
+        own = (line.traits for line in self.variant_lines[1:] if line.name == variant)
+        return trait in self.traits.union(*own)
 
     def variant_invalid_reason(self, variant: str) -> str:
         """Why this lock has no such variant ("": the default), or nothing."""
@@ -99,35 +152,33 @@ def parse_locks(text: str) -> dict[str, Lock]:
             match row.name, row.arguments:
                 case "LOCK", [_, title, source, traits, fences, threads, words, sentence]:
                     locks[owner] = Lock(
-                        owner,
-                        registry.string(title),
-                        registry.string(source),
-                        frozenset(_known("TRAIT_", traits, Trait)),
-                        tuple(_known("FENCE_", fences, FENCE_KINDS)),
-                        ast.literal_eval(threads),
-                        ast.literal_eval(words),
-                        registry.string(sentence),
-                    )
+                        owner, registry.string(title), registry.string(source), _traits(traits),
+                        tuple(_known("FENCE_", fences, FENCE_KINDS)), ast.literal_eval(threads),
+                        ast.literal_eval(words), registry.string(sentence),
+                    )  # fmt: skip
                 case "VARIANT", [_, variant, traits, sentence]:
-                    added = frozenset(_known("TRAIT_", traits, Trait))
-                    one = Variant(registry.word(variant), added, registry.string(sentence))
+                    one = Variant(
+                        registry.word(variant), _traits(traits), registry.string(sentence)
+                    )
                     variants.setdefault(owner, []).append(one)
                 case _:
                     raise LockcrossError(f"{_FILE}: not an entry: {row}")
         except ValueError as error:
             raise LockcrossError(f"{_FILE}: {owner}: {error}") from None
-    if unknown := [name for name in variants if name not in locks]:
-        raise LockcrossError(f"{_FILE}: variants of {unknown[0]}, which is no lock")
-    for name, (first, *_) in variants.items():
-        if first.traits:
+    for name, lines in variants.items():
+        if name not in locks:
+            raise LockcrossError(f"{_FILE}: variants of {name}, which is no lock")
+        if lines[0].traits:
             raise LockcrossError(
-                f"{_FILE}: {name}: variant {first.name} is the default, whose traits are the "
+                f"{_FILE}: {name}: variant {lines[0].name} is the default, whose traits are the "
                 "lock's: it must have TRAIT_NONE"
             )
-    return {
-        name: replace(lock, variant_lines=tuple(variants.get(name, ())))
-        for name, lock in locks.items()
-    }
+        locks[name] = replace(locks[name], variant_lines=tuple(lines))
+    return locks
+
+
+def _traits(joined: ast.expr) -> frozenset[Trait]:
+    return frozenset(_known("TRAIT_", joined, Trait))
 
 
 def _known(prefix: str, joined: ast.expr, allowed: Iterable[Kind]) -> list[Kind]:

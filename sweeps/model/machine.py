@@ -1,5 +1,4 @@
-"""Machine descriptions: sweeps/machines/*.toml, each figure with its source or marked as assumed.
-What their tables hold stands in figures.toml."""
+"""Machines: sweeps/machines/*.toml; and the options of the engine, with bounds, of options.def."""
 
 import hashlib
 import json
@@ -7,28 +6,64 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    ValidationInfo,
-    create_model,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, create_model, field_validator, model_validator
 
 from results.errors import LockcrossError
 from sweeps.model.axes import MAX_LATENCY
 from sweeps.model.isa import ISAS, host_isa
-from sweeps.model.options import options
 from sweeps.support import toml
-from sweeps.support.paths import MACHINES, OWN_MACHINES
+from sweeps.support.paths import MACHINES, OPTIONS_DEF, OWN_MACHINES
 from sweeps.support.text import shown
-from sweeps.support.toml import Document, is_path, load, names
+from sweeps.support.toml import Document, Documents, is_path
+
+_ENTRY = re.compile(r'^([A-Z_]+)\(((?:[^"()]|"[^"]*")*)\)', re.MULTILINE)
+_MEANING = re.compile('"[^"]*"')
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: its default and bounds, both of them allowed. `names`: of its values from 0 on,
+    where machine files use names instead. `power_of_two`: it must be one, or 0 where that is
+    allowed."""
+
+    name: str
+    default: int
+    low: int
+    high: int
+    names: tuple[str, ...] = ()
+    power_of_two: bool = False
+
+
+@cache
+def options() -> dict[str, Option]:
+    """Every option by its name, in the table's order. Raises LockcrossError (1) where the table
+    cannot be read."""
+    try:
+        text = OPTIONS_DEF.read_text(encoding="utf-8")
+    except OSError as error:
+        raise LockcrossError(f"{OPTIONS_DEF.name}: {error.strerror}", exit_code=1) from None
+    bounds = {"SWITCH": [0, 1]}
+    known: dict[str, Option] = {}
+    for kind, arguments in _ENTRY.findall(text):
+        name, *values = re.findall(r"[\w']+", _MEANING.sub("", arguments))
+        if kind == "CHOICE":
+            default, *names = values
+            known[name] = Option(name, names.index(default), 0, len(names) - 1, tuple(names))
+            continue
+        numbers = [int(value.replace("'", "")) for value in values]  # C++ has marks in them
+        if kind == "BOUND":
+            bounds["LATENCY"] = [0, *numbers]
+        else:
+            default, low, high = [*numbers, *bounds.get(kind, [])]
+            known[name] = Option(name, default, low, high, power_of_two=kind == "POWER_OF_TWO")
+    return known
+
 
 Value = TypeVar("Value", int, str)
 
@@ -105,8 +140,8 @@ class Figures(Document):
 
     @field_validator("*")
     @classmethod
-    def _as_allowed(cls, stated: Any, info: ValidationInfo) -> Any:
-        said = about(cls, str(info.field_name))
+    def _as_allowed(cls, stated: Any, info: Any) -> Any:
+        said = about(cls, info.field_name)
         if isinstance(stated, Figure):
             _checked(stated, said["low"], said["high"], said["power_of_two"])
         elif isinstance(stated, Behaviour):
@@ -128,8 +163,8 @@ def _fields(table: str, prefix: str = "") -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, said in _SAID[table].items():
         row = said if isinstance(said, dict) else {"meaning": said}
-        option = options().get(prefix + name)
-        bounds = {"low": 1, "power_of_two": False} | (vars(option) if option else row)
+        option = None if "high" in row else options()[prefix + name]
+        bounds = vars(option) if option else {"low": 1, "power_of_two": False, **row}
         extra: Any = {key: bounds[key] for key in ("low", "high", "power_of_two")}
         meaning = row["meaning"] + ", of a ring or mesh" * (row.get("of") == "network")
         if option and option.names:
@@ -143,22 +178,24 @@ def _fields(table: str, prefix: str = "") -> dict[str, Any]:
     return fields
 
 
+def _said(name: str, default: Any = ..., **limits: Any) -> Any:
+    """A field that is no figure, or stands at the head of the file."""
+    return Field(default, description=_SAID["head"][name], **limits)
+
+
 MOST_ON_A_BUS = 32  # cores: a bus passes about one message a cycle
 _NETWORK, _BUS = (
-    tuple(name for name, said in _SAID["sst"].items() if said.get("of") == kind)
+    tuple(name for name, said in _SAID["memory_system"].items() if said.get("of") == kind)
     for kind in ("network", "bus")
 )
 _OF_TOPOLOGY = {"bus": _BUS, "ring": _NETWORK, "mesh": _NETWORK}
 
 
 class _Topology(Figures):
-    topology: Literal["bus", "ring", "mesh"] = Field(
-        description="what connects cores, slices and memory; a bus has room for 32 cores and no "
-        "queues"
-    )
+    topology: Literal["bus", "ring", "mesh"] = _said("topology")
 
 
-_System = create_model("_System", __base__=_Topology, **_fields("sst"))
+_System = create_model("_System", __base__=_Topology, **_fields("memory_system"))
 
 
 class MemorySystem(_System):
@@ -235,11 +272,7 @@ Charges = create_model("Charges", __base__=Figures, **_fields("charges", "charge
 BEHAVIOURS = {name: tuple(about(Ordering, name)["names"]) for name in Ordering.model_fields}
 
 
-ATOMICS = {  # of a table [latency.ISA], beside the ISA's fences
-    "cas_success": "of a CAS that wins, the whole operation with its access, on a line of the core",
-    "cas_failure": "of a CAS that loses, the same",
-    "rmw": "of any other atomic, the same",
-}
+ATOMICS: dict[str, str] = _SAID["latency"]  # of a table [latency.ISA], beside the ISA's fences
 LATENCY = {"low": 0, "high": MAX_LATENCY, "unit": "cycles"}
 _Latency = Annotated[Figure, AfterValidator(lambda figure: _checked(figure, 0, MAX_LATENCY))]
 
@@ -257,32 +290,27 @@ class Measured(Document):
 _CLOCK = {"low": 1, "high": 100_000, "power_of_two": False, "unit": "MHz"}
 
 
-def _head(name: str, default: Any = ..., **limits: Any) -> Any:
-    """What stands at the head of the file."""
-    return Field(default, description=_SAID["head"][name], **limits)
-
-
 class Machine(Figures):
     """One machine."""
 
-    name: str = _head("name", min_length=1)
-    title: str = _head("title", min_length=1)
-    like: str | None = _head("like", None, exclude=True)
+    name: str = _said("name", min_length=1)
+    title: str = _said("title", min_length=1)
+    like: str | None = _said("like", None, exclude=True)
     isas: list[str] = Field(min_length=1, description=f"its ISAs, of {', '.join(ISAS)}")
-    era: Literal["contemporary", "older"] = _head("era", "contemporary")
-    simulator: bool = _head("simulator", False)
-    clock_mhz: Figure = _head("clock_mhz", json_schema_extra=_CLOCK)
+    era: Literal["contemporary", "older"] = _said("era", "contemporary")
+    simulator: bool = _said("simulator", False)
+    clock_mhz: Figure = _said("clock_mhz", json_schema_extra=_CLOCK)
     core: Core
-    out_of_order: OutOfOrder | None = _head("out_of_order", None)
+    out_of_order: OutOfOrder | None = _said("out_of_order", None)
     ordering: dict[str, Ordering] = {}
     memory: Memory
     sst: MemorySystem | None = None
     latency: dict[str, dict[str, _Latency]]
     charges: Charges
-    processor: str | None = _head("processor", None, min_length=1)
-    measured_on: datetime | None = _head("measured_on", None)
-    measured: dict[str, Measured] = _head("measured", {})
-    processors: list[str] = _head("processors", [])
+    processor: str | None = _said("processor", None, min_length=1)
+    measured_on: datetime | None = _said("measured_on", None)
+    measured: dict[str, Measured] = _said("measured", {})
+    processors: list[str] = _said("processors", [])
 
     @model_validator(mode="before")
     @classmethod
@@ -295,44 +323,23 @@ class Machine(Figures):
         return given | ({"out_of_order": None} if given.get("out_of_order") is False else {})
 
     @model_validator(mode="after")
-    def _latencies_of_each_isa(self) -> Self:
-        for isa in self.isas:
-            if isa not in ISAS:
-                raise ValueError(f"isas: {isa!r} is unknown; known are {', '.join(ISAS)}")
-        if set(self.latency) != set(self.isas):
-            raise ValueError(
-                f"latency: one table for each of isas ({', '.join(self.isas)}) is expected, "
-                f"not {', '.join(self.latency) or 'none'}"
-            )
-        for isa, figures in self.latency.items():
-            wanted = {*ATOMICS, *ISAS[isa].fences}
-            if missing := sorted(wanted - set(figures)):
-                raise ValueError(f"latency.{isa}: {', '.join(missing)} missing")
-            if unknown := sorted(set(figures) - wanted):
-                raise ValueError(
-                    f"latency.{isa}: {', '.join(unknown)} unknown; "
-                    f"allowed are {', '.join(sorted(wanted))}"
-                )
-            access = self.memory.number("lat_l1")
-            for name in ATOMICS:
-                if figures[name].number < access:
-                    raise ValueError(
-                        f"latency.{isa}.{name}: {figures[name].number} is less than memory.lat_l1, "
-                        f"{access}; an atomic's figure covers the whole operation, including its "
-                        "access"
-                    )
-        return self
-
-    @model_validator(mode="after")
     def _parts_fit(self) -> Self:
-        wanted = self.isas if self.out_of_order is not None else []
-        if set(self.ordering) != set(wanted):
-            raise ValueError(
-                f"ordering: {'one table for each of isas' if wanted else 'no table'} "
-                f"({', '.join(wanted) or 'the core is in order'}) is expected, "
-                f"not {', '.join(self.ordering) or 'none'}"
-            )
+        if unknown := [isa for isa in self.isas if isa not in ISAS]:
+            raise ValueError(f"isas: {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
+        ordered = self.isas if self.out_of_order is not None else []
+        tables: tuple[tuple[str, Mapping[str, Any], list[str]], ...] = (
+            ("latency", self.latency, self.isas), ("ordering", self.ordering, ordered),
+        )  # fmt: skip
+        for table, stated, isas in tables:
+            if set(stated) != set(isas):
+                raise ValueError(
+                    f"{table}: {'one table for each of isas' if isas else 'no table'} "
+                    f"({', '.join(isas) or 'the core is in order'}) is expected, "
+                    f"not {', '.join(stated) or 'none'}"
+                )
         line, width = self.memory.number("line"), self.core.number("width")
+        for isa, figures in self.latency.items():
+            self._check_latencies(isa, figures)
         if self.sst is not None:
             size, ways = self.sst.number("slice_size"), self.sst.number("slice_ways")
             if size % (ways * line):
@@ -346,6 +353,23 @@ class Machine(Figures):
                 f"{_WIDEST_IN_ORDER} at most"
             )
         return self
+
+    def _check_latencies(self, isa: str, figures: Mapping[str, Figure]) -> None:
+        wanted = {*ATOMICS, *ISAS[isa].fences}
+        if missing := sorted(wanted - set(figures)):
+            raise ValueError(f"latency.{isa}: {', '.join(missing)} missing")
+        if unknown := sorted(set(figures) - wanted):
+            raise ValueError(
+                f"latency.{isa}: {', '.join(unknown)} unknown; "
+                f"allowed are {', '.join(sorted(wanted))}"
+            )
+        access = self.memory.number("lat_l1")
+        for name in ATOMICS:
+            if figures[name].number < access:
+                raise ValueError(
+                    f"latency.{isa}.{name}: {figures[name].number} is less than memory.lat_l1, "
+                    f"{access}; an atomic's figure covers the whole operation, including its access"
+                )
 
     @property
     def group(self) -> str:
@@ -387,19 +411,22 @@ class Machine(Figures):
         return "\n".join(lines) + "\n"
 
 
+FILES = Documents("machine", MACHINES)
+
+
 @cache
-def _tables(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+def _tables(name: str) -> dict[str, Any]:
+    return tomllib.loads(FILES.path(name).read_text(encoding="utf-8"))
 
 
 def _complete(name: str) -> dict[str, Any]:
     """What the file of a machine says that takes no figure from another. Raises ValueError."""
     if known := name in machine_names():
-        tables = _tables(MACHINES / f"{name}.toml")
+        tables = _tables(name)
         if "like" not in tables:
             return tables
     why = f"takes figures from {shown(tables['like'])} itself" if known else "is unknown"
-    whole = [one for one in machine_names() if "like" not in _tables(MACHINES / f"{one}.toml")]
+    whole = [one for one in machine_names() if "like" not in _tables(one)]
     raise ValueError(f"like: {shown(name)} {why}; allowed are {', '.join(whole)}")
 
 
@@ -407,32 +434,31 @@ def _filled(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """A machine's tables with the figures of another where it states none: those of its ISAs and,
     of a memory system, of its topology."""
     isas = own["isas"] if isinstance(own.get("isas"), list) else []
-    of_topologies = {name for names in _OF_TOPOLOGY.values() for name in names}
 
     def both(mine: Any, others: Mapping[str, Any]) -> Any:
         if not isinstance(mine, dict):
             return mine  # what is no table is refused
-        topology = str(mine.get("topology", others.get("topology")))
-        unused = of_topologies.difference(_OF_TOPOLOGY.get(topology, ()))
+        uses = _OF_TOPOLOGY.get(str(mine.get("topology", others.get("topology"))), ())
+        unused = {*_NETWORK, *_BUS}.difference(uses)
         return {name: one for name, one in others.items() if name not in unused} | mine
 
-    found = {"clock_mhz": other["clock_mhz"], **own}
+    filled = {"clock_mhz": other["clock_mhz"], **own}
     in_order = own.get("out_of_order") is False
-    for table, field in Machine.model_fields.items():
+    for table in Machine.model_fields:
         others, mine = other.get(table), own.get(table, {})
-        if not isinstance(others, dict) or field.annotation is Figure or table == "measured":
+        if not isinstance(others, dict) or table in ("clock_mhz", "measured"):
             continue
         if table not in ("ordering", "latency"):
-            found[table] = both(mine, others)
-        elif isinstance(mine, dict) and not (in_order and table == "ordering"):
+            filled[table] = both(mine, others)
+        elif isinstance(mine, dict) and not (table == "ordering" and in_order):
             shared = [isa for isa in others if isa in isas]
-            found[table] = mine | {isa: both(mine.get(isa, {}), others[isa]) for isa in shared}
-    return found
+            filled[table] = mine | {isa: both(mine.get(isa, {}), others[isa]) for isa in shared}
+    return filled
 
 
 def machine_names() -> list[str]:
     """The names of all machines, sorted."""
-    return names(MACHINES)
+    return FILES.names()
 
 
 def machines_of(processor: str) -> list[str]:
@@ -470,8 +496,9 @@ def load_machine(name: str) -> Machine:
     Raises LockcrossError (exit code 2) for an unknown machine or a faulty description.
     """
     if is_own(name):
-        return load(Machine, OWN_MACHINES, name, "machine").model_copy(update={"name": name})
-    machine = load(Machine, MACHINES, name, "machine")
+        own = Documents("machine", OWN_MACHINES).load(Machine, name)
+        return own.model_copy(update={"name": name})
+    machine = FILES.load(Machine, name)
     if machine.name != name:
         raise LockcrossError(
             f"sweeps/machines/{name}.toml: name: {machine.name!r} does not match the file's name"
@@ -486,7 +513,7 @@ def machine_named(given: str) -> str:
     Raises LockcrossError."""
     if not is_path(given):
         return given
-    machine = load(Machine, MACHINES, given, "machine")
+    machine = FILES.load(Machine, given)
     if not re.fullmatch(r"\w[\w-]*", machine.name, re.ASCII):
         raise LockcrossError(
             f"{given}: name: {shown(machine.name)}: letters, digits, _ and - are allowed"

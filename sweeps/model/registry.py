@@ -75,7 +75,6 @@ def word(node: ast.expr) -> str:
 
 def string(node: ast.expr) -> str:
     """A text. Raises ValueError."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return text
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
     raise ValueError(f"{ast.unparse(node)}: text is expected, in quotes")

@@ -3,7 +3,8 @@
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Self
+from functools import partial
+from typing import Annotated, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -11,9 +12,8 @@ from results.errors import LockcrossError
 from sweeps.engines import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import MAX_LATENCY, MAX_THREADS
-from sweeps.model.isa import FENCE_KINDS, FLAVOURS, ISAS
-from sweeps.model.label import FULL, LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.isa import FLAVOURS, ISAS
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, load_locks
 from sweeps.model.machine import MachineName, known_machines
 from sweeps.model.workloads import WORKLOADS, Value
 from sweeps.plans import STUDIES
@@ -22,6 +22,7 @@ from sweeps.support.toml import Document
 CROSSOVER, MANY_CORES = "crossover", "many_cores"  # the questions that have studies
 SHARED_AXES = ("cancel_latency", "owner_share", "run_length", "threads")
 OTHER_FENCES = [kind for kind in FENCE_KINDS if kind != FULL]
+Keys = TypeVar("Keys", bound=Mapping[str, Value])
 
 
 def isa_of(flavour: str) -> str:
@@ -82,11 +83,11 @@ def _rising(values: list[float]) -> list[float]:
 
 
 def check_keys(
-    workload: str, parameters: Mapping[str, Value], own: Sequence[str] = (),
+    workload: str, parameters: Keys, own: Sequence[str] = (),
     words: str = "{}: unknown; workload {} has {}", where: str = "",
-) -> None:  # fmt: skip
-    """Raises ValueError for keys that a workload has not, or that are the plan's `own` to give, and
-    for values that they cannot have."""
+) -> Keys:  # fmt: skip
+    """The parameters. Raises ValueError for keys that a workload has not, or that are the plan's
+    `own` to give, and for values that they cannot have."""
     keys = WORKLOADS[workload].keys
     for name, value in parameters.items():
         if name not in keys or name in own:
@@ -94,14 +95,7 @@ def check_keys(
             raise ValueError(where + words.format(name, workload, allowed))
         if why := keys[name].invalid_reason(value):
             raise ValueError(f"{where}{name}: {value}: {why}")
-
-
-def _keys_of(workload: str) -> AfterValidator:
-    def check(parameters: dict[str, Value]) -> dict[str, Value]:
-        check_keys(workload, parameters)
-        return parameters
-
-    return AfterValidator(check)
+    return parameters
 
 
 Latency = Annotated[int, Field(ge=0, le=MAX_LATENCY)]
@@ -124,7 +118,7 @@ class _Sequence(Document):
     """A use of the workload lock_sequence."""
 
     threads: Threads
-    parameters: Annotated[dict[str, Value], _keys_of("lock_sequence")]
+    parameters: Annotated[dict[str, Value], AfterValidator(partial(check_keys, "lock_sequence"))]
     tolerance: Count
 
 
@@ -153,7 +147,7 @@ class Rounds(Document):
     machine: MachineName
     flavour: str
     fences: Annotated[list[str], Some]  # fence kinds, a panel of the figure each
-    parameters: Annotated[dict[str, Value], _keys_of("rounds")]
+    parameters: Annotated[dict[str, Value], AfterValidator(partial(check_keys, "rounds"))]
 
 
 class Axis(Document):

@@ -19,8 +19,7 @@ from results.draw.drawing import Drawing
 from results.errors import NoDataError
 from results.paths import ROOT
 from results.store.database import file_of, log_of
-from sweeps.report.reference import OF_STUDIES, References, Source
-from sweeps.report.shown import drawings, questions
+from sweeps.report.shown import OF_STUDIES, References, Source, drawings, questions
 
 _PACKAGES = ("contourpy", "kiwisolver", "matplotlib", "numpy", "pillow")
 
@@ -51,7 +50,7 @@ def draw_all(
             if path is None:
                 raise NoDataError(left_out[one.name])
             paths[one.name] = path  # behind all others
-    if not paths and not any(shown.alone(connection) for shown in questions().values()):
+    if not paths and not any(shown.alone(connection) for shown in questions(connection)):
         raise NoDataError(
             "this database holds no finished study (./lockcross crossover makes one), no "
             "validation and no latency sweeps (./lockcross validate), so there is nothing to draw"
@@ -68,7 +67,7 @@ def _drawn(wanted: list[Drawing], folder: Path, source: str) -> dict[str, str]:
         known = kept["figures"] if kept["source"] == source else {}
     as_it_was = {name for name, one in known.items() if _files(folder, name, one) == one}
     if missing := [one for one in wanted if one.name not in as_it_was]:
-        from results.draw.painter import paint_all  # all of Matplotlib
+        from results.draw.painter import paint_all
 
         for one, why in zip(missing, paint_all(missing, folder), strict=True):
             known[one.name] = _files(folder, one.name, {"left_out": why} if why else {})

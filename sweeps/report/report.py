@@ -15,10 +15,19 @@ from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
-from sweeps.model.label import FENCE_KINDS, LockLabel
+from sweeps.model.locks import FENCE_KINDS, LockLabel
 from sweeps.report.figures import draw_all
-from sweeps.report.reference import References, Source, references
-from sweeps.report.shown import Part, Section, Shown, drawings, questions
+from sweeps.report.shown import (
+    Part,
+    References,
+    Section,
+    Shown,
+    Source,
+    drawings,
+    packages,
+    questions,
+    references,
+)
 from sweeps.report.style import look
 from sweeps.search.found import JOB
 
@@ -59,7 +68,7 @@ def save(page: str, path: Path) -> Path:
 
 def environment() -> Environment:
     """Of all templates, this room's and the questions'. What stands in a page is escaped."""
-    folders = [Path(__file__).parent / "templates", *questions()]
+    folders = [path / "templates" for path in (Path(__file__).parent, *packages().values())]
     return Environment(loader=FileSystemLoader(folders), autoescape=True, undefined=StrictUndefined)
 
 
@@ -69,7 +78,7 @@ def render(
     """The page as text. Everything from the database is escaped."""
     others = others or References([Source(connection)], {})
     drawn = [one for one in drawings(connection, others) if one.name in figures]
-    every = [shown.part(connection, others, drawn) for shown in [*questions().values(), FRAME]]
+    every = [shown.part(connection, others, drawn) for shown in [*questions(connection), FRAME]]
     parts = [part for part in every if part is not None]
     page = environment()
     page.globals |= {
@@ -110,7 +119,7 @@ def present(db: Path, output: Path) -> None:
     Raises StoreError, NoDataError, FigureError, ReportError."""
     report, figures = write_all(db, output)
     with Store(db, read_only=True) as store:
-        for shown in questions().values():
+        for shown in questions(store.connection):
             shown.present(store.connection)
     print(f"\ndatabase  {db}")
     for path in figures.values():

@@ -1,7 +1,10 @@
-"""What each question has to show, found by the questions' folders, and in which order it stands."""
+"""What each question has to show, found by the questions' folders, and in which order it stands;
+and the reference results: small databases in results/reference/, made with engines that not
+everybody has, from which figures and report take what a user's own database does not hold."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -11,8 +14,92 @@ from pkgutil import iter_modules
 from typing import Any
 
 from results.draw.drawing import Drawing
-from results.paths import ROOT
-from sweeps.report.reference import References
+from results.paths import REFERENCE, ROOT
+from results.store.queries import compilers_of_study
+from results.store.store import Store
+from sweeps.model import engines
+from sweeps.search.found import PLAN
+
+VALIDATION = "validation.db"  # comes first
+OF_STUDIES = "engines"  # the figure of several studies
+
+
+@dataclass(frozen=True)
+class Source:
+    """A database with a validation. `name`: its file's in the reference results, empty for the
+    user's own database."""
+
+    connection: sqlite3.Connection
+    name: str = ""
+
+    @property
+    def note(self) -> str:
+        """Whose it is, when it is not the database's own."""
+        return f"results/reference/{self.name}" if self.name else ""
+
+
+@dataclass(frozen=True)
+class References:
+    """Where validations, and studies to compare with, come from.
+
+    `validations`: one or more, the database itself if there is none; `studies`: the database and
+    the studies to be drawn over it, by a name for messages, or none; `apart`: why some are not
+    among them, or nothing.
+    """
+
+    validations: Sequence[Source]
+    studies: Mapping[str, sqlite3.Connection]
+    apart: str = ""
+
+
+@contextmanager
+def references(connection: sqlite3.Connection, folder: Path = REFERENCE) -> Iterator[References]:
+    """What goes with a database: its own validation if it has one, and those of the references that
+    are against other engines; and beside a study on the default engine the reference studies of
+    others."""
+    with ExitStack() as opened:
+
+        def read(path: Path) -> sqlite3.Connection:
+            return opened.enter_context(Store(path, read_only=True)).connection
+
+        paths = sorted(folder.glob("*.db"), key=lambda path: (path.name != VALIDATION, path.name))
+        others = {path.name: read(path) for path in paths}
+        studies: dict[str, sqlite3.Connection] = {}
+        foreign: set[str] = set()  # compilers of studies that are not compared with this one
+        plan, own = PLAN.optional(connection), compilers_of_study(connection)
+        if plan and plan.engine == engines.DEFAULT:
+            for name, other in others.items():
+                if PLAN.optional(other) and (made_by := compilers_of_study(other)) != own:
+                    foreign |= set(made_by)
+                elif PLAN.optional(other):
+                    studies[name] = other
+        words = (
+            "the programs of the studies in results/reference are compiled by "
+            f"{', '.join(sorted(foreign))}, this one's by {', '.join(own)}; they are not drawn "
+            "over one another"
+        )
+        validated = _validated(connection)
+        validations = [Source(connection)] if validated else []
+        validations += [
+            Source(other, name)
+            for name, other in others.items()
+            if (theirs := _validated(other)) and not theirs & validated
+        ]
+        yield References(
+            validations or [Source(connection)],
+            {"the database": connection, **studies} if studies else {},
+            words if foreign else "",
+        )
+
+
+def _validated(connection: sqlite3.Connection) -> set[str]:
+    """The families of the engines that a database's validation is against."""
+    found = connection.execute(
+        "SELECT DISTINCT engine FROM series JOIN runs ON runs.id = series.run_id "
+        "WHERE series.name GLOB 'validation/*'"
+    )
+    return {engines.entry(name).family for (name,) in found} - {engines.DEFAULT}
+
 
 # What is not named here comes last: the questions, whose figures are drawn in this order and of
 # which the first gives the page its title; and the sections of the page.
@@ -75,20 +162,25 @@ class Shown:
 
 
 @cache
-def questions() -> Mapping[Path, Shown]:
-    """What each question shows, in their order, by its folder of templates."""
+def packages() -> Mapping[str, Path]:
+    """The folders with something to show, in their order, by their packages."""
     folder = ROOT / "sweeps" / "questions"
     names = [one.name for one in iter_modules([str(folder)])]
     names.sort(key=lambda name: QUESTIONS.index(name) if name in QUESTIONS else len(QUESTIONS))
-    packages = {f"sweeps.questions.{name}": folder / name for name in names}
-    packages["proofs"] = ROOT / "proofs"
-    return {
-        path / "templates": import_module(f"{package}.shown").SHOWN
-        for package, path in packages.items()
-        if find_spec(f"{package}.shown")
-    }
+    every = {f"sweeps.questions.{name}": folder / name for name in names}
+    every["proofs"] = ROOT / "proofs"
+    return {name: path for name, path in every.items() if find_spec(f"{name}.shown")}
+
+
+def questions(connection: sqlite3.Connection) -> list[Shown]:
+    """What each question shows, but for those of whose FACTS (names in its `__init__`) the database
+    has none."""
+    facts = {name.partition("/")[0] for (name,) in connection.execute("SELECT name FROM facts")}
+    needed = {package: getattr(import_module(package), "FACTS", None) for package in packages()}
+    there = [package for package, of in needed.items() if of is None or of & facts]
+    return [import_module(f"{package}.shown").SHOWN for package in there]
 
 
 def drawings(connection: sqlite3.Connection, others: References) -> list[Drawing]:
     """Every figure that may be drawn of a database and of what goes with it."""
-    return [one for shown in questions().values() for one in shown.figures(connection, others)]
+    return [one for shown in questions(connection) for one in shown.figures(connection, others)]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from sweeps.model.engines import Line
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from results.errors import LockcrossError
 from results.paths import REFERENCE
@@ -28,8 +28,7 @@ from results.text.rows import FRAMED, Rows
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits, Serving
 from sweeps.model import engines
-from sweeps.model.cell import Cell
-from sweeps.model.cells import unsupported_reason
+from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import machine_names
 from sweeps.programs import Builder
@@ -43,7 +42,6 @@ _CALLS, _FORK, _VFORK, _CLONE, _EXEC, _END_WITH_TRACER = 1, 2, 4, 8, 16, 1 << 20
 _ALL_THREADS = 0x40000000
 _AT_A_CALL = signal.SIGTRAP | 0x80
 _ENTRY = 1  # of a call; it stops a second time when it returns
-_MAY_NOT, _FAILED = 3, 1  # exit codes
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -70,13 +68,12 @@ def _ptrace(request: int, thread: int, address: int, data: int) -> bool:
 def _trace(work: Callable[[], object]) -> tuple[int, int]:
     first = os.fork()
     if first == 0:
-        code = _FAILED
+        code = 1
         try:
-            if not _ptrace(_TRACEME, 0, 0, 0):
-                os._exit(_MAY_NOT)
-            os.kill(os.getpid(), signal.SIGSTOP)
-            work()
-            code = 0
+            if _ptrace(_TRACEME, 0, 0, 0):
+                os.kill(os.getpid(), signal.SIGSTOP)
+                work()
+                code = 0
         except Exception:
             traceback.print_exc()
         finally:
@@ -136,8 +133,7 @@ CONTENDED = replace(
 )
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """One run: CPU time in ms, what the kernel did for it, and what the engine counted."""
 
     cpu_ms: float
@@ -147,8 +143,7 @@ class Sample:
     handovers: int = 0
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One line. `value`: none where it cannot be had here; `unit` then says why. `compared` is what
     is set beside the last release: the count itself, or a multiple; none where nothing can be
     compared."""
@@ -171,10 +166,7 @@ def _used(work: Callable[[], object], who: int = resource.RUSAGE_CHILDREN) -> Sa
 def measure(argv: Sequence[str], folder: Path, counts: bool = True) -> Sample:
     """A command that runs a cell, in a folder. Raises LockcrossError (1) when it fails."""
     sample = _used(partial(_run_alone, argv, folder))
-    if not counts:
-        return sample
-    instructions, handovers = _OWN.counted(folder)
-    return replace(sample, instructions=instructions, handovers=handovers)
+    return Sample(*sample[:3], *_OWN.counted(folder)) if counts else sample
 
 
 def _run_alone(argv: Sequence[str], folder: Path) -> None:
@@ -201,8 +193,7 @@ def served(cells: int, folder: Path) -> Sample:
     """What each of so many small cells takes by a server, whose own start is left out."""
     engine = load_engine(engines.DEFAULT)
     assert isinstance(engine, Serving)
-    what = SMALL, _binary(SMALL), Limits()
-    task = Task(0, command(SMALL), 60.0, request=engine.request(*what))
+    task = Task(0, command(SMALL), 60.0, request=engine.request(SMALL, _binary(SMALL), Limits()))
 
     def run(count: int) -> None:
         servers = Servers()
@@ -212,31 +203,20 @@ def served(cells: int, folder: Path) -> Sample:
         servers.end()
 
     few, many = (_used(partial(run, _FIRST + count)) for count in (0, cells))
-    return Sample(
-        (many.cpu_ms - few.cpu_ms) / cells,
-        (many.page_faults - few.page_faults) // cells,
-        (many.switches - few.switches) // cells,
-    )
+    faults, slept = ((many[place] - few[place]) // cells for place in (1, 2))
+    return Sample((many.cpu_ms - few.cpu_ms) / cells, int(faults), int(slept))
 
 
-@dataclass(frozen=True)
-class Calls:
-    """System calls of a small cell: of its process, or of a server and its child; and the driver's
-    for a cell that is served, until its row is in the database."""
-
-    alone: int
-    served: int
-    driver: int
-
-
-def calls(cells: int, folder: Path) -> Calls:
-    """The driver's and a server's are of the average of so many cells. Raises NotTracedError."""
+def calls(cells: int, folder: Path) -> list[int]:
+    """System calls of a small cell: of its process; of a server and its child; and the driver's for
+    a cell that is served, until its row is in the database. The last two are of the average of so
+    many cells. Raises NotTracedError."""
     _, alone = system_calls(partial(_run_alone, command(SMALL), folder))
     (few_own, few), (own, many) = (
         system_calls(partial(_sweep, _FIRST + count, folder / f"{count}.db"))
         for count in (0, cells)
     )
-    return Calls(alone, (many - few) // cells, (own - few_own) // cells)
+    return [alone, (many - few) // cells, (own - few_own) // cells]
 
 
 def _sweep(cells: int, path: Path) -> None:
@@ -248,10 +228,9 @@ def rows(folder: Path) -> Iterator[Row]:
     """All lines, measured now. Raises LockcrossError (1) when a cell cannot be run."""
     one_turn = replace(SMALL, lock="thin", workload="sync", threads=1, parameters={"iterations": 1})
     yield from _parts(folder, _OWN.without_engine(one_turn, _binary(one_turn)))
-    names = "system calls, alone", "system calls, served", "system calls, driver"
+    names = [f"system calls, {whose}" for whose in ("alone", "served", "driver")]
     try:
-        counts = astuple(calls(_SWEPT, folder))
-        yield from (Row(name, n, "", n) for name, n in zip(names, counts, strict=True))
+        yield from _counts(dict(zip(names, calls(_SWEPT, folder), strict=True)))
     except NotTracedError as error:
         yield from (Row(name, None, error.message) for name in names)
     yield from _sweeps(folder)
@@ -261,7 +240,7 @@ def rows(folder: Path) -> Iterator[Row]:
             cell = replace(cell, parameters={"iterations": _TURNS})
             # Instructions a second of a core, its start included.
             bare = _OWN.without_engine(cell, _binary(cell))
-            least = _least({"bare": bare, "engine": command(cell)}, folder, "bare")
+            least = _least({"bare": bare, "engine": command(cell)}, folder)
             own_ms = least["engine"].cpu_ms
             rate = least["engine"].instructions / own_ms / 1e3
             multiple = own_ms / least["bare"].cpu_ms
@@ -269,43 +248,46 @@ def rows(folder: Path) -> Iterator[Row]:
     yield from _other_engines(replace(one_turn, parameters={"iterations": _TURNS // 10}))
 
 
-def _least(named: dict[str, list[str]], folder: Path, bare: str) -> dict[str, Sample]:
-    """The cheapest run of each command; `bare`: the one without the engine."""
-    cheapest: dict[str, Sample] = {}
+def _counts(counts: Mapping[str, int]) -> Iterator[Row]:
+    """What is compared as it is."""
+    return (Row(name, count, "", count) for name, count in counts.items())
+
+
+def _least(named: dict[str, list[str]], folder: Path) -> dict[str, Sample]:
+    """The cheapest run of each command; `bare` is the one without the engine."""
+    samples: dict[str, list[Sample]] = {name: [] for name in named}
     for _ in range(_REPEATS):
-        for name, command in named.items():
-            sample = measure(command, folder, counts=name != bare)
-            if name not in cheapest or sample.cpu_ms < cheapest[name].cpu_ms:
-                cheapest[name] = sample
-    return cheapest
+        for name, argv in named.items():
+            samples[name].append(measure(argv, folder, counts=name != "bare"))
+    return {name: min(each, key=lambda sample: sample.cpu_ms) for name, each in samples.items()}
 
 
 def _parts(folder: Path, bare: list[str]) -> Iterator[Row]:
     """A cell by part, and its counts."""
     commands = {"bare": bare, "small": command(SMALL), "contended": command(CONTENDED)}
     commands["own threads"] = command(CONTENDED, own_threads=1)
-    samples = _least(commands, folder, "bare")
-    start, small, contended = samples["bare"].cpu_ms, samples["small"], samples["contended"]
+    start, small, contended, own_threads = _least(commands, folder).values()
     by_server = served(_SWEPT, folder)
+    simulated_ms = contended.cpu_ms - small.cpu_ms
     for name, value in {
         "small cell, alone": small.cpu_ms,
         "small cell, served": by_server.cpu_ms,
         "contended cell, alone": contended.cpu_ms,
-        "of that: simulated": contended.cpu_ms - small.cpu_ms,
-        "own_threads=1 adds": samples["own threads"].cpu_ms - contended.cpu_ms,
+        "of that: simulated": simulated_ms,
+        "own_threads=1 adds": own_threads.cpu_ms - contended.cpu_ms,
     }.items():
-        yield Row(name, value, "ms", value / start)
-    handovers = contended.handovers - small.handovers
-    seconds = (contended.cpu_ms - small.cpu_ms) / 1e3
-    yield Row("its hand-overs", handovers / seconds / 1e6, "M hand-overs/s")
-    for name, count in {
-        "its instructions": contended.instructions,
-        "its number of hand-overs": contended.handovers,
-        "its page faults": contended.page_faults,
-        "its sleeping threads": contended.switches,
-        "page faults, served": by_server.page_faults,
-    }.items():
-        yield Row(name, count, "", count)
+        yield Row(name, value, "ms", value / start.cpu_ms)
+    rate = (contended.handovers - small.handovers) / simulated_ms / 1e3
+    yield Row("its hand-overs", rate, "M hand-overs/s")
+    yield from _counts(
+        {
+            "its instructions": contended.instructions,
+            "its number of hand-overs": contended.handovers,
+            "its page faults": contended.page_faults,
+            "its sleeping threads": contended.switches,
+            "page faults, served": by_server.page_faults,
+        }
+    )
 
 
 def _sweeps(folder: Path) -> Iterator[Row]:
@@ -317,7 +299,7 @@ def _sweeps(folder: Path) -> Iterator[Row]:
     ]
     several = sorted({2, len(os.sched_getaffinity(0))} - {1})
     for serve in (False, True):
-        one = 0.0
+        one_at_a_time = 0.0
         for jobs in (1, *several):
             with Store(folder / f"{jobs}-{serve}.db") as store:
                 runner = Runner(store, jobs, limits=Limits(serve=serve))
@@ -325,28 +307,32 @@ def _sweeps(folder: Path) -> Iterator[Row]:
                 began = time.perf_counter()
                 driver = _used(partial(runner.run, cells, "bench"), resource.RUSAGE_SELF)
                 rate = len(cells) / (time.perf_counter() - began)
-            one = one or rate
+            one_at_a_time = one_at_a_time or rate
             how = f"{jobs} at a time, {'served' if serve else 'alone'}"
-            yield Row(f"small cells, {how}", rate, "cells/s", rate / one if jobs > 1 else None)
+            multiple = rate / one_at_a_time if jobs > 1 else None
+            yield Row(f"small cells, {how}", rate, "cells/s", multiple)
     yield Row("driver, for a cell", driver.cpu_ms / len(cells), "ms")
+
+
+def seconds(cells: Sequence[Cell], limits: Limits) -> list[float]:
+    """How long each of some cells takes, run for that alone. Raises LockcrossError (1)."""
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "bench.db") as store:
+        runs = Runner(store, 1, limits=limits).run(cells, "bench")
+        if failed := next((run for run in runs if run.status != "ok"), None):
+            raise LockcrossError(f"benchmark run failed: {failed.cause}", exit_code=1)
+        durations = dict(store.connection.execute("SELECT id, duration_s FROM runs"))
+    return [durations[run.id] for run in runs]
 
 
 def _other_engines(cell: Cell) -> Iterator[Row]:
     """How much longer other simulators take for a cell, where they are installed."""
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "others.db") as store:
-
-        def seconds(one: Cell) -> float:
-            (run,) = Runner(store, 1, limits=Limits(serve=False)).run([one], "bench")
-            if run.status != "ok":
-                raise LockcrossError(f"benchmark run failed: {run.cause}", exit_code=1)
-            query = "SELECT duration_s FROM runs WHERE id = ?"
-            return float(store.connection.execute(query, [run.id]).fetchone()[0])
-
-        own = seconds(cell)
-        for engine in engines.ENGINES:
-            other = _accepted(replace(cell, engine=engine.label))
-            if other and engine.label != engines.DEFAULT:
-                yield Row(f"one core, {engine.title}", seconds(other) / own, "times as long")
+    limits = Limits(serve=False)
+    (own,) = seconds([cell], limits)
+    for entry in engines.ENGINES:
+        other = _accepted(replace(cell, engine=entry.label))
+        if other and entry.label != engines.DEFAULT:
+            (its,) = seconds([other], limits)
+            yield Row(f"one core, {entry.title}", its / own, "times as long")
 
 
 def _accepted(cell: Cell) -> Cell | None:
@@ -357,24 +343,32 @@ def _accepted(cell: Cell) -> Cell | None:
         engine.version(cell.isa)
         if engine.capabilities().host_machines is None:
             for machine in [cell.machine, *machine_names()]:
-                one = replace(cell, machine=machine)
-                if not unsupported_reason(one) and not engine.refuses(one):
-                    return one
+                moved = replace(cell, machine=machine)
+                if not unsupported_reason(moved) and not engine.refuses(moved):
+                    return moved
     return None
 
 
-def beside(found: Sequence[Row], last: dict[str, float]) -> Rows:
+def beside(measured: Sequence[Row], last: Mapping[str, float]) -> Rows:
     """The lines beside the last release's."""
-    records = [
-        {
-            "what": row.name, "now": row.value, "unit": row.unit, "compared": row.compared,
-            "last": (before := last.get(row.name)),
-            "ratio": row.compared / before if row.compared is not None and before else None,
-        }
-        for row in found
-    ]  # fmt: skip
-    shown: dict[str, Any] = {name: partial(_number, name) for name in records[0]}
-    return Rows(records, shown | {name: f"{{{name}}}" for name in ("what", "unit")}, look=FRAMED)
+    records = []
+    for row in measured:
+        before = last.get(row.name)
+        ratio = row.compared / before if row.compared is not None and before else None
+        values = (row.name, row.value, row.unit, row.compared, before, ratio)
+        records.append(dict(zip(_COLUMNS, values, strict=True)))
+    shown: dict[str, Any] = {name: partial(_number, name) for name in _COLUMNS}
+    return Rows(records, shown, look=FRAMED)
+
+
+_COLUMNS = ("what", "now", "unit", "compared", "last", "ratio")
+
+
+def _number(name: str, record: Mapping[str, Any]) -> str:
+    value = record[name]
+    if not isinstance(value, int | float):
+        return value or ""
+    return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"
 
 
 def last_release() -> dict[str, float]:
@@ -383,14 +377,7 @@ def last_release() -> dict[str, float]:
     return dict(kept)
 
 
-def keep(found: Sequence[Row]) -> None:
+def keep(measured: Sequence[Row]) -> None:
     """Stores what can be compared, for the next release."""
-    kept = {row.name: round(row.compared, 3) for row in found if row.compared is not None}
+    kept = {row.name: round(row.compared, 3) for row in measured if row.compared is not None}
     LAST.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-
-
-def _number(name: str, record: Mapping[str, Any]) -> str:
-    value: float | None = record[name]
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"

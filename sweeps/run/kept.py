@@ -21,28 +21,20 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 Entry = tuple[str, bytes | Path | None]  # a name, and a file's content, a link's target or a folder
 
 
-def keep(folder: Path, place: Path) -> None:
-    """Copies a run's folder to `place`, over what another run or another driver left there.
-
-    Links stay links; of the rest only plain files that can be read and folders are copied.
-    Raises OSError when the copy cannot be written.
-    """
-    unpack(_entries(folder), place)
-
-
 def pack(folder: Path) -> list[Entry]:
-    """What `keep` would copy of a folder, to be sent elsewhere."""
-    entries, room = [], _MAX_PACKED
-    for entry in _entries(folder):
+    """The entries of a folder, to be sent elsewhere: the first of them, as far as there is room."""
+    packed, room = [], _MAX_PACKED
+    for entry in entries(folder):
         room -= len(entry[1]) if isinstance(entry[1], bytes) else 0
         if room < 0:
             break
-        entries.append(entry)
-    return entries
+        packed.append(entry)
+    return packed
 
 
 def unpack(entries: Iterable[Entry], place: Path) -> None:
-    """Writes what was packed, as `keep` does."""
+    """Writes a folder, whole or not at all, over what another run or another driver left there.
+    Raises OSError when it cannot."""
     with at(place.parent):
         place.parent.mkdir(parents=True, exist_ok=True)
         with (place.parent / ".lock").open("w") as lock:
@@ -64,9 +56,9 @@ def unpack(entries: Iterable[Entry], place: Path) -> None:
                 shutil.rmtree(new, ignore_errors=True)
 
 
-def _entries(folder: Path) -> Iterator[Entry]:
-    """Everything below a folder that is kept, links not followed, each folder before its
-    contents."""
+def entries(folder: Path) -> Iterator[Entry]:
+    """What is kept of a run's folder, each folder before its contents: links stay links; of the
+    rest only plain files that can be read and folders."""
     below = (
         Path(here, name)
         for here, folders, files in os.walk(folder)

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TextIO, TypeVar
 
 from sweeps.engines.base import ProcessResult, Request
-from sweeps.run.servers import Child, ServerLostError, Servers, tied
+from sweeps.run.servers import Process, ServerLostError, Servers, start
 from sweeps.support.toml import head
 
 _KEPT = 1024 * 1024  # bytes of standard output and error that are read back
@@ -79,36 +79,10 @@ class Signals:
             raise KeyboardInterrupt
 
 
-class _Alone:
-    """A process of its own, with what it starts: the counterpart of a server's child."""
-
-    def __init__(self, command: list[str], cpus: set[int], folder: Path) -> None:
-        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
-            self._process = subprocess.Popen(
-                tied(command, cpus),
-                cwd=folder,
-                env={},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
-        self.pid = self._process.pid
-        self.pidfd = os.pidfd_open(self.pid)
-
-    def kill(self) -> None:
-        # It leads its own group; it is not reaped yet, so its number is still its own.
-        with suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
-
-    def wait(self) -> int:
-        return self._process.wait()
-
-
 @dataclass
 class _Running(Generic[Key]):
     task: Task[Key]
-    process: _Alone | Child
+    process: Process
     folder: Path
     slot: int
     began: float
@@ -141,27 +115,22 @@ class _Running(Generic[Key]):
         self.next_look = min(self.deadline, now + max(left, _LOOK_S))
 
 
-class _Folder:
-    """Where the runs of this process get their folders, below `root`, which must lie on this host:
-    locks of a shared file system cannot be trusted. Folders left by killed processes are removed:
-    nobody holds their lock."""
+def _own_folder(root: Path) -> tuple[Path, TextIO]:
+    """Where the runs of this process get their folders, and the lock that says that it is alive.
 
-    def __init__(self, root: Path) -> None:
-        root.mkdir(parents=True, exist_ok=True)
-        with (root / ".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # one process at a time looks through them
-            for left in root.glob("[!.]*"):
-                with suppress(OSError), (left / _LOCK).open("a") as held:
-                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(left, ignore_errors=True)
-            self.path = Path(tempfile.mkdtemp(dir=root, prefix="driver-"))
-            self._held = (self.path / _LOCK).open("w")
-            fcntl.flock(self._held, fcntl.LOCK_EX)
-
-    def remove(self) -> None:
-        """Removes it with everything in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        self._held.close()
+    They lie below `root`, which must be on this host: locks of a shared file system cannot be
+    trusted. Folders left by killed processes are removed: nobody holds their lock."""
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one process at a time looks through them
+        for left in root.glob("[!.]*"):
+            with suppress(OSError), (left / _LOCK).open("a") as held:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(dir=root, prefix="driver-"))
+        held = (folder / _LOCK).open("w")
+        fcntl.flock(held, fcntl.LOCK_EX)
+    return folder, held
 
 
 @dataclass(frozen=True)
@@ -195,10 +164,10 @@ class Processes(Generic[Key]):
         self._free = list(range(jobs))[::-1]
         self._running: dict[int, _Running[Key]] = {}
         self._selector = selectors.DefaultSelector()
-        self._folder = _Folder(root)
+        self._folder, self._lock = _own_folder(root)
         self._empty: list[Path] = []  # folders of runs, to be used again
 
-    def __enter__(self) -> "Processes[Key]":
+    def __enter__(self) -> Self:
         self._signals.begin()
         return self
 
@@ -209,7 +178,8 @@ class Processes(Generic[Key]):
             self._end(running)
             shutil.rmtree(running.folder, ignore_errors=True)
         self._selector.close()
-        self._folder.remove()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._lock.close()
 
     def run(self, tasks: Iterable[Task[Key]]) -> Iterator[tuple[Key, ProcessResult, Path]]:
         """Yields each task's key, how it ended and its folder, in the order in which they end.
@@ -226,8 +196,7 @@ class Processes(Generic[Key]):
                 return
             for running in self._wait():
                 with self._signals.waiting():
-                    end = self._end(running)
-                    if end is None:
+                    if (end := self._end(running)) is None:
                         self._start(replace(running.task, request=None))
                 try:
                     if end is not None:
@@ -236,7 +205,7 @@ class Processes(Generic[Key]):
                     # A file system may take milliseconds to remove a folder, so that of a server's
                     # child is used again. Not others': what they have started may be alive, and
                     # write there.
-                    if isinstance(running.process, Child) and _emptied(running.folder):
+                    if running.process.is_child and _emptied(running.folder):
                         self._empty.append(running.folder)
                     else:
                         shutil.rmtree(running.folder, ignore_errors=True)
@@ -245,7 +214,7 @@ class Processes(Generic[Key]):
         slot = self._free[-1]
         cpus = {self._cpus[slot % len(self._cpus)]} if task.bound else set(self._cpus)
         empty = self._empty.pop() if self._empty else None
-        folder = empty or Path(tempfile.mkdtemp(dir=self._folder.path))
+        folder = empty or Path(tempfile.mkdtemp(dir=self._folder))
         try:
             for name, content in task.files.items():
                 (folder / name).write_text(content, encoding="utf-8")
@@ -260,11 +229,16 @@ class Processes(Generic[Key]):
         self._free.pop()
         self._selector.register(process.pidfd, selectors.EVENT_READ)
 
-    def _process(self, task: Task[Key], cpus: set[int], folder: Path) -> _Alone | Child:
+    def _process(self, task: Task[Key], cpus: set[int], folder: Path) -> Process:
         child = None
         if self._servers and task.request:
             child = self._servers.start(task.request, cpus, folder)
-        return child or _Alone(task.argv, cpus, folder)
+        if child is not None:
+            return child
+        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+            streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
+            alone = start(task.argv, cpus, cwd=folder, **streams)
+        return Process(alone.pid, alone.wait, is_child=False)
 
     def _wait(self) -> list[_Running[Key]]:
         """Those that have ended, after killing those past their limits."""
@@ -289,13 +263,13 @@ class Processes(Generic[Key]):
         os.close(pidfd)
         del self._running[pidfd]
         self._free.append(running.slot)
+        if code is None:
+            return None
         said = {"stdout": "", "stderr": ""}
         for name in said:
             with suppress(OSError):  # the run has put something else in its place
                 said[name] = head(running.folder / name, _KEPT).decode(errors="replace")
-        if code is None:
-            return None
-        return ProcessResult(code, said["stdout"], said["stderr"], running.exceeded, duration)
+        return ProcessResult(code, exceeded=running.exceeded, duration_s=duration, **said)
 
 
 def _emptied(folder: Path) -> bool:

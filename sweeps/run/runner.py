@@ -2,11 +2,9 @@
 stored runs of similar cells."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from itertools import chain
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,66 +14,34 @@ from results.store.records import MachineRecord, StoredRun
 from results.store.store import Store
 from sweeps.engines import load_engine, refusal
 from sweeps.engines.base import Limits
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments, command, digest, invalid_reason, unsupported_reason
+from sweeps.model.cell import Cell, arguments, command, digest, invalid_reason, unsupported_reason
 from sweeps.model.machine import is_own, load_machine
 from sweeps.programs import Binary, Builder
-from sweeps.run.pool import LocalPool, Pool
-from sweeps.run.work import CellRecord, Done, Work, alone
-from sweeps.support.revision import source_revision
+from sweeps.run.work import CellRecord, Done, LocalPool, Pool, Work, alone, not_run
 from sweeps.support.text import shortened
+from sweeps.support.tools import source_revision
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 GUESS_S = 0.15  # where no similar cell is stored: a small program, start of QEMU included
-_Kind = tuple[str, str, str, int]
+_SHOWN_CAUSE = 2000  # characters of a failed run's cause that are stored
+_NO_BINARY = Binary(Path(), "", "")
+Kind = tuple[str, str, str, int]
 
 
-class Durations:
-    """Mean seconds of a run by engine, workload, ISA and number of threads."""
-
-    def __init__(self, store: Store) -> None:
-        rows = store.connection.execute(
-            "SELECT engine, workload, isa, threads, avg(duration_s) FROM runs "
-            "WHERE status = 'ok' GROUP BY engine, workload, isa, threads"
-        )
-        self._known: dict[_Kind, float] = {(row[0], row[1], row[2], row[3]): row[4] for row in rows}
-
-    def of(self, cell: Cell) -> float | None:
-        """Seconds of a cell, or None where no similar one is stored."""
-        return self._known.get(kind(cell))
-
-
-def kind(cell: Cell) -> _Kind:
+def kind(cell: Cell) -> Kind:
     """What cells of about equal length have in common."""
     return cell.engine, cell.workload, cell.isa, cell.threads
 
 
-_SHOWN_CAUSE = 2000  # characters of a failed run's cause that are stored
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A cell with everything that makes up its identity. `refusal`: why it will not be run."""
-
-    cell: Cell
-    identity: str
-    engine_version: str  # with everything that is stored with the run
-    binary: Binary | None
-    refusal: str
-
-
-@dataclass(frozen=True)
-class Known:
-    """How many of some cells are stored already. `missing` are those a run would run."""
-
-    cells: int
-    distinct: int
-    stored: int
-    failed: int
-    refused: int
-    missing: list[Prepared]
+def _mean_seconds(store: Store) -> dict[Kind, float]:
+    """Of the stored runs of each kind."""
+    rows = store.connection.execute(
+        "SELECT engine, workload, isa, threads, avg(duration_s) FROM runs "
+        "WHERE status = 'ok' GROUP BY engine, workload, isa, threads"
+    )
+    return {(engine, workload, isa, threads): mean for engine, workload, isa, threads, mean in rows}
 
 
 class Runner:
@@ -104,9 +70,8 @@ class Runner:
         self._limits = limits or Limits()
         self._retry_failed = retry_failed
         self._keep = keep
-        self._here = LocalPool(self._jobs, collect)
         self._alone = LocalPool(1, collect)
-        self._pool = pool or self._here
+        self._pool = pool or LocalPool(self._jobs, collect)
         self._builder: Builder | None = None
         self._kept: set[str] = set()  # machines that were looked at
 
@@ -116,21 +81,24 @@ class Runner:
         A run that fails is stored with its cause, and the others go on. Raises LockcrossError when
         nothing can be run at all: a missing engine or compiler, a cell with values unknown to it.
         """
-        prepared = self.prepare(cells)
+        works = self.prepare(cells)
         # No file of the tree says what users' own machines are.
         for name in {cell.machine for cell in cells} - self._kept:
             self._kept.add(name)
             if is_own(name):
                 self._store.set_machine(record_of(name))
-        missing = self._missing(prepared)
-        refused = [item for item in missing if item.refusal]
-        self._store.add_runs([self._record(item, None) for item in refused], plan)
-        to_run = [item for item in missing if not item.refusal]
-        self._run_all([item for item in to_run if not alone(item.cell)], plan, plan, self._pool)
-        by_itself = [item for item in to_run if alone(item.cell)]
-        self._run_all(by_itself, plan, f"{plan}, one at a time", self._alone)
-        stored = self._store.find([item.identity for item in prepared])
-        return [stored[item.identity] for item in prepared]
+        missing = self._missing(works)
+        refused = [work for work in missing if work.refusal]
+        self._store.add_runs([_record(work, not_run(work, work.refusal)) for work in refused], plan)
+        for by_itself, title, pool in (
+            (False, plan, self._pool),
+            (True, f"{plan}, one at a time", self._alone),
+        ):
+            to_run = [w for w in missing if not w.refusal and alone(w.cell) == by_itself]
+            if to_run:
+                self._run_all(to_run, plan, title, pool)
+        stored = self._store.find([work.identity for work in works])
+        return [stored[work.identity] for work in works]
 
     def require(self, cells: Sequence[Cell], plan: str) -> list[StoredRun]:
         """As `run`, for a job that needs every one of them.
@@ -148,22 +116,24 @@ class Runner:
                 )
         return runs
 
-    def prepare(self, cells: Sequence[Cell]) -> list[Prepared]:
+    def prepare(self, cells: Sequence[Cell]) -> list[Work]:
         """Builds the cells' programs and works out their identities. Raises as `run` does."""
-        refusals, programs = [], []
+        refusals = []
         for cell in cells:
             if why := invalid_reason(cell):
                 raise LockcrossError(why)
             refusals.append(unsupported_reason(cell) or refusal(cell))
-            programs.append(None if refusals[-1] else load_engine(cell.engine).program(cell))
-        if self._builder is None:
-            self._builder = Builder()
-        binaries = self._builder.build([p for p in programs if p is not None], self._jobs)
-        prepared = []
+        programs = [
+            None if why else load_engine(cell.engine).program(cell)
+            for cell, why in zip(cells, refusals, strict=True)
+        ]
+        self._builder = self._builder or Builder()
+        binaries = self._builder.build(filter(None, programs), self._jobs)
+        works = []
         for cell, program, why in zip(cells, programs, refusals, strict=True):
             if program is None:  # never run, so there is nothing more that could change the answer
                 identity = digest(["refused", why, vars(cell)])
-                prepared.append(Prepared(cell, identity, "", None, why))
+                works.append(Work(cell, identity, "", _NO_BINARY, self._limits, refusal=why))
                 continue
             engine, binary = load_engine(cell.engine), binaries[program]
             identity = digest(
@@ -174,89 +144,89 @@ class Runner:
                     "binary": binary.digest,
                 }
             )
-            prepared.append(Prepared(cell, identity, engine.provenance(cell.isa), binary, ""))
-        return prepared
+            limits = replace(self._limits, time_s=self._limits.time_s or engine.time_limit_s)
+            version = engine.provenance(cell.isa)
+            works.append(Work(cell, identity, version, binary, limits, keep=self._keep))
+        return works
 
-    def look_up(self, cells: Sequence[Cell]) -> Known:
-        """What a run of these cells would find and what it would have to do."""
-        prepared = self.prepare(cells)
-        distinct = _distinct(prepared)
+    def missing(self, cells: Sequence[Cell]) -> list[Work]:
+        """What a run of these cells would run, or refuse. Raises as `run` does."""
+        return self._missing(self.prepare(cells))
+
+    def describe(self, cells: Sequence[Cell], jobs: int) -> str:
+        """Says in a few lines what a run of these cells has to do, and the time that it takes with
+        `jobs` processes (0: one a CPU). Raises as `run` does."""
+        jobs = jobs or len(os.sched_getaffinity(0))
+        works = self.prepare(cells)
+        distinct = _distinct(works)
         stored = self._store.find(distinct)
-        return Known(
-            cells=len(cells),
-            distinct=len(distinct),
-            stored=len(stored),
-            failed=sum(run.status == "failed" for run in stored.values()),
-            refused=sum(bool(item.refusal) for item in distinct.values()),
-            missing=self._missing(prepared),
+        to_run = [work.cell for work in self._missing(works) if not work.refusal]
+        mean_s = _mean_seconds(self._store)
+        # Seconds of the cells that run side by side, and of those that run by themselves.
+        together, by_itself = (
+            sum(mean_s.get(kind(cell), GUESS_S) for cell in to_run if alone(cell) == single)
+            for single in (False, True)
         )
+        seconds = together / jobs + by_itself
+        span = f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+        failed = sum(run.status == "failed" for run in stored.values())
+        lines = [
+            f"{len(cells)} cells, {len(distinct)} distinct: {len(stored)} known "
+            f"({failed} of them failed), {sum(bool(work.refusal) for work in distinct.values())} "
+            f"refused, {len(to_run)} to run",
+            f"estimated time: {f'{seconds:.0f} s' if seconds < 90 else span} with {jobs} at a time"
+            + (", on the host one at a time" if by_itself else ""),
+        ]
+        if guessed := sum(kind(cell) not in mean_s for cell in to_run):
+            lines.append(
+                f"  {GUESS_S} s each are assumed for {guessed} of them: no run of their engine, "
+                "workload, ISA and number of threads is stored"
+            )
+        return "\n".join(lines)
 
-    def _missing(self, prepared: Sequence[Prepared]) -> list[Prepared]:
+    def _missing(self, works: Sequence[Work]) -> list[Work]:
         """Those to be run, each identity once."""
-        distinct = _distinct(prepared)
-        known = {
-            identity
-            for identity, run in self._store.find(distinct).items()
-            if not (run.status == "failed" and self._retry_failed)
-        }
-        return [item for identity, item in distinct.items() if identity not in known]
+        distinct = _distinct(works)
+        stored = self._store.find(distinct)
+        again = {one.identity for one in stored.values() if one.status == "failed"}
+        known = stored.keys() - (again if self._retry_failed else set())
+        return [work for identity, work in distinct.items() if identity not in known]
 
-    def _run_all(self, items: Sequence[Prepared], plan: str, title: str, pool: Pool) -> None:
-        if not items:
-            return
-        bar = self._progress.add_task(title, total=len(items)) if self._progress else None
-        by_identity = {item.identity: item for item in items}
-        with closing(pool.run(self._works(items))) as chunks:
+    def _run_all(self, works: Sequence[Work], plan: str, title: str, pool: Pool) -> None:
+        bar = self._progress.add_task(title, total=len(works)) if self._progress else None
+        by_identity = {work.identity: work for work in works}
+        mean_s = _mean_seconds(self._store)
+        # Cells of one program one after another, for whoever loads a program once.
+        binaries = dict.fromkeys(work.binary.path for work in works)
+        turn = {path: number for number, path in enumerate(binaries)}
+        ordered = [
+            replace(work, expected_s=mean_s.get(kind(work.cell)))
+            for work in sorted(works, key=lambda work: turn[work.binary.path])
+        ]
+        with closing(pool.run(ordered)) as chunks:
             for chunk in chunks:
-                records = [self._record(by_identity[done.identity], done) for done in chunk]
-                if records:
+                if chunk:
+                    records = [_record(by_identity[done.identity], done) for done in chunk]
                     self._store.add_runs(records, plan)
                 if self._progress and bar is not None:
                     self._progress.update(bar, state=pool.state())
-                    if records:
-                        self._progress.advance(bar, len(records))
+                    if chunk:
+                        self._progress.advance(bar, len(chunk))
 
-    def _works(self, items: Sequence[Prepared]) -> list[Work]:
-        """Cells of one program one after another, for whoever loads a program once."""
-        durations = Durations(self._store)
-        works: dict[Path, list[Work]] = {}
-        for item in items:
-            assert item.binary is not None  # refused cells are not run
-            time_s = self._limits.time_s or load_engine(item.cell.engine).time_limit_s
-            work = Work(
-                cell=item.cell,
-                identity=item.identity,
-                engine_version=item.engine_version,
-                binary=item.binary,
-                limits=replace(self._limits, time_s=time_s),
-                expected_s=durations.of(item.cell),
-                keep=self._keep,
-            )
-            works.setdefault(item.binary.path, []).append(work)
-        return list(chain.from_iterable(works.values()))
 
-    def _record(self, item: Prepared, done: Done | None) -> CellRecord:
-        """A run as it is stored; without `done`, one that was refused."""
-        cell, cause = item.cell, done.outcome.cause if done else item.refusal
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return CellRecord(
-            **vars(cell),
-            identity=item.identity,
-            engine_version=item.engine_version,
-            status="refused" if done is None else "failed" if cause else "ok",
-            cause=shortened(cause, _SHOWN_CAUSE),
-            output=done.kept + done.said if done else "",
-            command=command(cell),
-            started=done.started if done else now,
-            duration_s=done.duration_s if done else 0.0,
-            attempts=1 if done else 0,
-            binary_digest=item.binary.digest if item.binary else "",
-            source_revision=source_revision(ROOT),
-            compiler=item.binary.compiler if item.binary else "",
-            resolved=done.outcome.resolved if done else {},
-            metrics=done.outcome.metrics if done else {},
-            place=done.place if done else None,
-        )
+def _record(work: Work, done: Done) -> CellRecord:
+    """A run as it is stored."""
+    return CellRecord(
+        **vars(work.cell),
+        **vars(replace(done, cause=shortened(done.cause, _SHOWN_CAUSE))),
+        status="refused" if work.refusal else "failed" if done.cause else "ok",
+        engine_version=work.engine_version,
+        command=command(work.cell),
+        attempts=0 if work.refusal else 1,
+        binary_digest=work.binary.digest,
+        source_revision=source_revision(ROOT),
+        compiler=work.binary.compiler,
+    )
 
 
 def record_of(machine: str) -> MachineRecord:
@@ -265,36 +235,10 @@ def record_of(machine: str) -> MachineRecord:
     return MachineRecord(machine, known.title, known.model_dump(mode="json", exclude_none=True))
 
 
-def _distinct(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
+def _distinct(works: Sequence[Work]) -> Mapping[str, Work]:
     """Each identity once. Two variants of a lock may be one program; the run is the first's, as the
     default variant comes before the others."""
-    distinct: dict[str, Prepared] = {}
-    for item in prepared:
-        distinct.setdefault(item.identity, item)
+    distinct: dict[str, Work] = {}
+    for work in works:
+        distinct.setdefault(work.identity, work)
     return distinct
-
-
-def describe(store: Store, known: Known, jobs: int) -> str:
-    """Says in a few lines what a sweep has to do, and the time it takes with `jobs` processes."""
-    jobs = jobs or len(os.sched_getaffinity(0))
-    durations = Durations(store)
-    to_run = [item.cell for item in known.missing if not item.refusal]
-    likely = [(alone(cell), durations.of(cell)) for cell in to_run]
-    by_itself, together = (
-        sum(GUESS_S if like is None else like for single, like in likely if single is wanted)
-        for wanted in (True, False)
-    )
-    seconds = together / jobs + by_itself
-    span = f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-    lines = [
-        f"{known.cells} cells, {known.distinct} distinct: {known.stored} known "
-        f"({known.failed} of them failed), {known.refused} refused, {len(to_run)} to run",
-        f"estimated time: {f'{seconds:.0f} s' if seconds < 90 else span} with {jobs} at a time"
-        + (", on the host one at a time" if by_itself else ""),
-    ]
-    if guessed := sum(like is None for _, like in likely):
-        lines.append(
-            f"  {GUESS_S} s each are assumed for {guessed} of them: no run of their engine, "
-            "workload, ISA and number of threads is stored"
-        )
-    return "\n".join(lines)

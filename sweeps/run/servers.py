@@ -7,22 +7,13 @@ import socket
 import subprocess
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from sweeps.engines.base import MAX_OUTPUT, Request
 from sweeps.support.paths import STARTER
-
-
-def tied(command: Sequence[str], cpus: Iterable[int]) -> list[str]:
-    """A command as start.c runs it: it dies with this process, however that dies, and stays on the
-    CPUs. Raises OSError where there is no such program."""
-    if not os.access(command[0], os.X_OK):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
-    where = ",".join(map(str, sorted(cpus)))
-    return [str(STARTER), str(os.getpid()), where, str(MAX_OUTPUT), *command]
-
 
 _KEPT = 32  # servers at a time, each a few megabytes of its own
 _ALONE = 2  # first cells of a program; to start a server for two more would cost more than it saves
@@ -32,28 +23,37 @@ _ANSWERS_WITHIN_S = 10.0  # a fork takes a millisecond, on a crowded host perhap
 _MOST_LOST = 2  # servers of one program; after that its cells run alone
 
 
+def start(command: Sequence[str], cpus: Iterable[int], **settings: Any) -> subprocess.Popen[bytes]:
+    """Starts a command by start.c: it dies with this process, however that dies, and stays on the
+    CPUs. It leads a group of its own. Raises OSError where there is no such program."""
+    if not os.access(command[0], os.X_OK):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
+    where = ",".join(map(str, sorted(cpus)))
+    tied = [str(STARTER), str(os.getpid()), where, str(MAX_OUTPUT), *command]
+    return subprocess.Popen(tied, env={}, start_new_session=True, **settings)
+
+
 class ServerLostError(Exception):
     """A server has ended, or does not answer; its children end with it."""
 
 
-class Child:
-    """A cell that a server runs. `pid` is its own until it is waited for; `pidfd` is readable when
-    it has ended, and closed by whoever waits for it."""
+class Process:
+    """A run: a server's child, or a process of its own, which leads a group of all that it starts.
+    `pid` is its own until it is waited for; `pidfd` is readable when it has ended, and closed by
+    whoever waits for it. `wait`: its exit code, once it has ended; a signal's number is negative.
+    Of a child it raises ServerLostError when nobody can tell."""
 
-    def __init__(self, server: "Server", pid: int) -> None:
-        self._server = server
-        self.pid = pid
+    def __init__(self, pid: int, wait: Callable[[], int], is_child: bool) -> None:
+        self.pid, self.wait, self.is_child = pid, wait, is_child
         self.pidfd = os.pidfd_open(pid)
 
     def kill(self) -> None:
         """Ends it."""
         with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
-
-    def wait(self) -> int:
-        """Its exit code, once it has ended; a signal's number is negative. Raises ServerLostError
-        when nobody can tell."""
-        return self._server.end_of(self.pid)
+            if self.is_child:
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            else:  # it is not reaped yet, so its number is still its own
+                os.killpg(self.pid, signal.SIGKILL)
 
 
 class Server:
@@ -64,14 +64,9 @@ class Server:
         self._socket.settimeout(_ANSWERS_WITHIN_S)
         try:
             with theirs:
-                self._process = subprocess.Popen(
-                    tied(command, os.sched_getaffinity(0)),
-                    env={},
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                )
+                nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+                cpus = os.sched_getaffinity(0)
+                self._process = start(command, cpus, stdin=theirs.fileno(), **nowhere)
         except BaseException:
             self._socket.close()
             raise
@@ -83,7 +78,7 @@ class Server:
         """Whether it has no child that was not waited for."""
         return not self._running
 
-    def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Child | None:
+    def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Process | None:
         """Starts a cell in a folder, where its output goes to files `stdout` and `stderr`. None
         when it says that it cannot. Raises ServerLostError."""
         words = [str(folder), ",".join(map(str, cpus)), str(len(request.options))]
@@ -94,7 +89,8 @@ class Server:
                 pass
             if heard[0] != "started":
                 return None
-            child = Child(self, int(heard[1]))
+            pid = int(heard[1])
+            child = Process(pid, lambda: self.end_of(pid), is_child=True)
         self._running.add(child.pid)
         self._ended.pop(child.pid, None)
         return child
@@ -142,7 +138,7 @@ class Servers:
         self._servers: dict[tuple[str, ...], Server] = {}  # the one used last is the last
         self.end = weakref.finalize(self, _end_all, self._servers)
 
-    def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Child | None:
+    def start(self, request: Request, cpus: Iterable[int], folder: Path) -> Process | None:
         """Starts a cell, or not: the first of a program run alone, since a server costs more than
         it saves with few; and so do all of a program whose server cannot do it."""
         key = request.command
@@ -155,7 +151,7 @@ class Servers:
         server = self._servers.pop(key, None)
         try:
             if server is None:
-                idle = [one for one, running in self._servers.items() if running.is_idle]
+                idle = [other for other, running in self._servers.items() if running.is_idle]
                 for other in idle[: max(0, len(self._servers) - _KEPT + 1)]:
                     self._servers.pop(other).end()
                 server = Server(key)

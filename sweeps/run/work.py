@@ -1,25 +1,36 @@
-"""One cell to be run and what came of it, the same on this machine and on a node of a cluster."""
+"""Cells to be run, what came of them, and the pool of this machine; sweeps/run/cluster has the pool
+of a cluster, whose nodes run cells by the same code."""
 
 import os
 import platform
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Protocol
 
+from results.paths import WORK
 from results.store.records import Place, RunRecord
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits, PhaseCounts, RunOutcome, Serving
 from sweeps.engines.guest import BadRunError, Metrics
 from sweeps.model.cell import Cell
 from sweeps.programs import Binary
-from sweeps.run.kept import check_room
+from sweeps.run import kept
 from sweeps.run.processes import Processes, Task
+from sweeps.run.servers import Servers
+from sweeps.support.paths import KEPT_FOLDERS, RUN_FOLDERS
 from sweeps.support.text import shortened
+
+PATHS = ("acquire", "nested_acquire", "nested_release", "release")
+_OBJECTS = ("own", "foreign")
+_PHASES = len(PATHS) + 1  # of an object: nothing, then its paths
+_SHOWN_OUTPUT = 4000  # characters of a failed run's output that are stored
+_CPUINFO = Path("/proc/cpuinfo")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,83 +38,84 @@ class CellRecord(Cell, RunRecord):
     """One run as it is stored: a cell and what came of it."""
 
 
-PATHS = ("acquire", "nested_acquire", "nested_release", "release")
-_OBJECTS = ("own", "foreign")
-_PHASES = len(PATHS) + 1  # of an object: nothing, then its paths
-
-
-def with_derived(cell: Cell, outcome: RunOutcome) -> RunOutcome:
-    """An outcome with the metrics that its workload adds; failed where they contradict each
-    other."""
-    derive = _DERIVED.get(cell.workload)
-    if outcome.cause or derive is None:
-        return outcome
-    try:
-        return replace(outcome, metrics=outcome.metrics | derive(outcome.phases, cell.threads))
-    except BadRunError as bad:
-        return RunOutcome(str(bad))
-
-
-def path_metrics(phases: Sequence[PhaseCounts], threads: int) -> Metrics:
-    """`path_<object>_<path>_<count>`, and `path_<object>_<path>_fences_<kind>` for kinds that
-    occur: what each uncontended path through a lock consists of (workload footprint).
-
-    Raises BadRunError when a path is not the same each time.
-    """
-    totals = [mark.counts for mark in sorted(phases, key=lambda mark: mark.phase)]
-    turn = threads * _PHASES + 1  # the last phase of a turn has the end of its loop too
-    if not totals or len(totals) % turn or any(one.keys() != totals[0].keys() for one in totals):
-        raise BadRunError(f"engine output: {len(totals)} phases, not a multiple of {turn}")
-    steps = [{name: now[name] - before[name] for name in now} for before, now in pairwise(totals)]
-    metrics: Metrics = {}
-    for first in range(0, len(totals), turn):
-        base = steps[first]
-        for place, (item, path) in enumerate(
-            (item, path) for item in _OBJECTS[:threads] for path in ("", *PATHS)
-        ):
-            counts = steps[first + place]
-            for name in counts if path else ():
-                key, value = f"path_{item}_{path}_{name}", counts[name] - base[name]
-                unit = "instructions" if name == "instructions" else "count"
-                if metrics.setdefault(key, (value, unit))[0] != value:
-                    raise BadRunError(f"{key}: {metrics[key][0]:g} the first time, then {value}")
-    return {key: value for key, value in metrics.items() if "_fences_" not in key or value[0]}
-
-
-_DERIVED: dict[str, Callable[[Sequence[PhaseCounts], int], Metrics]] = {"footprint": path_metrics}
-
-
-_SHOWN_OUTPUT = 4000  # characters of a failed run's output that are stored
-_CPUINFO = Path("/proc/cpuinfo")
-
-
 @dataclass(frozen=True)
 class Work:
-    """A cell with what it takes to run it. `engine_version` is the driver's; `expected_s`: how long
-    it may take, where that is known, for whoever packs chunks; `keep`: its folder is kept although
-    it is valid."""
+    """A cell with what makes up its identity and what it takes to run it. `engine_version` is the
+    driver's, with everything that is stored with the run; `expected_s`: how long it may take, where
+    that is known, for whoever packs chunks; `keep`: its folder is kept although it is valid;
+    `refusal`: why it will not be run."""
 
     cell: Cell
     identity: str
     engine_version: str
     binary: Binary
     limits: Limits
-    expected_s: float | None
-    keep: bool
+    expected_s: float | None = None
+    keep: bool = False
+    refusal: str = ""
 
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a cell. `said`: standard output and error of a failed run, shortened. `kept`:
-    where its folder is kept, in words."""
+    """What came of a cell, as it is stored (RunRecord). `output`: where its folder is kept, in
+    words, and what a run that failed has said."""
 
     identity: str
-    outcome: RunOutcome
-    said: str
-    started: str
-    duration_s: float
-    place: Place | None
-    kept: str = ""
+    cause: str = ""
+    output: str = ""
+    started: str = ""
+    duration_s: float = 0.0
+    resolved: dict[str, int | str] = field(default_factory=dict)
+    metrics: Metrics = field(default_factory=dict)
+    place: Place | None = None
+
+
+def not_run(work: Work, cause: str) -> Done:
+    """That there is no run of a cell to speak of, and why."""
+    return Done(work.identity, cause, started=datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+
+def keep(entries: Iterable[kept.Entry], done: Done) -> Done:
+    """Keeps the folder of a run, and says where. Raises OSError when it cannot be written."""
+    place = KEPT_FOLDERS / done.identity[:16]
+    kept.unpack(entries, place)
+    return replace(done, output=f"folder: {place.relative_to(WORK)}\n{done.output}")
+
+
+class Pool(Protocol):
+    """Runs cells somewhere, reads what they said and keeps the folders of those that failed."""
+
+    def run(self, works: Sequence[Work]) -> Generator[Sequence[Done], None, None]:
+        """Runs cells and yields what came of them, each once, in chunks that belong in one
+        transaction, in the order in which they end. A chunk may be empty: nothing has ended, but
+        `state` may have changed.
+
+        Raises OSError when a disk is full, and LockcrossError when cells cannot be run at all; what
+        was yielded until then is to be stored.
+        """
+
+    def state(self) -> str:
+        """What it runs on at the moment, in a few words; nothing where that never changes."""
+        return ""
+
+
+class LocalPool(Pool):
+    """This machine: at most `jobs` cells at a time, each on one CPU. `collect` is called with the
+    folder of each valid run before that is removed."""
+
+    def __init__(self, jobs: int, collect: Callable[[Path], None] | None = None) -> None:
+        self._jobs = jobs
+        self._collect = collect
+        self._servers = Servers()
+
+    def run(self, works: Sequence[Work]) -> Generator[Sequence[Done], None, None]:
+        """As Pool. Must be called from the main thread: the processes are killed when the thread
+        that started them ends."""
+        with Processes[Work](self._jobs, RUN_FOLDERS, servers=self._servers) as processes:
+            for work, done, folder in execute(works, processes, this_host()):
+                if self._collect and not done.cause:
+                    self._collect(folder)
+                yield [keep(kept.entries(folder), done) if done.cause or work.keep else done]
 
 
 def execute(
@@ -115,19 +127,23 @@ def execute(
     Raises OSError when the disk of the folders is full, which is no fault of a cell.
     """
     for work, end, folder in processes.run(map(_task, works)):
-        cell = work.cell
-        read = load_engine(cell.engine).read(cell, work.limits, end, folder)
-        outcome = replace(with_derived(cell, read), phases=())
+        read = load_engine(work.cell.engine).read(work.cell, work.limits, end, folder)
+        outcome, output = with_paths(work.cell, read), ""
         if outcome.cause:
-            check_room(processes.root)  # a cell that failed because the disk is full is not stored
-        started = datetime.fromtimestamp(datetime.now(UTC).timestamp() - end.duration_s, UTC)
-        said = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
+            kept.check_room(
+                processes.root
+            )  # a cell that failed because the disk is full is not stored
+            said = f"standard output:\n{end.stdout}\nstandard error:\n{end.stderr}"
+            output = shortened(said, _SHOWN_OUTPUT)
+        began = datetime.now(UTC) - timedelta(seconds=end.duration_s)
         done = Done(
             identity=work.identity,
-            outcome=outcome,
-            said=shortened(said, _SHOWN_OUTPUT) if outcome.cause else "",
-            started=started.isoformat(timespec="milliseconds"),
+            cause=outcome.cause,
+            output=output,
+            started=began.isoformat(timespec="milliseconds"),
             duration_s=end.duration_s,
+            resolved=outcome.resolved,
+            metrics=outcome.metrics,
             place=place,
         )
         yield work, done, folder
@@ -162,3 +178,41 @@ def this_host() -> Place:
     # The processor's name for people, where the kernel has one.
     name = re.search(r"^(?:model name|cpu)[ \t]*:[ \t]*(.*\S)", text, flags=re.MULTILINE)
     return Place(host, name[1] if name else platform.machine())
+
+
+def with_paths(cell: Cell, outcome: RunOutcome) -> RunOutcome:
+    """The outcome of a cell, of workload footprint with the metrics of its paths; failed where they
+    contradict each other."""
+    if outcome.cause or cell.workload != "footprint":
+        return outcome
+    try:
+        paths = path_metrics(outcome.phases, cell.threads)
+    except BadRunError as bad:
+        return RunOutcome(str(bad))
+    return replace(outcome, metrics=outcome.metrics | paths)
+
+
+def path_metrics(phases: Sequence[PhaseCounts], threads: int) -> Metrics:
+    """`path_<object>_<path>_<count>`, and `path_<object>_<path>_fences_<kind>` for kinds that
+    occur: what each uncontended path through a lock consists of (workload footprint).
+
+    Raises BadRunError when a path is not the same each time.
+    """
+    totals = [mark.counts for mark in sorted(phases, key=lambda mark: mark.phase)]
+    turn = threads * _PHASES + 1  # the last phase of a turn has the end of its loop too
+    if not totals or len(totals) % turn or any(one.keys() != totals[0].keys() for one in totals):
+        raise BadRunError(f"engine output: {len(totals)} phases, not a multiple of {turn}")
+    steps = [{name: now[name] - before[name] for name in now} for before, now in pairwise(totals)]
+    metrics: Metrics = {}
+    for first in range(0, len(totals), turn):
+        base = steps[first]
+        for place, (item, path) in enumerate(
+            (item, path) for item in _OBJECTS[:threads] for path in ("", *PATHS)
+        ):
+            counts = steps[first + place]
+            for name in counts if path else ():
+                key, value = f"path_{item}_{path}_{name}", counts[name] - base[name]
+                unit = "instructions" if name == "instructions" else "count"
+                if metrics.setdefault(key, (value, unit))[0] != value:
+                    raise BadRunError(f"{key}: {metrics[key][0]:g} the first time, then {value}")
+    return {key: value for key, value in metrics.items() if "_fences_" not in key or value[0]}

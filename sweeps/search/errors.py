@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from results.errors import LockcrossError
 from results.paths import REFERENCE
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 
 STORED = REFERENCE / "errors.csv"
 LEADS = (0, 2, 5, 10, 15, 20, 30, 40, 50)  # percent, from which on pairs are counted

@@ -7,6 +7,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
@@ -57,48 +58,56 @@ def parse(model: type[Model], text: str) -> Model:
         raise ValueError(shortened(str(error), _MAX_LINE)) from None
 
 
-def names(folder: Path) -> list[str]:
-    """The names of the documents in a folder, sorted."""
-    return sorted(path.stem for path in folder.glob("*.toml"))
-
-
 def is_path(name: str) -> bool:
     """Whether a name is that of a file anywhere, not of a document of the tree."""
     return name.endswith(".toml") or "/" in name
 
 
-def load(model: type[Model], folder: Path, name: str, kind: str) -> Model:
-    """Reads the document of a name in a folder of the tree, or of any path; `kind` is what people
-    call it.
+@dataclass
+class Documents:
+    """Documents of a kind: what people call it, and the folder of those of the tree."""
 
-    Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
-    """
-    return read(partial(parse, model), folder, name, kind)
+    words: str
+    folder: Path
 
+    def names(self) -> list[str]:
+        """The names of those in the folder, sorted."""
+        return sorted(path.stem for path in self.folder.glob("*.toml"))
 
-def read(parse: Callable[[str], Read], folder: Path, name: str, kind: str) -> Read:
-    """As `load`, by a function that raises ValueError."""
-    path = Path(name)
-    if not is_path(name):
-        if name in (known := names(folder)):
-            path = folder / f"{name}.toml"
-        elif not path.exists():
-            raise LockcrossError(
-                f"{kind} {name!r} is unknown; known are {', '.join(known)}; a file of your own is "
-                "named by its path, ./FILE.toml"
-            )
-    place = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
-    try:
-        text = head(path, _MAX_FILE + 1).decode()
-        if len(text) > _MAX_FILE:
-            raise ValueError(f"larger than a {kind} may be, {_MAX_FILE} bytes")
-        return parse(text)
-    except OSError as error:
-        raise LockcrossError(f"{kind} {place}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise LockcrossError(f"{kind} {place}: no text in UTF-8") from None
-    except ValueError as error:
-        raise LockcrossError(shortened(f"{place}: {error}", _MAX_MESSAGE)) from None
+    def path(self, name: str) -> Path:
+        """The file of a name in the folder, or of a path."""
+        return Path(name) if is_path(name) else self.folder / f"{name}.toml"
+
+    def load(self, model: type[Model], name: str) -> Model:
+        """Reads the one of a name in the folder, or of any path.
+
+        Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
+        """
+        return self.read(partial(parse, model), name)
+
+    def read(self, parse: Callable[[str], Read], name: str) -> Read:
+        """As `load`, by a function that raises ValueError."""
+        path = Path(name)
+        if not is_path(name):
+            if name in (known := self.names()):
+                path = self.path(name)
+            elif not path.exists():
+                raise LockcrossError(
+                    f"{self.words} {name!r} is unknown; known are {', '.join(known)}; a file of "
+                    "your own is named by its path, ./FILE.toml"
+                )
+        place = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+        try:
+            text = head(path, _MAX_FILE + 1).decode()
+            if len(text) > _MAX_FILE:
+                raise ValueError(f"larger than a {self.words} may be, {_MAX_FILE} bytes")
+            return parse(text)
+        except OSError as error:
+            raise LockcrossError(f"{self.words} {place}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise LockcrossError(f"{self.words} {place}: no text in UTF-8") from None
+        except ValueError as error:
+            raise LockcrossError(shortened(f"{place}: {error}", _MAX_MESSAGE)) from None
 
 
 def pairs(table: Mapping[str, Any]) -> list[str]:

@@ -1,7 +1,6 @@
-"""Tools that users have themselves: where one is, what it says of itself, and what was shown of it.
-
-Who needs a tool tells its variable, its program and how to ask for its version.
-"""
+"""Programs that users have themselves: how one is run, where it is, what it says of itself, and
+what was shown of it. Who needs a tool tells its variable, its program and how to ask for its
+version."""
 
 import json
 import os
@@ -10,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
@@ -34,6 +34,17 @@ def run(
         argv, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
         check=False, timeout=limit_s, cwd=cwd, env=env,
     )  # fmt: skip
+
+
+@cache
+def source_revision(root: Path) -> str:
+    """The commit of the tree, with "-dirty" when files differ from it; "unknown" without git."""
+    named = ("--always", "--abbrev=40", "--exclude=*", "--dirty")
+    try:
+        done = run(["git", "-C", str(root), "describe", *named])
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() if done.returncode == 0 else "unknown"
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,7 @@ from sweeps.engines.native.sample import (
     estimate,
     steady,
 )
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments, unsupported_reason
+from sweeps.model.cell import Cell, arguments, unsupported_reason
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.model.locks import load_locks
 from sweeps.model.machine import HOST
@@ -260,9 +259,9 @@ def test_a_system_that_tells_nothing_has_cpus_all_the_same(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"cas_latency": 5}, "cas: 5: engine native cannot set it"),
+        ({"cas_latency": 5}, "cas_latency: 5: engine native cannot set it"),
         ({"fence_latency": 5}, "fence_latency: 5: engine native cannot set it"),
-        ({"cancel_latency": 5}, "cancel: 5: engine native cannot set it"),
+        ({"cancel_latency": 5}, "cancel_latency: 5: engine native cannot set it"),
         ({"machine": "p3"}, "machine: p3: engine native runs on this host"),
         ({"threads": 64}, "threads: 64: engine native has"),
         ({"workload": "footprint"}, "workload: footprint: its paths are counted"),

@@ -14,7 +14,7 @@ from sweeps.model.cell import Cell
 from sweeps.engines.base import Capabilities, Check, RunOutcome
 from sweeps.engines.guest import BadRunError, check_guest
 from sweeps.engines.qemu.engine import find_qemu
-from sweeps.model.cells import arguments
+from sweeps.model.cell import arguments
 from sweeps.programs import Program
 
 
@@ -112,7 +112,7 @@ def test_it_runs_with_its_own_metrics_and_refuses_what_it_cannot(tree: Tree) -> 
         (("--isa", "aarch64"), "engine fake/flat simulates x86_64 only"),
         (("--threads", "3"), "engine fake/flat has 2 cores at most"),
         (("--cores", "1", "--threads", "2"), "engine fake/flat lets no threads share cores"),
-        (("--cas-latency", "5"), "cas: 5: engine fake/flat cannot set it"),
+        (("--cas-latency", "5"), "cas_latency: 5: engine fake/flat cannot set it"),
         (("--events", "log"), "engine fake/flat records no events; qemu does"),
     ):
         refused = tree.lockcross(*RUN, "--engine", "fake/flat", *words)

@@ -99,7 +99,7 @@ def test_what_an_sst_lacks_is_said(no_sst: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(LockcrossError, match="prints no version; is it an SST"):
         find_sst()
     (folder / "sst-config").unlink()
-    sst_find._ask_version.cache_clear()
+    sst_find._ask.cache_clear()
     with pytest.raises(LockcrossError, match="has no sst-config beside it"):
         find_sst()
 

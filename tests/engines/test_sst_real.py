@@ -10,7 +10,7 @@ from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits
-from sweeps.engines.sst.engine import INPUT, command, probe
+from sweeps.engines.sst.engine import INPUT, probe
 from sweeps.engines.sst.find import find_sst
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
@@ -59,7 +59,9 @@ def test_the_bus_is_what_its_machine_says_of_it(tmp_path: Path) -> None:
     )  # fmt: skip
     given = json.loads(text) | {"guest": peer("script", *script)}
     (tmp_path / INPUT).write_text(json.dumps(given), encoding="utf-8")
-    subprocess.run(command(SST), cwd=tmp_path, env={}, check=True)
+    subprocess.run(
+        load_engine("sst").command(one, Path("/prog"), Limits()), cwd=tmp_path, env={}, check=True
+    )
     found = sorted(answers(tmp_path), key=lambda line: int(line[3]))
     memory, clean, upgrade, dirty, shared, invalidating, taken = (int(line[4]) for line in found)
     figures = {name: one.number for name, one in load_machine("sst_bus").figures("x86_64").items()}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sweeps.model.isa import ISAS
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.programs import TARGETS
 from tests.footprint_values import counts_of, kept_for
 from tests.native_build import FLAVOURS, all_variants, build_kernel, build_native

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from sweeps.engines.qemu.engine import find_qemu
-from sweeps.model.cell import Cell
-from sweeps.model.cells import unsupported_reason
+from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Trait, load_locks
 from sweeps.model.workloads import WORKLOADS

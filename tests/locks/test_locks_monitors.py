@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from sweeps.model.cell import Cell
-from sweeps.model.cells import unsupported_reason
+from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Trait, load_locks
 from sweeps.programs import TARGETS, Builder, Program

@@ -11,8 +11,7 @@ import pytest
 from results.paths import ROOT
 from sweeps.engines import load_engine, refusal
 from sweeps.model.axes import MAX_THREADS
-from sweeps.model.cell import Cell
-from sweeps.model.cells import invalid_reason, unsupported_reason
+from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import with_defaults
 from sweeps.programs import USUAL_THREADS, Builder, Program

@@ -12,7 +12,7 @@ import pytest
 
 from results.paths import ROOT
 from sweeps.model.isa import ISAS
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.report.style import LOOKS, look
 from tests.footprint_values import compiler
 from tests.trees import Tree

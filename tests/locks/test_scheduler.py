@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from sweeps.engines.qemu.engine import find_qemu
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments, command
+from sweeps.model.cell import Cell, arguments, command
 from sweeps.model.locks import load_locks
 from sweeps.programs import TARGETS, Builder, Program
 from tests.engines.test_engine import Options, invoke, run

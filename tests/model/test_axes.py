@@ -6,16 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from results.store.export import table
+from results.store.export import frames
 from results.store.store import Store
 from sweeps.model.axes import LATENCIES
-from sweeps.model.cell import AXES, COLUMNS, Cell, option, read_cell, selected
-from sweeps.model.cells import command
-from sweeps.model.label import LockLabel
+from sweeps.model.cell import AXES, COLUMNS, Cell, command, option, read_cell, selected
+from sweeps.model.locks import LockLabel
 from sweeps.plans.sweep import Sweep
 from sweeps.questions.read.runs import list_runs
 from sweeps.questions.run.command import run
@@ -90,7 +90,7 @@ def test_the_export_keeps_whole_numbers_whole(tmp_path: Path) -> None:
     with Store(tmp_path / "a.db") as store:
         store.add_run(record("one", cores=2, cas_latency=20), "test")
         store.add_run(record("two"), "test")
-        frame = table(store.connection, "wide")
+        frame = pd.concat(frames(store.connection, "wide")[1])
     for axis in (axis for axis in AXES if axis.quantity):
         assert str(frame[axis.name].dtype) == "Int64", axis.name
     assert frame["cores"].tolist()[0] == 2

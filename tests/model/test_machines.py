@@ -21,8 +21,8 @@ from sweeps.model.machine import (
     load_machine,
     machine_named,
     machine_names,
+    options,
 )
-from sweeps.model.options import options
 from sweeps.run.runner import record_of
 from sweeps.support.toml import parse
 from tests.commands import lockcross

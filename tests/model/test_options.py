@@ -3,8 +3,7 @@
 import pytest
 
 from sweeps.model.axes import MAX_LATENCY
-from sweeps.model.machine import Charges, Core, Memory, Ordering, OutOfOrder, about
-from sweeps.model.options import options
+from sweeps.model.machine import Charges, Core, Memory, Ordering, OutOfOrder, about, options
 
 TABLES = [(Core, ""), (OutOfOrder, ""), (Ordering, ""), (Memory, ""), (Charges, "charge_")]
 

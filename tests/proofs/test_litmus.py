@@ -100,8 +100,8 @@ FAULTS = {
     ),
     "every store releases": (
         "weak.cc",
-        "ViewOf passes = releases(op.order) ? kCur : kRel;",
-        "ViewOf passes = kCur;",
+        "return releases(op.order) ? kCur : kRel;",
+        "return kCur;",
         "weak",
     ),
     "an update ends a release sequence": (
@@ -112,14 +112,14 @@ FAULTS = {
     ),
     "an update is not atomic": (
         "weak.cc",
-        "node.op.is_update() ? parts_[part].units : 0",
-        "0",
+        "node.op.is_update() ? parts_[part].units : UnitSet()",
+        "UnitSet()",
         "weak",
     ),
     "stores are ordered as they are made": (
         "weak_memory.cc",
-        "for (unsigned i = behind + 1; i <= list.stores.size(); i++) {",
-        "for (unsigned i = list.stores.size(); i <= list.stores.size(); i++) {",
+        "for (unsigned i = behind + 1; i <= history.stores.size(); i++) {",
+        "for (unsigned i = history.stores.size(); i <= history.stores.size(); i++) {",
         "weak",
     ),
     "full fences are not ordered": (
@@ -134,6 +134,12 @@ FAULTS = {
         "return false &&",
         "weak-si",
     ),
+    "a CAS that fails waits for its thread's own store": (
+        "weak.cc",
+        "here.units, !option.writes, found);",
+        "here.units, node.op.kind == Kind::kLoad, found);",
+        "weak-si",
+    ),
     "a full fence leaves a thread's own store to be read early": (
         "weak_memory.cc",
         "    buffered_[thread] = 0;\n}",
@@ -142,7 +148,7 @@ FAULTS = {
     ),
     "a store may come between what a wide load has read together": (
         "weak_memory.cc",
-        "list.stores[cut.at].glued |= bit;",
+        "history.stores[read.point].adjacent.add(UnitSet::only(u));",
         ";",
         "weak-si",
     ),

@@ -27,8 +27,7 @@ from proofs.mutants.mutants import (
 from proofs.programs import headers
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import LockLabel, load_locks
 
 MUTANTS = {mutant.name: mutant for mutant in all_mutants()}
 STORED = read_rows()

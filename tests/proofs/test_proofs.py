@@ -40,8 +40,7 @@ from proofs.stored import (
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.model.isa import ISAS
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import LockLabel, load_locks
 from tests.commands import lockcross
 
 # Every lock at least; with these two the suite stays short.

@@ -16,7 +16,7 @@ from proofs.proving import Job, Tool
 from results.errors import LockcrossError
 from results.paths import ROOT
 from sweeps.engines.base import ProcessResult
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 
 MUTANTS = {one.name: one for one in all_mutants()}
 # Accesses of one size, and a failure that is no waiting for ever: GenMC looks for safety alone.

@@ -12,7 +12,7 @@ from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import machine as machine_module
 from sweeps.model.axes import LATENCIES
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.questions.advise.answer import Advice, Advisor, AxisAnswer, Change, nearest
 from sweeps.questions.advise.figure import check_format, draw_advice
@@ -26,8 +26,8 @@ from sweeps.questions.crossovers.command import (
     tasks_of,
     with_settings,
 )
-from sweeps.search.crossing import Crossover, Point
 from sweeps.search.found import crossovers
+from sweeps.search.searches import Crossover, Point
 from sweeps.support.paths import MACHINES
 from tests.commands import SMALL, lockcross
 from tests.questions.test_study import ModelRunner

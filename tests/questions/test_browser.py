@@ -12,7 +12,7 @@ import pytest
 
 from results.store.queries import show_run
 from results.store.store import Store
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.questions.explore.explore import Exploration, load_exploration
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report

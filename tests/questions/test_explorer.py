@@ -13,8 +13,8 @@ import pytest
 from results.errors import LockcrossError
 from results.store.queries import show_run
 from results.store.store import Store
-from sweeps.model.cells import command
-from sweeps.model.label import LockLabel
+from sweeps.model.cell import command
+from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.plans.study import load_study
 from sweeps.questions.crossover import answer
@@ -121,7 +121,7 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
     with Store(tmp_path / "small.db") as store:
         Exploration(plan, asked, store, Runner(store)).run()
         again = Runner(store)
-        assert not again.look_up(Exploration(plan, asked, store, again).cells()).missing
+        assert not again.missing(Exploration(plan, asked, store, again).cells())
         read = shown(store)
         (one,) = read["maps"]
         assert read["accuracy"]["points"] == 2 and read["accuracy"]["worst"] < 0.1
@@ -301,7 +301,7 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
             assert (round(row.cas, 4), round(row.fence, 4)) == (one["cas"], one["fence"])
             assert row.tie == one["tie"]
             first = next(lock for lock in one["locks"] if lock["kind"] == "full")
-            assert first["label"] == row.full.overall.lock
+            assert first["label"] == row.contests["full"].overall.lock
 
 
 def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from sweeps.questions.list.locks import offers
 from sweeps.questions.list.workloads import first_sentence
 from sweeps.questions.reproduce.answer import Reproduction, Row
 from sweeps.questions.reproduce.command import print_reproduction, print_summary
+from sweeps.support.toml import Documents
 from tests.commands import lockcross
 
 LOCKS = {
@@ -81,22 +82,22 @@ SHOWN = r"[/b] [red]one :key: \x1b[2J"
 
 
 @pytest.mark.parametrize(
-    ("words", "module", "folder", "title"),
+    ("words", "documents", "title"),
     [
-        (["plans"], SWEEPS, "folder", "smoke"),
-        (["machines"], machine, "MACHINES", "generic"),
-        (["machines", "odd"], machine, "MACHINES", "generic"),
+        (["plans"], SWEEPS, "smoke"),
+        (["machines"], machine.FILES, "generic"),
+        (["machines", "odd"], machine.FILES, "generic"),
     ],
 )
 def test_titles_are_listed_as_they_stand_in_their_files(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], module: object, folder: str,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], documents: Documents,
     title: str,
 ) -> None:  # fmt: skip
-    text = (getattr(module, folder) / f"{title}.toml").read_text()
+    text = documents.path(title).read_text()
     odd = "title = " + json.dumps(ODD)  # TOML escapes as JSON does
     text = re.sub("^title = .*", lambda _: odd, text, count=1, flags=re.MULTILINE)
     (tmp_path / "odd.toml").write_text(text.replace('name = "generic"', 'name = "odd"'))
-    monkeypatch.setattr(module, folder, tmp_path)
+    monkeypatch.setattr(documents, "folder", tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     done = CliRunner().invoke(make_app(), words, catch_exceptions=False)
     assert done.exit_code == 0 and SHOWN in done.output

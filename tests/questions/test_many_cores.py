@@ -11,19 +11,13 @@ from results.errors import LockcrossError, NoDataError
 from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.engines import load_engine
-from sweeps.model.cell import Cell
-from sweeps.model.cells import command, digest, invalid_reason, unsupported_reason
+from sweeps.model.cell import Cell, command, digest, invalid_reason, unsupported_reason
 from sweeps.plans import STUDIES
 from sweeps.plans.study import question_of
 from sweeps.questions.many_cores import answer
 from sweeps.questions.many_cores.answer import changing, tables
 from sweeps.questions.many_cores.figures import draw_cores
-from sweeps.questions.many_cores.plan import (
-    ManyCoresPlan,
-    load_many_cores,
-    nodes_at,
-)
-from sweeps.questions.many_cores.study import Study
+from sweeps.questions.many_cores.study import ManyCoresPlan, Study, load, nodes_at
 from sweeps.report.figures import draw_all
 from sweeps.report.report import present, render
 from sweeps.run.runner import Runner
@@ -126,7 +120,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_study_is_known_by_its_table() -> None:
     assert (question_of(NAME), question_of("crossover")) == ("many_cores", "crossover")
     assert question_of("nosuch") == "crossover"
-    assert load_many_cores(NAME) == plan()
+    assert load(NAME) == plan()
 
 
 @pytest.mark.parametrize(
@@ -297,7 +291,7 @@ def test_the_command_takes_it_and_refuses_other_isas() -> None:
     done = lockcross("crossover", "--study", NAME, "--isa", "aarch64")
     assert done.returncode == 2 and "this study has lock only" in done.stderr
     with pytest.raises(LockcrossError, match="is unknown"):
-        load_many_cores("nosuch")
+        load("nosuch")
 
 
 def test_the_named_query_has_every_run_of_the_curves(database: Path) -> None:

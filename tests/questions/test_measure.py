@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ from results.draw.painter import write
 from results.errors import LockcrossError
 from sweeps.engines.native import host
 from sweeps.engines.native.measure import machine_file, parts, programs, whole
-from sweeps.engines.native.measure.machine_file import Origin, document, power_of_two_sets
-from sweeps.engines.native.measure.programs import SHARE, Finding, Findings, of_alone, of_both
+from sweeps.engines.native.measure.machine_file import document, power_of_two_sets
+from sweeps.engines.native.measure.programs import SHARE, Finding, of_alone, of_both
 from sweeps.engines.native.measure.whole import CLOCK, Measurement
-from sweeps.engines.native.sample import Estimate, estimate
+from sweeps.engines.native.sample import Estimate, Round, estimate
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import Machine, load_machine
 from sweeps.model.workloads import WORKLOADS
-from sweeps.questions.measure.figure import Bar, draw_measured
+from sweeps.questions.measure.figure import draw_measured
 from sweeps.support.toml import parse
 from tests.commands import lockcross
 
@@ -26,7 +27,7 @@ CHAIN = 100
 K = 1024
 CACHES = [host.Cache(1, 48 * K, 12, 64), host.Cache(2, 2048 * K, 16, 64),
           host.Cache(3, 32768 * K, 16, 64)]  # fmt: skip
-ORIGIN = Origin("test", "A test", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+ORIGIN = ("test", "A test", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
 
 
 def thread(begin: int, end: int, phases: Sequence[tuple[int, int]] = ()) -> dict[str, Any]:
@@ -47,9 +48,9 @@ def exactly(value: float) -> Estimate:
 
 def test_a_turn_is_the_difference_of_two_lengths() -> None:
     rounds = [[line(10, thread(0, 50 + more)), line(30, thread(0, 150 + more))] for more in (0, 7)]
-    assert programs.per_turn(rounds).value == 2 * 100 / 20
+    assert Round(rounds).cycles_per_pair().value == 2 * 100 / 20
     one_length = [[line(10, thread(0, 50))]]
-    assert programs.per_turn(one_length).value == 10
+    assert Round(one_length).cycles_per_pair().value == 10
 
 
 def test_a_hand_over_is_a_turn_of_the_slower_thread() -> None:
@@ -98,9 +99,8 @@ def test_the_parts_of_one_thread_are_differences() -> None:
         "cas_adds": 24.0, "cas_loads": 35.0, "fence_adds": 59.0, "fence_loads": 60.0,
     }  # fmt: skip
 
-    def times(loop: parts.Loop) -> Estimate:
-        stores = {"none": 0, "one": 1, "four": 4}[loop.stores]
-        return exactly(cycles.get(loop.op, 80.0) + stores)
+    def times(op: str, stores: str = "none") -> Estimate:
+        return exactly(cycles.get(op, 80.0) + {"none": 0, "one": 1, "four": 4}[stores])
 
     found: dict[str, Finding] = {}
     for part in parts.all_alone([]).values():
@@ -117,13 +117,15 @@ def test_the_parts_of_one_thread_are_differences() -> None:
 def test_every_loop_is_one_of_the_kernel_s() -> None:
     asked = set()
 
-    def times(loop: parts.Loop) -> Estimate:
-        keys = WORKLOADS["micro"].keys
-        asked.add(loop.op)
-        for key, value in loop.arguments().items():
-            assert not keys[key].invalid_reason(value), (key, value)
-        return exactly(9.0)
+    class Checked(programs.Programs):
+        def run(self, binary: str, cpus: Sequence[int], **arguments: int | str) -> dict[str, Any]:
+            keys = WORKLOADS["micro"].keys
+            asked.add(arguments["op"])
+            for key, value in arguments.items():
+                assert not keys[key].invalid_reason(value), (key, value)
+            return line(int(arguments["iterations"]), thread(0, 9 * int(arguments["iterations"])))
 
+    times = partial(parts.run_loop, Checked(), "micro", 0)
     for part in parts.all_alone(parts.levels(CACHES, 2**30)).values():
         list(part(times))
     fences = {f"fence_{n}" for n in range(5)}
@@ -161,7 +163,7 @@ def test_the_median_of_the_matrix_is_the_transfer() -> None:
 
 
 def test_what_is_too_noisy_is_left_out() -> None:
-    findings = Findings()
+    findings = Measurement("a processor", [], [0])
     assert findings.add("good", of_alone(estimate([100.0, 101.0, 102.0]), "so"))
     assert not findings.add("bad", of_alone(estimate([100.0, 120.0, 190.0, 300.0]), "so"))
     assert findings.add("small", of_alone(estimate([0.1, 0.5, 0.9]), "below a cycle"))
@@ -205,7 +207,7 @@ def test_a_host_with_one_cpu_says_what_it_cannot(monkeypatch: pytest.MonkeyPatch
     said: list[str] = []
     found = whole.measure(said.append)
     assert "transfers between CPUs" not in said and found.matrix == {}
-    assert set(parts.NAMES) <= set(found.findings.left_out)
+    assert set(parts.OF_TWO) <= set(found.left_out)
     assert "1 of 8 CPUs" in found.notes[0] and "with one CPU" in found.notes[1]
 
 
@@ -215,8 +217,8 @@ def test_a_host_with_many_cpus_says_which_pairs_it_took(monkeypatch: pytest.Monk
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     found = whole.measure(lambda _: None)
     assert found.notes == ["transfers were measured between 1 of 6 pairs of CPUs, evenly chosen"]
-    assert found.findings.found["transfer"].value == 205
-    assert found.findings.found[CLOCK].value == 3000
+    assert found.found["transfer"].value == 205
+    assert found.found[CLOCK].value == 3000
 
 
 def test_a_host_without_a_steady_counter_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +254,7 @@ def a_measurement() -> Measurement:
     values |= {name: 30.0 for isa in ISAS.values() for name in isa.fences}
     found = Measurement('a "processor", model 1', CACHES, [0, 1])
     for name, value in values.items():
-        assert found.findings.add(name, Finding(value, 0.5, f"what {name} means"))
+        assert found.add(name, Finding(value, 0.5, f"what {name} means"))
     return found
 
 
@@ -260,9 +262,9 @@ def a_measurement() -> Measurement:
 def test_a_measurement_is_a_machine_on_every_isa(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_file, "host_isa", lambda: isa)
     found = a_measurement()
-    machine = parse(Machine, document(found, ORIGIN))
+    machine = parse(Machine, document(found, *ORIGIN))
     assert (machine.name, machine.processor) == ("test", found.processor)
-    assert (machine.measured_on, machine.clock_mhz.number) == (ORIGIN.when, 3210)
+    assert (machine.measured_on, machine.clock_mhz.number) == (ORIGIN[2], 3210)
     figures = machine.figures(isa)
     numbers = {name: figure.number for name, figure in figures.items()}
     assert (numbers["lat_l1"], numbers["lat_l2"], numbers["lat_memory"]) == (5, 12, 395)
@@ -282,10 +284,10 @@ def test_a_hand_over_takes_as_long_on_an_engine(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
     for after in (-0.4, 60.0):
         found = a_measurement()
-        found.findings.add("upgrade_after_dirty", Finding(after, 0.1, "so"))
+        found.add("upgrade_after_dirty", Finding(after, 0.1, "so"))
         numbers = {
             name: figure.number
-            for name, figure in parse(Machine, document(found, ORIGIN)).figures("x86_64").items()
+            for name, figure in parse(Machine, document(found, *ORIGIN)).figures("x86_64").items()
         }
         access = ("lat_l1", "lat_dirty", "lat_upgrade", "lat_invalidate")
         ends = ("front_end", "mispredict", "lat_alu")
@@ -298,8 +300,8 @@ def test_figures_of_the_window_follow_from_the_findings(monkeypatch: pytest.Monk
     monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
     found = Measurement("a processor", CACHES, [0, 1])
     for name, one in load_machine("granite_rapids").measured.items():
-        found.findings.found[name] = Finding(one.value, one.spread, one.meaning, one.unit)
-    ours = parse(Machine, document(found, ORIGIN)).figures("x86_64")
+        found.found[name] = Finding(one.value, one.spread, one.meaning, one.unit)
+    ours = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
     by_hand = load_machine("redwood_cove").figures("x86_64")
     compared = {
         "width", "lat_forward_part", "forward_fail", "lat_pause", "atomic_tail", "cas_success",
@@ -321,8 +323,8 @@ def test_what_hides_passes(
     monkeypatch.setattr(machine_file, "host_isa", lambda: "aarch64")
     found = a_measurement()
     for name in ("cas_hides_loads", "fence_hides_adds"):
-        found.findings.add(name, Finding(share, 0.01, "so", SHARE))
-    order = parse(Machine, document(found, ORIGIN)).ordering["aarch64"]
+        found.add(name, Finding(share, 0.01, "so", SHARE))
+    order = parse(Machine, document(found, *ORIGIN)).ordering["aarch64"]
     assert (order.atomic_loads.value, order.full_fence.value) == (loads, fence)
     assert order.store_order.assumption == "any"
 
@@ -334,8 +336,8 @@ def test_what_was_left_out_is_assumed_with_its_reason(
     monkeypatch.setattr(machine_file, "host_isa", lambda: isa)
     unknown = [host.Cache(1, 64 * K, 0, 0), host.Cache(2, 1024 * K, 0, 0)]
     found = Measurement("unknown", unknown, [0])
-    found.findings.left_out["wake"] = "it takes two CPUs"
-    text = document(found, ORIGIN)
+    found.left_out["wake"] = "it takes two CPUs"
+    text = document(found, *ORIGIN)
     machine = parse(Machine, text)
     generic = load_machine("generic").figures(isa)
     for name, figure in machine.figures(isa).items():
@@ -349,9 +351,9 @@ def test_what_was_left_out_is_assumed_with_its_reason(
 def test_figures_that_contradict_one_another_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
     found = a_measurement()
-    found.findings.add("cas", Finding(2.0, 0.1, "less than a load"))
+    found.add("cas", Finding(2.0, 0.1, "less than a load"))
     with pytest.raises(ValueError, match=r"cas_success: 2 is less than memory\.lat_l1, 5"):
-        document(found, ORIGIN)
+        document(found, *ORIGIN)
 
 
 def test_a_cache_has_a_power_of_two_of_sets() -> None:
@@ -385,8 +387,8 @@ def test_a_part_is_repeated_until_it_is_steady() -> None:
     def part() -> Iterator[tuple[str, Finding]]:
         return iter([(name, of_alone(one, "so")) for name, one in next(rounds).items()])
 
-    findings = Findings()
-    whole._steadily(part, findings)
+    findings = Measurement("a processor", [], [0])
+    findings.take(part)
     assert set(findings.found) == {"a", "b"} and not findings.left_out
 
 
@@ -402,8 +404,8 @@ def test_a_measured_machine_runs_on_the_embedded_engine() -> None:
 @pytest.mark.parametrize("cpus", [0, 2, 40])
 def test_the_figure_is_drawn(cpus: int, tmp_path: Path) -> None:
     matrix = {pair: 200.0 + sum(pair) for pair in parts.pairs_of(range(cpus))}
-    bars = [Bar("cas", 19.0, 0.5), Bar("unpark", 40_000.0, 90_000.0)]
-    shares = [Bar("cas hides adds", 0.9, 0.1)]
+    bars = {"cas": (19.0, 0.5), "unpark": (40_000.0, 90_000.0)}
+    shares = {"cas hides adds": (0.9, 0.1)}
     path = write("figure", "A", lambda: draw_measured("A", bars, shares, matrix), tmp_path)
     assert path.stat().st_size > 10_000
     assert "<svg" in path.with_suffix(".svg").read_text()

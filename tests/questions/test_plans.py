@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from results.errors import LockcrossError
-from sweeps.model.cells import command
+from sweeps.model.cell import command
 from sweeps.model.locks import load_locks
 from sweeps.plans import SWEEPS
 from sweeps.plans.sweep import expand, load_plan, parse_plan

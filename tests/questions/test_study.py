@@ -12,21 +12,18 @@ from results.errors import LockcrossError
 from results.store.records import StoredRun
 from results.store.store import Store
 from sweeps.model import locks as locks_module
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments, digest
+from sweeps.model.cell import Cell, arguments, digest
 from sweeps.model.isa import ISAS
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import STUDIES
 from sweeps.plans.study import StudyPlan, labels, load_study, question_of
-from sweeps.questions.crossover.answer import lines
+from sweeps.questions.crossover.answer import grid, lines
 from sweeps.questions.crossover.study import Study, StudyCells
 from sweeps.questions.explore.shown import cost_grid
 from sweeps.report.report import present
 from sweeps.run.runner import Runner
 from sweeps.search.found import Band, crossovers, seeds_model, series, series_names
-from sweeps.search.grid import grid
 from sweeps.support.toml import parse
 from tests.synthetic import record
 
@@ -177,18 +174,18 @@ def test_crossovers_have_a_band_over_five_seeds(database: Path) -> None:
 
 def test_what_follows_from_one_pair_of_runs_says_how_far_it_may_be_off(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        model = seeds_model(store.connection)
+        values, modelled, worst = seeds_model(store.connection)
         words = {one.others for one in lines(store.connection, "axis")}
         brackets = store.connection.execute(
             "SELECT s.value, s.bracket_low, s.bracket_high FROM crossover_seeds AS s "
             "JOIN crossovers ON id = crossover_id WHERE error IS NOT NULL"
         ).fetchall()
-    assert model.values > model.modelled == len(brackets) > 100
+    assert values > modelled == len(brackets) > 100
     assert {"", "searched"} < words  # where one lock wins throughout; where all were searched
     assert any(
         re.fullmatch(r"(\d )?modelled, off by at most [\d.]+ where checked", w) for w in words
     )
-    assert 0 < model.worst <= 0.25  # the model's division of odd sums
+    assert 0 < worst <= 0.25  # the model's division of odd sums
     assert all(low <= value <= high for value, low, high in brackets)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from results.errors import LockcrossError
 from sweeps.model.cell import Cell
-from sweeps.model.label import FULL
+from sweeps.model.locks import FULL
 from sweeps.plans.study import isa_of, load_study
 from sweeps.questions.advise.question import Settled, Use, ask
 from sweeps.questions.advise.strata import Stratum, strata

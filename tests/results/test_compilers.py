@@ -10,11 +10,11 @@ import pytest
 from results.errors import NoDataError
 from results.store.queries import ask, compiler_name
 from results.store.store import Store
-from sweeps.questions.crossover.borders import draw_engines
+from sweeps.questions.crossover.winner_map import draw_engines
 from sweeps.questions.read.runs import list_runs
 from sweeps.report import report
 from sweeps.report.figures import draw_all
-from sweeps.report.reference import references
+from sweeps.report.shown import references
 from sweeps.search.found import series
 from tests.report.test_figures_gem5 import study_on
 from tests.synthetic import record, study

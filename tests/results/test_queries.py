@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from results.errors import LockcrossError
-from results.store.export import export, table
+from results.store.export import export, frames
 from results.store.queries import QueryError, ask, named_queries, show_run
 from results.store.store import Store
 from sweeps.cli.main import make_app
@@ -240,8 +240,10 @@ def test_show_tells_all_of_a_run(database: Path) -> None:
 def test_exports_come_back_as_they_were(database: Path, tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"runs.{ending}"
     with Store(database, read_only=True) as store:
-        frame = table(store.connection, "wide")
-        metrics = table(store.connection, "metrics")
+        frame, metrics = (
+            pd.concat(frames(store.connection, name)[1], ignore_index=True)
+            for name in ("wide", "metrics")
+        )
         assert export(store.connection, "wide", path) == frame.shape
     read = {"csv": pd.read_csv, "json": pd.read_json, "parquet": pd.read_parquet}
     back = read[ending](path)

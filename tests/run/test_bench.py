@@ -39,14 +39,10 @@ def test_a_served_cell_makes_fewer_pages_than_one_alone(tmp_path: Path) -> None:
 
 
 def test_a_cell_makes_no_more_system_calls_than_in_the_last_release(tmp_path: Path) -> None:
-    found, last = bench.calls(20, tmp_path), bench.last_release()
-    for name, count in {
-        "system calls, alone": found.alone,
-        "system calls, served": found.served,
-        "system calls, driver": found.driver,
-    }.items():
-        assert 0 < count < _MORE * last[name], name
-    assert found.served < found.alone
+    (alone, served, driver), last = bench.calls(20, tmp_path), bench.last_release()
+    for whose, count in {"alone": alone, "served": served, "driver": driver}.items():
+        assert 0 < count < _MORE * last[f"system calls, {whose}"], whose
+    assert served < alone
 
 
 def call_often(own: int, others: int) -> None:

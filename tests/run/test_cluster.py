@@ -18,7 +18,7 @@ from results.errors import LockcrossError
 from results.paths import ROOT
 from results.store.records import Place
 from results.store.store import Store
-from sweeps.engines.base import Limits, RunOutcome
+from sweeps.engines.base import Limits
 from sweeps.model.cell import Cell
 from sweeps.programs import Binary
 from sweeps.run import kept
@@ -26,7 +26,7 @@ from sweeps.run.cluster import session, ship, tied, watch
 from sweeps.run.cluster.description import Cluster, load_cluster
 from sweeps.run.cluster.node import boot, worker
 from sweeps.run.cluster.node.worker import Chunk
-from sweeps.run.cluster.parsl_pool import CHUNK_S, Chunks
+from sweeps.run.cluster.parsl_pool import CHUNK_S, Chunks, ParslPool
 from sweeps.run.cluster.session import PARSL
 from sweeps.run.runner import Runner
 from sweeps.run.work import Done, Work
@@ -44,7 +44,7 @@ def work(number: int, expected_s: float | None = 0.1, cell: Cell = CELL) -> Work
 
 def done(one: Work, seconds: float) -> Done:
     place = Place("n1", "a processor")
-    return Done(one.identity, RunOutcome(""), "", "", seconds, place)
+    return Done(one.identity, duration_s=seconds, place=place)
 
 
 # The cluster file
@@ -143,7 +143,7 @@ class Executor:
         self.interchange_proc = SimpleNamespace(poll=lambda: None)
         self.provider = SimpleNamespace(
             scheduler_options="#SBATCH --no-requeue\n",
-            cancel_latency=self.cancelled.extend,
+            cancel=self.cancelled.extend,
             execute_wait=lambda command: (0, "Resources\nPriority\n", ""),
         )
 
@@ -263,14 +263,7 @@ def test_without_any_fit_node_the_message_names_all() -> None:
 
 def chunk_of(tmp_path: Path, *cells: Cell, **changes: Any) -> Chunk:
     with Store(tmp_path / "prepare.db") as store:
-        prepared = Runner(store).prepare(cells)
-    works = []
-    for item in prepared:
-        assert item.binary is not None
-        one = Work(
-            item.cell, item.identity, item.engine_version, item.binary, Limits(60.0), None, False
-        )
-        works.append(replace(one, **changes))
+        works = [replace(one, **changes) for one in Runner(store).prepare(cells)]
     plugin = hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
     return Chunk(works, str(tmp_path / "scratch"), plugin)
 
@@ -283,14 +276,14 @@ def test_a_worker_says_what_the_pool_of_this_machine_says(tmp_path: Path) -> Non
     assert not reply.refused and not reply.folders
     for one, run in zip(reply.done, here, strict=True):
         assert one.identity == run.identity
-        assert {name: n for name, (n, _) in one.outcome.metrics.items()} == run.metrics
-    assert not list(worker.run_folders(str(tmp_path / "scratch")).glob("[!.]*"))
+        assert {name: n for name, (n, _) in one.metrics.items()} == run.metrics
+    assert not list(worker.scratch_folder(str(tmp_path / "scratch")).glob("runs/[!.]*"))
 
 
 def test_a_failed_run_comes_with_its_folder(tmp_path: Path) -> None:
     reply = worker.run_works(chunk_of(tmp_path, CELL, limits=Limits(60.0, instructions=10)))
     (one,) = reply.done
-    assert one.outcome.cause == "instruction limit: 10"
+    assert one.cause == "instruction limit: 10"
     kept.unpack(reply.folders[one.identity], tmp_path / "kept")
     assert {path.name for path in (tmp_path / "kept").iterdir()} >= {"stdout", "stderr"}
 
@@ -310,13 +303,15 @@ def test_a_worker_with_another_plugin_or_program_refuses(tmp_path: Path) -> None
 
 def test_programs_are_sent_once_and_checked(tmp_path: Path) -> None:
     chunk = chunk_of(tmp_path, CELL)
-    programs = ship.Programs()
-    first, second = programs.for_chunk(chunk.works), programs.for_chunk(chunk.works)
+    cluster = CLUSTER.model_copy(update={"tree": "shipped"})
+    pool = ParslPool(session.Session(cluster))
+    first, second = pool.programs_for(chunk.works), pool.programs_for(chunk.works)
     digest = chunk.works[0].binary.digest
-    assert list(first) == [digest] and second == {}
+    assert first and list(first) == [digest] and second == {}
     lacking = worker.run_works(replace(chunk, programs=second))
     assert lacking.missing == [digest] and not lacking.done
-    assert programs.for_chunk(chunk.works, [chunk.works[0].identity]) == first
+    pool._lacking.add(chunk.works[0].identity)
+    assert pool.programs_for(chunk.works) == first
     for sent in (first, second):  # the node has it from then on
         assert len(worker.run_works(replace(chunk, programs=sent)).done) == 1
 
@@ -465,7 +460,7 @@ def test_an_interrupted_sweep_leaves_no_process(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(
         'title = "long"\n[[sweep]]\nmachine = "generic"\nlock = "cas_spin"\nworkload = "sync"\n'
-        "parameters = { iterations = 100000 }\ncas = { from = 1, to = 60, step = 1 }\n"
+        "parameters = { iterations = 100000 }\ncas_latency = { from = 1, to = 60, step = 1 }\n"
     )
     scratch = tmp_path / "scratch"
     cluster = tmp_path / "local.toml"

@@ -15,7 +15,7 @@ from sweeps.cli.main import _os_error
 from sweeps.engines.base import Limits
 from sweeps.engines.qemu.engine import REPORT
 from sweeps.model.cell import Cell
-from sweeps.run import pool
+from sweeps.run import work
 from sweeps.run.processes import Processes, Task
 from sweeps.run.runner import Runner
 from tests.run.test_runner import CELL, children
@@ -36,7 +36,7 @@ def limits(request: pytest.FixtureRequest) -> Limits:
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Of the runs; the driver's own is gone when the test is over, and so are all processes."""
     before = children(os.getpid())
-    monkeypatch.setattr(pool, "RUN_FOLDERS", tmp_path / "runs")
+    monkeypatch.setattr(work, "RUN_FOLDERS", tmp_path / "runs")
     yield tmp_path / "runs"
     assert not [path for path in (tmp_path / "runs").iterdir() if path.is_dir()]
     assert children(os.getpid()) <= before

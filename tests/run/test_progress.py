@@ -70,8 +70,8 @@ def test_the_main_job_never_says_fewer_runs_than_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "work", "said"),
     [
-        (["sweep", "smoke", "--dry-run"], "sweeps.run.runner.Runner.look_up", "looking for"),
-        (["reproduce", "--dry-run"], "sweeps.run.runner.Runner.look_up", "looking for"),
+        (["sweep", "smoke", "--dry-run"], "sweeps.run.runner.Runner.describe", "looking for"),
+        (["reproduce", "--dry-run"], "sweeps.run.runner.Runner.describe", "looking for"),
         (["figures"], "sweeps.report.figures.draw_all", "drawing into"),
         (["report"], "sweeps.report.report.write_all", "drawing into"),
     ],

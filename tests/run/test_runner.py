@@ -17,10 +17,9 @@ from results.store.store import Store
 from sweeps.engines.base import Limits, ProcessResult
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.engine import REPORT
-from sweeps.model.cell import Cell
-from sweeps.model.cells import command
+from sweeps.model.cell import Cell, command
 from sweeps.run.runner import Runner
-from sweeps.run.work import with_derived
+from sweeps.run.work import with_paths
 from tests.commands import SMALL, lockcross, program, start
 
 CELL = Cell(
@@ -38,7 +37,7 @@ machine = "generic"
 lock = "cas_spin"
 workload = "sync"
 parameters = { iterations = 20000 }
-cas = { from = 1, to = 30, step = 1 }
+cas_latency = { from = 1, to = 30, step = 1 }
 """
 
 
@@ -196,7 +195,7 @@ def test_a_report_of_impossible_numbers_is_no_run(tmp_path: Path) -> None:
     path.write_text(json.dumps(good | {"phases": [mark]}))
     outcome = qemu_output.read(footprint, Limits(), replace(end, stdout=json.dumps(guest)), path)
     assert outcome.cause == ""
-    assert "1 phases, not a multiple of 6" in with_derived(footprint, outcome).cause
+    assert "1 phases, not a multiple of 6" in with_paths(footprint, outcome).cause
 
 
 def test_a_run_past_its_limits_is_ended(tmp_path: Path) -> None:

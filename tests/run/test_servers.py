@@ -17,8 +17,7 @@ from results.store.store import Store
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits, Request
 from sweeps.engines.qemu.engine import REPORT
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments
+from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import isas_of, machine_names
 from sweeps.programs import Builder

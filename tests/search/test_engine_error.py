@@ -9,7 +9,7 @@ from results.errors import LockcrossError
 from results.paths import REFERENCE
 from results.store.records import MachineRecord
 from results.store.store import Store
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.questions.validate.errors import Cells, count_stored
 from sweeps.questions.validate.table import error_rows
 from sweeps.search.errors import (

@@ -29,7 +29,7 @@ lock = "cas_spin"
 workload = "sync"
 parameters = {{ iterations = 50 }}
 isa = "x86_64"
-cas = {{ from = 1, to = {cells}, step = 1 }}
+cas_latency = {{ from = 1, to = {cells}, step = 1 }}
 """
 _CLUSTER = """
 title = "For tests of faults"

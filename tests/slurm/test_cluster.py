@@ -21,7 +21,7 @@ isa = ["x86_64", "ppc64le", "aarch64"]
 lock = ["cas_spin", "thin", "tasuki"]
 workload = "sync"
 parameters = {{ iterations = 50 }}
-cas = {{ from = 1, to = {most}, step = 1 }}
+cas_latency = {{ from = 1, to = {most}, step = 1 }}
 """
 CLUSTER = """
 title = "A Slurm of four nodes"

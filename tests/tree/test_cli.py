@@ -12,8 +12,7 @@ import typer
 
 from results.paths import ROOT
 from sweeps.cli.main import make_app
-from sweeps.model.cell import Cell
-from sweeps.model.cells import invalid_reason
+from sweeps.model.cell import Cell, invalid_reason
 from sweeps.support.paths import ENGINE_PLUGIN
 from tests.commands import SMALL, environment, lockcross, program
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sweeps.model.cells import unsupported_reason
+from sweeps.model.cell import unsupported_reason
 from sweeps.model.workloads import WORKLOADS, with_defaults
 from sweeps.model.workloads import unsupported_reason as workload_unsupported_reason
 from sweeps.plans.sweep import load_plan

@@ -17,7 +17,7 @@ from results.paths import ROOT
 from sweeps.model import registry, workloads
 from sweeps.model.axes import MAX_THREADS
 from sweeps.model.cell import Cell
-from sweeps.model.cells import unsupported_reason as cell_unsupported_reason
+from sweeps.model.cell import unsupported_reason as cell_unsupported_reason
 from sweeps.model.locks import load_locks
 from sweeps.model.workloads import (
     WORKLOADS,

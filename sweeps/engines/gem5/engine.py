@@ -1,6 +1,5 @@
 """The reference engine: the user's own gem5 in SE mode, with gem5-configs/."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,12 +7,12 @@ from typing import Any
 from results.errors import LockcrossError
 from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
-from sweeps.engines.gem5 import output as gem5_output
+from sweeps.engines.gem5 import output
 from sweeps.engines.gem5.find import configs_digest, figures_of, find_gem5, probe, script_command
 from sweeps.model import workloads
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments
+from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
+from sweeps.model.machine import load_machine
 from sweeps.programs import Mechanisms, Program
 
 # ISA and core model -> mechanisms that work there, the first is the default.
@@ -31,12 +30,17 @@ ATOMIC = {
 FENCE = ATOMIC | {("ppc64le", "minor"): ("padding",)}
 
 MODELS = ("timing", "minor", "o3")
-# Cycles of one turn of the padding loop by core model, as measured; the calibration of charges
-# checks it.
-_CYCLES_PER_TURN = {
-    "x86_64": (2.0, 10.5, 1.0),
-    "aarch64": (2.0, 4.0, 1.0),
-    "ppc64le": (1.0, 4.0),
+# Cycles of one turn of the padding loop by ISA and core model, as measured; the calibration of
+# charges checks it.
+CYCLES_PER_TURN = {
+    ("x86_64", "timing"): 2.0,
+    ("x86_64", "minor"): 10.5,
+    ("x86_64", "o3"): 1.0,
+    ("aarch64", "timing"): 2.0,
+    ("aarch64", "minor"): 4.0,
+    ("aarch64", "o3"): 1.0,
+    ("ppc64le", "timing"): 1.0,
+    ("ppc64le", "minor"): 4.0,
 }
 _SINGLE_ISSUE_X86 = 12.0  # Minor, which decodes an operation a cycle then
 
@@ -45,72 +49,60 @@ _SINGLE_ISSUE_X86 = 12.0  # Minor, which decodes an operation a cycle then
 class Latencies:
     """What a cell sets, by mechanism.
 
-    `mechanisms`: atomic, fence, charge -> mechanism, where something is set; `program`: what the
-    program's arguments are (name -> amount); `config`: gem5's (name -> cycles); `chains`:
-    atomic, fence -> operations compiled into the program.
+    `mechanisms`: atomic, fence, charge -> mechanism, where something is set; `built_in`: what the
+    program is built with; `program`: what its arguments are (name -> amount); `config`: gem5's
+    (name -> cycles).
     """
 
     mechanisms: dict[str, str]
+    built_in: Mechanisms
     program: dict[str, int]
     config: dict[str, int]
-    chains: dict[str, int]
-
-    def built_in(self) -> Mechanisms:
-        """What the program is built with. Functional-unit timing needs nothing there."""
-        built: dict[str, Any] = {k: v for k, v in self.mechanisms.items() if v != "fu_timing"}
-        built |= {f"{kind}_chain": length for kind, length in self.chains.items()}
-        return Mechanisms(**built)
-
-
-def mechanism(kind: str, isa: str, model: str, forced: str) -> str:
-    """The mechanism of `atomic` or `fence`: the forced one where it works, else the default."""
-    works = (ATOMIC if kind == "atomic" else FENCE)[isa, model]
-    return forced if forced in works else works[0]
-
-
-def cycles_per_turn(isa: str, model: str, width: int) -> float:
-    """Cycles of one turn of the padding loop on a core of that width."""
-    if (isa, model, width) == ("x86_64", "minor", 1):
-        return _SINGLE_ISSUE_X86
-    return _CYCLES_PER_TURN[isa][MODELS.index(model)]
 
 
 def latencies(
     cell: Cell, model: str, forced: str, charges: dict[str, int], width: int
 ) -> Latencies:
-    """The mechanisms of a cell and their amounts. `charges`: kind -> cycles of the machine;
-    `width`: that of its core."""
+    """The mechanisms of a cell and their amounts. `forced`: the mechanism of atomics and fences
+    that works there, instead of the default; `charges`: kind -> cycles of the machine; `width`:
+    that of its core."""
     where = (cell.isa, model)
-    turn = cycles_per_turn(*where, width)
+    single = (*where, width) == ("x86_64", "minor", 1)
+    turn = _SINGLE_ISSUE_X86 if single else CYCLES_PER_TURN[where]
     mechanisms: dict[str, str] = {}
+    built: dict[str, Any] = {}
     program: dict[str, int] = {}
     config: dict[str, int] = {}
-    chains: dict[str, int] = {}
-    for kind, cycles in (("atomic", cell.cas_latency), ("fence", cell.fence_latency)):
+    for kind, works, cycles in (
+        ("atomic", ATOMIC[where], cell.cas_latency),
+        ("fence", FENCE[where], cell.fence_latency),
+    ):
         if cycles is None:
             continue
-        chosen = mechanism(kind, *where, forced)
-        mechanisms[kind] = chosen
-        if chosen == "quiesce":
-            program[f"latency_{kind}"] = cycles
-        elif chosen == "chain":
-            chains[kind] = cycles
-        elif chosen == "padding":
-            program[f"latency_{kind}"] = round(cycles / turn)
-        elif chosen == "sentinel":
-            config[f"sentinel_{kind}"] = max(1, cycles)
-        elif cycles:
-            config[f"fu_{kind}"] = cycles
+        mechanisms[kind] = forced if forced in works else works[0]
+        match mechanisms[kind]:
+            case "quiesce":
+                program[f"latency_{kind}"] = cycles
+            case "padding":
+                program[f"latency_{kind}"] = round(cycles / turn)
+            case "chain":
+                built[f"{kind}_chain"] = cycles
+            case "sentinel":
+                config[f"sentinel_{kind}"] = max(1, cycles)
+            case "fu_timing" if cycles:
+                config[f"fu_{kind}"] = cycles
     if any(charges.values()):
         mechanisms["charge"] = "padding"
         program |= {f"latency_{name}": round(n / turn) for name, n in charges.items()}
-    return Latencies(mechanisms, program, config, chains)
+    # Functional-unit timing needs nothing in the program.
+    built |= {kind: name for kind, name in mechanisms.items() if name != "fu_timing"}
+    return Latencies(mechanisms, Mechanisms(**built), program, config)
 
 
 MECHANISMS = ("quiesce", "sentinel", "padding", "chain", "fu_timing")
 ROIS = ("m5", "pc_count")
 MAX_CORES = 64
-_CHARGES = "charge_"
+_UNREAD = ("switch",)  # of the charges: there is no thread scheduler
 _FEWEST_COUNTERS = 2  # of gem5's LocalBP
 
 
@@ -150,10 +142,8 @@ class Gem5Engine(base.Engine):
 
     def capabilities(self) -> Capabilities:
         """Every ISA, a simulated core a thread; the probe says what holds of a given gem5."""
-        return Capabilities(
-            tuple(ISAS), MAX_CORES, tables=("core", "memory", "latency", "charges"),
-            unread=("switch",),
-        )  # fmt: skip
+        tables = ("core", "memory", "latency", "charges")
+        return Capabilities(tuple(ISAS), MAX_CORES, tables=tables, unread=_UNREAD)
 
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without gem5."""
@@ -166,34 +156,30 @@ class Gem5Engine(base.Engine):
             return f"isa: {cell.isa}: {where} is unusable: {shown.alone}"
         if cell.threads > 1 and shown.together:
             return f"threads: {cell.threads}: atomics are not atomic across cores: {shown.together}"
-        return self._misfit(cell, where)
-
-    def _misfit(self, cell: Cell, where: str) -> str:
-        """Why label or machine do not fit the core model, or nothing."""
+        # Whether label and machine fit the core model.
         known = ATOMIC.get((cell.isa, self.model), ())
         figures = figures_of(cell.machine, cell.isa)
+        pipelined = self.model != "timing"
+        why = ""
         if not known:
-            return f"isa: {cell.isa}: no latency mechanism is known for {where}"
-        if self._mechanism and self._mechanism not in known:
-            return f"engine: {self.name}: {where} supports only {', '.join(known)}"
-        if self._roi == "m5" and cell.isa == "ppc64le":
-            return f"isa: {cell.isa}: gem5 has no m5 operations on this ISA"
-        if self.model != "timing" and not figures["store_buffer"]:
-            return f"machine: {cell.machine}: {where} needs a store buffer, the machine has none"
-        if self.model != "timing" and figures["predictor_entries"] < _FEWEST_COUNTERS:
-            return f"machine: {cell.machine}: {where} needs {_FEWEST_COUNTERS} predictor_entries"
-        return ""
+            why = f"isa: {cell.isa}: no latency mechanism is known for {where}"
+        elif self._mechanism and self._mechanism not in known:
+            why = f"engine: {self.name}: {where} supports only {', '.join(known)}"
+        elif self._roi == "m5" and cell.isa == "ppc64le":
+            why = f"isa: {cell.isa}: gem5 has no m5 operations on this ISA"
+        elif pipelined and not figures["store_buffer"]:
+            why = f"machine: {cell.machine}: {where} needs a store buffer, the machine has none"
+        elif pipelined and figures["predictor_entries"] < _FEWEST_COUNTERS:
+            why = f"machine: {cell.machine}: {where} needs {_FEWEST_COUNTERS} predictor_entries"
+        return why
 
     def _latencies(self, cell: Cell) -> Latencies:
-        figures = figures_of(cell.machine, cell.isa)
-        charges = {
-            name.removeprefix(_CHARGES): cycles
-            for name, cycles in figures.items()
-            if name.startswith(_CHARGES)
-        }
+        machine = load_machine(cell.machine)
+        charges = {name: one.number for name, one in machine.charges if name not in _UNREAD}
         if cell.cancel_latency is not None:
             charges["stop"] = cell.cancel_latency
-        return latencies(cell, self.model, self._mechanism, charges, figures["width"])
+        width = machine.core.number("width")
+        return latencies(cell, self.model, self._mechanism, charges, width)
 
     def _roi_of(self, cell: Cell) -> str:
         return self._roi or ("pc_count" if cell.isa == "ppc64le" else "m5")
@@ -208,27 +194,23 @@ class Gem5Engine(base.Engine):
 
     def program(self, cell: Cell) -> Program:
         """The program, with its mechanisms where a latency is set."""
-        return Program.of(cell, self._latencies(cell).built_in())
+        return Program.of(cell, self._latencies(cell).built_in)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
         """The gem5 command. The instruction limit is used as a cycle limit."""
         added, roi = self._latencies(cell), self._roi_of(cell)
-        figures = figures_of(cell.machine, cell.isa)
-        figures = {name: n for name, n in figures.items() if not name.startswith(_CHARGES)}
         phases = workloads.phases(cell.workload, cell.parameters)
         more = [f"--roi={roi}", f"--limit={limits.instructions}", f"--phases={phases}"]
         more += [f"--latency={name}={cycles}" for name, cycles in sorted(added.config.items())]
-        command = script_command(
-            find_gem5(cell.isa), cell.isa, self.model, cell.threads, figures, more
-        )
+        gem5 = find_gem5(cell.isa)
+        command = script_command(gem5, cell.isa, self.model, cell.threads, cell.machine, more)
         amounts = [f"{name}={amount}" for name, amount in sorted(added.program.items())]
         marker = "marker=m5" if roi == "m5" else "marker=watch"
         return [*command, str(binary), *arguments(cell), *amounts, marker]
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from its exit, the program's line and the script's report."""
-        mechanisms = self._latencies(cell).mechanisms
-        return gem5_output.read(cell, limits, end, folder, mechanisms)
+        return output.read(cell, limits, end, folder, self._latencies(cell).mechanisms)
 
     def mechanisms(self, isa: str) -> list[str]:
         """The default mechanism's label, then that of each other one that works on the core."""
@@ -243,18 +225,16 @@ class Gem5Engine(base.Engine):
 
     def doctor(self) -> list[Check]:
         """gem5 for each ISA, and what the probe shows of each core model."""
-
-        def checks(isa: str) -> Iterator[Check]:
-            gem5 = find_gem5(isa)
-            yield Check(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})")
-            for model in gem5.models[isa]:
-                shown = probe(gem5, isa, model)
-                well = "threads start, atomics work across cores"
-                yield base.judged(f"gem5/{model} for {isa}", shown, well)
-
-        return [
-            check for isa in ISAS for check in base.unless_missing(f"gem5 for {isa}", checks(isa))
-        ]
+        checks: list[Check] = []
+        for isa in ISAS:
+            with base.noting(checks, f"gem5 for {isa}"):
+                gem5 = find_gem5(isa)
+                checks.append(Check(f"gem5 for {isa}", True, f"{gem5.version} ({gem5.path})"))
+                for model in gem5.models[isa]:
+                    shown = probe(gem5, isa, model)
+                    well = "threads start, atomics work across cores"
+                    checks.append(base.judged(f"gem5/{model} for {isa}", shown, well))
+        return checks
 
 
 make = Gem5Engine

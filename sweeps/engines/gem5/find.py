@@ -9,14 +9,14 @@ import json
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
 from results.paths import ROOT, WORK
 from sweeps.engines.base import sources_digest
-from sweeps.model.cells import digest
+from sweeps.model.cell import digest
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import Ordering, OutOfOrder, load_machine
 from sweeps.programs import Builder, Program
@@ -42,34 +42,33 @@ class Gem5:
     description: str = ""  # its whole self-description, as JSON
 
 
-def _tool(variable: str) -> tools.Tool:
-    return tools.Tool(
-        "gem5",
-        ("gem5", "gem5.fast", "gem5.opt"),  # as a build calls it
-        "not an executable program; name a gem5 binary there",
-        f"name its binary in GEM5 (or {variable}) or put it on PATH. It is in no package registry; "
-        f"to build it, with the X86, ARM and POWER ISAs: {DOCUMENTATION}",
-    )
+_TOOL = tools.Tool(
+    "gem5",
+    ("gem5", "gem5.fast", "gem5.opt"),  # as a build calls it
+    "not an executable program; name a gem5 binary there",
+)
 
 
 def find_gem5(isa: str) -> Gem5:
     """The gem5 that simulates an ISA. Raises LockcrossError (1) when it is missing, does not run,
     is too old or lacks the ISA, saying what to do."""
-    path, where = _tool(VARIABLES[isa]).locate(VARIABLES[isa], "GEM5")
+    advice = (
+        f"name its binary in GEM5 (or {VARIABLES[isa]}) or put it on PATH. It is in no package "
+        f"registry; to build it, with the X86, ARM and POWER ISAs: {DOCUMENTATION}"
+    )
+    path, where = replace(_TOOL, advice=advice).locate(VARIABLES[isa], "GEM5")
     gem5 = ask(path)
+    why = ""
     if tuple(int(part) for part in re.findall(r"\d+", gem5.version)[:2]) < OLDEST:
-        raise LockcrossError(
-            f"gem5 ({path}, {where}) is version {gem5.version}; 24.0 or later is needed: "
-            f"{DOCUMENTATION}",
-            exit_code=1,
-        )
-    if not gem5.models.get(isa):
+        why = f"is version {gem5.version}; 24.0 or later is needed: {DOCUMENTATION}"
+    elif not gem5.models.get(isa):
         have = ", ".join(ISAS[name].title for name, models in gem5.models.items() if models)
-        raise LockcrossError(
-            f"gem5 ({path}, {where}) has no {ISAS[isa].title} cores, only {have or 'none'}; build "
-            f"one with that ISA ({DOCUMENTATION}) or name another in {VARIABLES[isa]}",
-            exit_code=1,
+        why = (
+            f"has no {ISAS[isa].title} cores, only {have or 'none'}; build one with that ISA "
+            f"({DOCUMENTATION}) or name another in {VARIABLES[isa]}"
         )
+    if why:
+        raise LockcrossError(f"gem5 ({path}, {where}) {why}", exit_code=1)
     return gem5
 
 
@@ -78,7 +77,7 @@ def ask(path: str) -> Gem5:
     """Asks a gem5 for its version and core models. Raises LockcrossError when it does not run."""
     with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
         words = (path, "-q", "-d", folder, str(SCRIPT), "--describe")
-        done = _tool("GEM5").ask(*words, cwd=folder)
+        done = _TOOL.ask(*words, cwd=folder)
     for line in done.stdout.splitlines():
         if line.startswith(_PREFIX):
             text = line.removeprefix(_PREFIX)
@@ -115,29 +114,28 @@ def probe(gem5: Gem5, isa: str, model: str) -> Probe:
     program = Program("threads", "cas_spin", "full", ISAS[isa].flavours[0])
     binary = Builder().build([program])[program]
     key = digest([gem5.description, configs_digest(), binary.digest, isa, model, _CYCLES])
-    figures = {k: v for k, v in figures_of(_MACHINE, isa).items() if not k.startswith("charge_")}
 
     def litmus(cores: int) -> str:
         """Why a run of so many threads fails, or nothing."""
-        command = script_command(gem5, isa, model, cores, figures, [f"--limit={_CYCLES}"])
+        command = script_command(gem5, isa, model, cores, _MACHINE, [f"--limit={_CYCLES}"])
         keys = f"threads={cores} iterations={_ITERATIONS} critical=0 think=0 marker=watch".split()
         threads = "a thread" if cores == 1 else f"{cores} threads"
+        what = f"a litmus run of {threads}"
         with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
             try:
                 done = tools.run([*command, str(binary.path), *keys], _TIME_S, folder)
             except subprocess.TimeoutExpired:
-                return f"a litmus run of {threads} did not end in {_TIME_S:g} s"
+                return f"{what} did not end in {_TIME_S:g} s"
             if done.returncode == 3:
-                return f"a litmus run of {threads} did not end in {_CYCLES} cycles"
+                return f"{what} did not end in {_CYCLES} cycles"
             if done.returncode != 0:
                 why = f"(exit code {done.returncode}): {complaint(done.stderr)}"
                 return f"gem5 fails with {threads} {why}"
             try:
                 line = json.loads(Path(folder, "guest.out").read_text(encoding="utf-8"))
-                wrong = f"a litmus run of {threads} counted wrongly: "
-                return "" if line["ok"] else wrong + line["error"]
+                return "" if line["ok"] else f"{what} counted wrongly: {line['error']}"
             except (OSError, ValueError, KeyError):
-                return f"a litmus run of {threads} printed no result"
+                return f"{what} printed no result"
 
     return tools.probed(PROBES / f"{isa}-{model}-{key[:16]}.json", litmus)
 
@@ -153,9 +151,11 @@ def figures_of(machine: str, isa: str) -> dict[str, int]:
 
 
 def script_command(
-    gem5: Gem5, isa: str, model: str, cores: int, figures: dict[str, int], more: list[str]
+    gem5: Gem5, isa: str, model: str, cores: int, machine: str, more: list[str]
 ) -> list[str]:
-    """The command that runs gem5-configs/run.py in the working directory, up to the program."""
+    """The command that runs gem5-configs/run.py in the working directory, up to the program. What
+    the machine charges is the program's."""
     script = [gem5.path, "-q", "-d", ".", str(SCRIPT), "--isa", isa, "--model", model]
-    settings = [f"--set={name}={value}" for name, value in sorted(figures.items())]
+    figures = sorted(figures_of(machine, isa).items())
+    settings = [f"--set={name}={n}" for name, n in figures if not name.startswith("charge_")]
     return [*script, "--cores", str(cores), *settings, *more, "--"]

@@ -88,12 +88,11 @@ def read(
         )
     line = guest.check_guest(cell, text_of(folder / "guest.out"), report.end.code)
     # What the run was made of: figures as applied and refused, mechanisms, gem5 itself.
-    resolved: dict[str, int | str] = dict(report.applied)
-    resolved |= {f"refused.{name}": reason for name, reason in report.refused.items()}
-    resolved |= {f"latency.{name}": cycles for name, cycles in report.latencies.items()}
-    for kind in ("atomic", "fence", "charge"):
-        resolved[f"mechanism_{kind}"] = mechanisms.get(kind, "none")
-    resolved |= {
+    resolved = {
+        **report.applied,
+        **{f"refused.{name}": reason for name, reason in report.refused.items()},
+        **{f"latency.{name}": cycles for name, cycles in report.latencies.items()},
+        **{f"mechanism_{k}": mechanisms.get(k, "none") for k in ("atomic", "fence", "charge")},
         "model": report.model,
         "roi": report.roi,
         "gem5_version": report.gem5_version,
@@ -114,9 +113,9 @@ def metrics(pairs: int, report: Report) -> Metrics:
         raise BadRunError("engine output is incomplete: not every core was in the region")
     known = guest.cost(pairs, [ends[core] - begins[core] for core in cores])
     known["total_cycles"] = (report.total_cycles, "cycles")
-    for name, one in report.statistics.items():
-        for suffix, ours in _STATISTICS.items():
-            if name.endswith(suffix):
-                known[ours] = (known.get(ours, (0.0, ""))[0] + one.value, one.unit)
+    for suffix, ours in _STATISTICS.items():
+        counts = [one for name, one in report.statistics.items() if name.endswith(suffix)]
+        if counts:
+            known[ours] = (sum(one.value for one in counts), counts[-1].unit)
     marks = ((event.phase, event.cycle) for event in report.events if event.event == "phase")
     return known | guest.phase_times(marks, max(ends[core] for core in cores))

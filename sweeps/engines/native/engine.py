@@ -4,17 +4,15 @@ import hashlib
 import json
 import sys
 from dataclasses import asdict, replace
-from functools import cache
 from pathlib import Path
 
 from results.errors import LockcrossError
 from results.paths import WORK
 from sweeps.engines import base
-from sweeps.engines.base import Capabilities, Check, Likeness, Limits, ProcessResult, RunOutcome
+from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
 from sweeps.engines.native import host, sample
 from sweeps.engines.native import output as native_output
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments
+from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.model.machine import HOST, machines_like, machines_of
 from sweeps.model.workloads import WORKLOADS
@@ -42,7 +40,8 @@ class NativeEngine(base.Engine):
             raise LockcrossError(
                 f"isa: {isa}: engine native runs programs of this host only, which is {host_isa()}"
             )
-        return f"native {_method()}: {host.identity()}"
+        method = hashlib.sha256(Path(sample.__file__).read_bytes()).hexdigest()[:12]
+        return f"native {method}: {host.identity()}"
 
     def capabilities(self) -> Capabilities:
         """The host's ISA and its CPUs; no latency can be set."""
@@ -50,17 +49,17 @@ class NativeEngine(base.Engine):
         kind = host.processor()
         measured, own = machines_of(kind), "`./lockcross measure NAME` describes this very host"
         # Machines measured on this kind of processor, then those that name it, or the nearest.
-        words = {name: f"{name}, measured on {kind}" for name in measured}
+        like = {name: f"host: {name}, measured on {kind}; {own}" for name in measured}
         for name, all_of_it in machines_like(kind):
-            nearest = f"nearest to {kind} is {name}"
-            words[name] = f"{name}, which is of {kind}" if all_of_it else nearest
+            near = f"{name}, which is of {kind}" if all_of_it else f"nearest to {kind} is {name}"
+            like[name] = f"host: {near}; {own}"
         return Capabilities(
             isas,
             len(host.cpus()),
             shared_cores=True,
             latencies=(),
             host_machines=(*measured, HOST),
-            like_host=tuple(Likeness(name, f"host: {text}; {own}") for name, text in words.items()),
+            like_host=like,
             tables=(),
         )
 
@@ -81,10 +80,8 @@ class NativeEngine(base.Engine):
     def options(self, cell: Cell) -> dict[str, int | str]:
         """What is resolved of a cell: its machine is the host, its seed the number of the repeat.
         Two lengths where the workload has a length."""
-        resolved: dict[str, int | str] = {"machine": cell.machine, "repeat": cell.seed}
-        resolved["cpus"] = _cpus(cell)
-        resolved |= {f"length_{i}": n for i, n in enumerate(_lengths(cell))}
-        return resolved
+        lengths = {f"length_{i}": n for i, n in enumerate(_lengths(cell))}
+        return {"machine": cell.machine, "repeat": cell.seed, "cpus": _cpus(cell), **lengths}
 
     def program(self, cell: Cell) -> Program:
         """The program for the host."""
@@ -94,9 +91,8 @@ class NativeEngine(base.Engine):
         """The sampler, which runs the program in one length or two."""
         key = WORKLOADS[cell.workload].length
         cells = [replace(cell, parameters={**cell.parameters, key: n}) for n in _lengths(cell)]
-        commands = [
-            [str(binary), *arguments(one), f"cpus={_cpus(cell)}"] for one in cells or [cell]
-        ]
+        cpus = f"cpus={_cpus(cell)}"
+        commands = [[str(binary), *arguments(each), cpus] for each in cells or [cell]]
         job = asdict(sample.Job(commands, str(_LOCK)))
         return [sys.executable, "-I", str(Path(sample.__file__)), json.dumps(job)]
 
@@ -131,8 +127,3 @@ def _lengths(cell: Cell) -> list[int]:
     key = WORKLOADS[cell.workload].length
     own = int(cell.parameters[key]) if key else 0
     return [own, _LONGER * own] if key else []
-
-
-@cache
-def _method() -> str:
-    return hashlib.sha256(Path(sample.__file__).read_bytes()).hexdigest()[:12]

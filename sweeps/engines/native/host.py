@@ -45,11 +45,7 @@ class Cache:
 @cache
 def facts() -> Mapping[str, str]:
     """The first processor's lines of /proc/cpuinfo; none where there is no such file."""
-    try:
-        text = _CPUINFO.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return {}
-    return parse_cpuinfo(text)
+    return parse_cpuinfo(_read(_CPUINFO))
 
 
 def parse_cpuinfo(text: str) -> dict[str, str]:
@@ -81,10 +77,12 @@ def features() -> frozenset[str]:
 def identity() -> str:
     """All about the host that can change a time."""
     microcode = facts().get("microcode", _UNKNOWN)
+    # How the kernel sets the frequency, where that is its business.
+    governor = _read(_SYSTEM / "cpu0" / "cpufreq" / "scaling_governor") or "none"
     virtual = ", virtual machine" if "hypervisor" in features() else ""
     return (
         f"{processor()} ({model()}){virtual}, microcode {microcode}, "
-        f"{platform.system()} {platform.release()}, frequency governor {governor()}"
+        f"{platform.system()} {platform.release()}, frequency governor {governor}"
     )
 
 
@@ -93,11 +91,6 @@ def no_clock() -> str:
     if host_isa() == "x86_64" and features() and _STEADY not in features():
         return "the time-stamp counter of this processor has no constant rate"
     return ""
-
-
-def governor() -> str:
-    """How the kernel sets the frequency; `none` where that is not its business."""
-    return _read(_SYSTEM / "cpu0" / "cpufreq" / "scaling_governor") or "none"
 
 
 def cpus(folder: Path = _SYSTEM, allowed: frozenset[int] | None = None) -> list[Cpu]:
@@ -143,6 +136,6 @@ def _list(text: str) -> list[int]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8").strip()
+        return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""

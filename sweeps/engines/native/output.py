@@ -14,6 +14,7 @@ from sweeps.engines.base import ProcessResult, RunOutcome
 from sweeps.engines.guest import BadRunError, Count, GuestLine, Metrics
 from sweeps.engines.native.sample import SAMPLES, Line, Round, cycles_of, cycles_per_tick, estimate
 from sweeps.model.cell import Cell
+from sweeps.model.workloads import WORKLOADS
 from sweeps.support.toml import Document
 
 CHAIN_ISAS = ("x86_64", "aarch64")  # on which an addition takes one cycle
@@ -66,14 +67,13 @@ def read(cell: Cell, end: ProcessResult, folder: Path) -> RunOutcome:
     """What the repeats of a cell said. Whatever went wrong becomes the outcome's cause."""
     _check_end(cell, end)
     samples = guest.parse_file(Samples, folder / SAMPLES, "the sampler's output")
+
+    def checked(line: Mapping[str, object]) -> Line:
+        text = json.dumps(line)
+        return guest.check_line(NativeLine, cell, text, 0).model_dump(exclude_none=True)
+
     # Every line of the program has verified itself, and has all its counts in bounds.
-    repeats = [
-        [
-            guest.check_line(NativeLine, cell, json.dumps(line), 0).model_dump(exclude_none=True)
-            for line in lines
-        ]
-        for lines in samples.repeats
-    ]
+    repeats = [[checked(line) for line in lines] for lines in samples.repeats]
     last = Round(repeats, samples.left_out)
     if why := last.trouble():
         raise BadRunError(
@@ -112,7 +112,7 @@ def metrics_of(found: Round, tick_mhz: float) -> Metrics:
         pairs -= found.repeats[0][0]["pairs"]
     longest = [estimate([max(cycles_of(line)) for line in same]) for same in found.by_length()]
     cycles = longest[-1] if len(longest) == 1 else longest[1].minus(longest[0])
-    clock = median(cycles_per_tick(one, one["host"]["threads"][0]) * tick_mhz for one in lines)
+    scales = [cycles_per_tick(line, line["host"]["threads"][0]) for line in lines]
     metrics: Metrics = {
         "cycles": (cycles.value, "cycles"),
         "core_cycles": (cost.value * pairs, "cycles"),
@@ -123,16 +123,16 @@ def metrics_of(found: Round, tick_mhz: float) -> Metrics:
         "cycles_per_pair_iqr": (cost.iqr, "cycles/pair"),
         "repeats": (len(found.repeats), "repeats"),
         "repeats_left_out": (found.left_out, "repeats"),
-        "clock": (clock, "MHz"),
+        "clock": (median(scale * tick_mhz for scale in scales), "MHz"),
     }
     # What the workload itself reports, the median of the repeats. Its clock is the host's counter,
     # so what it calls cycles are ticks.
-    own: dict[tuple[str, str], list[float]] = {}
-    for line in lines:
-        for name, (value, unit) in guest.own_metrics(NativeLine.model_validate(line)).items():
-            scale = cycles_per_tick(line, line["host"]["threads"][0]) if unit == "cycles" else 1.0
-            own.setdefault((name, unit), []).append(value * scale)
-    metrics |= {name: (median(values), unit) for (name, unit), values in own.items()}
+    for name, unit in WORKLOADS[lines[0]["workload"]].metrics.items():
+        values = [
+            line["extra"][name] * (scale if unit == "cycles" else 1.0)
+            for line, scale in zip(lines, scales, strict=True)
+        ]
+        metrics[name] = (median(values), unit)
     return metrics | phase_metrics(lines)
 
 
@@ -141,8 +141,8 @@ def phase_metrics(lines: Sequence[Line]) -> Metrics:
     cycles: dict[int, list[float]] = {}
     for line in lines:
         threads = line["host"]["threads"]
-        marks = sorted((tick, number) for one in threads for number, tick in one["phases"])
-        marks.append((max(one["end"] for one in threads), 0))
+        marks = sorted((tick, number) for thread in threads for number, tick in thread["phases"])
+        marks.append((max(thread["end"] for thread in threads), 0))
         scale = cycles_per_tick(line, threads[0])
         for (tick, number), (until, _) in pairwise(marks):
             cycles.setdefault(number, []).append((until - tick) * scale)

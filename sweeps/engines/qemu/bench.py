@@ -5,7 +5,7 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,7 @@ from typing import Any
 from results.errors import LockcrossError
 from results.text.rows import FRAMED, Rows
 from sweeps.engines.qemu.engine import REPORT, find_qemu, guest_command, own_options, plugin_options
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments
+from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
 from sweeps.programs import Builder, Program
 from sweeps.support.paths import ENGINE_PLUGIN
@@ -61,24 +60,32 @@ def counted(folder: Path) -> tuple[int, int]:
 def bench(isas: Sequence[str]) -> Rows:
     """Instructions and hand-overs a second, and memory, for some instruction sets."""
     records: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for isa in isas:
-            for threads, iterations in ((1, 2_000_000), (2, 20_000), (8, 500)):
-                records += _bench_one(Path(folder), isa, threads, iterations)
+    for isa in isas:
+        for threads, iterations in ((1, 2_000_000), (2, 20_000), (8, 500)):
+            best = _best(isa, threads, iterations)
+            # One thread executes the same instructions under each of them.
+            instructions = max(sample.instructions for sample in best.values())
+            for name, sample in best.items():
+                done = instructions if threads == 1 else sample.handovers
+                records.append({
+                    "ISA": isa, "cores": threads, "run": name, "seconds": sample.seconds,
+                    "rate": done / sample.seconds, "goal": GOALS.get(name, {}).get(threads),
+                    "unit": _INSTRUCTIONS if threads == 1 else "hand-overs/s",
+                    "MB": sample.memory_mb,
+                })  # fmt: skip
+
+    def per_second(record: Mapping[str, Any], which: str) -> str:
+        """A rate in millions of instructions, or thousands of hand-overs."""
+        if (rate := record[which]) is None:
+            return ""
+        return f"{rate / 1e6:.0f} M" if record["unit"] == _INSTRUCTIONS else f"{rate / 1e3:.0f} k"
+
     shown: dict[str, Any] = {
         "ISA": "{ISA}", "cores": "{cores}", "run": "{run}", "seconds": "{seconds:.2f}",
-        "rate": lambda one: _per_second(one["rate"], one["unit"], one["unit"]),
-        "goal": lambda one: _per_second(one["goal"], one["unit"]), "MB": "{MB:.0f}",
+        "rate": lambda record: f"{per_second(record, 'rate')} {record['unit']}",
+        "goal": lambda record: per_second(record, "goal"), "MB": "{MB:.0f}",
     }  # fmt: skip
     return Rows(records, shown, look=FRAMED)
-
-
-def _per_second(rate: float | None, unit: str, words: str = "") -> str:
-    """A rate in millions of instructions, or thousands of hand-overs."""
-    if rate is None:
-        return ""
-    number = f"{rate / 1e6:.0f} M" if unit == _INSTRUCTIONS else f"{rate / 1e3:.0f} k"
-    return f"{number} {words}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -91,54 +98,45 @@ class Sample:
     handovers: int = 0
 
 
-def _run(command: Sequence[str], folder: Path, counts: bool) -> Sample:
+def _run(command: Sequence[str], counts: bool) -> Sample:
     """Runs a command on one CPU, as the pool does. Raises LockcrossError when it fails."""
-    cpu = min(os.sched_getaffinity(0))
-    begin = time.perf_counter()
-    child = subprocess.Popen(
-        ["taskset", "-c", str(cpu), *command],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env={},
-    )
-    assert child.stderr is not None
-    complaint = child.stderr.read().decode(errors="replace").strip()
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.perf_counter() - begin
-    if child.returncode != 0:
-        raise LockcrossError(f"benchmark run failed: {complaint or command[-1]}", exit_code=1)
-    return Sample(seconds, usage.ru_maxrss / 1024, *(counted(folder) if counts else ()))
+    on_one = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        child = subprocess.Popen(
+            [*on_one, *command], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env={},
+        )  # fmt: skip
+        assert child.stderr is not None
+        complaint = child.stderr.read().decode(errors="replace").strip()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - begin
+        if child.returncode != 0:
+            why = complaint or command[-1]
+            raise LockcrossError(f"benchmark run failed: {why}", exit_code=1)
+        return Sample(seconds, usage.ru_maxrss / 1024, *(counted(Path(folder)) if counts else ()))
 
 
-def _bench_one(folder: Path, isa: str, threads: int, iterations: int) -> Iterator[dict[str, Any]]:
-    """The same program under QEMU alone, with empty callbacks, and with the engine on each
-    machine."""
+def _best(isa: str, threads: int, iterations: int) -> dict[str, Sample]:
+    """The fastest runs of the same program under QEMU alone, with empty callbacks, and with the
+    engine on each machine."""
     program = Program("threads", "thin", "full", ISAS[isa].flavours[0])
     binary = Builder().build([program])[program].path
     qemu = find_qemu(isa).path
-    arguments = [str(binary), f"threads={threads}", f"iterations={iterations}"]
+    argv = [str(binary), f"threads={threads}", f"iterations={iterations}"]
     commands = {}
     if threads == 1:  # spinning threads on one CPU: without the engine's turns only time slices
-        commands["QEMU alone"] = [qemu, *arguments]
-        commands["empty callbacks"] = [qemu, "-plugin", f"file={NULL_PLUGIN}", *arguments]
+        commands["QEMU alone"] = [qemu, *argv]
+        commands["empty callbacks"] = [qemu, "-plugin", f"file={NULL_PLUGIN}", *argv]
     for machine in GOALS:
         settings = ",".join(f"{k}={v}" for k, v in own_options(machine, isa).items())
         plugin = f"file={ENGINE_PLUGIN},out={REPORT},{settings}"
-        commands[machine] = [qemu, "-plugin", plugin, *arguments, "marker=syscall"]
-    best: dict[str, Sample] = {}
-    for _ in range(REPEATS):
-        for name, command in commands.items():
-            sample = _run(command, folder, name in GOALS)
-            if name not in best or sample.seconds < best[name].seconds:
-                best[name] = sample
-    # One thread executes the same instructions under each of them.
-    instructions = max(sample.instructions for sample in best.values())
-    for name, sample in best.items():
-        done = instructions if threads == 1 else sample.handovers
-        yield {
-            "ISA": isa, "cores": threads, "run": name, "seconds": sample.seconds,
-            "rate": done / sample.seconds, "goal": GOALS.get(name, {}).get(threads),
-            "unit": _INSTRUCTIONS if threads == 1 else "hand-overs/s", "MB": sample.memory_mb,
-        }  # fmt: skip
+        commands[machine] = [qemu, "-plugin", plugin, *argv, "marker=syscall"]
+    rounds = [
+        {name: _run(command, name in GOALS) for name, command in commands.items()}
+        for _ in range(REPEATS)
+    ]
+    return {
+        name: min((one[name] for one in rounds), key=lambda one: one.seconds) for name in commands
+    }

@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -12,15 +12,12 @@ from results.errors import LockcrossError
 from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, Request, RunOutcome
 from sweeps.engines.qemu import output as qemu_output
-from sweeps.model.cell import Cell
-from sweeps.model.cells import arguments
+from sweeps.model.cell import Cell, arguments
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import ATOMICS, load_machine
 from sweeps.programs import Program
 from sweeps.support.paths import ENGINE_PLUGIN, ENGINE_SOURCES
 from sweeps.support.tools import Tool
-
-_WHY = "the first on PATH"
 
 
 @dataclass(frozen=True)
@@ -43,14 +40,12 @@ def find_qemu(isa: str) -> Qemu:
         raise LockcrossError(f"{program} is {where}; ./lockcross finds or builds one", 1)
     tool = Tool(program, (program,))
     if "-plugin" not in tool.ask(path, "--help").stdout:
-        raise LockcrossError(
-            f"{program} ({path}) was built without plugins, which the engine needs; "
-            "./lockcross finds or builds another, unless LOCKCROSS_QEMU names this one",
-            exit_code=1,
-        )
+        lack = f"{program} ({path}) was built without plugins, which the engine needs"
+        advice = "./lockcross finds or builds another, unless LOCKCROSS_QEMU names this one"
+        raise LockcrossError(f"{lack}; {advice}", 1)
     if not (version := tool.version(r"version (\d\S*)", path, "--version")):
         raise LockcrossError(f"{path} --version prints no version; install it again", 1)
-    return Qemu(path, version, os.environ.get("LOCKCROSS_QEMU_WHY", _WHY))
+    return Qemu(path, version, os.environ.get("LOCKCROSS_QEMU_WHY", "the first on PATH"))
 
 
 REPORT = "engine.json"  # the plugin's report, in the run's own folder
@@ -101,9 +96,9 @@ class QemuEngine(base.Engine):
 
     def request(self, cell: Cell, binary: Path, limits: Limits) -> Request:
         """The cell for a QEMU that has loaded the program and runs it in a child."""
-        server = [*_qemu(cell.isa), "-plugin", _plugin(), str(binary), "@serve"]
-        options = [f"out={REPORT}", *_words(self._settings(cell, limits))]
-        return Request(tuple(server), tuple(options), tuple(_guest_arguments(cell)))
+        server = (*_with_plugin(cell.isa), str(binary), "@serve")
+        options = _words(self._settings(cell, limits))
+        return Request(server, tuple(options), (*arguments(cell), _MARKER))
 
     def _settings(self, cell: Cell, limits: Limits) -> dict[str, int | str]:
         settings = self.options(cell) | {"max_instructions": limits.instructions}
@@ -118,20 +113,15 @@ class QemuEngine(base.Engine):
 
     def doctor(self) -> list[Check]:
         """QEMU of each ISA, and the plugin."""
-
-        def qemu(isa: str) -> Iterator[Check]:
-            known = find_qemu(isa)
-            yield Check(f"qemu-{isa}", True, f"{known.version} ({known.path}: {known.why})")
-
-        def plugin() -> Iterator[Check]:
-            yield Check("engine plugin", True, plugin_version())
-
-        parts = {f"qemu-{isa}": qemu(isa) for isa in ISAS} | {"engine plugin": plugin()}
-        return [
-            check
-            for part, checks in parts.items()
-            for check in base.unless_missing(part, checks, optional=False)
-        ]
+        checks: list[Check] = []
+        for isa in ISAS:
+            with base.noting(checks, f"qemu-{isa}", optional=False):
+                qemu = find_qemu(isa)
+                known = f"{qemu.version} ({qemu.path}: {qemu.why})"
+                checks.append(Check(f"qemu-{isa}", True, known))
+        with base.noting(checks, "engine plugin", optional=False):
+            checks.append(Check("engine plugin", True, plugin_version()))
+        return checks
 
 
 def make(label: str) -> QemuEngine:
@@ -153,28 +143,25 @@ def plugin_options(cell: Cell) -> dict[str, int | str]:
     return options | {"seed": cell.seed}
 
 
+_MARKER = "marker=syscall"  # how the program tells the plugin of its region
+
+
 def guest_command(cell: Cell, binary: Path, options: Mapping[str, int | str]) -> list[str]:
     """The command of QEMU with the plugin, whose report goes to REPORT."""
-    plugin = ",".join([_plugin(), f"out={REPORT}", *_words(options)])
-    return [*_qemu(cell.isa), "-plugin", plugin, str(binary), *_guest_arguments(cell)]
+    *qemu, plugin = _with_plugin(cell.isa)
+    told = ",".join([plugin, *_words(options)])
+    return [*qemu, told, str(binary), *arguments(cell), _MARKER]
 
 
-def _qemu(isa: str) -> list[str]:
-    """QEMU; the guest's argv[0] is fixed, so that no path reaches it."""
-    return [find_qemu(isa).path, "-0", "lockcross"]
-
-
-def _plugin() -> str:
-    """QEMU ends an option at a comma, and takes a doubled one as a comma of the path."""
-    return str(ENGINE_PLUGIN).replace(",", ",,")
+def _with_plugin(isa: str) -> list[str]:
+    """QEMU with the plugin. The guest's argv[0] is fixed, so that no path reaches it."""
+    # QEMU ends an option at a comma, and takes a doubled one as a comma of the path.
+    plugin = str(ENGINE_PLUGIN).replace(",", ",,")
+    return [find_qemu(isa).path, "-0", "lockcross", "-plugin", plugin]
 
 
 def _words(options: Mapping[str, int | str]) -> list[str]:
-    return [f"{name}={value}" for name, value in sorted(options.items())]
-
-
-def _guest_arguments(cell: Cell) -> list[str]:
-    return [*arguments(cell), "marker=syscall"]
+    return [f"out={REPORT}", *(f"{name}={value}" for name, value in sorted(options.items()))]
 
 
 @cache

@@ -30,6 +30,13 @@ class Work(Document):
     rmw: Count
     fences: Counts
 
+    def counts(self) -> dict[str, int]:
+        """By the names of metrics."""
+        names = ("instructions", "loads", "stores", "rmw")
+        fences = {f"fences_{kind}": count for kind, count in self.fences.items()}
+        won_and_lost = {"cas_won": self.cas.won, "cas_lost": self.cas.lost}
+        return {name: getattr(self, name) for name in names} | won_and_lost | fences
+
 
 class CoreReport(Work):
     """One core: its counts and the causes of its cycles, which count from its own start."""
@@ -41,6 +48,18 @@ class CoreReport(Work):
     holds: Count
     stalls: Counts
     coherence: Annotated[dict[Name, Counts], Field(max_length=100)]
+
+    def counts(self) -> dict[str, int]:
+        """By the names of metrics."""
+        tables = {"charges": self.charges, "stall": self.stalls}
+        tables |= {f"coherence_{event}": states for event, states in self.coherence.items()}
+        named = {
+            f"{prefix}_{name}": count
+            for prefix, table in tables.items()
+            for name, count in table.items()
+        }
+        own = {"reservations_lost": self.reservations_lost, "holds": self.holds}
+        return super().counts() | own | named
 
 
 class PhaseMark(Work):
@@ -128,36 +147,17 @@ def check_engine(cell: Cell, path: Path) -> EngineReport:
 def metrics(pairs: int, engine: EngineReport) -> Metrics:
     """The metrics of a run (interfaces, 7): name -> (value, unit)."""
     cores = engine.cores
-    known = guest.cost(pairs, [core.cycles for core in cores]) | {
-        "instructions": (sum(core.instructions for core in cores), "instructions"),
-        "cas_won": (sum(core.cas.won for core in cores), "count"),
-        "cas_lost": (sum(core.cas.lost for core in cores), "count"),
-        "handovers": (engine.handovers, "count"),
-    }
-    for name in ("loads", "stores", "rmw", "reservations_lost", "holds"):
-        known[name] = (sum(getattr(core, name) for core in cores), "count")
-    for table, prefix, unit in (
-        ("fences", "fences", "count"),
-        ("charges", "charges", "count"),
-        ("stalls", "stall", "cycles"),
-    ):
-        for name in getattr(cores[0], table):
-            total = sum(getattr(core, table).get(name, 0) for core in cores)
-            known[f"{prefix}_{name}"] = (total, unit)
-    for event, states in cores[0].coherence.items():
-        for state in states:
-            total = sum(core.coherence.get(event, {}).get(state, 0) for core in cores)
-            known[f"coherence_{event}_{state}"] = (total, "count")
+    known = guest.cost(pairs, [core.cycles for core in cores])
+    known["handovers"] = (engine.handovers, "count")
+    counts = [core.counts() for core in cores]
+    for name in counts[0]:
+        unit = "cycles" if name.startswith("stall_") else "count"
+        known[name] = (sum(core.get(name, 0) for core in counts), unit)
+    known["instructions"] = (known["instructions"][0], "instructions")
     last = max(core.start + core.cycles for core in cores)
     return known | guest.phase_times(((mark.phase, mark.cycle) for mark in engine.phases), last)
 
 
 def phase_counts(engine: EngineReport) -> list[PhaseCounts]:
     """What each core had done at each phase."""
-    phases = []
-    for mark in engine.phases:
-        counts = {name: getattr(mark, name) for name in ("instructions", "loads", "stores", "rmw")}
-        counts |= {"cas_won": mark.cas.won, "cas_lost": mark.cas.lost}
-        counts |= {f"fences_{kind}": count for kind, count in mark.fences.items()}
-        phases.append(PhaseCounts(mark.phase, counts))
-    return phases
+    return [PhaseCounts(mark.phase, mark.counts()) for mark in engine.phases]

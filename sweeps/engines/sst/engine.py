@@ -6,7 +6,9 @@ import json
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -16,13 +18,12 @@ from sweeps.engines import base
 from sweeps.engines.base import Capabilities, Check, Limits, ProcessResult, RunOutcome
 from sweeps.engines.qemu.engine import find_qemu, guest_command, plugin_options, plugin_version
 from sweeps.engines.sst import output
-from sweeps.engines.sst.find import SCRIPT, Sst, configs_digest, element, find_sst
+from sweeps.engines.sst.find import NEEDED, SCRIPT, Sst, configs_digest, element, find_sst
 from sweeps.model.axes import MAX_THREADS
-from sweeps.model.cell import Cell
-from sweeps.model.cells import digest
+from sweeps.model.cell import Cell, digest
 from sweeps.model.isa import ISAS
 from sweeps.model.machine import MemorySystem, load_machine
-from sweeps.programs import Builder, Program
+from sweeps.programs import TARGETS, Builder, Program
 from sweeps.support.tools import Probe, probed, run
 
 # As the options of an engine label name it; "" is the order of the nodes, row by row.
@@ -71,9 +72,9 @@ REPLACED = (
 )  # fmt: skip
 
 
-def command(sst: Sst) -> list[str]:
-    """The command that runs sst-configs/run.py on INPUT in the working directory."""
-    return [sst.path, f"--add-lib-path={element(sst)}", str(SCRIPT), "--", INPUT]
+def _plugin_options(cell: Cell) -> dict[str, int | str]:
+    """The plugin's options without those of its memory system."""
+    return {name: n for name, n in plugin_options(cell).items() if name not in REPLACED}
 
 
 def system_of(cell: Cell) -> MemorySystem:
@@ -82,33 +83,6 @@ def system_of(cell: Cell) -> MemorySystem:
     assert system is not None  # cells without are refused
     return system
 
-
-def document(cell: Cell, place: list[int], binary: Path, limits: Limits) -> str:
-    """The content of INPUT. `place`: the node of each core."""
-    machine, system = load_machine(cell.machine), system_of(cell)
-    options = {name: n for name, n in plugin_options(cell).items() if name not in REPLACED}
-    options |= {"max_instructions": limits.instructions, "link": _DESCRIPTOR}
-    job = {
-        "clock_mhz": machine.clock_mhz.number,
-        "line": machine.memory.number("line"),
-        "cores": len(place),
-        "lat_l1": machine.memory.number("lat_l1"),
-        "l1_size": machine.memory.number("l1_size"),
-        "l1_ways": machine.memory.number("l1_ways"),
-        "sst": system.settings(),
-        "guest": guest_command(cell, binary, options),
-        "guest_stdout": output.GUEST_OUT,
-        "guest_stderr": output.GUEST_ERR,
-        "statistics": output.STATISTICS,
-        "record": output.RECORD,
-        "oldest_request": _OLDEST_REQUEST,
-    }
-    if system.topology != "bus":
-        job["place"] = place
-    return json.dumps(job, indent=1)
-
-
-# What litmus runs show ---------------------------------------------------------------------------
 
 PROBES = WORK / "build" / "sst"  # of each SST
 _TIME_S = 120.0
@@ -124,39 +98,49 @@ _TESTS: tuple[tuple[str, str, dict[str, int | str]], ...] = (
 def probe(sst: Sst, flavour: str) -> Probe:
     """Runs the litmus tests on one core and on two, or returns what is stored of them: by SST, the
     configuration, the plugin and the programs."""
-    programs = [Program(workload, lock, "full", flavour) for workload, lock, _ in _TESTS]
+    cells = [
+        Cell(
+            engine="sst", machine="sst_bus", isa=TARGETS[flavour].isa, flavour=flavour, lock=lock,
+            workload=workload, parameters=parameters,
+        )
+        for workload, lock, parameters in _TESTS
+    ]  # fmt: skip
+    programs = [Program.of(cell) for cell in cells]
     built = Builder().build(programs)
     binaries = [built[program] for program in programs]
     known = [element(sst).name, sst.version, configs_digest(), plugin_version()]
     key = digest([*known, *(binary.digest for binary in binaries)])
-    isa = next(isa.name for isa in ISAS.values() if flavour in isa.flavours)
-    limits = Limits(_TIME_S, 10_000_000)
-
-    def failure(cell: Cell, binary: Path) -> str:
-        """Why a run of a test fails, or nothing."""
-        what = f"a litmus run of workload {cell.workload} with {cell.threads} threads"
-        with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
-            text = document(cell, list(range(cell.threads)), binary, limits)
-            Path(folder, INPUT).write_text(text, encoding="utf-8")
-            try:
-                done = run(command(sst), _TIME_S, folder, {})
-            except subprocess.TimeoutExpired:
-                return f"{what} did not end in {_TIME_S:g} s"
-            end = ProcessResult(done.returncode, done.stdout, done.stderr, "", 0.0)
-            cause = output.read(cell, limits, end, Path(folder), {}).cause
-            return cause and f"{what} fails: {cause}"
 
     def litmus(cores: int) -> str:
-        for (workload, lock, parameters), binary in zip(_TESTS, binaries, strict=True):
-            cell = Cell(
-                engine="sst", machine="sst_bus", isa=isa, flavour=flavour, lock=lock,
-                workload=workload, threads=cores, parameters=parameters,
-            )  # fmt: skip
-            if why := failure(cell, binary.path):
-                return why
+        for cell, binary in zip(cells, binaries, strict=True):
+            what = f"a litmus run of workload {cell.workload} with {cores} threads"
+            test = replace(cell, threads=cores)
+            try:
+                _, outcome = run_once(test, binary.path, Limits(_TIME_S, 10_000_000))
+            except subprocess.TimeoutExpired:
+                return f"{what} did not end in {_TIME_S:g} s"
+            if outcome.cause:
+                return f"{what} fails: {outcome.cause}"
         return ""
 
     return probed(PROBES / f"{flavour}-{key[:16]}.json", litmus)
+
+
+def run_once(
+    cell: Cell, binary: Path, limits: Limits, before: Sequence[str] = ()
+) -> tuple[float, RunOutcome]:
+    """Seconds of wall time of a run by itself, and what it said. `before`: words that the command
+    begins with. Raises subprocess.TimeoutExpired."""
+    engine = SstEngine(cell.engine)
+    with tempfile.TemporaryDirectory(prefix="lockcross-") as folder:
+        for name, content in engine.inputs(cell, binary, limits).items():
+            Path(folder, name).write_text(content, encoding="utf-8")
+        argv = [*before, *engine.command(cell, binary, limits)]
+        began = time.perf_counter()
+        done = run(argv, limits.time_s or None, folder, {})
+        seconds = time.perf_counter() - began
+        end = ProcessResult(done.returncode, done.stdout, done.stderr, "", seconds)
+        return seconds, engine.read(cell, limits, end, Path(folder))
 
 
 _LABEL = "sst"
@@ -203,7 +187,7 @@ class SstEngine(base.Engine):
     def refuses(self, cell: Cell) -> str:
         """Why it cannot answer a cell honestly, or nothing. Raises LockcrossError without SST."""
         system = load_machine(cell.machine).sst
-        cores = _cores(cell)
+        cores = cell.cores or cell.threads
         if system is None:
             return f"machine: {cell.machine}: it has no table [sst], which says what SST simulates"
         if cores > system.nodes:
@@ -217,27 +201,45 @@ class SstEngine(base.Engine):
         shown = probe(find_sst(), cell.flavour)
         if shown.alone:
             return f"flavour: {cell.flavour}: {shown.alone}"
-        if cores > 1 and shown.together:
-            return f"threads: {cell.threads}: {shown.together}"
-        return ""
+        together = cores > 1 and shown.together
+        return f"threads: {cell.threads}: {together}" if together else ""
 
     def options(self, cell: Cell) -> dict[str, int | str]:
         """The plugin's options without its memory system, the table [sst], and where cores are."""
-        own = {name: n for name, n in plugin_options(cell).items() if name not in REPLACED}
-        return own | self._own(cell)
+        return _plugin_options(cell) | self._own(cell)
 
     def command(self, cell: Cell, binary: Path, limits: Limits) -> list[str]:
-        return command(find_sst())
+        """The command that runs sst-configs/run.py on INPUT."""
+        sst = find_sst()
+        return [sst.path, f"--add-lib-path={element(sst)}", str(SCRIPT), "--", INPUT]
 
     def inputs(self, cell: Cell, binary: Path, limits: Limits) -> dict[str, str]:
         """What sst-configs/run.py reads."""
-        return {INPUT: document(cell, self._places(cell), binary, limits)}
+        machine, system = load_machine(cell.machine), system_of(cell)
+        options = _plugin_options(cell)
+        options |= {"max_instructions": limits.instructions, "link": _DESCRIPTOR}
+        place = self._places(cell)
+        l1 = ("line", "lat_l1", "l1_size", "l1_ways")
+        job = {
+            "clock_mhz": machine.clock_mhz.number,
+            "cores": len(place),
+            **{name: machine.memory.number(name) for name in l1},
+            "sst": system.settings(),
+            "guest": guest_command(cell, binary, options),
+            "guest_stdout": output.GUEST_OUT,
+            "guest_stderr": output.GUEST_ERR,
+            "statistics": output.STATISTICS,
+            "record": output.RECORD,
+            "oldest_request": _OLDEST_REQUEST,
+        }
+        if system.topology != "bus":
+            job["place"] = place
+        return {INPUT: json.dumps(job, indent=1)}
 
     def read(self, cell: Cell, limits: Limits, end: ProcessResult, folder: Path) -> RunOutcome:
         """What a run said, from SST's record, the guest's line, the plugin's report and SST's
         statistics."""
-        replaced = [name for name in plugin_options(cell) if name in REPLACED]
-        refused = {f"refused.{name}": _WHY for name in replaced}
+        refused = {f"refused.{name}": _WHY for name in plugin_options(cell) if name in REPLACED}
         # By what the latencies that a cell sets are added.
         given = {
             "atomic": cell.cas_latency,
@@ -249,7 +251,7 @@ class SstEngine(base.Engine):
         return output.read(cell, limits, end, folder, resolved)
 
     def _places(self, cell: Cell) -> list[int]:
-        return places(self._place, system_of(cell), _cores(cell))
+        return places(self._place, system_of(cell), cell.cores or cell.threads)
 
     def _own(self, cell: Cell) -> dict[str, int | str]:
         """What a run is made of beside the plugin's options."""
@@ -262,26 +264,17 @@ class SstEngine(base.Engine):
 
     def doctor(self) -> list[Check]:
         """SST and its elements, our own element, and what the probe shows of each flavour."""
-
-        def element_checks() -> Iterator[Check]:
-            yield Check("element", True, f"compiled ({element(find_sst()).name})")
-            for isa in ISAS.values():
-                for flavour in isa.flavours:
-                    shown = probe(find_sst(), flavour)
-                    well = "atomics work across cores, messages arrive"
-                    yield base.judged(f"{isa.name} {flavour}", shown, well)
-
-        def checks() -> Iterator[Check]:
+        checks: list[Check] = []
+        with base.noting(checks, "SST"):
             sst = find_sst()
-            libraries = "memHierarchy, merlin"
-            yield Check("SST", True, f"{sst.version} ({sst.path}: {sst.why}; {libraries})")
-            yield from base.unless_missing("element", element_checks())
-
-        return list(base.unless_missing("SST", checks()))
+            known = f"{sst.version} ({sst.path}: {sst.why}; {', '.join(NEEDED)})"
+            checks.append(Check("SST", True, known))
+            with base.noting(checks, "element"):
+                checks.append(Check("element", True, f"compiled ({element(sst).name})"))
+                for flavour, target in TARGETS.items():
+                    shown, well = probe(sst, flavour), "atomics work across cores, messages arrive"
+                    checks.append(base.judged(f"{target.isa} {flavour}", shown, well))
+        return checks
 
 
 make = SstEngine
-
-
-def _cores(cell: Cell) -> int:
-    return cell.cores or cell.threads

@@ -46,35 +46,22 @@ class Sst:
 
 def find_sst() -> Sst:
     """The SST in use, with all that it needs. Raises LockcrossError (1), saying what to do."""
-    sst = _ask_version(*_TOOL.locate(VARIABLE))
-    for name in NEEDED:
-        if lack := missing(sst, name):
-            raise LockcrossError(lack, exit_code=1)
-    return sst
+    return _ask(*_TOOL.locate(VARIABLE))
 
 
 @cache
-def _ask_version(path: str, why: str) -> Sst:
-    config = str(Path(path).with_name("sst-config"))
+def _ask(path: str, why: str) -> Sst:
+    config, info = (str(Path(path).with_name(name)) for name in ("sst-config", "sst-info"))
+    named = f"SST ({path}, {why})"
     if not os.access(config, os.X_OK):
-        raise LockcrossError(
-            f"SST ({path}, {why}) has no sst-config beside it; install SST's core again", 1
-        )
+        raise LockcrossError(f"{named} has no sst-config beside it; install SST's core again", 1)
     if not (version := _TOOL.version(r"SST-Core Version \(([^)]*)\)", path, "--version")):
-        raise LockcrossError(f"SST ({path}, {why}) prints no version; is it an SST?", 1)
+        raise LockcrossError(f"{named} prints no version; is it an SST?", 1)
+    for library in NEEDED:
+        if not int(_TOOL.version(r"(?m)^PROCESSED (\d+) ", info, library) or 0):
+            advice = f"build and install sst-elements with it: {DOCUMENTATION}"
+            raise LockcrossError(f"{named} has no {library}; {advice}", exit_code=1)
     return Sst(path, config, version, why)
-
-
-@cache
-def missing(sst: Sst, library: str) -> str:
-    """What to do about a library of elements that an SST lacks, or nothing."""
-    info = str(Path(sst.path).with_name("sst-info"))
-    if int(_TOOL.version(r"(?m)^PROCESSED (\d+) ", info, library) or 0):
-        return ""
-    return (
-        f"SST ({sst.path}, {sst.why}) has no {library}; build and install sst-elements with it: "
-        f"{DOCUMENTATION}"
-    )
 
 
 def flags(sst: Sst, name: str) -> list[str]:
@@ -104,7 +91,14 @@ _COMPILE_S = 600.0
 def element(sst: Sst) -> Path:
     """The folder of the compiled element, for SST's --add-lib-path. Raises LockcrossError (1) with
     the compiler's first error."""
-    folder = place(sst)
+    # By SST, its version and the sources.
+    total = hashlib.sha256(f"{sst.path}\0{sst.version}\0{flags(sst, 'CXX')}".encode())
+    # SST built anew may need another element, though its version is the same.
+    with suppress(OSError):
+        total.update(str(Path(sst.config).stat().st_mtime_ns).encode())
+    for path in sorted([*SOURCES.glob("*"), *_LINK.glob("*.h")]):
+        total.update(path.name.encode() + b"\0" + path.read_bytes())
+    folder = ELEMENTS / total.hexdigest()[:16]
     if not (folder / LIBRARY).exists():
         ELEMENTS.mkdir(parents=True, exist_ok=True)
         with (ELEMENTS / ".lock").open("w") as lock:
@@ -114,30 +108,19 @@ def element(sst: Sst) -> Path:
     return folder
 
 
-def place(sst: Sst) -> Path:
-    """Where the element for this SST is, once compiled: by SST, its version and the sources."""
-    total = hashlib.sha256(f"{sst.path}\0{sst.version}\0{flags(sst, 'CXX')}".encode())
-    # SST built anew may need another element, though its version is the same.
-    with suppress(OSError):
-        total.update(str(Path(sst.config).stat().st_mtime_ns).encode())
-    for path in sorted([*SOURCES.glob("*"), *_LINK.glob("*.h")]):
-        total.update(path.name.encode() + b"\0" + path.read_bytes())
-    return ELEMENTS / total.hexdigest()[:16]
-
-
 def _build(sst: Sst, folder: Path) -> None:
     compiler = [*flags(sst, "CXX"), "-O2"]
     own = [*flags(sst, "ELEMENT_CXXFLAGS"), f"-I{ENGINE_SOURCES}", f"-I{SOURCES}"]
     new = Path(tempfile.mkdtemp(dir=ELEMENTS, prefix=".new-"))
     try:
-        objects = {source: str(new / f"{source.stem}.o") for source in sorted(SOURCES.glob("*.cc"))}
-        for source, made in objects.items():
-            _run(sst, [*compiler, *own, "-c", str(source), "-o", made])
-        # Flags of libraries come last: they serve what stands before them.
-        linked = [*compiler, "-o", str(new / LIBRARY), *objects.values()]
-        _run(sst, [*linked, *flags(sst, "ELEMENT_LDFLAGS")])
-        for made in objects.values():
-            Path(made).unlink()
+        with tempfile.TemporaryDirectory(dir=new) as objects:
+            linked = []
+            for source in sorted(SOURCES.glob("*.cc")):
+                linked.append(str(Path(objects, f"{source.stem}.o")))
+                _run(sst, [*compiler, *own, "-c", str(source), "-o", linked[-1]])
+            # Flags of libraries come last: they serve what stands before them.
+            linked += flags(sst, "ELEMENT_LDFLAGS")
+            _run(sst, [*compiler, "-o", str(new / LIBRARY), *linked])
         new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)

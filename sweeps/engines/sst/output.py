@@ -6,9 +6,8 @@ which is written last, by sst-configs/.
 
 import csv
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from sweeps.engines import guest
@@ -16,7 +15,6 @@ from sweeps.engines.base import Limits, ProcessResult, RunOutcome
 from sweeps.engines.guest import BadRunError, Count, Metrics, text_of
 from sweeps.engines.qemu import output as qemu_output
 from sweeps.engines.qemu.engine import REPORT
-from sweeps.engines.qemu.output import LinkCounts
 from sweeps.engines.sst.find import complaint
 from sweeps.model.cell import Cell
 from sweeps.support.toml import Document
@@ -30,16 +28,6 @@ _READS = ("requests_received_GetS", "requests_received_GetSX", "requests_receive
 _WRITES = ("requests_received_Write", "requests_received_PutM")
 
 
-@dataclass(frozen=True)
-class Statistic:
-    """One statistic of a component: its kind, the sum of what was added, and how often."""
-
-    kind: str
-    name: str
-    total: int
-    count: int
-
-
 def statistics(path: Path, cycles: float) -> Metrics:
     """The metrics that SST's file gives of a run of so many cycles. Raises BadRunError for a file
     that is not SST's.
@@ -50,55 +38,47 @@ def statistics(path: Path, cycles: float) -> Metrics:
     something is done at all. `network_*`: messages that nodes gave to the network, their bytes, and
     the same for all links that they passed; none of a bus.
     """
-    every = _read(path)
+    if not path.is_file():
+        raise BadRunError("SST's statistics are missing")
+    rows = csv.DictReader(text_of(path).splitlines(), skipinitialspace=True)
+    # By kind of component and name, of each component: the sum of what was added, and how often.
+    every: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    try:
+        for row in rows:
+            if place := _COMPONENT.fullmatch(row["ComponentName"]):
+                added = int(row["Sum.u64"]), int(row["Count.u64"])
+                every[place[1], row["StatisticName"]].append(added)
+    except (KeyError, TypeError, ValueError, csv.Error):
+        raise BadRunError(f"SST's statistics: line {rows.line_num} is not as expected") from None
+    if not every:
+        raise BadRunError("SST's statistics are empty")
 
-    def named(kind: str, *names: str) -> list[Statistic]:
-        return [one for one in every if one.kind == kind and one.name in names]
+    def sums(kind: str, *names: str) -> list[int]:
+        return [total for name in names for total, _ in every[kind, name]]
 
-    def total(kind: str, *names: str) -> int:
-        return sum(one.total for one in named(kind, *names))
-
-    coherence: Counter[str] = Counter()
-    for one in every:
-        if one.kind in _CACHES and one.name.endswith(_RECEIVED) and one.total:
-            coherence[f"coherence_{one.kind}_{one.name.removesuffix(_RECEIVED)}"] += one.total
-    waiting = [one.total for one in named("slice", "MSHR_occupancy")]
-    events = [one.total for one in named("slice", "TotalEventsReceived")]
-    metrics: Metrics = {name: (count, "count") for name, count in sorted(coherence.items())}
+    metrics: Metrics = {}
+    for kind, name in list(every):
+        if kind in _CACHES and name.endswith(_RECEIVED) and (count := sum(sums(kind, name))):
+            metrics[f"coherence_{kind}_{name.removesuffix(_RECEIVED)}"] = (count, "count")
+    metrics = dict(sorted(metrics.items()))
+    waiting, events = sums("slice", "MSHR_occupancy"), sums("slice", "TotalEventsReceived")
     metrics |= {
         "home_occupancy": (sum(waiting) / cycles, "requests"),
         "home_occupancy_most": (max(waiting, default=0) / cycles, "requests"),
         "home_events": (sum(events), "count"),
         "home_events_most": (max(events, default=0), "count"),
-        "memory_reads": (total("memory", *_READS), "count"),
-        "memory_writes": (total("memory", *_WRITES), "count"),
+        "memory_reads": (sum(sums("memory", *_READS)), "count"),
+        "memory_writes": (sum(sums("memory", *_WRITES)), "count"),
     }
-    if not any(one.kind == "router" for one in every):
+    if not any(kind == "router" for kind, _ in every):
         return metrics
-    sent = [one for kind in _CACHES for one in named(kind, "send_bit_count")]
+    sent = [added for kind in _CACHES for added in every[kind, "send_bit_count"]]
     return metrics | {
-        "network_messages": (sum(one.count for one in sent), "count"),
-        "network_bytes": (sum(one.total for one in sent) / 8, "bytes"),
-        "network_link_bytes": (total("router", "send_bit_count") / 8, "bytes"),
-        "network_stalls": (total("router", "output_port_stalls"), "count"),
+        "network_messages": (sum(count for _, count in sent), "count"),
+        "network_bytes": (sum(bits for bits, _ in sent) / 8, "bytes"),
+        "network_link_bytes": (sum(sums("router", "send_bit_count")) / 8, "bytes"),
+        "network_stalls": (sum(sums("router", "output_port_stalls")), "count"),
     }
-
-
-def _read(path: Path) -> list[Statistic]:
-    if not path.is_file():
-        raise BadRunError("SST's statistics are missing")
-    rows = csv.DictReader(text_of(path).splitlines(), skipinitialspace=True)
-    rows_read = []
-    try:
-        for row in rows:
-            if place := _COMPONENT.fullmatch(row["ComponentName"]):
-                numbers = int(row["Sum.u64"]), int(row["Count.u64"])
-                rows_read.append(Statistic(place[1], row["StatisticName"], *numbers))
-    except (KeyError, TypeError, ValueError, csv.Error):
-        raise BadRunError(f"SST's statistics: line {rows.line_num} is not as expected") from None
-    if not rows_read:
-        raise BadRunError("SST's statistics are empty")
-    return rows_read
 
 
 GUEST_OUT, GUEST_ERR = "guest.out", "guest.err"
@@ -131,8 +111,7 @@ def read(
         raise BadRunError("engine output: it does not say what it asked of SST")
     metrics = qemu_output.metrics(line.pairs, engine)
     # What the plugin and SST told each other.
-    for name in LinkCounts.model_fields:
-        metrics[f"link_{name}"] = (getattr(link, name), "count")
+    metrics |= {f"link_{name}": (count, "count") for name, count in link}
     metrics["sst_cycles"] = (record.cycles, "cycles")
     metrics |= statistics(folder / STATISTICS, metrics["cycles"][0])
     resolved = {**engine.options, **options, "sst_version": record.sst_version}
@@ -146,24 +125,23 @@ def _check_record(cell: Cell, limits: Limits, end: ProcessResult, folder: Path) 
     record = None
     if (folder / RECORD).is_file():
         record = guest.parse_file(Record, folder / RECORD, "SST's record")
+    out, err = (text_of(folder / name) for name in (GUEST_OUT, GUEST_ERR))
     if record is not None and (code := record.guest_exit):
         # SST may have killed the guest, for the cause that it names.
         if code < 0:
             killed = f"the guest was killed by {guest.signal_name(-code)}"
             raise BadRunError(record.cause or killed)
-        out, err = (text_of(folder / name) for name in (GUEST_OUT, GUEST_ERR))
         qemu_output.check_end(limits, ProcessResult(code, out, err, "", 0.0))
         guest.check_guest(cell, out, code)
-    guest.check_alive(end, "SST was ", f": {complaint(end.stderr)}")
+    why = complaint(end.stderr)
+    guest.check_alive(end, "SST was ", f": {why}")
     if record is None:
         said = complaint(f"{end.stderr}\n{end.stdout}")
-        lines = text_of(folder / GUEST_ERR).splitlines()
-        plugin = [line for line in lines if line.startswith(qemu_output.PREFIX)]
-        if plugin:
+        if plugin := [line for line in err.splitlines() if line.startswith(qemu_output.PREFIX)]:
             said += f"; the guest said: {plugin[-1]}"
         raise BadRunError(f"SST ended without a record (exit code {end.code}): {said}")
     if not record.complete:
         raise BadRunError(record.cause or "SST's record is not complete, and does not say why")
     if end.code != 0:
-        raise BadRunError(f"SST failed (exit code {end.code}): {complaint(end.stderr)}")
+        raise BadRunError(f"SST failed (exit code {end.code}): {why}")
     return record

@@ -16,10 +16,8 @@ from results.store.store import Store
 from sweeps.engines import load_engine
 from sweeps.model import engines
 from sweeps.model.axes import AXIS_WORDS, LATENCIES, USE_QUANTITIES
-from sweeps.model.cell import Cell, cell_of
-from sweeps.model.cells import digest
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.cell import Cell, cell_of, digest
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import HOST, load_machine
 from sweeps.model.workloads import with_defaults
 from sweeps.plans.study import load_study
@@ -33,11 +31,9 @@ from sweeps.questions.advise.question import (
 )
 from sweeps.questions.advise.strata import LIVES, PARTS, SHARES, strata
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import LATENCY_OPS, Setting, measure
-from sweeps.search.crossing import Crossover, Point
+from sweeps.search.calibrate import LATENCY_OPS, Setting, measure, store_isas, store_machines
 from sweeps.search.errors import ONE_THREAD, EngineError, error_of, kind_of, work_of
-from sweeps.search.facts import store_isas, store_machines
-from sweeps.search.found import Scale
+from sweeps.search.found import Scale, Win, winner
 from sweeps.search.lines import (
     FIRST_SEED,
     NO_LOCK,
@@ -48,8 +44,7 @@ from sweeps.search.lines import (
     value_of,
     with_lock,
 )
-from sweeps.search.searches import CrossoverTask, points, records, search_all
-from sweeps.search.winners import Win, winner
+from sweeps.search.searches import Crossover, CrossoverTask, Point, points, records, search_all
 
 PLAN = "advise"
 # Where cycles go, by the metrics of a run; all else is the rest.

@@ -186,11 +186,13 @@ def _machine(name: str) -> str:
     """The name of a machine; for `host` the description nearest to this host's processor."""
     if name != HOST:
         return machine_named(name)
-    near = [one for label in ENGINES for one in load_engine(label.label).capabilities().like_host]
+    known = [load_engine(engine.label).capabilities().like_host for engine in ENGINES]
+    near = [like for machines in known for like in machines.items()]
     if not near:
         raise LockcrossError(
             "--machine host: no description is of a processor like this one; "
             "`./lockcross measure NAME` makes one"
         )
-    print(near[0].words, file=sys.stderr)
-    return near[0].machine
+    machine, words = near[0]
+    print(words, file=sys.stderr)
+    return machine

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from results.errors import LockcrossError
 from sweeps.model.axes import QUANTITIES
 from sweeps.model.cell import Cell
-from sweeps.model.isa import FENCE_KINDS, ISAS
-from sweeps.model.label import FULL, LockLabel
-from sweeps.model.locks import cancels, load_locks
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel, cancels, load_locks
 from sweeps.model.machine import load_machine, machine_names
 from sweeps.plans.study import load_study
 from sweeps.questions.advise.strata import LIVES, PARTS, SHARES, USE, strata

@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -36,17 +36,14 @@ def bench_cell(
         return
     from sweeps.run import bench as of_runs
 
+    # Of the questions that have a module `bench`.
+    folders = [path.parent.name for path in sorted(Path(__file__).parents[1].glob("*/bench.py"))]
+    measures = [of_runs, *(import_module(f"sweeps.questions.{name}.bench") for name in folders)]
     with TemporaryDirectory() as folder:
-        found = [row for one in [of_runs, *_of_questions()] for row in one.rows(Path(folder))]
-    print_parts(form, of_runs.beside(found, of_runs.last_release()), of_runs.NOTE)
+        rows = [row for one in measures for row in one.rows(Path(folder))]
+    print_parts(form, of_runs.beside(rows, of_runs.last_release()), of_runs.NOTE)
     if keep:
-        of_runs.keep(found)
-
-
-def _of_questions() -> list[Any]:
-    """The modules `bench` that questions have."""
-    folders = [one.parent.name for one in sorted(Path(__file__).parents[1].glob("*/bench.py"))]
-    return [import_module(f"sweeps.questions.{name}.bench") for name in folders]
+        of_runs.keep(rows)
 
 
 @bench.command("engine")
@@ -74,46 +71,34 @@ def bench_engine(
     form: Format = Form.TABLE,
 ) -> None:
     """Measure an engine: for the embedded one, instructions and hand-overs per second, memory."""
+    from sweeps.engines import load_engine
+
     unknown = [isa for isa in isas or [] if isa not in ISAS]
     if unknown:
         raise LockcrossError(f"ISA {unknown[0]!r} is unknown; known are {', '.join(ISAS)}")
-    measured = _benchmark(engine)
-    rows = measured.bench(isas or list(ISAS))
-    print_parts(form, rows, measured.NOTE, *([_beside(beside)] if beside else []))
-
-
-def _benchmark(label: str) -> Any:
-    """The module `bench` of an engine. Raises LockcrossError where there is none."""
-    from sweeps.engines import load_engine
-
-    load_engine(label)  # says which engines are known
+    load_engine(engine)  # says which engines are known
     able = [one.label for one in engines.ENGINES if find_spec(f"sweeps.engines.{one.family}.bench")]
-    if label not in able:
-        raise LockcrossError(f"engine {label} has no benchmark; {', '.join(able)} have")
-    return import_module(f"sweeps.engines.{label}.bench")
+    if engine not in able:
+        raise LockcrossError(f"engine {engine} has no benchmark; {', '.join(able)} have")
+    measured = import_module(f"sweeps.engines.{engine}.bench")
+    rows = measured.bench(isas or list(ISAS))
+    print_parts(form, rows, measured.NOTE, *([_compared(beside)] if beside else []))
 
 
-def _beside(other: str) -> str:
+def _compared(other: str) -> str:
     """How much faster the embedded engine runs a cell than another engine does, in words."""
-    from results.store.store import Store
     from sweeps.engines.base import Limits
     from sweeps.model.cell import Cell
-    from sweeps.run.runner import Runner
+    from sweeps.run.bench import seconds
 
     cells = [
         Cell(
-            engine=label, machine="generic", isa="x86_64", flavour="lock", lock="thin", variant="",
-            fence="full", workload="sync", parameters={"iterations": _TURNS}, threads=1, cores=None,
-            cas_latency=None, fence_latency=None, cancel_latency=None, seed=1,
+            engine=label, machine="generic", isa="x86_64", flavour="lock", lock="thin",
+            workload="sync", parameters={"iterations": _TURNS},
         )
         for label in (engines.DEFAULT, other)
     ]  # fmt: skip
-    with TemporaryDirectory() as folder, Store(Path(folder) / "bench.db") as store:
-        runs = Runner(store, 1, None, Limits(0.0, 10**9), True).run(cells, "bench")
-        if failed := next((run for run in runs if run.status != "ok"), None):
-            raise LockcrossError(f"benchmark run failed: {failed.cause}", exit_code=1)
-        durations = dict(store.connection.execute("SELECT id, duration_s FROM runs"))
-    own, its = (durations[run.id] for run in runs)
+    own, its = seconds(cells, Limits(instructions=10**9))
     return (
         f"{_TURNS:,} turns of workload sync, start included: {engines.title(engines.DEFAULT)} "
         f"{own:.2f} s, {engines.title(other)} {its:.2f} s, {its / own:.0f} times as long."
@@ -145,9 +130,6 @@ def bench_cluster(
 
     before = os.getloadavg()[0]
     print_parts(form, rows(load_cluster(file)), fold=False)
-    print(NOTE, file=sys.stderr)
-    print(
-        f"this machine: {len(os.sched_getaffinity(0))} CPUs, load {before:.1f} before and "
-        f"{os.getloadavg()[0]:.1f} after",
-        file=sys.stderr,
-    )
+    load = f"load {before:.1f} before and {os.getloadavg()[0]:.1f} after"
+    cpus = len(os.sched_getaffinity(0))
+    print(f"{NOTE}\nthis machine: {cpus} CPUs, {load}", file=sys.stderr)

@@ -3,14 +3,12 @@
 import itertools
 import json
 import random
-import sqlite3
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +25,7 @@ from sweeps.model import engines
 from sweeps.run.work import CellRecord
 from sweeps.search.found import PLAN, PlanFact
 
+Line = dict[str, Any]
 RUNS = 200_000
 REPEATS = 3  # the best counts, since the machine may be shared
 GOAL_MB, GOAL_PAGE_S, GOAL_WINNERS_S, GOAL_EXPORT_MB = 300, 1.0, 0.5, 500
@@ -67,8 +66,9 @@ _PLAN = {
 
 def measured(runs: int = RUNS) -> Rows:
     """All of it, on a database of so many runs."""
-    with TemporaryDirectory(prefix="lockcross-bench-") as folder:
-        path = Path(folder) / "made_up.db"
+    with TemporaryDirectory(prefix="lockcross-bench-") as name:
+        folder = Path(name)
+        path, served = folder / "made_up.db", folder / "served"
         begin = time.perf_counter()
         fill(path, runs)
         stored = time.perf_counter() - begin
@@ -77,26 +77,20 @@ def measured(runs: int = RUNS) -> Rows:
             _line("size", path.stat().st_size / 1e6, "MB", GOAL_MB),
         ]
         with Store(path, read_only=True) as store:
-            best, first = _times(lambda: ask(store.connection, "winners", path))
-            served = Path(folder) / "served"
+            winners = _line("winners", None, "s", GOAL_WINNERS_S)
+            records.append(winners | _times(lambda: ask(store.connection, "winners", path)))
             served.mkdir()
             copied = site.copy_to(store.connection, path, served)
-        records.append(_line("winners", best, "s", GOAL_WINNERS_S, first))
         records += _pages(copied)
-        records += [
-            _export(path, Path(folder) / f"runs.{ending}") for ending in ("csv", "json", "parquet")
-        ]
+        records += [_export(path, folder / f"runs.{end}") for end in ("csv", "json", "parquet")]
     return Rows(records, {"what": "{what}", "measured": _shown, "goal": _shown_goal})
 
 
-def _line(
-    what: str, measured: float | None, unit: str, goal: float | None = None,
-    first: float | None = None, words: str = "",
-) -> dict[str, Any]:  # fmt: skip
-    """A row: what was measured; `first`: the first time of several; `words`: why it could not
+def _line(what: str, measured: float | None, unit: str, goal: float | None = None) -> Line:
+    """A row: what was measured; `first`: the first time of several; `remark`: why it could not
     be."""
-    return {"what": what, "measured": measured, "first": first, "unit": unit, "goal": goal,
-            "remark": words}  # fmt: skip
+    return {"what": what, "measured": measured, "first": None, "unit": unit, "goal": goal,
+            "remark": ""}  # fmt: skip
 
 
 def _shown(row: Mapping[str, Any]) -> str:
@@ -111,17 +105,17 @@ def _shown_goal(row: Mapping[str, Any]) -> str:
     return "" if row["goal"] is None else f"{row['goal']} {row['unit']}"
 
 
-def _times(work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds: the best and the first."""
+def _times(work: Callable[[], object]) -> Line:
+    """Seconds, the best and the first, as they stand in a line."""
     taken = []
     for _ in range(REPEATS):
         begin = time.perf_counter()
         work()
         taken.append(time.perf_counter() - begin)
-    return min(taken), taken[0]
+    return {"measured": min(taken), "first": taken[0]}
 
 
-def _pages(copied: Path) -> Iterator[dict[str, Any]]:
+def _pages(copied: Path) -> Iterator[Line]:
     """Every page of Datasette, from the request to the last byte."""
     server.DATASETTE.install()
     port = server.free_port(0)
@@ -129,23 +123,20 @@ def _pages(copied: Path) -> Iterator[dict[str, Any]]:
     with server.served(site.command(copied, port), port):
         for words, page in (_PAGES | queries).items():
             address = f"http://{site.HOST}:{port}/{copied.stem}/{page}"
+            line = _line(f"page: {words}", None, "s", GOAL_PAGE_S)
             try:
-                best, first = _times(partial(_get, address))
-                yield _line(f"page: {words}", best, "s", GOAL_PAGE_S, first)
-            except LockcrossError as error:
-                yield _line(f"page: {words}", None, "s", GOAL_PAGE_S, words=error.message)
+                yield line | _times(partial(_get, address))
+            except urllib.error.HTTPError as error:
+                why = "more than its limit" if error.code == 400 else str(error)
+                yield line | {"remark": f"{address}: {why}"}
 
 
-def _get(address: str) -> bytes:
-    try:
-        with urllib.request.urlopen(address, timeout=60) as answer:
-            return bytes(answer.read())
-    except urllib.error.HTTPError as error:
-        words = "more than its limit" if error.code == 400 else str(error)
-        raise LockcrossError(f"{address}: {words}", exit_code=1) from None
+def _get(address: str) -> None:
+    with urllib.request.urlopen(address, timeout=60) as answer:
+        answer.read()
 
 
-def _export(path: Path, file: Path) -> dict[str, Any]:
+def _export(path: Path, file: Path) -> Line:
     """The peak memory of an export, in a process of its own."""
     words = [sys.executable, "-P", "-c", _EXPORT, str(path), str(file)]
     begin = time.perf_counter()
@@ -172,13 +163,6 @@ print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 """
 
 
-@dataclass(frozen=True)
-class _Model:
-    resolved: dict[str, int | str]
-    metrics: dict[str, tuple[float, str]]
-    command: str
-
-
 def fill(path: Path, runs: int) -> None:
     """Makes a database at `path`, the same for the same number of runs. It is made up: it has the
     shape of a large study, and its numbers are those of a reference database's runs, varied."""
@@ -194,72 +178,64 @@ def fill(path: Path, runs: int) -> None:
         _crossovers(store, runs)
 
 
-def _models() -> list[_Model]:
+def _models() -> list[dict[str, Any]]:
+    """Runs to be like: what of them is varied, and what stays."""
     with Store(_LIKE, read_only=True) as store:
-        connection: sqlite3.Connection = store.connection
-        found = connection.execute(
+        runs = store.connection.execute(
             "SELECT id, resolved, command FROM runs JOIN resolved ON run_id = id "
             "WHERE status = 'ok' AND workload = 'lock_sequence' AND engine = ? ORDER BY id",
             (engines.DEFAULT,),
         ).fetchall()
         metrics = "SELECT name, value, unit FROM metrics WHERE run_id = ?"
         return [
-            _Model(
-                json.loads(resolved),
-                {name: (value, unit) for name, value, unit in connection.execute(metrics, (run,))},
-                command,
-            )
-            for run, resolved, command in found
-        ]
+            {
+                "resolved": json.loads(resolved), "command": command,
+                "metrics": store.connection.execute(metrics, (run,)).fetchall(),
+            }
+            for run, resolved, command in runs
+        ]  # fmt: skip
 
 
-def _runs(number: int, models: list[_Model]) -> Iterator[CellRecord]:
+def _runs(number: int, models: list[dict[str, Any]]) -> Iterator[CellRecord]:
     chance = random.Random(1)
     axes = itertools.product(
         range(0, 10**6, 4), range(0, 20_000, 5_000), (1, 2, 3, 4, 5), _MACHINES, _FLAVOURS, _LOCKS
     )
     for cas, cancel, seed, machine, (isa, flavour), lock in itertools.islice(axes, number):
         model = chance.choice(models)
-        parameters = {"objects": 1, "owner_share": 0.9, "run_length": 10 + cas % 7, "runs": 100}
-        settings: dict[str, int | str] = {
+        settings = {
             "cas_success": cas, "charge_stop": cancel, "seed": seed,
             "lat_memory": 100 + len(machine), "l1_size": 1024 * len(flavour), "machine": machine,
         }  # fmt: skip
         failed = chance.random() < 0.005
+        identity, duration_s = f"{chance.getrandbits(256):064x}", chance.random()
+        factor = 0.0 if failed else chance.uniform(0.5, 1.5)
+        metrics = {  # whole numbers are kept whole
+            name: (round(value * factor) if value == int(value) else value * factor, unit)
+            for name, value, unit in model["metrics"]
+        }
         yield CellRecord(
-            identity=f"{chance.getrandbits(256):064x}", engine=engines.DEFAULT,
-            engine_version=f"0.1.0+{'e' * 37}", machine=machine, isa=isa, flavour=flavour,
-            lock=lock, variant="", fence="full", workload="lock_sequence",
-            parameters=parameters, threads=2, cores=None, cas_latency=cas, fence_latency=30,
-            cancel_latency=cancel, seed=seed,
+            identity=identity, engine_version=f"0.1.0+{'e' * 37}", machine=machine, isa=isa,
+            flavour=flavour, lock=lock, workload="lock_sequence", threads=2, cas_latency=cas,
+            fence_latency=30, cancel_latency=cancel, seed=seed, parameters={
+                "objects": 1, "owner_share": 0.9, "run_length": 10 + cas % 7, "runs": 100,
+            },
             status="failed" if failed else "ok", cause="time limit" if failed else "", output="",
-            command=f"{model.command} --cas-latency {cas} --cancel-latency {cancel}",
-            started=f"2026-01-01T00:00:00.{seed:06}", duration_s=chance.random(), attempts=1,
+            command=f"{model['command']} --cas-latency {cas} --cancel-latency {cancel}",
+            started=f"2026-01-01T00:00:00.{seed:06}", duration_s=duration_s, attempts=1,
             binary_digest=f"{len(lock) * 7919:064x}", source_revision="f" * 40,
             compiler="x86_64-linux-gnu-gcc (Debian 12.2.0-14) 12.2.0",
-            resolved=models[0].resolved | settings,
-            metrics={} if failed else _varied(model, chance.uniform(0.5, 1.5)),
+            resolved=models[0]["resolved"] | settings, metrics={} if failed else metrics,
         )  # fmt: skip
-
-
-def _varied(model: _Model, factor: float) -> dict[str, tuple[float, str]]:
-    """The model's metrics times a factor, whole numbers kept whole."""
-    return {
-        name: (round(value * factor) if value == int(value) else value * factor, unit)
-        for name, (value, unit) in model.metrics.items()
-    }
 
 
 def _series(store: Store) -> None:
     for machine, (isa, flavour) in itertools.product(_MACHINES, _FLAVOURS):
-        ids = [
-            run
-            for (run,) in store.connection.execute(
-                "SELECT id FROM runs WHERE machine = ? AND isa = ? AND workload = 'lock_sequence' "
-                "AND flavour = ? ORDER BY id LIMIT ?",
-                (machine, isa, flavour, _SERIES),
-            )
-        ]
+        rows = store.connection.execute(
+            "SELECT id FROM runs WHERE machine = ? AND isa = ? AND flavour = ? ORDER BY id LIMIT ?",
+            (machine, isa, flavour, _SERIES),
+        )
+        ids = [run for (run,) in rows]
         store.set_series(f"map/{machine}/{isa}/{flavour}", ids)
         store.set_series(f"table/{machine}/{isa}/{flavour}", ids[:_TABLE])
 

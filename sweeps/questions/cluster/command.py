@@ -1,22 +1,11 @@
 """`lockcross cluster`: what the nodes of a cluster are like."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from results.text.rows import Form, Format, Rows, print_parts, whole
-
-if TYPE_CHECKING:
-    from sweeps.run.cluster.check import Answer
-
-_SHOWN: dict[str, Any] = {
-    "node": "{node}", "job": "{job}", "processor": "{processor}", "CPUs": "{CPUs}",
-    "memory GB": "{memory GB:.0f}", "scratch GB free": "{scratch GB free:.0f}",
-    "clock s off": "{clock s off:.1f}",
-    "cycles": lambda one: "" if one["cycles"] is None else f"{one['cycles']:.0f}",
-    "limits": "{limits}", "fit": "{fit}",
-}  # fmt: skip
+from results.text.rows import Form, Format, print_parts
 
 cluster = typer.Typer(no_args_is_help=True)
 
@@ -38,23 +27,12 @@ def check(
     from sweeps.run.cluster.description import load_cluster
 
     description = load_cluster(file)
-    found, cycles = ask(description, nodes or description.nodes)
-    print_parts(form, Rows([_row(one) for one in found], _SHOWN), fold=False)
-    print(f"a small cell takes {cycles:.0f} cycles on this machine", file=sys.stderr)
-    wrong = [(one.node.place.host, why) for one in found for why in one.wrong]
-    for host, why in wrong:
-        print(f"{host}: {why}", file=sys.stderr)
-    if wrong:
+    rows, complaints, cycles = ask(description, nodes or description.nodes)
+    print_parts(form, rows, fold=False)
+    here = f"a small cell takes {cycles:.0f} cycles on this machine"
+    print("\n".join([here, *complaints]), file=sys.stderr)
+    if complaints:
         raise typer.Exit(1)
-
-
-def _row(answer: "Answer") -> dict[str, object]:
-    node = answer.node
-    return dict(zip(_SHOWN, (
-        node.place.host, node.place.job, node.place.processor, node.cpus, node.memory_gb,
-        node.scratch_gb, answer.clock_off_s, None if node.cycles is None else whole(node.cycles),
-        node.limits, "no" if answer.wrong else "yes",
-    ), strict=True))  # fmt: skip
 
 
 @cluster.callback(help="Look at a cluster.")

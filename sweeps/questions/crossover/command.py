@@ -69,7 +69,7 @@ def crossover(
         before = _count_runs(store)
         look = Runner(store, jobs, retry_failed=True, pool=pool)
         looking = question.Study(plan, flavours, store, look)
-        if missing := len(look.look_up(looking.known_cells()).missing):
+        if missing := len(look.missing(looking.known_cells())):
             with one_bar(missing, at_least=True) as progress:  # searches follow from what is found
                 runner = Runner(store, jobs, progress, served(no_server), True, pool=pool)
                 question.Study(plan, flavours, store, runner).run()

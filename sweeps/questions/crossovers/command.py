@@ -18,15 +18,14 @@ from sweeps.cli import complete
 from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.progress import one_bar
 from sweeps.model import engines
-from sweeps.model.cell import AXES, Cell, cell_of
-from sweeps.model.cells import digest
+from sweeps.model.cell import AXES, Cell, cell_of, digest
 from sweeps.model.isa import ISAS
-from sweeps.model.label import FULL, LockLabel
+from sweeps.model.locks import FULL, LockLabel
 from sweeps.model.machine import load_machine, machine_named
 from sweeps.model.workloads import WORKLOADS, Value, read_value, with_defaults
 from sweeps.plans.sweep import LoadedPlan, load_plan
 from sweeps.run.runner import Runner
-from sweeps.search.facts import store_isas, store_machines
+from sweeps.search.calibrate import store_isas, store_machines
 from sweeps.search.lines import (
     NO_LOCK,
     AxisLine,

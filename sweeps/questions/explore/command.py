@@ -46,7 +46,7 @@ def explore(
         load_engine(engines.DEFAULT).version(isa_of(flavour))
     with Store(db) as store:
         look = Exploration(plan, asked, store, runner := Runner(store, jobs, retry_failed=True))
-        missing = len(runner.look_up(look.cells()).missing)
+        missing = len(runner.missing(look.cells()))
         if missing:
             with one_bar(missing) as progress:
                 runner = Runner(store, jobs, progress, served(no_server), True)

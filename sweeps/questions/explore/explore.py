@@ -16,8 +16,7 @@ from sweeps.model import engines
 from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell
 from sweeps.model.isa import FLAVOURS, ISAS
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import load_locks
+from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import known_machines, load_machine, machine_named, machine_names
 from sweeps.model.workloads import with_defaults
 from sweeps.plans import EXPLORATIONS, study
@@ -25,8 +24,7 @@ from sweeps.plans.study import isa_of
 from sweeps.questions.explore.shown import AS_IS, CHECK, PLAN, ExploreFact, cost_grid
 from sweeps.run.runner import Runner
 from sweeps.search import found
-from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
-from sweeps.search.facts import store_isas, store_machines
+from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
 from sweeps.search.lines import NO_LOCK, in_parts, parts, with_lock
 from sweeps.support.toml import Document
 
@@ -235,7 +233,7 @@ class Exploration:
         cells = [cell for place in self._asked for cell in map_cells(self._plan, *place)]
         cells += [cell for place in self._asked for cell in self._check_cells(*place)]
         cells += [cell for place in self._as_is for cell in as_is_cells(self._plan, *place)]
-        return cells + [s.cell(*loop) for s in self._settings for loop in s.loops()]
+        return cells + [cell for setting in self._settings for cell in setting.loops().values()]
 
     def run(self) -> None:
         """Runs what is missing and stores series, calibrations and facts.

@@ -23,9 +23,8 @@ from sweeps.model import engines
 from sweeps.model.axes import LATENCIES
 from sweeps.model.cell import Cell, option
 from sweeps.model.isa import isa_words
-from sweeps.model.label import FENCE_KINDS, FULL, LockLabel
-from sweeps.report.reference import References
-from sweeps.report.shown import Part, Section, Shown
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
+from sweeps.report.shown import Part, References, Section, Shown
 from sweeps.report.style import look
 from sweeps.search.found import PLAN as STUDY
 from sweeps.search.found import (

@@ -12,8 +12,7 @@ from results.paths import DATABASE
 from results.text.rows import Form, Format, print_rows
 from sweeps.cli import complete
 from sweeps.cli.options import Database, Jobs, NoServer, served
-from sweeps.model.cell import Cell
-from sweeps.model.cells import unsupported_reason
+from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import Lock, Trait, load_locks
 from sweeps.run.work import PATHS
@@ -88,11 +87,6 @@ class Counts:
             {name: count + other.numbers[name] for name, count in self.numbers.items()},
             {kind: self.fences.get(kind, 0) + other.fences.get(kind, 0) for kind in kinds},
         )
-
-    @property
-    def atomics(self) -> int:
-        """Atomic operations, those that lose too."""
-        return sum(self.numbers[name] for name in ("cas_won", "cas_lost", "rmw"))
 
     def __str__(self) -> str:
         named = (("CAS", "cas_won"), ("lost CAS", "cas_lost"), ("RMW", "rmw"))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def plans(form: Format = Form.TABLE) -> None:
     """List the plans with their number of cells, and how many of them are refused."""
     from sweeps.engines import refusal
-    from sweeps.model.cells import unsupported_reason
+    from sweeps.model.cell import unsupported_reason
     from sweeps.model.engines import entry
     from sweeps.plans import SWEEPS
     from sweeps.plans.sweep import load_plan

@@ -10,11 +10,9 @@ from results.text.rows import Form, Format, Rows, plain, print_parts
 from sweeps.cli import complete
 from sweeps.engines import refusal
 from sweeps.model import engines
-from sweeps.model.cell import Cell
-from sweeps.model.cells import unsupported_reason
-from sweeps.model.isa import FENCE_KINDS, ISAS
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import Lock, load_locks
+from sweeps.model.cell import Cell, unsupported_reason
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import FENCE_KINDS, Lock, LockLabel, load_locks
 from sweeps.model.workloads import with_defaults
 
 _WORKLOAD = "threads"  # runs with any lock, alone or not

@@ -9,8 +9,7 @@ from results.draw.drawing import Drawing
 from results.store.database import file_of
 from results.text.terminal import console
 from sweeps.questions.many_cores import answer
-from sweeps.report.reference import References
-from sweeps.report.shown import Part, Section, Shown
+from sweeps.report.shown import Part, References, Section, Shown
 
 _FIGURES = {  # name: title, the function that draws it, text
     "many_cores": (

@@ -19,7 +19,7 @@ from sweeps.support.text import shown
 
 FIGURES = DATABASE.parent / "figures"
 _NAME = r"[a-z][a-z0-9_]*"
-_RESERVED = ("host",)  # what runs on the host are called that no machine describes
+_RESERVED = "host"  # what the machine of runs is called that no description has
 
 
 def measure(
@@ -44,7 +44,7 @@ def measure(
     began = time.monotonic()
     found = part.measure(lambda what: print(f"measuring: {what}", file=sys.stderr, flush=True))
     try:
-        text = part.document(found, part.Origin(name, title or part.model(), datetime.now(tz=UTC)))
+        text = part.document(found, name, title or part.model(), datetime.now(tz=UTC))
     except ValueError as error:
         raise LockcrossError(
             f"the figures contradict one another, so nothing was written: {error}; stop what else "
@@ -58,11 +58,11 @@ def measure(
             f"{path}: cannot be written ({error.strerror}); name another file with --output", 1
         ) from None
     table = Table("operation", "figure", "spread", "unit", "meaning", box=None)
-    for operation, one in found.findings.found.items():
+    for operation, one in found.found.items():
         figures = (f"{one.value:.4g}", f"{one.spread:.2g}", one.unit, one.meaning)
         table.add_row(operation, *figures)
     console(fold=False).print(table)
-    for why in (*found.notes, *(f"{n} left out: {w}" for n, w in found.findings.left_out.items())):
+    for why in (*found.notes, *(f"{n} left out: {w}" for n, w in found.left_out.items())):
         print(why)
     print(f"machine: {path}")
     print(f"figure: {_draw(name, found)}")
@@ -71,10 +71,10 @@ def measure(
 
 def _check(name: str, path: Path, force: bool) -> None:
     """Raises LockcrossError for a name or a file that cannot be, before anything is measured."""
-    if not re.fullmatch(_NAME, name) or name in _RESERVED:
+    if not re.fullmatch(_NAME, name) or name == _RESERVED:
         raise LockcrossError(
             f"name {shown(name)}: lower-case letters, digits and _ are expected, a letter first, "
-            f"and not {', '.join(_RESERVED)}"
+            f"and not {_RESERVED}"
         )
     if path.exists() and not force:
         raise LockcrossError(f"{path} exists; name another machine, or replace it with --force")
@@ -97,14 +97,14 @@ def _measurer() -> Any:
 def _draw(name: str, found: Any) -> Path:
     """The figure's PNG, beside which the SVG lies."""
     from results.draw.painter import write
-    from sweeps.questions.measure.figure import Bar, draw_measured
+    from sweeps.questions.measure.figure import draw_measured
 
-    bars: dict[str, list[Bar]] = {}
-    for operation, one in found.findings.found.items():
-        bar = Bar(operation.replace("_", " "), one.value, one.spread)
-        bars.setdefault(one.unit, []).append(bar)
+    bars: dict[str, dict[str, tuple[float, float]]] = {"cycles": {}, "share": {}}
+    for operation, one in found.found.items():
+        if one.unit != "cycles" or one.value > 0:  # the scale of cycles is logarithmic
+            drawn = bars.setdefault(one.unit, {})
+            drawn[operation.replace("_", " ")] = (one.value, one.spread)
     matrix = {pair: median(values) for pair, values in found.matrix.items()}
     heading = f"{name}: {found.processor}"
-    above_zero = [bar for bar in bars["cycles"] if bar.value > 0]
-    draw = partial(draw_measured, heading, above_zero, bars.get("share", []), matrix)
+    draw = partial(draw_measured, heading, bars["cycles"], bars["share"], matrix)
     return write(f"measure_{name}", heading, draw, FIGURES)

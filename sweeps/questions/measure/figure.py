@@ -1,7 +1,7 @@
 """What a host was measured to take: bars of operations, and the transfers between its CPUs."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,65 +13,53 @@ _COLOUR, _SHARE_COLOUR = "#0072B2", "#009E73"
 _NUMBERED = 12  # CPUs up to which every field of the matrix has its number
 
 
-@dataclass(frozen=True)
-class Bar:
-    """An operation: its figure, and the range between the quartiles."""
-
-    name: str
-    value: float
-    spread: float
+Bars = Mapping[str, tuple[float, float]]  # operation -> figure, range between the quartiles
 
 
 def draw_measured(
-    title: str,
-    cycles: Sequence[Bar],
-    shares: Sequence[Bar],
-    transfers: Mapping[tuple[int, int], float],
+    title: str, cycles: Bars, shares: Bars, transfers: Mapping[tuple[int, int], float]
 ) -> Figure:
     """Cycles of operations on a logarithmic scale, shares from 0 to 1, and the matrix of transfers
     where there is one."""
     figure = Figure(figsize=(11, 1.8 + 0.21 * len(cycles)), layout="constrained")
     figure.suptitle(title)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.5, 1), height_ratios=(1, 2.4))
-    _draw_cycles(figure.add_subplot(grid[:, 0]), cycles)
-    if shares:
-        _draw_shares(figure.add_subplot(grid[0, 1]), shares)
-    if transfers:
-        _draw_matrix(figure, figure.add_subplot(grid[1, 1]), transfers)
-    return figure
-
-
-def _draw_cycles(ax: Axes, bars: Sequence[Bar]) -> None:
-    places = np.arange(len(bars))
-    values = [bar.value for bar in bars]
-    halves = [min(bar.spread / 2, 0.9 * bar.value) for bar in bars]
-    ax.barh(places, values, color=_COLOUR, alpha=0.75, height=0.7)
-    ax.errorbar(values, places, xerr=halves, fmt="none", ecolor="black", capsize=2, linewidth=0.8)
+    ax = figure.add_subplot(grid[:, 0])
+    _draw_bars(ax, cycles, color=_COLOUR, alpha=0.75, height=0.7)
+    halves = [min(spread / 2, 0.9 * value) for value, spread in cycles.values()]
+    values = [value for value, _ in cycles.values()]
+    ax.errorbar(
+        values, range(len(cycles)), xerr=halves, fmt="none", ecolor="black", capsize=2,
+        linewidth=0.8,
+    )  # fmt: skip
     ax.set_xscale("log")
-    ax.set_xlim(left=0.5)
-    for place, bar, half in zip(places, bars, halves, strict=True):
+    for place, (value, half) in enumerate(zip(values, halves, strict=True)):
         ax.annotate(
-            f"{bar.value:.3g}" if bar.value < 1000 else f"{bar.value:,.0f}",
-            (bar.value + half, float(place)), xytext=(4, 0), textcoords="offset points",
-            va="center", fontsize=7.5,
+            f"{value:.3g}" if value < 1000 else f"{value:,.0f}", (value + half, place),
+            xytext=(4, 0), textcoords="offset points", va="center", fontsize=7.5,
         )  # fmt: skip
-    ax.set_yticks(places, [bar.name for bar in bars], fontsize=8)
-    ax.set_ylim(len(bars) - 0.4, -0.6)
+    ax.set_xlim(left=0.5)
     ax.margins(x=0.12)
     ax.set_xlabel("core cycles; lines: the range between the quartiles")
     ax.set_title("Operations")
     ax.grid(True, axis="x", color="#eeeeee", linewidth=0.6)
     ax.set_axisbelow(True)
+    if shares:
+        ax = figure.add_subplot(grid[0, 1])
+        _draw_bars(ax, shares, color=_SHARE_COLOUR, alpha=0.75, height=0.6)
+        ax.set_xlim(0, 1)
+        ax.set_xlabel("share that hides: 1, it passes; 0, it waits")
+        ax.set_title("What passes a CAS and the full fence")
+    if transfers:
+        _draw_matrix(figure, figure.add_subplot(grid[1, 1]), transfers)
+    return figure
 
 
-def _draw_shares(ax: Axes, bars: Sequence[Bar]) -> None:
-    places = np.arange(len(bars))
-    ax.barh(places, [bar.value for bar in bars], color=_SHARE_COLOUR, alpha=0.75, height=0.6)
-    ax.set_yticks(places, [bar.name for bar in bars], fontsize=8)
+def _draw_bars(ax: Axes, bars: Bars, **look: Any) -> None:
+    places = range(len(bars))
+    ax.barh(places, [value for value, _ in bars.values()], **look)
+    ax.set_yticks(places, list(bars), fontsize=8)
     ax.set_ylim(len(bars) - 0.4, -0.6)
-    ax.set_xlim(0, 1)
-    ax.set_xlabel("share that hides: 1, it passes; 0, it waits")
-    ax.set_title("What passes a CAS and the full fence")
 
 
 def _draw_matrix(figure: Figure, ax: Axes, transfers: Mapping[tuple[int, int], float]) -> None:
@@ -89,10 +77,9 @@ def _draw_matrix(figure: Figure, ax: Axes, transfers: Mapping[tuple[int, int], f
                     fontsize=8,
                 )  # fmt: skip
     every = max(1, len(cpus) // _NUMBERED)
-    ax.set_xticks(range(0, len(cpus), every), [str(cpu) for cpu in cpus[::every]])
-    ax.set_yticks(range(0, len(cpus), every), [str(cpu) for cpu in cpus[::every]])
-    ax.set_xlabel("CPU")
-    ax.set_ylabel("CPU")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_ticks(range(0, len(cpus), every), [str(cpu) for cpu in cpus[::every]])
+        axis.set_label_text("CPU")
     ax.spines[:].set_visible(False)
     ax.set_title("Hand-over of a line between CPUs (cycles)")
     figure.colorbar(image, ax=ax, shrink=0.8)

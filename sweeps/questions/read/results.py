@@ -15,7 +15,7 @@ from results.store.store import reading
 from results.text.rows import Form, Format, cell, number, print_rows
 from sweeps.cli import complete
 from sweeps.cli.options import Database
-from sweeps.model.label import LockLabel, labels_words
+from sweeps.model.locks import LockLabel, labels_words
 
 Output = Annotated[Path | None, typer.Option(help="Folder to write to; default: the database's.")]
 
@@ -142,7 +142,7 @@ def figures(
             print_figures_of_plan(studies[str(db)], plan, folder)
             return
         from sweeps.report.figures import draw_all
-        from sweeps.report.reference import references
+        from sweeps.report.shown import references
 
         mine = opened.enter_context(references(studies[str(db)]))
         if others:

@@ -8,3 +8,4 @@ COMMANDS = {
         "side.",
     ),
 }
+FACTS = {"reproduction", "overtake"}  # of a database that has something of it

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from results.store.facts import Fact
 from sweeps.model.cell import Cell
-from sweeps.model.label import FENCE_KINDS, FULL
+from sweeps.model.isa import ISAS
+from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.model.machine import load_machine
+from sweeps.model.workloads import Value
 from sweeps.search.published import Published
 from sweeps.support.toml import Document
 
@@ -203,6 +205,20 @@ class PlannedReproduction:
     outline: Reproduction
     cells: Mapping[str, Cell]
     rows: tuple[PlannedRow, ...]
+
+
+def cell_on(
+    machine: str, label: str, workload: str, parameters: Mapping[str, Value], isa: str = "",
+    **axes: Any,
+) -> Cell:  # fmt: skip
+    """A cell of a reproduction: of the machine's first ISA and its first atomic flavour, if no ISA
+    is named, with a lock label."""
+    isa, built = isa or load_machine(machine).isas[0], LockLabel(label)
+    return Cell(
+        machine=machine, isa=isa, flavour=ISAS[isa].flavours[0], lock=built.lock,
+        variant=built.variant, fence=built.fence, workload=workload, parameters=dict(parameters),
+        **axes,
+    )  # fmt: skip
 
 
 class _MissingError(Exception):

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
@@ -26,7 +25,7 @@ from sweeps.questions.reproduce.answer import (
 )
 from sweeps.questions.reproduce.definition import load
 from sweeps.questions.reproduce.overtake import AXES, Case
-from sweeps.search.facts import store_machines
+from sweeps.search.calibrate import store_machines
 
 _INSTRUCTIONS = 2_000_000_000  # a run may execute, over all cores
 
@@ -59,7 +58,7 @@ def reproduce(
     from results.store.store import Store, store_to_read
     from sweeps.cli.options import at_a_time, limits, pool_of
     from sweeps.cli.progress import Bar
-    from sweeps.run.runner import Runner, describe
+    from sweeps.run.runner import Runner
 
     plans = _chosen(names or [], machine)
     overtakes = not names or overtake.NAME in names
@@ -73,8 +72,8 @@ def reproduce(
             wanted += overtake.known_cells() if overtakes else []
             looking = f"looking for {len(wanted)} cells in the database"
             print(looking, file=sys.stderr, flush=True)
-            known = Runner(store, jobs, None, bounds, retry_failed).look_up(wanted)
-            print(describe(store, known, at_a_time(cluster, jobs)))
+            runner = Runner(store, jobs, None, bounds, retry_failed)
+            print(runner.describe(wanted, at_a_time(cluster, jobs)))
         return
     with Store(db) as store:
         with pool_of(cluster) as pool, Bar() as progress:
@@ -89,7 +88,7 @@ def reproduce(
     for result in results:
         print_reproduction(result)
     if cases:
-        _print_cases(cases)
+        print_parts(form, _cases(cases), fold=False)
     if results:
         print_summary(results)
 
@@ -115,8 +114,8 @@ def _list(plans: Sequence[PlannedReproduction], overtakes: bool) -> Rows:
     rows: list[tuple[object, ...]] = []
     for plan in plans:
         one = plan.outline
-        counts = (len(plan.cells), len(plan.rows))
-        rows.append((one.name, f"{one.document} {one.place}", one.machine, *counts, one.title))
+        source, counts = f"{one.document} {one.place}", (len(plan.cells), len(plan.rows))
+        rows.append((one.name, source, one.machine, *counts, one.title))
     if overtakes:
         machines, cells = ", ".join(overtake.MACHINES), f"{len(overtake.known_cells())} or more"
         rows.append((overtake.NAME, "K 6.6.2", machines, cells, "", overtake.TITLE))
@@ -126,57 +125,47 @@ def _list(plans: Sequence[PlannedReproduction], overtakes: bool) -> Rows:
 
 def _rows(results: Sequence[Reproduction], cases: Sequence[Case]) -> Answer:
     """Every row of every reproduction, then the cases of `overtake` with their lead."""
-    rows = [
-        (one.name, one.unit, row.label, cells(row)[0],
-         row.missing if row.ours is None else row.ours, row.ratio, cells(row)[3])
-        for one in results
-        for row in table_rows(one)
-    ]  # fmt: skip
+    rows: list[tuple[object, ...]] = []
+    for one in results:
+        for row in table_rows(one):
+            published, _, _, held = cells(row)
+            ours = row.missing if row.ours is None else row.ours
+            rows.append((one.name, one.unit, row.label, published, ours, row.ratio, held))
     for case in cases:
-        place = f"{case.program} {case.machine} {case.kind}"
-        borders = ", ".join(filter(None, _borders(case)))
-        rows.append((overtake.NAME, "lead", place, "", case.lead, None, borders))
+        place, borders = f"{case.program} {case.machine} {case.kind}", filter(None, case.equal)
+        rows.append((overtake.NAME, "lead", place, "", case.lead, None, ", ".join(borders)))
     columns = ["reproduction", "unit", "row", "published", "simulated", "ratio", "remark"]
     return Answer(columns, rows)
 
 
-def print_reproduction(found: Reproduction) -> None:
-    """Prints the rows of one, and its verdict."""
-    title = f"{found.name}: {found.title} ({found.document} {found.place}), {found.unit}"
-    wide = console(fold=False)
-    wide.print(title, style="italic")
-    rows = [(row.label, *cells(row)) for row in table_rows(found)]
-    print_rows(Answer(["", "published", "simulated", "ratio", ""], rows), Form.TABLE)
-    wide.print(f"{found.verdict}\n", style="bold")
-
-
-def print_summary(found: Sequence[Reproduction]) -> None:
-    """Prints the verdicts of all, and their sums."""
-    rows = [(one.name, f"{one.document} {one.place}", one.machine, one.verdict) for one in found]
-    print_rows(Answer(["reproduction", "source", "machine", "verdict"], rows), Form.TABLE)
-    if len(found) > 1:
-        agreeing, pairs = map(sum, zip(*(one.order for one in found), strict=True))
-        holding, statements = map(sum, zip(*(one.statements for one in found), strict=True))
-        sums = f"order {agreeing} of {pairs} pairs; {holding} of {statements} statements hold"
-        console(fold=False).print(f"together: {sums}", style="bold")
-
-
-def _print_cases(cases: Sequence[Case]) -> None:
-    table = Table(
-        *("program", "machine", "fence", "tasuki", "reservation", "asymmetric", "lead"),
-        *(f"equal at {words} of" for words in AXES.values()),
-        title="Cycles of an acquisition and its release, less the null lock's; lead: reservation "
-        "over asymmetric",
-        title_justify="left",
-        box=None,
-    )
+def _cases(cases: Sequence[Case]) -> Rows:
+    heads = ["program", "machine", "fence", "tasuki", "reservation", "asymmetric", "lead"]
+    heads += [f"equal at {words} of" for words in AXES.values()]
+    records = []
     for case in cases:
         costs = [f"{cost:.1f}" for cost in (case.tasuki, case.reservation, case.asymmetric)]
-        place = (case.program, case.machine, case.kind)
-        table.add_row(*place, *costs, f"{case.lead:.2f}", *_borders(case))
-    console(fold=False).print(table)
+        row = (case.program, case.machine, case.kind, *costs, f"{case.lead:.2f}", *case.equal)
+        records.append(dict(zip(heads, row, strict=True)))
+    title = "Cycles of an acquisition and its release, less the null lock's; lead: reservation over"
+    return Rows(records, title=f"{title} asymmetric")
 
 
-def _borders(case: Case) -> list[str]:
-    """The borders along all AXES in words; nothing along one that was not looked at."""
-    return [border.words if (border := case.border(axis)) else "" for axis in AXES]
+def print_reproduction(one: Reproduction) -> None:
+    """Prints the rows of one, and its verdict."""
+    wide = console(fold=False)
+    title = f"{one.name}: {one.title} ({one.document} {one.place}), {one.unit}"
+    wide.print(title, style="italic")
+    rows = [(row.label, *cells(row)) for row in table_rows(one)]
+    print_rows(Answer(["", "published", "simulated", "ratio", ""], rows), Form.TABLE)
+    wide.print(f"{one.verdict}\n", style="bold")
+
+
+def print_summary(results: Sequence[Reproduction]) -> None:
+    """Prints the verdicts of all, and their sums."""
+    rows = [(one.name, f"{one.document} {one.place}", one.machine, one.verdict) for one in results]
+    print_rows(Answer(["reproduction", "source", "machine", "verdict"], rows), Form.TABLE)
+    if len(results) > 1:
+        agreeing, pairs = map(sum, zip(*(one.order for one in results), strict=True))
+        holding, statements = map(sum, zip(*(one.statements for one in results), strict=True))
+        sums = f"order {agreeing} of {pairs} pairs; {holding} of {statements} statements hold"
+        console(fold=False).print(f"together: {sums}", style="bold")

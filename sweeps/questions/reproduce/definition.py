@@ -22,11 +22,8 @@ from pydantic import Field, model_validator
 
 from results.errors import LockcrossError
 from results.paths import ROOT
-from sweeps.model.cell import Cell
-from sweeps.model.cells import invalid_reason, unsupported_reason
-from sweeps.model.isa import ISAS
-from sweeps.model.label import LockLabel
-from sweeps.model.machine import load_machine, machine_names
+from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
+from sweeps.model.machine import machine_names
 from sweeps.model.workloads import read_value, with_defaults
 from sweeps.plans import REPRODUCTIONS
 from sweeps.questions.reproduce.answer import (
@@ -37,6 +34,7 @@ from sweeps.questions.reproduce.answer import (
     Plot,
     Reproduction,
     Row,
+    cell_on,
     in_words,
 )
 from sweeps.questions.reproduce.macro import MacroPlan, macro_cells, macro_rows
@@ -246,16 +244,12 @@ def parse(name: str, text: str, machine: str = "") -> PlannedReproduction:
 
 
 def _cell(plan: Definition, one: CellPlan) -> Cell:
-    machine = one.machine or plan.machine
-    isa = one.isa or load_machine(machine).isas[0]
-    label = LockLabel(one.lock)
     # What is written in digits is a number, such as "{percent}e-2".
     given = {key: read_value(str(value)) for key, value in one.parameters.items()}
-    cell = Cell(
-        machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
-        lock=label.lock, variant=label.variant, fence=label.fence, workload=one.workload,
-        parameters=with_defaults(one.workload, given), threads=int(one.threads),
-        cores=None if one.cores is None else int(one.cores), cancel_latency=one.cancel_latency,
+    cell = cell_on(
+        one.machine or plan.machine, one.lock, one.workload, with_defaults(one.workload, given),
+        one.isa, threads=int(one.threads), cores=None if one.cores is None else int(one.cores),
+        cancel_latency=one.cancel_latency,
     )  # fmt: skip
     if why := invalid_reason(cell) or unsupported_reason(cell):
         raise ValueError(f"cell {one.name}: {why}")

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from results.errors import NoDataError
-from sweeps.model.label import FULL, LockLabel
+from sweeps.model.locks import FULL, LockLabel
 from sweeps.questions.reproduce.answer import Reproduction, Row
 from sweeps.report.style import LOOKS
 from sweeps.search.published import Published
@@ -37,10 +37,7 @@ def draw_reproduction(found: Reproduction) -> Figure:
 
 
 def _series(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    series: dict[str, list[Row]] = {}
-    for row in rows:
-        series.setdefault(row.series, []).append(row)
-    return series
+    return {row.series: [one for one in rows if one.series == row.series] for row in rows}
 
 
 def _colour(label: str, others: list[str]) -> str:

@@ -9,19 +9,16 @@ cancellation on the same machine.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Annotated
 
 from pydantic import Field
 
 from sweeps.model.cell import Cell
-from sweeps.model.isa import ISAS
-from sweeps.model.label import LockLabel
-from sweeps.model.locks import cancels
-from sweeps.model.machine import load_machine
+from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.workloads import Value
-from sweeps.questions.reproduce.answer import Look, PlannedRow, Row, in_words
+from sweeps.questions.reproduce.answer import Look, PlannedRow, Row, cell_on, in_words
 from sweeps.search import published as paper
 from sweeps.search.lines import parts
 from sweeps.search.published import Published
@@ -133,21 +130,15 @@ def rate(drawn: Mapping[str, float]) -> float:
     return drawn["shared_objects"] / drawn["acquisitions"]
 
 
-def mix_cell(machine: str, label: str, parameters: Mapping[str, Value]) -> Cell:
+def mix_cell(machine: str, label: str, drawn: Mapping[str, Value]) -> Cell:
     """The run of a lock label on a sequence."""
-    built = LockLabel(label)
-    isa = load_machine(machine).isas[0]
-    return Cell(
-        machine=machine, isa=isa, flavour=ISAS[isa].flavours[0],
-        lock=built.lock, variant=built.variant, fence=built.fence, workload="lock_mix",
-        parameters=dict(parameters), threads=THREADS,
-    )  # fmt: skip
+    return cell_on(machine, label, "lock_mix", drawn, threads=THREADS)
 
 
 def transition_cell(machine: str, label: str) -> Cell:
     """The run that a cancellation's cost is taken from: (phase 4 - phase 5) / TRANSITION."""
-    parameters: dict[str, int | str] = {"objects": TRANSITION, "owner": "running"}
-    return replace(mix_cell(machine, label, parameters), workload="transition")
+    objects: dict[str, Value] = {"objects": TRANSITION, "owner": "running"}
+    return cell_on(machine, label, "transition", objects, threads=THREADS)
 
 
 def macro_cells(plan: MacroPlan, machine: str) -> dict[str, Cell]:
@@ -214,7 +205,8 @@ class _Program:
         if len(self._plan.locks) == 2:
             first, second = self._plan.locks
             if stated := stated_speedup(f"{second}_over_{first}", self._program):
-                words = f"{self._label(self._program)}: {second} before {first}, % of lock time"
+                kind = "" if self._kind == FULL else f"/{self._kind}"
+                words = f"{self._program}{kind}: {second} before {first}, % of lock time"
                 yield PlannedRow(
                     Row(in_words(words), stated, group="before"),
                     lambda look: 100 * (self._saved(look, second) - self._saved(look, first)),

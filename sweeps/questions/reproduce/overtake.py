@@ -11,12 +11,11 @@ from results.store.facts import Fact
 from sweeps.model.axes import LATENCIES, QUANTITIES
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
-from sweeps.model.label import FULL, LockLabel
-from sweeps.model.locks import cancels
+from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
 from sweeps.questions.reproduce import macro
-from sweeps.search.crossing import Crossover, Point, find_all, search
 from sweeps.search.lines import NO_LOCK, AxisLine, own_latency, set_to, with_lock
+from sweeps.search.searches import Crossover, Point, find_all, search
 
 if TYPE_CHECKING:
     from results.store.records import StoredRun
@@ -31,13 +30,9 @@ MACHINES = ("p3", "p4xeon", "skylake", "zen4", "neoverse_n1", "power9")
 LOCKS = ("reservation", "asym_tasuki")
 TABLE = "K_table_6_2"
 ACQUISITIONS = 4000  # of a scaled sequence; costs of an acquisition hardly depend on it
-# The values a search begins with, in cycles as set.
-COARSE = {
-    "cas_latency": (0, 30, 120, 480),
-    "fence_latency": (0, 30, 120, 480),
-    "cancel_latency": (0, 10**6),
-}
-TOLERANCE = {"cas_latency": 1, "fence_latency": 1, "cancel_latency": 50}
+# The values a search begins with, in cycles as set, and the tolerance.
+COARSE = dict.fromkeys(AXES, (0, 30, 120, 480)) | {"cancel_latency": (0, 10**6)}
+TOLERANCE = dict.fromkeys(AXES, 1) | {"cancel_latency": 50}
 
 
 @dataclass(frozen=True)
@@ -82,9 +77,11 @@ class Case:
         """The reservation lock's cost over the asymmetric lock's: above 1 where it is overtaken."""
         return self.reservation / self.asymmetric
 
-    def border(self, axis: str) -> Border | None:
-        """The border along an axis, if it was looked for."""
-        return next((one for one in self.borders if one.axis == axis), None)
+    @property
+    def equal(self) -> list[str]:
+        """The borders along all AXES in words; nothing along one that was not looked at."""
+        words = {border.axis: border.words for border in self.borders}
+        return [words.get(axis, "") for axis in AXES]
 
 
 @dataclass(frozen=True)
@@ -115,9 +112,8 @@ class Place:
     def axes(self) -> tuple[str, ...]:
         """Those that are searched: of a kind without fence there is no fence latency, and of locked
         instructions in their place CAS and fence are one."""
-        return {"full": tuple(AXES), "store_forward": ("cas_latency", "cancel_latency"), "rmw": ()}[
-            self.kind
-        ]
+        without = ("cas_latency", "cancel_latency")
+        return {"full": tuple(AXES), "store_forward": without, "rmw": ()}[self.kind]
 
     @property
     def base(self) -> Cell:

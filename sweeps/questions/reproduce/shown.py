@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterator
 
 from results.draw.drawing import Drawing
 from sweeps.questions.reproduce import answer, overtake
-from sweeps.report.reference import References
-from sweeps.report.shown import Part, Section, Shown
+from sweeps.report.shown import Part, References, Section, Shown
 from sweeps.search.found import PLAN
 
 

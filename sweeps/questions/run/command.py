@@ -16,24 +16,7 @@ import typer
 from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.text.rows import Form, Format, Rows, print_parts, whole
-from sweeps.cli import complete
-from sweeps.cli.options import (
-    DEFAULT_INSTRUCTION_LIMIT,
-    DEFAULT_TIME_LIMIT,
-    CancelLatency,
-    CasLatency,
-    Database,
-    FenceLatency,
-    InstructionLimit,
-    Jobs,
-    Keep,
-    NoServer,
-    Seed,
-    Seeds,
-    TimeLimit,
-    limits,
-    served,
-)
+from sweeps.cli import complete, options
 from sweeps.model import engines
 from sweeps.model.cell import option
 from sweeps.support.text import shown
@@ -49,41 +32,6 @@ _COST = "cycles_per_pair"
 _WITHOUT_COST = ("cycles", "core_cycles")  # shown instead of a cost
 _REFUSED = "refused."  # before the name of a figure that a core model has no parameter for
 
-# Options of `run` alone.
-_Parameters = Annotated[
-    list[str] | None,
-    typer.Argument(help="The workload's keys, as key=value; those left out have defaults."),
-]
-_Machine = Annotated[
-    str,
-    typer.Option(
-        help="A machine's name (see `machines`); default: generic, natively the host.",
-        autocompletion=complete.machines,
-    ),
-]
-_Isa = Annotated[
-    str,
-    typer.Option(
-        help="x86_64, ppc64le or aarch64; default: x86_64, natively the host's.",
-        autocompletion=complete.isas,
-    ),
-]
-_Threads = Annotated[
-    int | None,
-    typer.Option(help="Threads, a core each unless --cores is given; default: the fewest allowed."),
-]
-_Cores = Annotated[
-    int | None, typer.Option(min=1, help="Cores that the threads share; default: a core each.")
-]
-_Events = Annotated[
-    Path | None,
-    typer.Option(help="Write the run's lock-event log to this file, for `locality`."),
-]
-_OneDatabase = Annotated[
-    Path | None,
-    typer.Option("--db", help="Store the run in this database; default: store nothing."),
-]
-
 
 def run(
     lock: Annotated[
@@ -92,11 +40,33 @@ def run(
     workload: Annotated[
         str, typer.Option(help="A workload's name.", autocompletion=complete.workloads)
     ],
-    parameters: _Parameters = None,
-    machine: _Machine = "",
-    isa: _Isa = "",
-    threads: _Threads = None,
-    cores: _Cores = None,
+    parameters: Annotated[
+        list[str] | None,
+        typer.Argument(help="The workload's keys, as key=value; those left out have defaults."),
+    ] = None,
+    machine: Annotated[
+        str,
+        typer.Option(
+            help="A machine's name (see `machines`); default: generic, natively the host.",
+            autocompletion=complete.machines,
+        ),
+    ] = "",
+    isa: Annotated[
+        str,
+        typer.Option(
+            help="x86_64, ppc64le or aarch64; default: x86_64, natively the host's.",
+            autocompletion=complete.isas,
+        ),
+    ] = "",
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            help="Threads, a core each unless --cores is given; default: the fewest allowed."
+        ),
+    ] = None,
+    cores: Annotated[
+        int | None, typer.Option(min=1, help="Cores that the threads share; default: a core each.")
+    ] = None,
     variant: Annotated[str, typer.Option(help="The lock's variant; default: its first.")] = "",
     flavour: Annotated[
         str,
@@ -107,37 +77,48 @@ def run(
     fence: Annotated[
         str, typer.Option(help="full, rmw or store_forward.", autocompletion=complete.fences)
     ] = "full",
-    cas_latency: CasLatency = None,
-    fence_latency: FenceLatency = None,
-    cancel_latency: CancelLatency = None,
-    seed: Seed = 1,
-    seeds: Seeds = 1,
+    cas_latency: options.CasLatency = None,
+    fence_latency: options.FenceLatency = None,
+    cancel_latency: options.CancelLatency = None,
+    seed: options.Seed = 1,
+    seeds: options.Seeds = 1,
     engine: Annotated[
         str, typer.Option(help="The engine.", autocompletion=complete.engines)
     ] = engines.DEFAULT,
-    no_server: NoServer = False,
-    time_limit: TimeLimit = DEFAULT_TIME_LIMIT,
-    instruction_limit: InstructionLimit = DEFAULT_INSTRUCTION_LIMIT,
-    keep: Keep = False,
-    events: _Events = None,
+    no_server: options.NoServer = False,
+    time_limit: options.TimeLimit = options.DEFAULT_TIME_LIMIT,
+    instruction_limit: options.InstructionLimit = options.DEFAULT_INSTRUCTION_LIMIT,
+    keep: options.Keep = False,
+    events: Annotated[
+        Path | None,
+        typer.Option(help="Write the run's lock-event log to this file, for `locality`."),
+    ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Print every number that is not zero.")
     ] = False,
     form: Format = Form.TABLE,
-    db: _OneDatabase = None,
+    db: Annotated[
+        Path | None,
+        typer.Option("--db", help="Store the run in this database; default: store nothing."),
+    ] = None,
 ) -> None:
     """Run one cell and print its cost and what it assumed.
 
     A run with --db is not repeated if it is stored. csv and json have the numbers alone.
     """
+    from sweeps.engines import load_engine
     from sweeps.model.cell import Cell
-    from sweeps.model.isa import ISAS
+    from sweeps.model.isa import ISAS, host_isa
     from sweeps.model.locks import load_locks
+    from sweeps.model.machine import isas_of, machine_named
     from sweeps.model.workloads import WORKLOADS, with_defaults
 
     if events is not None:
         engine = _engine_with_events(engine, db, events)
-    machine, isa = _target(engine, machine, isa)
+    on_host = load_engine(engine).capabilities().host_machines
+    machine = machine_named(machine) or (on_host[0] if on_host else "generic")
+    isas_of(machine)  # reports an unknown name before anything else
+    isa = isa or (host_isa() if on_host else "x86_64")
     given = _parameters(parameters or [])
     if lock in (known := load_locks()) and variant in known[lock].variants[:1]:
         variant = ""  # the default by its name
@@ -155,24 +136,24 @@ def run(
     cells = [replace(cell, seed=seed + more) for more in range(seeds)]
     if events is not None and seeds > 1:
         raise LockcrossError("--events records one run; leave --seeds out")
-    bounds = limits(time_limit, instruction_limit, no_server)
+    bounds = options.limits(time_limit, instruction_limit, no_server)
     with _ran(cells, db, bounds, keep, events) as (store, done):
         _print_runs(store, cell, given, done, everything, form)
 
 
-def _said(store: "Store", done: "StoredRun") -> tuple[str, dict[str, Any]]:
+def _said(store: "Store", run: "StoredRun") -> tuple[str, dict[str, Any]]:
     """The output that is kept of a run, and its resolved options."""
     output, resolved = store.connection.execute(
-        "SELECT output, resolved FROM runs JOIN resolved ON run_id = id WHERE id = ?", (done.id,)
+        "SELECT output, resolved FROM runs JOIN resolved ON run_id = id WHERE id = ?", (run.id,)
     ).fetchone()
-    return output, json.loads(resolved)
+    return output.strip(), json.loads(resolved)
 
 
 def _print_runs(
     store: "Store",
     cell: "Cell",
     given: "Mapping[str, Any]",
-    done: "Sequence[StoredRun]",
+    runs: "Sequence[StoredRun]",
     all: bool,
     form: Form,
 ) -> None:
@@ -182,40 +163,37 @@ def _print_runs(
     from sweeps.model.workloads import WORKLOADS
 
     units = dict(
-        store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (done[0].id,))
+        store.connection.execute("SELECT name, unit FROM metrics WHERE run_id = ?", (runs[0].id,))
     )
-    first = [_COST] if _COST in units else [one for one in _WITHOUT_COST if one in units]
-    first += [name for name in WORKLOADS[cell.workload].metrics if name in units]
+    costs = [_COST] if _COST in units else _WITHOUT_COST
+    first = [name for name in (*costs, *WORKLOADS[cell.workload].metrics) if name in units]
     rest = [
         name
         for name in sorted(units)
-        if name not in first and any(run.metrics.get(name) for run in done)
+        if name not in first and any(run.metrics.get(name) for run in runs)
     ]
     if form != Form.TABLE:
-        print_parts(form, _numbers(first + rest * all, units, done))
+        print_parts(form, _numbers(first + rest * all, units, runs))
         return
     out = console(fold=False)
-    out.print(_numbers(first, units, done))
-    output, options = _said(store, done[0])
-    for line in _assumed(cell, given, options):
+    out.print(_numbers(first, units, runs))
+    output, resolved = _said(store, runs[0])
+    for line in filter(None, [*_assumed(cell, given, resolved), output]):
         print(line)
-    if output:
-        print(output.strip())
     if all:
-        out.print(_numbers(rest, units, done))
+        out.print(_numbers(rest, units, runs))
     elif rest:
         print(f"--all shows {len(rest)} more numbers")
 
 
-def _numbers(names: Sequence[str], units: Mapping[str, str], done: "Sequence[StoredRun]") -> Rows:
-    columns = ["value"] if len(done) == 1 else ["median", "least", "most"]
+def _numbers(names: Sequence[str], units: Mapping[str, str], runs: "Sequence[StoredRun]") -> Rows:
+    columns = ["value"] if len(runs) == 1 else ["median", "least", "most"]
     records = []
     for name in names:
-        values = [run.metrics[name] for run in done if name in run.metrics]
+        values = [run.metrics[name] for run in runs if name in run.metrics]
         numbers = map(whole, (median(values), min(values), max(values)))
-        records.append(
-            {"metric": name, **dict(zip(columns, numbers, strict=False)), "unit": units[name]}
-        )
+        of_metric = dict(zip(columns, numbers, strict=False))
+        records.append({"metric": name, **of_metric, "unit": units[name]})
     shown = {name: partial(_number, name) for name in columns}
     return Rows(records, {"metric": "{metric}", **shown, "unit": "{unit}"})
 
@@ -225,24 +203,18 @@ def _number(name: str, record: Mapping[str, Any]) -> str:
     return f"{value:g}" if value % 1 else f"{value:.0f}"
 
 
-def _assumed(cell: "Cell", given: "Mapping[str, Any]", options: "Mapping[str, Any]") -> list[str]:
+def _assumed(cell: "Cell", given: "Mapping[str, Any]", resolved: "Mapping[str, Any]") -> list[str]:
     """What a run rests on that nobody gave or measured, a line each."""
-    lines = []
     keys = [f"{key}={value}" for key, value in cell.parameters.items() if key not in given]
-    if keys:
-        lines.append(f"keys left at their defaults: {', '.join(keys)}")
-    if figures := _assumed_figures(cell):
-        lines.append(f"assumed by machine {cell.machine}: {figures}")
-    refused = [key.removeprefix(_REFUSED) for key in options if key.startswith(_REFUSED)]
-    if refused:
-        lines.append(
-            f"machine figures that the core model has no parameter for: {', '.join(refused)}"
-        )
-    if "cycles_by" in options:
-        lines.append(f"cycles by the {options['cycles_by']}")
-    if "cancellation" in options:
-        lines.append(f"cancellation: {options['cancellation']}")
-    return lines
+    refused = [key.removeprefix(_REFUSED) for key in resolved if key.startswith(_REFUSED)]
+    lines = {
+        "keys left at their defaults: ": ", ".join(keys),
+        f"assumed by machine {cell.machine}: ": _assumed_figures(cell),
+        "machine figures that the core model has no parameter for: ": ", ".join(refused),
+        "cycles by the ": resolved.get("cycles_by"),
+        "cancellation: ": resolved.get("cancellation"),
+    }
+    return [f"{words}{what}" for words, what in lines.items() if what]
 
 
 def _assumed_figures(cell: "Cell") -> str:
@@ -253,16 +225,15 @@ def _assumed_figures(cell: "Cell") -> str:
     if cell.machine == HOST:
         return ""
     machine = load_machine(cell.machine)
-    assumed = {
-        name: figure.number
-        for name, figure in machine.figures(cell.isa).items()
-        if figure.assumption is not None
-    }
     set_here = {
         "cas_success": cell.cas_latency, "cas_failure": cell.cas_latency, "rmw": cell.cas_latency,
         ISAS[cell.isa].full_fence: cell.fence_latency, "charge_stop": cell.cancel_latency,
     }  # fmt: skip
-    assumed = {name: one for name, one in assumed.items() if set_here.get(name) is None}
+    assumed = {
+        name: figure.number
+        for name, figure in machine.figures(cell.isa).items()
+        if figure.assumption is not None and set_here.get(name) is None
+    }
     named = [
         f"{name}={number}"
         for name, number in assumed.items()
@@ -274,18 +245,6 @@ def _assumed_figures(cell: "Cell") -> str:
     return ", ".join(named) + where
 
 
-def _target(engine: str, machine: str, isa: str) -> tuple[str, str]:
-    """Machine and ISA, the engine's own where none is given."""
-    from sweeps.engines import load_engine
-    from sweeps.model.isa import host_isa
-    from sweeps.model.machine import isas_of, machine_named
-
-    on_host = load_engine(engine).capabilities().host_machines
-    machine = machine_named(machine) or (on_host[0] if on_host else "generic")
-    isas_of(machine)  # reports an unknown name before anything else
-    return machine, isa or (host_isa() if on_host else "x86_64")
-
-
 @contextmanager
 def _ran(
     cells: "Sequence[Cell]", db: Path | None, bounds: "Limits", keep: bool, events: Path | None
@@ -294,39 +253,31 @@ def _ran(
     LockcrossError if one is not ok."""
     from results.store.store import Store
     from sweeps.engines import load_engine
-    from sweeps.model.cells import invalid_reason
+    from sweeps.model.cell import invalid_reason
     from sweeps.run.runner import Runner
 
-    for cell in cells:
-        if why := invalid_reason(cell):
-            raise LockcrossError(why)
+    def save(folder: Path) -> None:
+        log = folder / load_engine(cells[0].engine).capabilities().event_log
+        try:
+            shutil.copyfile(log, str(events))
+        except OSError as error:
+            why = f"cannot be written ({error.strerror}); name another file with --events"
+            raise LockcrossError(f"{events}: {why}", exit_code=1) from None
+
+    if why := next(filter(None, map(invalid_reason, cells)), None):
+        raise LockcrossError(why)  # before there is a database
     with (
         TemporaryDirectory(prefix="lockcross-") as folder,
         Store(db or Path(folder) / "run.db") as store,
     ):
-        log = load_engine(cells[0].engine).capabilities().event_log
-
-        def save(folder: Path) -> None:
-            assert events is not None
-            try:
-                shutil.copyfile(folder / log, events)
-            except OSError as error:
-                raise LockcrossError(
-                    f"{events}: cannot be written ({error.strerror}); name another file with "
-                    "--events",
-                    exit_code=1,
-                ) from None
-
         runner = Runner(store, 1, None, bounds, keep=keep, collect=save if events else None)
-        done = runner.run(cells, "run")
-        for one in done:
-            if one.status != "ok":
-                output, _ = _said(store, one)
-                raise LockcrossError(
-                    f"{one.status}: {one.cause}" + (f"\n{output.strip()}" if output else ""),
-                    exit_code=2 if one.status == "refused" else 1,
-                )
-        yield store, done
+        runs = runner.run(cells, "run")
+        for run in runs:
+            if run.status != "ok":
+                output, _ = _said(store, run)
+                message = f"{run.status}: {run.cause}" + (f"\n{output}" if output else "")
+                raise LockcrossError(message, exit_code=2 if run.status == "refused" else 1)
+        yield store, runs
 
 
 def _engine_with_events(engine: str, db: Path | None, events: Path) -> str:
@@ -353,13 +304,13 @@ def _parameters(words: Sequence[str]) -> dict[str, "Value"]:
     """The keys of a workload that are given as words."""
     from sweeps.model.workloads import read_value
 
-    found: dict[str, Value] = {}
+    parameters: dict[str, Value] = {}
     for word in words:
         key, equals, value = word.partition("=")
-        if not equals or key in found:
+        if not equals or key in parameters:
             raise LockcrossError(f"parameter {shown(word)}: key=value is expected, each key once")
-        found[key] = read_value(value)
-    return found
+        parameters[key] = read_value(value)
+    return parameters
 
 
 def calibrate(
@@ -373,15 +324,15 @@ def calibrate(
     flavour: Annotated[
         str | None, typer.Option(help="Only this atomic flavour.", autocompletion=complete.flavours)
     ] = None,
-    cas_latency: CasLatency = None,
-    fence_latency: FenceLatency = None,
+    cas_latency: options.CasLatency = None,
+    fence_latency: options.FenceLatency = None,
     engine: Annotated[
         str, typer.Option(help="The engine.", autocompletion=complete.engines)
     ] = engines.DEFAULT,
-    jobs: Jobs = 0,
-    no_server: NoServer = False,
+    jobs: options.Jobs = 0,
+    no_server: options.NoServer = False,
     form: Format = Form.TABLE,
-    db: Database = DATABASE,
+    db: options.Database = DATABASE,
 ) -> None:
     """Measure what atomics, fences and charges cost on a machine, and store it."""
     from results.store.store import Store
@@ -393,26 +344,25 @@ def calibrate(
     from sweeps.search.calibrate import calibrate as measure
 
     machine = machine_named(machine)
-    isas = [name for name in load_machine(machine).isas if isa in (None, name)]
+    known = [(name, one) for name in load_machine(machine).isas for one in ISAS[name].flavours]
     settings = [
         Setting(machine, name, one, cas_latency, fence_latency, engine)
-        for name in isas
-        for one in ISAS[name].flavours
-        if flavour in (None, one)
+        for name, one in known
+        if isa in (None, name) and flavour in (None, one)
     ]
     if not settings:
-        known = [f"{n} {f}" for n in load_machine(machine).isas for f in ISAS[n].flavours]
         raise LockcrossError(
             f"machine {machine} has no ISA {isa or 'any'} with flavour {flavour or 'any'}; "
-            f"it has {', '.join(known)}"
+            f"it has {', '.join(map(' '.join, known))}"
         )
     with Store(db) as store, Bar() as progress:
-        found = measure(Runner(store, jobs, progress, served(no_server)), store, settings)
+        runner = Runner(store, jobs, progress, options.served(no_server))
+        measured = measure(runner, store, settings)
     names = [f"{one.isa} {one.flavour}" for one in settings]
     rows = [
         {"operation": op}
-        | {name: whole(records[op].cycles) for name, records in zip(names, found, strict=True)}
-        for op in found[0]
+        | {name: whole(records[op].cycles) for name, records in zip(names, measured, strict=True)}
+        for op in measured[0]
     ]
     shown = {"operation": "{operation}"} | {name: f"{{{name}:.2f}}" for name in names}
     given = {"cas_latency": cas_latency, "fence_latency": fence_latency}

@@ -8,7 +8,7 @@ COMMANDS = {
     ),
     "build": ("command", "Build the programs that a plan runs."),
     "compare": (
-        "compare",
+        "command",
         "Compare the costs of a plan's runs along an axis: the median, and the band over the "
         "seeds.",
     ),

@@ -1,4 +1,5 @@
-"""Commands for whole plans: sweep, build."""
+"""Commands for whole plans: sweep, build; compare, a plan's costs along an axis, as tables and as a
+figure."""
 
 import shlex
 import sys
@@ -9,17 +10,19 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from results.errors import LockcrossError
 from results.paths import DATABASE
-from results.store.store import store_to_read
-from results.text.rows import Form, Format, print_compact, print_rows
+from results.store.store import Store, reading, store_to_read
+from results.text.rows import Form, Format, Rows, number, print_compact, print_parts, print_rows
 from sweeps.cli import complete, options
 
 if TYPE_CHECKING:
     from results.store.records import StoredRun
-    from results.store.store import Store
+    from sweeps.search.plan_costs import Band, Comparison
 
 _SHOWN_FAILURES = 5  # causes
 _SHOWN_WINNERS = 24  # rows
+_DRAWN = (".png", ".svg", ".pdf")
 
 
 def sweep(
@@ -40,11 +43,10 @@ def sweep(
 ) -> None:
     """Run the cells of a plan that are not in the database yet, and say which locks win."""
     from results.store.queries import PREFIX
-    from results.store.store import Store
     from sweeps.cli.progress import Bar
     from sweeps.plans.sweep import load_plan
-    from sweeps.run.runner import Runner, describe
-    from sweeps.search.facts import store_machines
+    from sweeps.run.runner import Runner
+    from sweeps.search.calibrate import store_machines
 
     loaded = load_plan(plan)
     looking = f"{loaded.name}: looking for {len(loaded.cells)} cells in the database"
@@ -52,9 +54,9 @@ def sweep(
     bounds = options.limits(time_limit, instruction_limit, no_server)
     if dry_run:
         with store_to_read(db) as store:
-            known = Runner(store, jobs, None, bounds, retry_failed).look_up(loaded.cells)
-            print(f"{loaded.name}: {loaded.title}")
-            print(describe(store, known, options.at_a_time(cluster, jobs)))
+            runner = Runner(store, jobs, None, bounds, retry_failed)
+            todo = runner.describe(loaded.cells, options.at_a_time(cluster, jobs))
+            print(f"{loaded.name}: {loaded.title}\n{todo}")
         return
     with Store(db) as store:
         with options.pool_of(cluster) as pool, Bar() as progress:
@@ -68,40 +70,37 @@ def sweep(
     _summarize(runs, sys.stdout if form == Form.TABLE else sys.stderr)
 
 
-def _print_winners(store: "Store", plan: str, form: Form) -> None:
+def _print_winners(store: Store, plan: str, form: Form) -> None:
     """Prints the table of winners of a plan, as far as its runs have costs."""
     from results.text.terminal import console
     from sweeps.report.plan import compared_words, winner_rows
     from sweeps.search.plan_costs import groups, runs_of_plan
 
-    out, found = console(fold=False), groups(runs_of_plan(store.connection, plan))
-    rows = winner_rows(found)
+    out, settings = console(fold=False), groups(runs_of_plan(store.connection, plan))
+    rows = winner_rows(settings)
     if form != Form.TABLE:
         print_rows(rows, form)
-    elif found:
+    elif settings:
         print_compact(rows, out, ("winner", "cycles_per_pair"), _SHOWN_WINNERS)
-        out.print(compared_words(found))
+        out.print(compared_words(settings))
     else:
         out.print("no run has a cost per acquire-release pair, so there is no winner")
 
 
 def _print_where_the_rest_is(plan: str, db: Path) -> None:
     """Prints the commands that show more of a plan."""
-    from rich.table import Table
-
-    from results.text.terminal import console
-
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    of = f"--plan {shlex.quote(plan)}"
     at = "" if db == DATABASE else f" --db {shlex.quote(str(db))}"
-    for command, rest, what in (
-        ("query winners", "", "who wins in each setting"),
-        ("query costs", "", "what every lock costs in each setting"),
-        ("compare", " --along KEY", "cost along an axis or a key; --figure FILE draws it"),
-        ("runs", "", "every run; ./lockcross show ID has all of one"),
-        ("report", "", "a page with tables and figures"),
-    ):
-        table.add_row(f"./lockcross {command} --plan {shlex.quote(plan)}{rest}{at}", what)
-    console(fold=False).print(table)
+    rest = {
+        f"query winners {of}": "who wins in each setting",
+        f"query costs {of}": "what every lock costs in each setting",
+        f"compare {of} --along KEY": "cost along an axis or a key; --figure FILE draws it",
+        f"runs {of}": "every run; ./lockcross show ID has all of one",
+        f"report {of}": "a page with tables and figures",
+    }
+    lines = [{"command": f"./lockcross {words}{at}", "what": what} for words, what in rest.items()]
+    look = {"show_header": False, "padding": (0, 2, 0, 0)}
+    print_parts(Form.TABLE, Rows(lines, look=look), fold=False)
 
 
 def _summarize(runs: "Sequence[StoredRun]", out: TextIO) -> None:
@@ -110,14 +109,13 @@ def _summarize(runs: "Sequence[StoredRun]", out: TextIO) -> None:
     by_status = Counter(run.status for run in distinct)
     counts = ", ".join(f"{by_status[status]} {status}" for status in ("ok", "failed", "refused"))
     print(f"{len(runs)} cells, {len(distinct)} distinct: {counts}", file=out)
-    causes = Counter(run.cause for run in distinct if run.status == "failed")
-    for cause, count in causes.most_common(_SHOWN_FAILURES):
+    failed = [run for run in distinct if run.status == "failed"]
+    for cause, count in Counter(run.cause for run in failed).most_common(_SHOWN_FAILURES):
         print(f"  failed {count} times: {cause}", file=out)
-    if causes:
-        failed = next(run.id for run in distinct if run.status == "failed")
+    if failed:
         print(
-            f"`lockcross show {failed}` shows one of them, `lockcross sweep ... --retry-failed` "
-            "runs them again",
+            f"`lockcross show {failed[0].id}` shows one of them, `lockcross sweep ... "
+            "--retry-failed` runs them again",
             file=out,
         )
         raise typer.Exit(1)
@@ -133,15 +131,106 @@ def build(
     """Build the programs that a plan runs."""
     from results.store.queries import Answer
     from sweeps.engines import load_engine
-    from sweeps.model.cells import unsupported_reason
-    from sweeps.model.label import LockLabel
+    from sweeps.model.cell import unsupported_reason
+    from sweeps.model.locks import LockLabel
     from sweeps.plans.sweep import load_plan
     from sweeps.programs import Builder
 
     possible = [cell for cell in load_plan(plan).cells if not unsupported_reason(cell)]
     built = Builder().build([load_engine(cell.engine).program(cell) for cell in possible], jobs)
-    rows: list[tuple[object, ...]] = []
-    for program, binary in built.items():
-        label = LockLabel.of(program.lock, program.variant, program.fence)
-        rows.append((binary.digest[:12], program.workload, label, program.flavour))
+    labels = {one: LockLabel.of(one.lock, one.variant, one.fence) for one in built}
+    rows = [(built[one].digest[:12], one.workload, labels[one], one.flavour) for one in built]
     print_rows(Answer(["program", "workload", "lock", "flavour"], rows), form)
+
+
+def compare(
+    plan: Annotated[
+        str,
+        typer.Option(
+            help="A plan that was swept: its name or its file.", autocompletion=complete.plans
+        ),
+    ],
+    along: Annotated[
+        str, typer.Option(help="An axis or a key of the workload, as cas_latency or threads.")
+    ],
+    by: Annotated[str, typer.Option(help="What is compared: an axis or a key.")] = "lock",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Only runs with this value, as isa=x86_64; may be given more than once."),
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw it too, into this .png, .svg or .pdf file.")
+    ] = None,
+    form: Format = Form.TABLE,
+    db: options.Database = DATABASE,
+) -> None:
+    """Compare the costs of a plan's runs along an axis: the median, and the band over the seeds."""
+    from sweeps.search.plan_costs import compare as compare_runs
+    from sweeps.search.plan_costs import runs_of_plan
+
+    if figure is not None and figure.suffix not in _DRAWN:
+        raise LockcrossError(f"--figure {figure}: allowed are {', '.join(_DRAWN)}")
+    chosen = {}
+    for word in only or []:
+        name, equals, chosen[name] = word.partition("=")
+        if not equals:
+            raise LockcrossError(f"--only {word!r}: name=value is expected")
+    with reading(db) as connection:
+        comparison = compare_runs(runs_of_plan(connection, plan), by, along, chosen)
+    if form == Form.TABLE:
+        _print_tables(comparison)
+    else:
+        _print_rows(comparison, form)
+    if figure is not None:
+        from results.draw.painter import save
+        from sweeps.report.plan import MOST_PANELS, draw_comparison
+
+        save(figure, lambda: draw_comparison(comparison))
+        if form == Form.TABLE:
+            print(figure)
+            if (left := len(comparison.panels) - MOST_PANELS) > 0:
+                first = f"the figure has the first {MOST_PANELS} settings, not the other {left}"
+                print(f"{first}; --only chooses some")
+
+
+def _print_tables(comparison: "Comparison") -> None:
+    """A table for each setting: a row for each value of the axis, a column for each lock."""
+    from rich.table import Table
+
+    from results.text.terminal import console
+
+    def word(value: object) -> str:
+        return "own" if value is None else str(value)
+
+    def words(band: "Band | None") -> str:
+        if band is None:
+            return ""
+        ends = f" ({number(band.least)} to {number(band.most)})" if band.least < band.most else ""
+        return number(band.median) + ends
+
+    out = console(fold=False)
+    if same := ", ".join(f"{name}={value}" for name, value in comparison.same.items()):
+        out.print(f"in common: {same}")
+    out.print("core cycles per acquire-release pair; in brackets the least and most of the seeds")
+    for panel in comparison.panels:
+        columns = (comparison.along, *map(word, panel.curves))
+        table = Table(*columns, box=None, title=panel.title, title_justify="left")
+        for x in panel.points:
+            table.add_row(word(x), *(words(curve.get(x)) for curve in panel.curves.values()))
+        out.print(table)
+
+
+def _print_rows(comparison: "Comparison", form: Form) -> None:
+    """A row for each point of each curve."""
+    from results.store.queries import Answer
+
+    numbers = ("cycles_per_pair", "least", "most", "seeds")
+    rows = [
+        (*panel.place.values(), name, x, band.median, band.least, band.most, band.seeds)
+        for panel in comparison.panels
+        for name, curve in panel.curves.items()
+        for x, band in curve.items()
+    ]
+    place = comparison.panels[0].place
+    columns = [*place, comparison.by, comparison.along, *numbers]
+    print_rows(Answer(columns, rows), form)

@@ -17,16 +17,6 @@ from sweeps.support.text import shown
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _NAME = r"\w[\w-]*"
-_MACHINE_HEAD = """\
-# Machine NAME, begun as a copy of machine FROM. Change what you know of your processor.
-#   ./lockcross machines FILE        every figure with its source
-#   ./lockcross machines --options   what each means and may be
-#   ./lockcross calibrate FILE       what a CAS, a fence, a load and a store measure on it
-# What a CAS and a full fence cost stands in [latency.ISA], what stopping a thread costs in
-# [charges]. A figure is either known or assumed, and says why:
-#   { value = 18, source = "where it is from" }
-#   { assumption = 20, why = "the reason" }
-"""
 
 Name = Annotated[str, typer.Argument(help="Its name: letters, digits, _ and -.")]
 Output = Annotated[
@@ -63,8 +53,8 @@ def machine(
     lines = (MACHINES / f"{origin}.toml").read_text(encoding="utf-8").splitlines()
     about = itertools.takewhile(lambda line: line.startswith("#"), lines)
     known = load_machine(origin)
-    made = known.model_copy(update={"name": name, "title": f"{name}, from: {known.title}"})
-    text = "\n".join([_MACHINE_HEAD.replace("FROM", origin), *about, made.as_toml()])
+    copy = known.model_copy(update={"name": name, "title": f"{name}, from: {known.title}"})
+    text = "\n".join([_template("machine").replace("FROM", origin), *about, copy.as_toml()])
     _write(name, text, output, force, partial(parse, Machine), "calibrate {}")
 
 
@@ -91,12 +81,7 @@ def _template(kind: str) -> str:
 
 
 def _write(
-    name: str,
-    text: str,
-    output: Path | None,
-    force: bool,
-    read: Callable[[str], object],
-    then: str,
+    name: str, text: str, output: Path | None, force: bool, read: Callable[[str], object], then: str
 ) -> None:
     """Writes a file of the user's own, once it has been read as one, prints its path, and says
     which command takes it. Raises LockcrossError."""
@@ -113,9 +98,8 @@ def _write(
     except FileExistsError:
         raise LockcrossError(f"{file}: is there already; --force writes over it") from None
     except OSError as error:
-        raise LockcrossError(
-            f"{file}: cannot be written ({error.strerror}); name another file with --output"
-        ) from None
+        why = f"cannot be written ({error.strerror}); name another file with --output"
+        raise LockcrossError(f"{file}: {why}") from None
     print(file)
     path = str(file) if is_path(str(file)) else f"./{file}"
     print(f"next: ./lockcross {then.format(shlex.quote(path))}", file=sys.stderr)

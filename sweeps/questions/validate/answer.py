@@ -22,7 +22,7 @@ from sweeps.model import engines
 from sweeps.model.axes import LATENCIES, QUANTITIES
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.isa import flavour_name
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.support.toml import Document
 
 FLOOR = "null"  # what a workload costs without a lock: in no contest

@@ -15,7 +15,7 @@ from statistics import median, quantiles
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model.engines import entry
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.questions.validate.answer import FLOOR, Compared, Stored, apart, contests
 from sweeps.search import errors
 from sweeps.search.errors import ANY, ATOMIC, BOTH, LEADS, NO_ATOMIC, SILICON, Row

@@ -15,7 +15,7 @@ from results.draw.painter import HALO, panels
 from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.isa import isa_words
-from sweeps.model.label import LockLabel
+from sweeps.model.locks import LockLabel
 from sweeps.questions.validate.answer import Compared, SetSummary, Stored, summarize
 from sweeps.questions.validate.latency import OPS, Sweep, sweeps
 from sweeps.report.style import FLAVOUR_LOOKS, LOOKS, look

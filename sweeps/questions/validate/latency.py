@@ -185,15 +185,12 @@ def slope_checks(connection: sqlite3.Connection) -> list[SlopeCheck]:
 
 def agreements(found: Sequence[Sweep]) -> list[Agreement]:
     """Each two mechanisms that serve the same operation of the same core model and machine."""
-
-    def subject(sweep: Sweep) -> tuple[str, ...]:
-        return (engines.entry(sweep.engine).label, *sweep.place)
-
     return [
         Agreement(first, second)
         for first, second in itertools.combinations(found, 2)
-        if subject(first) == subject(second) and first.mechanism != second.mechanism
-    ]
+        if first.place == second.place and first.mechanism != second.mechanism
+        and engines.entry(first.engine).label == engines.entry(second.engine).label
+    ]  # fmt: skip
 
 
 def regions(connection: sqlite3.Connection) -> list[Region]:
@@ -212,14 +209,13 @@ def regions(connection: sqlite3.Connection) -> list[Region]:
         engine = engines.entry(cell.engine).label
         words = f"{cell.label.words()}, {cell.workload}, {cell.flavour}"
         methods = found.setdefault((cell.isa, engine, words), {})
-        method = cell.engine.removeprefix(f"{engine}/")
-        methods.setdefault(method, []).append((pairs, cost, total))
+        methods.setdefault(cell.engine.removeprefix(f"{engine}/"), []).append((pairs, cost, total))
     regions = []
     for key, methods in found.items():
-        longest = {m: max(runs, key=itemgetter(0)) for m, runs in methods.items()}
-        costs = {method: cost for method, (_, cost, _) in longest.items()}
-        for method, (long, _, most) in longest.items():
-            short, _, least = min(methods[method], key=itemgetter(0))
+        costs = {method: max(runs, key=itemgetter(0))[1] for method, runs in methods.items()}
+        for runs in methods.values():
+            short, _, least = min(runs, key=itemgetter(0))
+            long, _, most = max(runs, key=itemgetter(0))
             if short < long:  # what each further pair costs, the same by whatever method
                 costs[TWO_LENGTHS] = (most - least) / (long - short)
         spread = max(costs.values()) / min(costs.values()) - 1 if len(costs) > 1 else None

@@ -10,8 +10,7 @@ from results.store.database import file_of
 from sweeps.model import engines
 from sweeps.questions.validate import latency, table
 from sweeps.questions.validate.answer import ALL_ISAS, CLEAR, speeds, summarize
-from sweeps.report.reference import References, Source
-from sweeps.report.shown import Part, Section, Shown
+from sweeps.report.shown import Part, References, Section, Shown, Source
 from sweeps.search.found import isa_title
 
 _VALIDATION = "validation"

@@ -13,8 +13,7 @@ from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.engines import load_engine
 from sweeps.model.axes import MAX_LATENCY
-from sweeps.model.cell import Cell
-from sweeps.model.cells import unsupported_reason
+from sweeps.model.cell import Cell, unsupported_reason
 from sweeps.model.engines import DEFAULT
 from sweeps.model.isa import ISAS, Isa
 from sweeps.model.locks import load_locks
@@ -24,8 +23,7 @@ from sweeps.plans.sweep import load_plan
 from sweeps.questions.validate.answer import ALL_ISAS, BARS, JAVA_LOCKS, Bars, JavaLocks, StoredSet
 from sweeps.questions.validate.latency import SLOPES, SlopeBar
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import Setting, calibrate
-from sweeps.search.facts import store_isas, store_machines
+from sweeps.search.calibrate import Setting, calibrate, store_isas, store_machines
 from sweeps.support.toml import Document
 
 _CANDIDATE_OPS: tuple[str, ...] = ("empty", "store", "cas", "fence")  # its charges are what is set

@@ -14,7 +14,7 @@ from results.store.store import Store
 from results.text.rows import Rows
 from sweeps.run.cluster.check import SMALL_CELL, run_here
 from sweeps.run.cluster.description import Cluster
-from sweeps.run.cluster.node.worker import Chunk, Reply, Waits, wait_chunk
+from sweeps.run.cluster.node.worker import Chunk, Reply, wait_chunk
 from sweeps.run.cluster.parsl_pool import ParslPool
 from sweeps.run.cluster.session import Session
 from sweeps.run.runner import Runner
@@ -24,15 +24,10 @@ _WAITS_S = (0.01, 0.03, 0.1)  # of the stand-ins
 _BUSY_S = 15.0  # that every worker is kept busy with them
 _REAL = 1000  # cells
 _FILLED_S = 300.0  # until every worker must be there
-Row = dict[str, object]
-
-
-_SHOWN = {
-    "cells": "{cells}", "how many": "{how many}", "workers": "{workers}",
-    "seconds": "{seconds:.1f}", "cells/s": "{cells/s:.0f}", "chunks": "{chunks}",
-    "gaps %": "{gaps %:.2f}", "driver CPU ms": "{driver CPU ms:.3f}",
-    "interchange CPU ms": "{interchange CPU ms:.3f}", "bytes": "{bytes:.0f}",
-    "workers fed": "{workers fed}",
+_FORMATS = {  # of the columns, in their order
+    "cells": "", "how many": "", "workers": "", "seconds": ".1f", "cells/s": ".0f", "chunks": "",
+    "gaps %": ".2f", "driver CPU ms": ".3f", "interchange CPU ms": ".3f", "bytes": ".0f",
+    "workers fed": "",
 }  # fmt: skip
 NOTE = (
     "gaps: time of the workers between two chunks, of that in chunks. workers fed: computed, not "
@@ -45,28 +40,12 @@ class _MeasuredPool(ParslPool):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._spans: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
-        self._bytes = 0
+        self.spans: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+        self.bytes = 0
 
     def received(self, reply: Reply, size: int) -> None:
-        self._spans[reply.manager, reply.place.worker].append(reply.span)
-        self._bytes += size
-
-    def row(self, name: str, cells: int, seconds: float, cpu: list[float]) -> Row:
-        """What was measured. `cpu`: seconds of the driver, and of Parsl's interchange beside it."""
-        idle = busy = 0.0
-        for spans in self._spans.values():
-            spans.sort()
-            idle += sum(after[0] - before[1] for before, after in pairwise(spans))
-            busy += sum(end - begin for begin, end in spans)
-        driver_ms, parsl_ms = (1000 * each / cells for each in cpu)
-        return {
-            "cells": name, "how many": cells, "workers": len(self._spans), "seconds": seconds,
-            "cells/s": cells / seconds, "chunks": sum(map(len, self._spans.values())),
-            "gaps %": 100 * idle / busy, "driver CPU ms": driver_ms,
-            "interchange CPU ms": parsl_ms, "bytes": self._bytes / cells,
-            "workers fed": " / ".join(f"{wait / (driver_ms / 1000):,.0f}" for wait in _WAITS_S),
-        }  # fmt: skip
+        self.spans[reply.manager, reply.place.worker].append(reply.span)
+        self.bytes += size
 
 
 class _StandIns(_MeasuredPool):
@@ -79,15 +58,16 @@ class _StandIns(_MeasuredPool):
         self._seconds, self._answer = seconds, answer
 
     def message(self, chunk: Chunk) -> object:
-        return Waits(chunk, self._seconds, self._answer)
+        return chunk, self._seconds, self._answer
 
 
 def rows(cluster: Cluster) -> Rows:
     """A row a measurement. Raises LockcrossError."""
-    return Rows(list(_measurements(cluster)), _SHOWN)
+    shown = {name: f"{{{name}:{form}}}" for name, form in _FORMATS.items()}
+    return Rows(list(_measurements(cluster)), shown)
 
 
-def _measurements(cluster: Cluster) -> Iterator[Row]:
+def _measurements(cluster: Cluster) -> Iterator[dict[str, object]]:
     """Stand-ins of several lengths, then real cells."""
     work, done = run_here("bench")
     answer = pickle.dumps(done)
@@ -115,14 +95,26 @@ def _fill(session: Session, pool: ParslPool, work: Work) -> None:
             pass
 
 
-def _measure(name: str, pool: _MeasuredPool, count: int, session: Session, db: Path) -> Row:
+def _measure(
+    name: str, pool: _MeasuredPool, count: int, session: Session, db: Path
+) -> dict[str, object]:
+    """Runs so many cells and says what that took."""
     cells = [replace(SMALL_CELL, seed=number) for number in range(1, count + 1)]
     with Store(db) as store:
         runner = Runner(store, pool=pool)
-        began, cpu = time.monotonic(), [time.process_time(), session.interchange_cpu_s()]
+        began, own_s, parsl_s = time.monotonic(), time.process_time(), session.interchange_cpu_s()
         runs = runner.run(cells, "bench")
-        cpu = [time.process_time() - cpu[0], session.interchange_cpu_s() - cpu[1]]
+        own_s, parsl_s = time.process_time() - own_s, session.interchange_cpu_s() - parsl_s
         seconds = time.monotonic() - began
     if failed := next((run for run in runs if run.status != "ok"), None):
         raise LockcrossError(f"benchmark run failed: {failed.cause}", exit_code=1)
-    return pool.row(name, count, seconds, cpu)
+    idle = busy = 0.0
+    for spans in map(sorted, pool.spans.values()):
+        idle += sum(after[0] - before[1] for before, after in pairwise(spans))
+        busy += sum(end - begin for begin, end in spans)
+    values = (
+        name, count, len(pool.spans), seconds, count / seconds, sum(map(len, pool.spans.values())),
+        100 * idle / busy, 1000 * own_s / count, 1000 * parsl_s / count, pool.bytes / count,
+        " / ".join(f"{wait / (own_s / count):,.0f}" for wait in _WAITS_S),
+    )  # fmt: skip
+    return dict(zip(_FORMATS, values, strict=True))

@@ -3,28 +3,35 @@
 import hashlib
 import pickle
 import time
-from dataclasses import dataclass
+from typing import Any
 
 from results.errors import LockcrossError
+from results.text.rows import Rows, whole
 from sweeps.engines import load_engine
 from sweeps.engines.base import Limits
 from sweeps.model import engines
 from sweeps.model.cell import Cell
 from sweeps.model.isa import ISAS
 from sweeps.programs import Builder
+from sweeps.run.cluster import ship
 from sweeps.run.cluster.description import Cluster
-from sweeps.run.cluster.node.worker import Chunk, Node, Question, describe_node
+from sweeps.run.cluster.node.worker import Chunk, describe_node
 from sweeps.run.cluster.session import Session
-from sweeps.run.cluster.ship import Programs
-from sweeps.run.pool import LocalPool
-from sweeps.run.work import Done, Work
+from sweeps.run.work import Done, LocalPool, Work
 from sweeps.support.paths import ENGINE_PLUGIN
 
 SMALL_CELL = Cell(
-    engine=engines.DEFAULT, machine="generic", isa="x86_64", flavour="lock", lock="tasuki",
-    variant="", fence="full", workload="sync", parameters={"iterations": 200}, threads=1,
-    cores=None, cas_latency=None, fence_latency=None, cancel_latency=None, seed=1,
+    machine="generic", isa="x86_64", flavour="lock", lock="tasuki", workload="sync",
+    parameters={"iterations": 200},
 )  # fmt: skip
+_CLOCK_S = 5.0  # that a clock may be off: only times of start depend on it
+_SHOWN: dict[str, Any] = {
+    "node": "{node}", "job": "{job}", "processor": "{processor}", "CPUs": "{CPUs}",
+    "memory GB": "{memory GB:.0f}", "scratch GB free": "{scratch GB free:.0f}",
+    "clock s off": "{clock s off:.1f}",
+    "cycles": lambda row: "" if row["cycles"] is None else f"{row['cycles']:.0f}",
+    "limits": "{limits}", "fit": "{fit}",
+}  # fmt: skip
 
 
 def run_here(identity: str) -> tuple[Work, Done]:
@@ -33,36 +40,23 @@ def run_here(identity: str) -> tuple[Work, Done]:
     engine = load_engine(SMALL_CELL.engine)
     program = engine.program(SMALL_CELL)
     binary = Builder().build([program])[program]
-    version = engine.provenance(SMALL_CELL.isa)
-    work = Work(SMALL_CELL, identity, version, binary, Limits(60.0), None, keep=False)
-    (done,) = [one for chunk in LocalPool(1).run([work]) for one in chunk]
-    if done.outcome.cause:
-        raise LockcrossError(f"a small cell fails on this machine: {done.outcome.cause}", 1)
+    work = Work(SMALL_CELL, identity, engine.provenance(SMALL_CELL.isa), binary, Limits(60.0))
+    ((done,),) = LocalPool(1).run([work])
+    if done.cause:
+        raise LockcrossError(f"a small cell fails on this machine: {done.cause}", 1)
     return work, done
 
 
-_CLOCK_S = 5.0  # that a clock may be off: only times of start depend on it
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A node, and how far its clock is off, as far as that is certain."""
-
-    node: Node
-    clock_off_s: float
-    wrong: list[str]
-
-
-def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
-    """What so many nodes answer, and the cycles of a small cell here. One worker a node, in one
-    job. Raises LockcrossError as a sweep does."""
+def check(cluster: Cluster, nodes: int) -> tuple[Rows, list[str], float]:
+    """What so many nodes answer, a row each; what is wrong with them, in words; and the cycles of a
+    small cell here. One worker a node, in one job. Raises LockcrossError as a sweep does."""
     work, done = run_here("check")
-    cycles = done.outcome.metrics["cycles"][0]
+    cycles = done.metrics["cycles"][0]
     plugin = hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
-    programs = Programs().for_chunk([work]) if cluster.tree == "shipped" else None
-    chunk = Chunk([work], cluster.scratch, plugin, programs)
-    question = pickle.dumps(Question(_engines(), chunk))
+    programs = ship.packed([work.binary]) if cluster.tree == "shipped" else None
+    question = pickle.dumps((_engines(), Chunk([work], cluster.scratch, plugin, programs)))
     asked = cluster.model_copy(update={"workers": 1, "nodes": nodes, "blocks": 1})
+    answers: list[tuple[dict[str, Any], list[str]]] = []
     with Session(asked, at_once=True) as session:
         with session.undisturbed():
             session.start()
@@ -74,7 +68,6 @@ def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
                 session.next()  # waits a little
         with session.undisturbed():
             sent = {session.submit(describe_node, question): time.time() for _ in range(nodes)}
-        answers: list[Answer] = []
         while sent:
             with session.undisturbed():
                 session.look()
@@ -83,8 +76,27 @@ def check(cluster: Cluster, nodes: int) -> tuple[list[Answer], float]:
             number, answer = answered
             if (error := answer.exception()) is not None:
                 raise LockcrossError(f"a node did not answer: {error}", exit_code=1)
-            answers.append(_judged(pickle.loads(answer.result()), sent.pop(number), cycles))
-    return sorted(answers, key=lambda one: one.node.place.host), cycles
+            facts, wrong = pickle.loads(answer.result())
+            answers.append(_judged(facts, wrong, sent.pop(number), cycles))
+    answers.sort(key=lambda answer: str(answer[0]["node"]))
+    complaints = [f"{facts['node']}: {why}" for facts, wrong in answers for why in wrong]
+    return Rows([facts for facts, _ in answers], _SHOWN), complaints, cycles
+
+
+def _judged(
+    facts: dict[str, Any], wrong: list[str], sent: float, cycles: float
+) -> tuple[dict[str, Any], list[str]]:
+    """A node's row, and what is wrong with the node. `sent`: when it was asked."""
+    # The node's time must lie between the question and the answer.
+    off = facts["time"] - min(max(sent, facts["time"]), time.time())
+    if abs(off) > _CLOCK_S:
+        wrong.append(f"its clock is {off:+.0f} s off; times of start will be wrong")
+    its = facts["cycles"]
+    if its is not None and its != cycles:
+        wrong.append(f"a small cell takes {its:.0f} cycles there and {cycles:.0f} here")
+    facts["cycles"] = None if its is None else whole(its)
+    facts |= {"clock s off": off, "fit": "no" if wrong else "yes"}
+    return {name: facts[name] for name in _SHOWN}, wrong
 
 
 def _engines() -> list[tuple[str, str, str]]:
@@ -100,15 +112,3 @@ def _engines() -> list[tuple[str, str, str]]:
             except LockcrossError:  # not on this machine, so no cell of it will be sent
                 continue
     return usable
-
-
-def _judged(node: Node, sent: float, cycles: float) -> Answer:
-    now = time.time()
-    # The node's time must lie between the question and the answer.
-    off = node.clock - now if node.clock > now else min(0.0, node.clock - sent)
-    wrong = list(node.wrong)
-    if abs(off) > _CLOCK_S:
-        wrong.append(f"its clock is {off:+.0f} s off; times of start will be wrong")
-    if node.cycles is not None and node.cycles != cycles:
-        wrong.append(f"a small cell takes {node.cycles:.0f} cycles there and {cycles:.0f} here")
-    return Answer(node, off, wrong)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from sweeps.support.paths import CLUSTERS
-from sweeps.support.toml import Document, load
+from sweeps.support.toml import Document, Documents
 
 # The name in a file -> the name of Parsl's class.
 PROVIDERS = {
@@ -78,4 +78,4 @@ class Cluster(Document):
 
 def load_cluster(name: str) -> Cluster:
     """The cluster of a name in sweeps/clusters, or of a file. Raises LockcrossError (2)."""
-    return load(Cluster, CLUSTERS, name, "cluster")
+    return Documents("cluster", CLUSTERS).load(Cluster, name)

@@ -80,12 +80,10 @@ def make_provider(cluster: Cluster, start: str, least: int) -> Any:
     base = getattr(parsl.providers, PROVIDERS[cluster.provider])
     kind = type(base.__name__, (base,), {"status_polling_interval": _STATUS_S})
     known = set(inspect.signature(base.__init__).parameters)
-    launcher: Any = SimpleLauncher()
-    if cluster.nodes > 1:  # the pool is started on every node of a block
-        on_each = f"mpiexec -n {cluster.nodes} -ppn 1"
-        if cluster.provider == "slurm":
-            on_each = f"srun --ntasks={cluster.nodes} --ntasks-per-node=1"
-        launcher = WrappedLauncher(on_each)
+    slurm, n = cluster.provider == "slurm", cluster.nodes
+    on_each = f"srun --ntasks={n} --ntasks-per-node=1" if slurm else f"mpiexec -n {n} -ppn 1"
+    # The pool is started on every node of a block.
+    launcher: Any = WrappedLauncher(on_each) if n > 1 else SimpleLauncher()
     # What only some providers know, by the name that they have for it.
     wanted = {
         ("exclusive",): False,
@@ -101,27 +99,23 @@ def make_provider(cluster: Cluster, start: str, least: int) -> Any:
         "init_blocks": least,
         "min_blocks": least,
         "max_blocks": cluster.blocks,
-        "nodes_per_block": cluster.nodes,
+        "nodes_per_block": n,
         "worker_init": f"export {_SCRIPT}={shlex.quote(start)}",
     }
     for names, value in wanted.items():
-        name = next((name for name in names if name in known), "")
-        if name and value is not None:
-            settings[name] = value
-    options = dict(cluster.options)
-    if cluster.provider == "slurm":
+        settings |= {name: value for name in names if name in known and value is not None}
+    settings |= cluster.options
+    if slurm:
         lines = ["#SBATCH --no-requeue"]
         if cluster.tree == "shipped":  # the node has no folder for what the job says
             lines.append("#SBATCH --output=/dev/null --error=/dev/null")
-        if "scheduler_options" in options:
-            lines.append(str(options["scheduler_options"]))
-        options["scheduler_options"] = "\n".join(lines)
+        lines += filter(None, [str(settings.get("scheduler_options", ""))])
+        settings["scheduler_options"] = "\n".join(lines)
     try:
-        return kind(**(settings | options))
+        return kind(**settings)
     except Exception as error:  # Parsl's own checks raise errors of many kinds
-        raise LockcrossError(
-            f"options: Parsl's provider for {cluster.provider} refuses them: {error}"
-        ) from None
+        why = f"Parsl's provider for {cluster.provider} refuses them: {error}"
+        raise LockcrossError(f"options: {why}") from None
 
 
 def _start(cluster: Cluster, certificates: Path) -> str:
@@ -131,26 +125,23 @@ def _start(cluster: Cluster, certificates: Path) -> str:
     variables = {} if shipped else {"PYTHONPATH": str(ROOT), "LOCKCROSS_WORK": str(WORK)}
     variables |= {name: os.environ[name] for name in _FORWARDED if os.environ.get(name)}
     lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+    lines += cluster.commands
+    guard, own = shlex.quote(str(_GUARD)), ""
+    if shipped:
+        # A folder of the job's own, from which the tree's function is found once the tree is there.
+        lines += [
+            "umask 077",
+            f'export LOCKCROSS_NODE="{cluster.scratch}/lockcross-$(id -u)"',
+            'mkdir -p "$LOCKCROSS_NODE" && cd "$LOCKCROSS_NODE"',
+            'find . -maxdepth 1 -name "job-*" -mtime +7 -exec rm -rf {} +',
+            'kit="$(mktemp -d "$LOCKCROSS_NODE/job-XXXXXX")" && mkdir -m 700 "$kit/certificates"',
+            f'base64 -d <<<"{ship.kit(certificates)}" | tar -xzC "$kit"',
+            'export PYTHONPATH="$kit"',
+        ]
+        guard, own = '"$kit/guard.py"', ' --cert_dir "$kit/certificates" --logdir "$kit"'
     python = f"{shlex.quote(cluster.python or sys.executable)} -P"
     pool = f'{python} -m parsl.executors.high_throughput.process_worker_pool "$@"'
-    if not shipped:
-        return "\n".join(
-            [*lines, *cluster.commands, f"exec {python} {shlex.quote(str(_GUARD))} {pool}"]
-        )
-    # A folder of the job's own, from which the tree's function is found once the tree is there.
-    kit = [
-        "umask 077",
-        f'export LOCKCROSS_NODE="{cluster.scratch}/lockcross-$(id -u)"',
-        'mkdir -p "$LOCKCROSS_NODE" && cd "$LOCKCROSS_NODE"',
-        'find . -maxdepth 1 -name "job-*" -mtime +7 -exec rm -rf {} +',
-        'kit="$(mktemp -d "$LOCKCROSS_NODE/job-XXXXXX")" && mkdir -m 700 "$kit/certificates"',
-        f'base64 -d <<<"{ship.kit(certificates)}" | tar -xzC "$kit"',
-        'export PYTHONPATH="$kit"',
-    ]
-    own = '--cert_dir "$kit/certificates" --logdir "$kit"'
-    return "\n".join(
-        [*lines, *cluster.commands, *kit, f'exec {python} "$kit/guard.py" {pool} {own}']
-    )
+    return "\n".join([*lines, f"exec {python} {guard} {pool}{own}"])
 
 
 def own_address(cluster: Cluster) -> str:
@@ -158,24 +149,20 @@ def own_address(cluster: Cluster) -> str:
 
     Raises LockcrossError for one that is not this machine's.
     """
-    if cluster.address:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            try:
-                probe.bind((cluster.address, 0))
-            except OSError as error:
-                raise LockcrossError(
-                    f"address: {cluster.address} is not of this machine ({error.strerror}); "
-                    "name the address that nodes reach it by"
-                ) from None
-        return cluster.address
-    if cluster.provider == "local":
+    if cluster.provider == "local" and not cluster.address:
         return "127.0.0.1"
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
+            if cluster.address:
+                probe.bind((cluster.address, 0))
+                return cluster.address
             probe.connect(("10.255.255.255", 9))
             return str(probe.getsockname()[0])
-        except OSError:
+        except OSError as error:
+            wrong = f"{cluster.address} is not of this machine ({error.strerror})"
             raise LockcrossError(
-                "address: this machine's own was not found; name the one that nodes reach it by in "
-                "the cluster file"
+                f"address: {wrong}; name the address that nodes reach it by"
+                if cluster.address
+                else "address: this machine's own was not found; name the one that nodes reach it "
+                "by in the cluster file"
             ) from None

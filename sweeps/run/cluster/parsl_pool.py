@@ -5,18 +5,13 @@ import pickle
 import time
 from collections import Counter, deque
 from collections.abc import Generator, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 
 from results.errors import LockcrossError
-from sweeps.engines.base import RunOutcome
+from sweeps.run.cluster import ship
 from sweeps.run.cluster.node.worker import Chunk, Reply, run_chunk
 from sweeps.run.cluster.session import Answer, Function, Session
-from sweeps.run.cluster.ship import Programs
-from sweeps.run.kept import unpack
-from sweeps.run.pool import kept_place, kept_words
 from sweeps.run.runner import GUESS_S, kind
-from sweeps.run.work import Done, Work
+from sweeps.run.work import Done, Work, keep, not_run
 from sweeps.support.paths import ENGINE_PLUGIN
 
 CHUNK_S = 2.0  # of work: gaps between chunks are then below 1 % of it
@@ -41,17 +36,16 @@ class Chunks:
         that every worker has work until then."""
         if self._again:
             return self._again.popleft()
-        if not self._waiting:
-            return []
-        first_s = self._known_s(self._waiting[0])
-        left_s = len(self._waiting) * (GUESS_S if first_s is None else first_s)
-        room = min(CHUNK_S, max(_LEAST_S, left_s / (2 * self._slots)))
         chunk: list[Work] = []
-        most = _MOST
+        room, most = 0.0, _MOST
         while self._waiting and len(chunk) < most:
-            known_s = self._known_s(self._waiting[0])
+            first = self._waiting[0]
+            known_s = self._taken.get(kind(first.cell), first.expected_s)
             seconds = GUESS_S if known_s is None else known_s
-            if chunk and seconds > room:
+            if not chunk:
+                left_s = len(self._waiting) * seconds
+                room = min(CHUNK_S, max(_LEAST_S, left_s / (2 * self._slots)))
+            elif seconds > room:
                 break
             if known_s is None:
                 most = min(most, _UNKNOWN)
@@ -72,9 +66,6 @@ class Chunks:
             before = self._taken.get(key, one.duration_s)
             self._taken[key] = before + _WEIGHT * (one.duration_s - before)
 
-    def _known_s(self, work: Work) -> float | None:
-        return self._taken.get(kind(work.cell), work.expected_s)
-
 
 _AHEAD = 2  # chunks in flight for each worker
 _SPLIT, _MOST_LOSSES = 2, 4  # of a cell with its worker or node: then by itself, then no more
@@ -93,10 +84,10 @@ class ParslPool:
         self._session = session
         self._cluster = session.cluster
         self._plugin = hashlib.sha256(ENGINE_PLUGIN.read_bytes()).hexdigest()
-        self._programs = Programs()
+        self._sent: set[str] = set()  # digests of programs that nodes were sent
         self._lacking: set[str] = set()  # cells whose programs a node did not have
         self._losses: Counter[str] = Counter()
-        self._speed = _Speed()
+        self._ends: deque[tuple[float, int]] = deque()  # when cells have ended, and how many
 
     def run(self, works: Sequence[Work]) -> Generator[Sequence[Done], None, None]:
         """As Pool."""
@@ -115,21 +106,27 @@ class ParslPool:
             yield done
 
     def _fill(self, flying: dict[int, list[Work]], chunks: Chunks) -> None:
+        scratch, most = self._cluster.scratch, _AHEAD * self._cluster.slots
         with self._session.undisturbed():
-            while len(flying) < _AHEAD * self._cluster.slots and (chunk := chunks.next()):
-                flying[self._submit(chunk)] = chunk
+            while len(flying) < most and (works := chunks.next()):
+                chunk = Chunk(works, scratch, self._plugin, self.programs_for(works))
+                message = pickle.dumps(self.message(chunk), protocol=pickle.HIGHEST_PROTOCOL)
+                flying[self._session.submit(self.function, message)] = works
             self._session.look()
 
-    def _submit(self, works: list[Work]) -> int:
-        programs = None
-        if self._cluster.tree == "shipped":
-            again = {work.identity for work in works} & self._lacking
-            self._lacking -= again
-            programs = self._programs.for_chunk(works, again)
-        message = self.message(Chunk(works, self._cluster.scratch, self._plugin, programs))
-        return self._session.submit(
-            self.function, pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-        )
+    def programs_for(self, works: Sequence[Work]) -> dict[str, bytes] | None:
+        """What is sent with a chunk where no tree is shared: programs that no node has had, and
+        those of cells that were on a node without theirs."""
+        if self._cluster.tree == "shared":
+            return None
+        binaries = {
+            work.binary
+            for work in works
+            if work.identity in self._lacking or work.binary.digest not in self._sent
+        }
+        self._lacking.difference_update(work.identity for work in works)
+        self._sent.update(binary.digest for binary in binaries)
+        return ship.packed(binaries)
 
     def message(self, chunk: Chunk) -> object:
         """What a worker is sent."""
@@ -142,7 +139,7 @@ class ParslPool:
         reply: Reply = pickle.loads(answer.result())
         self.received(reply, len(answer.result()))
         chunks.learn(sent, reply.done)
-        self._speed.add(len(reply.done))
+        self._ends.append((time.monotonic(), len(reply.done)))
         if reply.missing:
             self._lacking.update(w.identity for w in sent if w.binary.digest in reply.missing)
             chunks.again(sent)
@@ -152,14 +149,8 @@ class ParslPool:
             self._session.look().leave_out(reply.place.host, reply.manager, reply.refused)
             finished = {done.identity for done in reply.done}
             chunks.again([work for work in sent if work.identity not in finished])
-        ended = []
-        for done in reply.done:
-            if (entries := reply.folders.get(done.identity)) is not None:
-                place = kept_place(done.identity)
-                unpack(entries, place)
-                done = replace(done, kept=kept_words(place))  # noqa: PLW2901
-            ended.append(done)
-        return ended
+        folders = reply.folders
+        return [keep(folders[d.identity], d) if d.identity in folders else d for d in reply.done]
 
     def received(self, reply: Reply, size: int) -> None:
         """A reply is there; for whoever measures."""
@@ -180,39 +171,21 @@ class ParslPool:
                 f"lost {losses} times, the last time by itself: its worker or node ended while it "
                 f"ran ({error}); a job past its wall time and too little memory do that"
             )
-            now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            return [Done(sent[0].identity, RunOutcome(cause), "", now, 0.0, None)]
+            return [not_run(sent[0], cause)]
         for part in [sent] if losses < _SPLIT else [[work] for work in sent]:
             chunks.again(part)
         return []
 
     def state(self) -> str:
-        """Blocks, workers, and how fast cells end."""
-        blocks = self._session.blocks
-        if blocks is None:
+        """Blocks, workers, and how many cells a second have ended lately."""
+        if (blocks := self._session.blocks) is None:
             return ""
+        now = time.monotonic()
+        while self._ends and self._ends[0][0] < now - _RECENT_S:
+            self._ends.popleft()
+        took = max(1.0, now - self._ends[0][0]) if self._ends else 1.0
+        speed = sum(count for _, count in self._ends) / took
         return (
             f"{blocks.running} blocks running, {blocks.queued} queued, {blocks.workers} workers, "
-            f"{self._speed.per_second():.3g} cells/s"
+            f"{speed:.3g} cells/s"
         )
-
-
-class _Speed:
-    """Cells a second, over the last minute."""
-
-    def __init__(self) -> None:
-        self._ends: deque[tuple[float, int]] = deque()
-
-    def add(self, count: int) -> None:
-        """Some cells have ended."""
-        now = time.monotonic()
-        self._ends.append((now, count))
-        while self._ends[0][0] < now - _RECENT_S:
-            self._ends.popleft()
-
-    def per_second(self) -> float:
-        """The mean."""
-        if not self._ends:
-            return 0.0
-        took = max(1.0, time.monotonic() - self._ends[0][0])
-        return sum(count for _, count in self._ends) / took

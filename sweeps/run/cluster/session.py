@@ -26,6 +26,7 @@ from results.paths import ROOT, WORK
 from sweeps.run.cluster import ship, watch
 from sweeps.run.cluster.description import Cluster
 from sweeps.run.cluster.executor import make_executor
+from sweeps.run.cluster.node import boot
 from sweeps.run.kept import FULL
 from sweeps.run.processes import Signals
 from sweeps.support.text import shortened
@@ -66,11 +67,8 @@ class Blocks:
     @property
     def workers(self) -> int:
         """Workers that are there and not left out."""
-        return sum(
-            int(one["worker_count"])
-            for one in self._managers
-            if one["active"] and one["manager"] not in self._held
-        )
+        fit = [one for one in self._managers if one["manager"] not in self._held]
+        return sum(int(one["worker_count"]) for one in fit if one["active"])
 
     def look(self) -> None:
         """Asks how blocks and workers are, now and then."""
@@ -81,30 +79,29 @@ class Blocks:
         if self._executor.interchange_proc.poll() is not None:
             raise self._error("Parsl's interchange on this machine has ended, or was killed")
         self._managers = self._executor.connected_managers()
-        status = dict(self._executor.status_facade)
-        states = [one.status_name for one in status.values()]
+        blocks = list(dict(self._executor.status_facade).values())
+        states = [one.status_name for one in blocks]
         self.queued, self.running = states.count("PENDING"), states.count("RUNNING")
         if self.workers:
             self._since, self._told = now, False
         else:
-            self._judge(list(status.values()), now - self._since)
+            ended = [one for one in blocks if one.status_name not in ("PENDING", "RUNNING")]
+            self._judge(ended[-self._failures :], now - self._since)
 
-    def _judge(self, status: list[Any], waited_s: float) -> None:
-        """Without any worker: whether one may still come."""
-        ended = [one for one in status if one.status_name not in ("PENDING", "RUNNING")]
-        last = ended[-self._failures :]
+    def _judge(self, last: list[Any], waited_s: float) -> None:
+        """Without any worker: whether one may still come. `last`: the blocks that ended last."""
         # Parsl calls a block that could not be asked for FAILED at first, later MISSING.
-        refused = [one for one in last if _REFUSED in (one.message or "")]
+        refused = [one.message for one in last if _REFUSED in (one.message or "")]
         # What its command said, without Parsl's words before it.
-        said = refused[-1].message.rpartition("stderr=")[2] if refused else ""
-        words = shortened(" ".join(said.split()), _SHOWN)
-        if refused and _AWAY.search(refused[-1].message):
+        words = " ".join(refused[-1].rpartition("stderr=")[2].split()) if refused else ""
+        words = shortened(words, _SHOWN)
+        if refused and _AWAY.search(refused[-1]):
             self._tell(f"the batch system does not answer; waiting ({words})")
             if waited_s > _PATIENCE_S:
                 minutes = f"{waited_s / 60:.0f} minutes"
                 raise self._error(f"the batch system has not answered for {minutes}: {words}")
         elif len(refused) == self._failures:
-            if any(os.strerror(number) in refused[-1].message for number in FULL):
+            if any(os.strerror(number) in refused[-1] for number in FULL):
                 raise self._error(f"no job can be asked for, the disk is full: {words}")
             why = f"the batch system refuses the job: {words}"
             raise self._error(f"{why}; correct the cluster file")
@@ -164,11 +161,9 @@ class Blocks:
 
     def _error(self, message: str) -> LockcrossError:
         nodes = "".join(f"\n  {host}: {why}" for host, why in self._left_out.items())
-        return LockcrossError(
-            f"{message}. What was run is stored; once this is settled, the same command runs the "
-            f"rest{'. Nodes that were left out:' + nodes if nodes else ''}",
-            exit_code=1,
-        )
+        left_out = f". Nodes that were left out:{nodes}" if nodes else ""
+        rest = "What was run is stored; once this is settled, the same command runs the rest"
+        return LockcrossError(f"{message}. {rest}{left_out}", exit_code=1)
 
     def _tell(self, message: str) -> None:
         if not self._told:
@@ -196,7 +191,7 @@ class Session:
         self.blocks: Blocks | None = None
         self._kernel: Any = None
         self._executor: Any = None
-        self._watch: subprocess.Popen[str] | None = None
+        self._watch: Any = None
         self._folder = Path()
         self._ended: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._sent: dict[Answer, tuple[int, Function, bytes]] = {}  # with their numbers
@@ -235,27 +230,17 @@ class Session:
             if not Path("/proc", folder.name.split("-")[-2]).exists():
                 shutil.rmtree(folder, ignore_errors=True)
         self._folder = Path(mkdtemp(dir=_FOLDER, prefix=f"{platform.node()}-{os.getpid()}-"))
-        self._executor = make_executor(
-            self.cluster, f"lockcross-{self._folder.name}", self._folder, self._at_once
-        )
-        words = [sys.executable, "-P", watch.__file__, self._executor.label, self.cluster.provider]
+        label = f"lockcross-{self._folder.name}"
+        self._executor = make_executor(self.cluster, label, self._folder, self._at_once)
+        words = [sys.executable, "-P", watch.__file__, label, self.cluster.provider]
         self._watch = subprocess.Popen(
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
+            words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
             start_new_session=True,
-        )
-        self._kernel = DataFlowKernel(
-            Config(
-                executors=[self._executor],
-                run_dir=str(self._folder),
-                strategy="simple",
-                strategy_period=1,
-                initialize_logging=False,
-                usage_tracking=0,
-            )
-        )
+        )  # fmt: skip
+        settings: dict[str, Any] = {"strategy": "simple", "strategy_period": 1}
+        settings |= {"initialize_logging": False, "usage_tracking": 0}
+        config = Config([self._executor], run_dir=str(self._folder), **settings)
+        self._kernel = DataFlowKernel(config)
         # Without a limit a question to an interchange that has died is waited for for ever.
         client = self._executor.command_client
         client.run = partial(client.run, timeout_s=_ANSWER_S)
@@ -264,8 +249,7 @@ class Session:
     def submit(self, function: Function, message: bytes) -> int:
         """Has a worker call a function of this tree. Returns a number under which `next` hands the
         answer out when it is there."""
-        number = next(self._numbers)
-        self._send(number, function, message)
+        self._send(number := next(self._numbers), function, message)
         return number
 
     def _send(
@@ -276,7 +260,7 @@ class Session:
         if self.cluster.tree == "shipped":
             tree, name = ship.tree(), f"{function.__module__}:{function.__name__}"
             words = (tree.digest, tree.data if with_tree else None, name, message)
-            called = ship.boot().run
+            called = boot.run
         future: Answer = self._kernel.submit(
             called, words, executors="all", cache=False, ignore_for_cache=None, app_kwargs={}
         )
@@ -312,15 +296,13 @@ class Session:
 
     def _tell_watch(self) -> None:
         """Says which jobs there are to the process that cancels them when this one dies."""
-        assert self._watch is not None and self._watch.stdin is not None
-        for job in set(self._executor.job_ids_to_block) - self._told:
-            self._told.add(job)
-            self._watch.stdin.write(f"{job}\n")
-            self._watch.stdin.flush()
+        new = set(self._executor.job_ids_to_block) - self._told
+        self._told |= new
+        self._watch.stdin.writelines(f"{job}\n" for job in new)
+        self._watch.stdin.flush()
 
     def _end(self) -> None:
         self._tell_watch()
-        assert self._watch is not None
         # In a thread: a batch system that is away must not keep the user waiting.
         ending = threading.Thread(target=self._kernel.cleanup, daemon=True)
         ending.start()
@@ -329,8 +311,6 @@ class Session:
         with suppress(subprocess.TimeoutExpired):
             self._watch.communicate("" if left or ending.is_alive() else "end\n", timeout=_END_S)
         if self._watch.poll() is None:
-            print(
-                "lockcross: the batch system does not answer; the jobs are cancelled when it does",
-                file=sys.stderr,
-            )
+            away = "the batch system does not answer; the jobs are cancelled when it does"
+            print(f"lockcross: {away}", file=sys.stderr)
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -7,36 +7,11 @@ a job's number in each line, then "end" when the driver has ended all by itself.
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 _TRIES = 60
 _WAIT_S = 10.0  # between two tries: the batch system may be away for a while
 _TIMEOUT_S = 60.0
-
-
-def main() -> None:
-    """Reads to the end, then cancels."""
-    label, provider = sys.argv[1:]
-    jobs = [line.strip() for line in sys.stdin]
-    if "end" in jobs:
-        return
-    for _ in range(_TRIES):
-        if _cancel(label, provider, jobs):
-            return
-        time.sleep(_WAIT_S)
-
-
-def _cancel(label: str, provider: str, jobs: list[str]) -> bool:
-    """Whether the batch system has taken the orders."""
-    try:
-        if provider == "slurm":  # by name: a job whose number was not told is found too
-            known = _run("squeue", "--me", "--noheader", "--format=%i %j")
-            lines = [line.split(maxsplit=1) for line in known.splitlines()]
-            jobs = [number for number, name in lines if name.startswith(f"parsl.{label}.")]
-        if jobs:
-            _run(*_CANCEL[provider], *jobs)
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return True
 
 
 # The command that cancels jobs by their numbers. A local job ends when its driver is gone.
@@ -50,6 +25,28 @@ _CANCEL = {
     "kubernetes": ["kubectl", "delete", "pod"],
     "local": ["true"],
 }
+
+
+def main() -> None:
+    """Reads to the end, then cancels."""
+    label, provider = sys.argv[1:]
+    jobs = [line.strip() for line in sys.stdin]
+    if "end" in jobs:
+        return
+    for _ in range(_TRIES):
+        with suppress(OSError, subprocess.SubprocessError):
+            _cancel(label, provider, jobs)
+            return
+        time.sleep(_WAIT_S)
+
+
+def _cancel(label: str, provider: str, jobs: list[str]) -> None:
+    if provider == "slurm":  # by name: a job whose number was not told is found too
+        known = _run("squeue", "--me", "--noheader", "--format=%i %j")
+        lines = [line.split(maxsplit=1) for line in known.splitlines()]
+        jobs = [number for number, name in lines if name.startswith(f"parsl.{label}.")]
+    if jobs:
+        _run(*_CANCEL[provider], *jobs)
 
 
 def _run(*words: str) -> str:

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <vector>
 
 namespace prove {
@@ -29,6 +30,7 @@ struct Unit {
 
     bool plain() const { return plain_reads | plain_writes; }
     bool atomic() const { return atomic_reads | atomic_writes; }
+    uint64_t mask() const { return low_bytes(~uint64_t{0}, size) << 8 * offset; } // in its word
 };
 
 // Where an access falls.
@@ -38,6 +40,11 @@ struct Location {
     uint16_t first_unit = 0, units = 0;
     bool shared = false;  // some unit of it is
     bool guarded = false; // some unit of it may race
+
+    // The numbers of its units in the layout.
+    auto unit_numbers() const {
+        return std::views::iota(unsigned{first_unit}, unsigned{first_unit} + units);
+    }
 };
 
 class Layout {

@@ -169,7 +169,7 @@ bool Interleaved::overlaps_next(unsigned other, const Location &at, bool write) 
 void Interleaved::check_plain(unsigned thread, const Node &node) {
     bool write = node.op.writes();
     const std::vector<Unit> &units = program_.layout().units();
-    for (unsigned u = node.at.first_unit; u < unsigned{node.at.first_unit} + node.at.units; u++) {
+    for (unsigned u : node.at.unit_numbers()) {
         if (units[u].guarded == Unit::kNone)
             continue;
         size_t index = units[u].guarded / 64;
@@ -196,7 +196,7 @@ void Interleaved::check_next(unsigned thread) {
     if (!node.op.is_atomic() || !node.at.guarded)
         return;
     const std::vector<Unit> &units = program_.layout().units();
-    for (unsigned u = node.at.first_unit; u < unsigned{node.at.first_unit} + node.at.units; u++) {
+    for (unsigned u : node.at.unit_numbers()) {
         if (units[u].guarded == Unit::kNone)
             continue;
         size_t index = units[u].guarded / 64;

@@ -1,16 +1,13 @@
 #include "models/weak.h"
 
-#include <algorithm>
-
 namespace prove {
 
 namespace {
 
-uint64_t bytes_mask(unsigned offset, unsigned size) {
-    return low_bytes(~uint64_t{0}, size) << 8 * offset;
-}
-
 bool is_memory(const Operation &op) { return op.is_plain() || op.is_atomic(); }
+
+// The view of its thread that a store passes on.
+ViewOf passes(const Operation &op) { return releases(op.order) ? kCur : kRel; }
 
 } // namespace
 
@@ -24,7 +21,7 @@ void Weak::begin() {
         run(t);
     }
     if (!broken())
-        memory_.tidy(0);
+        memory_.collect_garbage(0);
 }
 
 void Weak::save(std::vector<uint64_t> &words) const {
@@ -55,107 +52,114 @@ void Weak::go_on(unsigned thread, uint64_t answer) {
 
 // The ways to do an access
 
+// Visits the units of an access: the unit of the layout and its place in memory.
+template <typename Visit> void Weak::each_unit(const Location &at, Visit visit) const {
+    for (unsigned u : at.unit_numbers())
+        visit(program_.layout().units()[u], memory_.place(u));
+}
+
 void Weak::find_parts(const Node &node) {
     parts_.clear();
-    for (unsigned u = node.at.first_unit; u < unsigned{node.at.first_unit} + node.at.units; u++) {
-        const WeakMemory::Place &place = memory_.place(u);
-        if (place.list == WeakMemory::Place::kNone)
-            continue;
-        if (parts_.empty() || parts_.back().list != place.list)
-            parts_.push_back({place.list, 0});
-        parts_.back().units |= place.bit;
-    }
+    each_unit(node.at, [&](const Unit &, const WeakMemory::Place &place) {
+        if (place.is_cell())
+            return;
+        if (parts_.empty() || parts_.back().history != place.history)
+            parts_.push_back({place.history, {}});
+        parts_.back().units.add(UnitSet::only(place.unit));
+    });
 }
 
-// Bytes of the access that are in cells; 0 elsewhere. In their place in the word.
-uint64_t Weak::value_in_cells(const Node &node) const {
-    uint64_t mask = 0;
-    const std::vector<Unit> &units = program_.layout().units();
-    for (unsigned u = node.at.first_unit; u < unsigned{node.at.first_unit} + node.at.units; u++) {
-        if (memory_.place(u).list == WeakMemory::Place::kNone)
-            mask |= bytes_mask(units[u].offset, units[u].size);
-    }
-    return const_cast<WeakMemory &>(memory_).cell(node.at.word) & mask;
-}
-
+// What an access reads.
 uint64_t Weak::value_of(const Node &node, const Option &option) const {
-    uint64_t value = value_in_cells(node);
-    const std::vector<Unit> &units = program_.layout().units();
+    uint64_t value = 0;
     unsigned part = 0;
-    for (unsigned u = node.at.first_unit; u < unsigned{node.at.first_unit} + node.at.units; u++) {
-        const WeakMemory::Place &place = memory_.place(u);
-        if (place.list == WeakMemory::Place::kNone)
-            continue;
-        while (parts_[part].list != place.list)
+    each_unit(node.at, [&](const Unit &unit, const WeakMemory::Place &place) {
+        if (place.is_cell()) {
+            value |= memory_.cell(node.at.word) & unit.mask();
+            return;
+        }
+        while (parts_[part].history != place.history)
             part++;
-        const List &list = memory_.list(place.list);
-        unsigned index = option.cuts[part].index[place.slot - list.first_slot];
-        value |= list.stores[index].value & bytes_mask(units[u].offset, units[u].size);
-    }
+        const History &history = memory_.history(place.history);
+        value |= history.stores[option.reads_from[part].store[place.unit]].value & unit.mask();
+    });
     return low_bytes(value >> 8 * node.at.offset, node.at.size);
 }
 
 void Weak::write_cells(const Node &node, uint64_t value) {
-    const std::vector<Unit> &units = program_.layout().units();
     uint64_t word = value << 8 * node.at.offset;
-    for (unsigned u = node.at.first_unit; u < unsigned{node.at.first_unit} + node.at.units; u++) {
-        if (memory_.place(u).list != WeakMemory::Place::kNone)
-            continue;
-        uint64_t mask = bytes_mask(units[u].offset, units[u].size);
-        uint64_t &cell = memory_.cell(node.at.word);
-        cell = (cell & ~mask) | (word & mask);
-    }
+    uint64_t &cell = memory_.cell(node.at.word);
+    each_unit(node.at, [&](const Unit &unit, const WeakMemory::Place &place) {
+        if (place.is_cell())
+            cell = (cell & ~unit.mask()) | (word & unit.mask());
+    });
 }
 
+// What an update reads is next to what it writes, behind all stores of its thread. A CAS that fails
+// is a load: its thread's own store may still be in the buffer.
 void Weak::find_options(unsigned thread, const Node &node) {
     options_.clear();
     find_parts(node);
     Option option;
-    if (node.op.reads())
-        add_cuts(thread, node, 0, option);
-    else
-        add_indices(thread, node, 0, option);
+    option.writes = node.op.writes();
+    if (!node.op.reads())
+        return add_positions(thread, node, 0, option);
+    add_reads(thread, node, 0, option);
+    option.writes = false;
+    if (node.op.kind == Kind::kCas)
+        add_reads(thread, node, 0, option);
 }
 
-// Chooses what each part from this one on reads.
-void Weak::add_cuts(unsigned thread, const Node &node, unsigned part, Option &option) {
+// Chooses what each part from this one on reads, for an access that writes or one that does not.
+void Weak::add_reads(unsigned thread, const Node &node, unsigned part, Option &option) {
     if (part == parts_.size()) {
         option.value = value_of(node, option);
-        option.writes = node.op.kind == Kind::kRmw ||
-                        (node.op.kind == Kind::kCas && option.value == node.op.expected);
-        if (option.writes)
-            add_indices(thread, node, 0, option);
-        else
+        bool succeeds = node.op.kind != Kind::kCas || option.value == node.op.expected;
+        if (!option.writes && (node.op.kind == Kind::kLoad || !succeeds))
             options_.push_back(option);
+        else if (option.writes && succeeds)
+            add_positions(thread, node, 0, option);
         return;
     }
-    std::vector<Cut> cuts;
-    bool may_forward = !node.op.is_update();
-    memory_.readable(thread, parts_[part].list, parts_[part].units, may_forward, cuts);
-    for (const Cut &cut : cuts) {
-        option.cuts[part] = cut;
-        add_cuts(thread, node, part + 1, option);
+    std::vector<ReadsFrom> found;
+    const Part &here = parts_[part];
+    memory_.readable(thread, memory_.history(here.history), here.units, !option.writes, found);
+    for (const ReadsFrom &read : found) {
+        option.reads_from[part] = read;
+        add_reads(thread, node, part + 1, option);
     }
 }
 
 // Chooses where the stores of each part from this one on go.
-void Weak::add_indices(unsigned thread, const Node &node, unsigned part, Option &option) {
+void Weak::add_positions(unsigned thread, const Node &node, unsigned part, Option &option) {
     if (part == parts_.size()) {
-        option.writes = true;
         options_.push_back(option);
         return;
     }
-    std::vector<uint8_t> indices;
-    ViewOf passes = releases(node.op.order) ? kCur : kRel;
+    std::vector<uint8_t> positions;
+    const Part &here = parts_[part];
+    const History &history = memory_.history(here.history);
     if (node.op.reads())
-        memory_.insertable_behind(thread, parts_[part].list, parts_[part].units, passes,
-                                  option.cuts[part], indices);
+        memory_.writable_behind(thread, history, here.units, passes(node.op),
+                                option.reads_from[part], positions);
     else
-        memory_.insertable(thread, parts_[part].list, parts_[part].units, passes, indices);
-    for (uint8_t index : indices) {
-        option.indices[part] = index;
-        add_indices(thread, node, part + 1, option);
+        memory_.writable(thread, history, here.units, passes(node.op), positions);
+    for (uint8_t position : positions) {
+        option.positions[part] = position;
+        add_positions(thread, node, part + 1, option);
     }
+}
+
+// Free of races, a plain access has one store to read and one place to go: the last.
+Weak::Option Weak::newest() const {
+    Option option;
+    for (size_t part = 0; part < parts_.size(); part++) {
+        const History &history = memory_.history(parts_[part].history);
+        option.positions[part] = static_cast<uint8_t>(history.stores.size());
+        for (unsigned u : parts_[part].units)
+            option.reads_from[part].store[u] = static_cast<uint8_t>(history.newest(u));
+    }
+    return option;
 }
 
 // Accesses
@@ -164,13 +168,12 @@ bool Weak::check_races(unsigned thread, const Node &node, bool writes) {
     if (!node.at.guarded)
         return true;
     bool plain = node.op.is_plain(), race = false;
-    for (unsigned u = node.at.first_unit; u < unsigned{node.at.first_unit} + node.at.units; u++) {
-        const WeakMemory::Place &place = memory_.place(u);
+    each_unit(node.at, [&](const Unit &, const WeakMemory::Place &place) {
         if (plain || node.op.kind != Kind::kCas || writes)
             race |= memory_.races(thread, place, plain, writes);
         if (!plain && node.op.reads())
             race |= memory_.races(thread, place, plain, false);
-    }
+    });
     if (race)
         fail("race",
              std::string(plain ? "a plain " : "an atomic ") + (writes ? "store" : "load") +
@@ -180,14 +183,11 @@ bool Weak::check_races(unsigned thread, const Node &node, bool writes) {
 }
 
 void Weak::do_access(unsigned thread, const Node &node, const Option &option) {
-    uint64_t answer = option.value;
     const Operation &op = node.op;
     describe(node, option);
-    tell(thread, op, op.reads() ? answer : op.value);
-    // What each part of an update reads is passed on by it; and, last, what its thread passes on.
-    ViewOf passes = releases(op.order) ? kCur : kRel;
+    tell(thread, op, op.reads() ? option.value : op.value);
     passed_on_.assign(parts_.size(), memory_.nothing());
-    passed_on_.push_back(memory_.view(thread, passes));
+    passed_on_.push_back(memory_.view(thread, passes(op)));
     if (op.reads()) {
         bool fails = op.kind == Kind::kCas && !option.writes;
         do_reads(thread, option, fails ? op.failure_order : op.order);
@@ -195,13 +195,11 @@ void Weak::do_access(unsigned thread, const Node &node, const Option &option) {
     if (!check_races(thread, node, option.writes)) // with what a load has just acquired
         return;
     if (option.writes) {
-        memory_.copy_known(passed_on_.back(), memory_.view(thread, passes));
-        uint64_t value = op.is_update() ? updated(op, answer) : op.value;
-        do_writes(thread, node, option, value);
-        write_cells(node, value);
+        memory_.copy_events(passed_on_.back(), memory_.view(thread, passes(op)));
+        do_writes(thread, node, option, op.is_update() ? updated(op, option.value) : op.value);
         check_invariant(thread);
     }
-    go_on(thread, answer);
+    go_on(thread, option.value);
 }
 
 // The parts of an access are accesses of their own: what one of them acquires, another does not
@@ -209,16 +207,13 @@ void Weak::do_access(unsigned thread, const Node &node, const Option &option) {
 void Weak::do_reads(unsigned thread, const Option &option, Order order) {
     View &cur = memory_.view(thread, kCur), &acq = memory_.view(thread, kAcq);
     for (size_t part = 0; part < parts_.size(); part++) {
-        List &list = memory_.list(parts_[part].list);
-        const Cut &cut = option.cuts[part];
-        memory_.glue(parts_[part].list, parts_[part].units, cut);
-        for (unsigned u = 0; u < list.units; u++) {
-            if (!(parts_[part].units >> u & 1))
-                continue;
-            unsigned slot = list.first_slot + u;
-            cur.positions()[slot] = std::max(cur.positions()[slot], cut.index[u]);
-            acq.positions()[slot] = std::max(acq.positions()[slot], cut.index[u]);
-            const View &passed_on = list.stores[cut.index[u]].view;
+        History &history = memory_.history(parts_[part].history);
+        const ReadsFrom &read = option.reads_from[part];
+        WeakMemory::make_adjacent(history, parts_[part].units, read);
+        for (unsigned u : parts_[part].units) {
+            cur.see(history.slot(u), read.store[u]);
+            acq.see(history.slot(u), read.store[u]);
+            const View &passed_on = history.stores[read.store[u]].view;
             memory_.join(acq, passed_on);
             if (acquires(order))
                 memory_.join(cur, passed_on);
@@ -232,53 +227,36 @@ void Weak::do_writes(unsigned thread, const Node &node, const Option &option, ui
         Store store;
         store.value = value << 8 * node.at.offset;
         store.units = parts_[part].units;
-        store.glued = node.op.is_update() ? parts_[part].units : 0;
+        store.adjacent = node.op.is_update() ? parts_[part].units : UnitSet();
         store.view = memory_.nothing();
-        memory_.insert(thread, parts_[part].list, option.indices[part], store, passed_on_);
+        memory_.insert(thread, memory_.history(parts_[part].history), option.positions[part], store,
+                       passed_on_);
     }
     for (size_t part = 0; part < parts_.size(); part++) {
-        List &list = memory_.list(parts_[part].list);
-        View &view = list.stores[option.indices[part]].view;
+        History &history = memory_.history(parts_[part].history);
+        View &view = history.stores[option.positions[part]].view;
         view = passed_on_[part];
         memory_.join(view, passed_on_.back());
-        for (unsigned u = 0; releases(node.op.order) && u < list.units; u++) {
-            if (parts_[part].units >> u & 1)
-                view.positions()[list.first_slot + u] = option.indices[part];
-        }
+        if (!releases(node.op.order))
+            continue;
+        for (unsigned u : parts_[part].units)
+            view.see(history.slot(u), option.positions[part]);
     }
+    write_cells(node, value);
 }
 
-// Free of races, a plain access has one store to read and one place to go: the last.
 void Weak::do_plain(unsigned thread, const Node &node) {
     find_parts(node);
-    Option option;
-    for (size_t part = 0; part < parts_.size(); part++) {
-        const List &list = memory_.list(parts_[part].list);
-        option.indices[part] = static_cast<uint8_t>(list.stores.size());
-        for (unsigned u = 0; u < list.units; u++) {
-            unsigned last = static_cast<unsigned>(list.stores.size()) - 1;
-            while (!(list.stores[last].units >> u & 1))
-                last--;
-            option.cuts[part].index[u] = static_cast<uint8_t>(last);
-        }
-    }
+    const Option option = newest();
     bool writes = node.op.writes();
     uint64_t answer = writes ? 0 : value_of(node, option);
     detail_.clear();
     tell(thread, node.op, writes ? node.op.value : answer);
     if (!check_races(thread, node, writes))
         return;
-    passed_on_.assign(parts_.size(), memory_.nothing());
-    if (writes) {
-        for (size_t part = 0; part < parts_.size(); part++) {
-            Store store;
-            store.value = node.op.value << 8 * node.at.offset;
-            store.units = parts_[part].units;
-            store.view = memory_.nothing();
-            memory_.insert(thread, parts_[part].list, option.indices[part], store, passed_on_);
-        }
-        write_cells(node, node.op.value);
-    }
+    passed_on_.assign(parts_.size() + 1, memory_.nothing()); // nothing: a plain store
+    if (writes)
+        do_writes(thread, node, option, node.op.value);
     go_on(thread, answer);
 }
 
@@ -303,18 +281,11 @@ void Weak::describe(const Node &node, const Option &option) {
     if (!rows_)
         return;
     for (size_t part = 0; part < parts_.size(); part++) {
-        const List &list = memory_.list(parts_[part].list);
-        auto younger = [&](unsigned index, uint8_t units) {
-            return std::count_if(list.stores.begin() + index, list.stores.end(),
-                                 [&](const Store &store) { return store.units & units; });
-        };
-        for (unsigned u = 0; u < list.units; u++) {
-            auto bit = static_cast<uint8_t>(1u << u);
-            if (!(parts_[part].units & bit))
-                continue;
-            auto count = node.op.reads() ? younger(option.cuts[part].index[u] + 1u, bit)
-                                         : younger(option.indices[part], bit);
-            if (count > 0)
+        const History &history = memory_.history(parts_[part].history);
+        for (unsigned u : parts_[part].units) {
+            unsigned from = node.op.reads() ? option.reads_from[part].store[u] + 1u
+                                            : unsigned{option.positions[part]};
+            if (unsigned count = history.count_from(u, from))
                 detail_ += (detail_.empty() ? "" : "; ") + std::to_string(count) +
                            (node.op.reads() ? " newer not seen" : " placed before it");
         }
@@ -410,7 +381,7 @@ void Weak::take(Choice choice) {
     unsigned ended = 0;
     for (unsigned t = 0; t < threads_; t++)
         ended |= (at(t).op.kind == Kind::kEnd) << t;
-    memory_.tidy(ended);
+    memory_.collect_garbage(ended);
 }
 
 } // namespace prove

@@ -1,13 +1,39 @@
-// The weak models: C11's as RC11 has it, by an operational machine with views (weak_memory.h).
+// The weak models: C11's as RC11 has it, by an operational machine with views (weak_memory.h draws
+// its state).
 //
-// Each load reads any store that its thread's view allows; each store goes anywhere in coherence
-// order behind what its thread has seen. Threads run in program order, so no load reads a store
-// that comes after it in its own thread or through others (no load buffering), as in RC11.
+// The machine is the promising semantics of Kang, Hur, Lahav, Vafeiadis, Dreyer (POPL 2017, section
+// 4: the full model) without promises: thread views cur, acq and rel, stores that carry views,
+// updates next to the store that they read, one view of all full fences. That promise-free part,
+// with a detector of races, is ORC11 (Dang, Jourdan, Kaiser, Dreyer, "RustBelt meets relaxed
+// memory", POPL 2020). Here it differs in this:
 //
-// kWeak: each byte has its own stores, and an access of several bytes is one of each. kWeakSi: the
-// bytes of an access are together (single-copy atomicity): a load finds, of the places that
-// accesses join, the stores up to one point of their order, save for its own stores that may still
-// be in its buffer.
+//   promises              none, and nothing is certified: threads run in program order, so no load
+//                         reads a store that comes after it in its own thread or through others (no
+//                         load buffering). That is RC11's: program order and reads-from have no
+//                         circle (Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI 2017, section 3)
+//   timestamps            positions in a history, which move when a store is put in between, in
+//                         the place of rational numbers; `adjacent` in the place of a store's
+//                         interval that begins where the one before ends
+//   rel                   one view, not one for each place: a release store leaves nothing for
+//   later
+//                         relaxed stores of its thread, so updates alone continue a release
+//                         sequence (C++20, P0982)
+//   plain accesses        a race is a failure, as in ORC11, so they need no view of their own; what
+//                         could race is noted by events in views, which are ORC11's sets of plain
+//                         and atomic, reads and writes: one bit for each thread's last, since who
+//                         knows a thread's last event knows those before it
+//   accesses that are     a full fence and then the access (client/calls.cc); POPL 2017 has none,
+//   sequentially          and RC11 asks for less
+//   consistent
+//   a CAS that fails      a load of its failure order; a CAS does not fail for no reason
+//   sizes                 POPL 2017 has places alone. Each unit of an access is a place: an access
+//                         of several units is one access of each, unordered (kWeak)
+//   whole accesses        kWeakSi is our own: the bytes of an access are together (single-copy
+//                         atomicity), as Alglave, Deacon, Grisenthwaite, Hacquard, Maranget, "Armed
+//                         cats" (TOPLAS 43(2), 2021) has it for AArch64. A load finds, of the units
+//                         that accesses join, the stores up to one point of their order, save for
+//                         its own stores that may still be in its buffer
+//   finitely many states  stores that nobody can read any more are removed
 //
 // A step: a load, an update or a full fence. At once, with the step before: plain accesses, private
 // memory, other fences, and stores: a store that comes before another thread's load leaves it every
@@ -35,17 +61,17 @@ class Weak final : public Machine {
   private:
     static constexpr unsigned kMostParts = 8;
 
-    // What an access does in one list.
+    // What an access does in one history.
     struct Part {
-        uint16_t list;
-        uint8_t units; // of the list, a bit each
+        uint16_t history;
+        UnitSet units;
     };
     // One way to do an access.
     struct Option {
         uint64_t value = 0; // read
         bool writes = false;
-        std::array<Cut, kMostParts> cuts;        // by part
-        std::array<uint8_t, kMostParts> indices; // by part: where the store goes
+        std::array<ReadsFrom, kMostParts> reads_from; // by part
+        std::array<uint8_t, kMostParts> positions;    // by part: where the store goes
     };
 
     uint64_t current(size_t word) const override { return memory_.current(word); }
@@ -55,13 +81,14 @@ class Weak final : public Machine {
     void run(unsigned thread);
     bool run_one(unsigned thread, unsigned &waits);
 
+    template <typename Visit> void each_unit(const Location &at, Visit visit) const;
     void find_parts(const Node &node);
-    uint64_t value_in_cells(const Node &node) const;
     uint64_t value_of(const Node &node, const Option &option) const;
     void write_cells(const Node &node, uint64_t value);
     void find_options(unsigned thread, const Node &node);
-    void add_cuts(unsigned thread, const Node &node, unsigned part, Option &option);
-    void add_indices(unsigned thread, const Node &node, unsigned part, Option &option);
+    void add_reads(unsigned thread, const Node &node, unsigned part, Option &option);
+    void add_positions(unsigned thread, const Node &node, unsigned part, Option &option);
+    Option newest() const;
     void do_access(unsigned thread, const Node &node, const Option &option);
     void do_reads(unsigned thread, const Option &option, Order order);
     void do_writes(unsigned thread, const Node &node, const Option &option, uint64_t value);
@@ -73,7 +100,7 @@ class Weak final : public Machine {
     WeakMemory memory_;
     std::vector<Part> parts_;
     std::vector<Option> options_;
-    std::vector<View> passed_on_; // by the stores that an update has read, by part
+    std::vector<View> passed_on_; // by the stores that an update has read, by part; last its own
     std::string detail_;
 };
 

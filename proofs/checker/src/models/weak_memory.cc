@@ -1,6 +1,5 @@
 #include "models/weak_memory.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -8,8 +7,6 @@
 namespace prove {
 
 namespace {
-
-uint64_t mask_of(const Unit &unit) { return low_bytes(~uint64_t{0}, unit.size) << 8 * unit.offset; }
 
 // Coherence order and views are kept in bytes.
 constexpr size_t kMostStores = 250;
@@ -29,80 +26,78 @@ void WeakMemory::begin() {
     for (size_t i = 0; i < cells_.size(); i++)
         cells_[i] = program_.native().initial(layout.word_address(i), 8);
     make_places();
-    make_lists();
     position_words_ = (slots_ + 7) / 8;
-    view_words_ = position_words_ + (columns_ + 63) / 64;
+    view_words_ = position_words_ + (events_ + 63) / 64;
     if (view_words_ > View::kMostWords)
         too_large("places");
-    View known = nothing(); // set-up comes before all
-    for (unsigned i = position_words_; i < view_words_; i++)
-        known.words[i] = ~uint64_t{0};
-    views_.fill(known);
-    fences_ = known;
-    buffered_.fill(0);
-    for (List &list : lists_) {
-        for (Store &store : list.stores)
-            store.view = known;
-    }
+    make_first_stores();
 }
 
 View WeakMemory::nothing() const {
     View view;
-    for (unsigned i = 0; i < view_words_; i++)
-        view.words[i] = 0;
+    std::fill_n(view.words.begin(), view_words_, 0);
     return view;
 }
 
-// A unit is in a list if threads share it and some access of it is atomic, or, in a list of
+// A unit is in a history if threads share it and some access of it is atomic, or, in a history of
 // several, if that holds of a unit that an access joins with it.
 void WeakMemory::make_places() {
     const std::vector<Unit> &units = program_.layout().units();
     places_.assign(units.size(), {});
-    lists_.clear();
-    slots_ = columns_ = 0;
-    for (size_t u = 0; u < units.size();) {
-        size_t end = u + 1;
+    histories_.clear();
+    slots_ = events_ = 0;
+    for (size_t first = 0, end; first < units.size(); first = end) {
+        end = first + 1;
         while (whole_accesses_ && end < units.size() && units[end].joined)
             end++;
-        bool listed = std::any_of(units.begin() + static_cast<std::ptrdiff_t>(u),
-                                  units.begin() + static_cast<std::ptrdiff_t>(end),
-                                  [](const Unit &unit) { return unit.shared && unit.atomic(); });
-        if (listed) {
-            List list;
-            list.word = units[u].word;
-            list.first_slot = static_cast<uint16_t>(slots_);
-            list.units = static_cast<uint8_t>(end - u);
-            for (size_t i = u; i < end; i++) {
-                places_[i].list = static_cast<uint16_t>(lists_.size());
-                places_[i].bit = static_cast<uint8_t>(1u << (i - u));
-                places_[i].slot = static_cast<uint16_t>(slots_++);
-            }
-            lists_.push_back(std::move(list));
+        bool has_history = false;
+        for (size_t u = first; u < end; u++) {
+            has_history |= units[u].shared && units[u].atomic();
+            if (units[u].guarded != Unit::kNone)
+                make_events(u);
         }
-        for (; u < end; u++) {
-            if (units[u].guarded == Unit::kNone)
-                continue;
-            places_[u].mixed = units[u].atomic();
-            places_[u].column = static_cast<uint16_t>(columns_);
-            columns_ += 1 + (places_[u].mixed ? 3 : 1) * threads_;
-        }
+        if (has_history)
+            make_history(first, end);
     }
     if (slots_ > 64)
         too_large("shared places with atomic accesses");
 }
 
-void WeakMemory::make_lists() {
-    for (List &list : lists_) {
-        Store first;
-        first.value = cells_[list.word];
-        first.units = static_cast<uint8_t>((1u << list.units) - 1);
-        list.stores.push_back(first);
+void WeakMemory::make_history(size_t first, size_t end) {
+    History history;
+    history.word = program_.layout().units()[first].word;
+    history.first_slot = static_cast<uint16_t>(slots_);
+    history.units = UnitSet::first(end - first);
+    for (unsigned u : history.units) {
+        places_[first + u].history = static_cast<uint16_t>(histories_.size());
+        places_[first + u].unit = static_cast<uint8_t>(u);
     }
+    slots_ += static_cast<unsigned>(end - first);
+    histories_.push_back(std::move(history));
+}
+
+void WeakMemory::make_events(size_t unit) {
+    Place &place = places_[unit];
+    place.mixed = program_.layout().units()[unit].atomic();
+    place.event = static_cast<uint16_t>(events_);
+    events_ = events_of(place).end;
+}
+
+// Set-up comes before all: everybody knows what it has done.
+void WeakMemory::make_first_stores() {
+    View first = nothing();
+    std::fill(first.words.begin() + position_words_, first.words.begin() + view_words_,
+              ~uint64_t{0});
+    views_.fill(first);
+    fences_ = first;
+    buffered_.fill(0);
+    for (History &history : histories_)
+        history.stores = {{cells_[history.word], history.units, {}, 0, first}};
 }
 
 // States
 
-size_t WeakMemory::save(std::vector<uint64_t> &words) const {
+void WeakMemory::save(std::vector<uint64_t> &words) const {
     auto add_view = [&](const View &view) {
         words.insert(words.end(), view.words.begin(), view.words.begin() + view_words_);
     };
@@ -112,20 +107,19 @@ size_t WeakMemory::save(std::vector<uint64_t> &words) const {
     for (unsigned i = 0; i < threads_ * kViews; i++)
         add_view(views_[i]);
     add_view(fences_);
-    for (const List &list : lists_) {
-        words.push_back(list.stores.size());
-        for (const Store &store : list.stores) {
+    for (const History &history : histories_) {
+        words.push_back(history.stores.size());
+        for (const Store &store : history.stores) {
             words.push_back(store.value);
-            words.push_back(static_cast<uint64_t>(store.units) |
-                            static_cast<uint64_t>(store.glued) << 8 |
+            words.push_back(static_cast<uint64_t>(store.units.bits()) |
+                            static_cast<uint64_t>(store.adjacent.bits()) << 8 |
                             static_cast<uint64_t>(store.writer) << 16);
             add_view(store.view);
         }
     }
-    return words.size();
 }
 
-const uint64_t *WeakMemory::load(const uint64_t *words) {
+void WeakMemory::load(const uint64_t *words) {
     auto take_view = [&](View &view) {
         std::memcpy(view.words.data(), words, view_words_ * sizeof *words);
         words += view_words_;
@@ -137,30 +131,29 @@ const uint64_t *WeakMemory::load(const uint64_t *words) {
     for (unsigned i = 0; i < threads_ * kViews; i++)
         take_view(views_[i]);
     take_view(fences_);
-    for (List &list : lists_) {
-        list.stores.resize(*words++);
-        for (Store &store : list.stores) {
+    for (History &history : histories_) {
+        history.stores.resize(*words++);
+        for (Store &store : history.stores) {
             store.value = words[0];
-            store.units = static_cast<uint8_t>(words[1]);
-            store.glued = static_cast<uint8_t>(words[1] >> 8);
+            store.units = UnitSet(words[1]);
+            store.adjacent = UnitSet(words[1] >> 8);
             store.writer = static_cast<uint8_t>(words[1] >> 16);
             words += 2;
             take_view(store.view);
         }
     }
-    return words;
 }
 
 uint64_t WeakMemory::current(size_t word) const {
     uint64_t value = cells_[word];
     const std::vector<Unit> &units = program_.layout().units();
     for (size_t u = 0; u < units.size(); u++) {
-        if (units[u].word != word || places_[u].list == Place::kNone)
+        const Place &place = places_[u];
+        if (units[u].word != word || place.is_cell())
             continue;
-        const std::vector<Store> &stores = lists_[places_[u].list].stores;
-        auto last = std::find_if(stores.rbegin(), stores.rend(),
-                                 [&](const Store &store) { return store.units & places_[u].bit; });
-        value = (value & ~mask_of(units[u])) | (last->value & mask_of(units[u]));
+        const History &history = histories_[place.history];
+        uint64_t last = history.stores[history.newest(place.unit)].value;
+        value = (value & ~units[u].mask()) | (last & units[u].mask());
     }
     return value;
 }
@@ -171,285 +164,278 @@ template <typename Do> void WeakMemory::each_view(Do action) {
     for (unsigned i = 0; i < threads_ * kViews; i++)
         action(views_[i]);
     action(fences_);
-    for (List &list : lists_) {
-        for (Store &store : list.stores)
+    for (History &history : histories_) {
+        for (Store &store : history.stores)
             action(store.view);
     }
 }
 
 void WeakMemory::join(View &into, const View &from) const {
-    uint8_t *to = into.positions();
-    const uint8_t *other = from.positions();
-    for (unsigned i = 0; i < 8 * position_words_; i++)
-        to[i] = std::max(to[i], other[i]);
+    for (unsigned i = 0; i < slots_; i++)
+        into.see(i, from.positions()[i]);
     for (unsigned i = position_words_; i < view_words_; i++)
         into.words[i] |= from.words[i];
 }
 
 // What has happened before, without positions.
-void WeakMemory::copy_known(View &into, const View &from) const {
+void WeakMemory::copy_events(View &into, const View &from) const {
     std::copy(from.words.begin() + position_words_, from.words.begin() + view_words_,
               into.words.begin() + position_words_);
 }
 
+// First an acquire fence; then the thread and the view of all fences see what either has seen; last
+// a release fence. That order among fences makes no event known.
 void WeakMemory::full_fence(unsigned thread) {
     View &cur = view(thread, kCur);
     cur = view(thread, kAcq);
-    for (unsigned i = 0; i < slots_; i++) // an order among fences makes nothing known
-        cur.positions()[i] = std::max(cur.positions()[i], fences_.positions()[i]);
+    for (unsigned i = 0; i < slots_; i++)
+        cur.see(i, fences_.positions()[i]);
     std::copy_n(cur.words.begin(), position_words_, fences_.words.begin());
     view(thread, kAcq) = cur;
     view(thread, kRel) = cur;
     buffered_[thread] = 0;
 }
 
-// Stores
+// Loads and stores
 
 // Whether the thread may still read its own last store to a unit before others can.
-bool WeakMemory::forwards(unsigned thread, const List &list, unsigned unit) const {
-    unsigned slot = list.first_slot + unit;
+bool WeakMemory::forwards(unsigned thread, const History &history, unsigned unit) const {
+    unsigned slot = history.slot(unit);
     return buffered_[thread] >> slot & 1 &&
-           list.stores[view(thread, kCur).positions()[slot]].writer == thread + 1;
+           history.stores[view(thread, kCur).positions()[slot]].writer == thread + 1;
 }
 
-void WeakMemory::readable(unsigned thread, unsigned index, uint8_t units, bool may_forward,
-                          std::vector<Cut> &cuts) const {
-    const List &list = lists_[index];
-    const uint8_t *oldest = view(thread, kCur).positions() + list.first_slot;
-    cuts.clear();
-    Cut cut;
-    for (unsigned i = 0; i < list.stores.size(); i++) {
-        if (!(list.stores[i].units & units))
+// Which stores an access finds at the point `read.point`, and whether it may read there. Before the
+// oldest store to a unit that its thread may read, only the thread's own store is left: others may
+// have been removed.
+bool WeakMemory::reads_at(unsigned thread, const History &history, UnitSet units, bool may_forward,
+                          ReadsFrom &read) const {
+    bool possible = true;
+    read.forwarded = {};
+    for (unsigned u : units) {
+        unsigned oldest = view(thread, kCur).positions()[history.slot(u)];
+        if (read.point >= oldest) {
+            read.store[u] = static_cast<uint8_t>(history.last_to(u, read.point));
             continue;
-        bool possible = true;
-        cut.forwarded = 0;
-        cut.at = static_cast<uint8_t>(i);
-        for (unsigned u = 0; u < list.units; u++) {
-            if (!(units >> u & 1))
-                continue;
-            unsigned read = i;
-            while (!(list.stores[read].units >> u & 1))
-                read--;
-            if (read < oldest[u]) {
-                bool forwarded = may_forward && forwards(thread, list, u);
-                possible &= forwarded;
-                cut.forwarded |= static_cast<uint8_t>(forwarded << u);
-                read = oldest[u];
-            }
-            cut.index[u] = static_cast<uint8_t>(read);
         }
-        bool is_new = std::none_of(cuts.begin(), cuts.end(),
-                                   [&](const Cut &known) { return known.index == cut.index; });
+        read.store[u] = static_cast<uint8_t>(oldest);
+        read.forwarded.add(UnitSet::only(u));
+        possible &= may_forward && forwards(thread, history, u);
+    }
+    return possible;
+}
+
+void WeakMemory::readable(unsigned thread, const History &history, UnitSet units, bool may_forward,
+                          std::vector<ReadsFrom> &found) const {
+    found.clear();
+    for (unsigned i = 0; i < history.stores.size(); i++) {
+        if (!history.stores[i].units.meets(units))
+            continue;
+        ReadsFrom read;
+        read.point = static_cast<uint8_t>(i);
+        bool possible = reads_at(thread, history, units, may_forward, read);
+        bool is_new = std::none_of(found.begin(), found.end(), [&](const ReadsFrom &known) {
+            return known.store == read.store;
+        });
         if (possible && is_new)
-            cuts.push_back(cut);
+            found.push_back(read);
     }
 }
 
-// Whether a store to these units may come before the one at `index`.
-bool WeakMemory::may_insert(const List &list, uint8_t units, unsigned index) const {
-    for (size_t i = index; i < list.stores.size() && units; i++) {
-        if (list.stores[i].glued & units)
-            return false;
-        units &= static_cast<uint8_t>(~list.stores[i].units);
-    }
-    return true;
-}
-
-// The youngest store to one of these units in a view.
-unsigned WeakMemory::youngest(const View &view, const List &list, uint8_t units) {
-    const uint8_t *oldest = view.positions() + list.first_slot;
-    unsigned result = 0;
-    for (unsigned u = 0; u < list.units; u++) {
-        if (units >> u & 1)
-            result = std::max<unsigned>(result, oldest[u]);
-    }
-    return result;
-}
-
-void WeakMemory::insertable(unsigned thread, unsigned index, uint8_t units, ViewOf passes,
-                            std::vector<uint8_t> &indices) const {
-    const List &list = lists_[index];
-    unsigned behind = std::max(youngest(view(thread, kCur), list, units),
-                               youngest(view(thread, passes), list, UINT8_MAX));
-    indices.clear();
-    for (unsigned i = behind + 1; i <= list.stores.size(); i++) {
-        if (may_insert(list, units, i))
-            indices.push_back(static_cast<uint8_t>(i));
+void WeakMemory::writable(unsigned thread, const History &history, UnitSet units, ViewOf passes,
+                          std::vector<uint8_t> &positions) const {
+    unsigned behind = std::max(history.youngest(view(thread, kCur), units),
+                               history.youngest(view(thread, passes), history.units));
+    positions.clear();
+    for (unsigned i = behind + 1; i <= history.stores.size(); i++) {
+        if (history.may_insert(units, i))
+            positions.push_back(static_cast<uint8_t>(i));
     }
 }
 
-void WeakMemory::insertable_behind(unsigned thread, unsigned index, uint8_t units, ViewOf passes,
-                                   const Cut &cut, std::vector<uint8_t> &indices) const {
-    const List &list = lists_[index];
-    unsigned behind = youngest(view(thread, passes), list, UINT8_MAX);
-    indices.clear();
-    for (unsigned i = cut.at + 1u;; i++) {
-        if (i > behind && may_insert(list, units, i))
-            indices.push_back(static_cast<uint8_t>(i));
-        if (i >= list.stores.size() || list.stores[i].units & units)
+void WeakMemory::writable_behind(unsigned thread, const History &history, UnitSet units,
+                                 ViewOf passes, const ReadsFrom &read,
+                                 std::vector<uint8_t> &positions) const {
+    unsigned behind = history.youngest(view(thread, passes), history.units);
+    positions.clear();
+    for (unsigned i = read.point + 1u;; i++) {
+        if (i > behind && history.may_insert(units, i))
+            positions.push_back(static_cast<uint8_t>(i));
+        if (i >= history.stores.size() || history.stores[i].units.meets(units))
             return;
     }
 }
 
-void WeakMemory::insert(unsigned thread, unsigned index, unsigned at, const Store &store,
+void WeakMemory::insert(unsigned thread, History &history, unsigned position, const Store &store,
                         std::vector<View> &also) {
-    List &list = lists_[index];
-    if (list.stores.size() >= kMostStores)
+    if (history.stores.size() >= kMostStores)
         too_large("stores to one place that threads may still read");
     auto make_room = [&](View &view) {
-        for (unsigned u = 0; u < list.units; u++) {
-            uint8_t &position = view.positions()[list.first_slot + u];
-            position = static_cast<uint8_t>(position + (position >= at));
+        for (unsigned u : history.units) {
+            uint8_t &seen = view.positions()[history.slot(u)];
+            seen = static_cast<uint8_t>(seen + (seen >= position));
         }
     };
     each_view(make_room);
     for (View &view : also)
         make_room(view);
-    list.stores.insert(list.stores.begin() + at, store);
-    list.stores[at].writer = list.units > 1 ? static_cast<uint8_t>(thread + 1) : 0;
-    for (unsigned u = 0; u < list.units; u++) {
-        if (!(store.units >> u & 1))
-            continue;
-        unsigned slot = list.first_slot + u;
-        view(thread, kCur).positions()[slot] = static_cast<uint8_t>(at);
-        uint8_t &acq = view(thread, kAcq).positions()[slot];
-        acq = std::max(acq, static_cast<uint8_t>(at));
-        if (list.units > 1)
+    history.stores.insert(history.stores.begin() + position, store);
+    history.stores[position].writer = history.is_divided() ? static_cast<uint8_t>(thread + 1) : 0;
+    for (unsigned u : store.units) {
+        unsigned slot = history.slot(u);
+        view(thread, kCur).see(slot, static_cast<uint8_t>(position));
+        view(thread, kAcq).see(slot, static_cast<uint8_t>(position));
+        if (history.is_divided())
             buffered_[thread] |= uint64_t{1} << slot;
     }
 }
 
-void WeakMemory::glue(unsigned index, uint8_t units, const Cut &cut) {
-    List &list = lists_[index];
-    for (unsigned u = 0; u < list.units; u++) {
-        auto bit = static_cast<uint8_t>(1u << u);
-        if (units & bit && !(cut.forwarded & bit) && cut.index[u] < cut.at)
-            list.stores[cut.at].glued |= bit;
+void WeakMemory::make_adjacent(History &history, UnitSet units, const ReadsFrom &read) {
+    for (unsigned u : units.without(read.forwarded)) {
+        if (read.store[u] < read.point)
+            history.stores[read.point].adjacent.add(UnitSet::only(u));
     }
 }
 
 // Races
 
-void WeakMemory::note_event(unsigned thread, unsigned column) {
-    size_t word = position_words_ + column / 64;
-    uint64_t bit = uint64_t{1} << column % 64;
+WeakMemory::Events WeakMemory::events_of(const Place &place) const {
+    Events events;
+    events.plain_store = place.event;
+    events.plain_loads = events.plain_store + 1;
+    events.atomic_stores = events.plain_loads + threads_;
+    events.atomic_loads = events.atomic_stores + (place.mixed ? threads_ : 0);
+    events.end = events.atomic_loads + (place.mixed ? threads_ : 0);
+    return events;
+}
+
+bool WeakMemory::knows_all(const View &view, unsigned first) const {
+    for (unsigned t = 0; t < threads_; t++) {
+        if (!knows(view, first + t))
+            return false;
+    }
+    return true;
+}
+
+bool WeakMemory::races(unsigned thread, const Place &place, bool plain, bool write) {
+    if (place.event == Place::kNone)
+        return false;
+    const Events events = events_of(place);
+    const View &cur = view(thread, kCur);
+    bool known = knows(cur, events.plain_store);
+    if (write)
+        known = known && knows_all(cur, events.plain_loads);
+    if (plain && place.mixed)
+        known = known && knows_all(cur, events.atomic_stores) &&
+                (!write || knows_all(cur, events.atomic_loads));
+    if (!known)
+        return true;
+    if (plain && write) {
+        forget_events(events);
+        note_event(thread, events.plain_store);
+    } else {
+        note_event(thread, (plain   ? events.plain_loads
+                            : write ? events.atomic_stores
+                                    : events.atomic_loads) +
+                               thread);
+    }
+    return false;
+}
+
+// Before a plain store: who knows the store knows what came before it, and who does not races with
+// the store anyway.
+void WeakMemory::forget_events(const Events &events) {
+    for (unsigned event = events.plain_store; event < events.end; event++)
+        each_view([&](View &view) {
+            view.words[position_words_ + event / 64] |= uint64_t{1} << event % 64;
+        });
+}
+
+void WeakMemory::note_event(unsigned thread, unsigned event) {
+    size_t word = position_words_ + event / 64;
+    uint64_t bit = uint64_t{1} << event % 64;
     each_view([&](View &view) { view.words[word] &= ~bit; });
     view(thread, kCur).words[word] |= bit;
     view(thread, kAcq).words[word] |= bit;
 }
 
-// Columns of a unit: its last plain store; each thread's last plain load since; and, if it has
-// atomic accesses, each thread's last atomic store and load.
-bool WeakMemory::races(unsigned thread, const Place &place, bool plain, bool write) {
-    if (place.column == Place::kNone)
-        return false;
-    const unsigned plain_store = place.column, plain_loads = plain_store + 1,
-                   atomic_stores = plain_loads + threads_, atomic_loads = atomic_stores + threads_;
-    const View &cur = view(thread, kCur);
-    auto all_known = [&](unsigned first) {
-        for (unsigned t = 0; t < threads_; t++) {
-            if (!knows(cur, first + t))
-                return false;
-        }
-        return true;
-    };
-    bool known = knows(cur, plain_store);
-    if (write)
-        known = known && all_known(plain_loads);
-    if (plain && place.mixed)
-        known = known && all_known(atomic_stores) && (!write || all_known(atomic_loads));
-    if (!known)
-        return true;
-    if (plain && write) {
-        // Who knows this store knows what came before it, and who does not races with this one.
-        unsigned columns = 1 + (place.mixed ? 3 : 1) * threads_;
-        for (unsigned column = plain_store; column < plain_store + columns; column++)
-            each_view([&](View &view) {
-                view.words[position_words_ + column / 64] |= uint64_t{1} << column % 64;
-            });
-        note_event(thread, plain_store);
-    } else {
-        note_event(thread, (plain ? plain_loads : write ? atomic_stores : atomic_loads) + thread);
-    }
-    return false;
-}
-
 // What no thread can notice
 
-void WeakMemory::tidy(unsigned ended) {
-    std::vector<uint8_t> oldest(slots_, UINT8_MAX); // that any thread may read
-    std::array<uint64_t, View::kMostWords> known;
-    known.fill(~uint64_t{0});
+void WeakMemory::collect_garbage(unsigned ended) {
+    const View seen = seen_by_all(ended);
     for (unsigned t = 0; t < threads_; t++) {
-        if (ended >> t & 1) {
-            buffered_[t] = 0;
-            continue;
-        }
-        const View &cur = view(t, kCur);
-        for (unsigned i = 0; i < slots_; i++)
-            oldest[i] = std::min(oldest[i], cur.positions()[i]);
-        for (unsigned i = position_words_; i < view_words_; i++)
-            known[i] &= cur.words[i];
+        if (ended >> t & 1)
+            retire(t);
     }
-    for (const List &list : lists_) { // with all threads ended, the last stores
-        for (unsigned u = 0; u < list.units; u++) {
-            size_t last = list.stores.size() - 1;
-            while (!(list.stores[last].units >> u & 1))
-                last--;
-            uint8_t &position = oldest[list.first_slot + u];
-            position = std::min(position, static_cast<uint8_t>(last));
-        }
-    }
-    for (unsigned t = 0; t < threads_; t++) {
-        for (unsigned i = 0; ended >> t & 1 && i < kViews; i++) {
-            views_[t * kViews + i] = nothing();
-            for (unsigned w = position_words_; w < view_words_; w++)
-                views_[t * kViews + i].words[w] = ~uint64_t{0};
-        }
-    }
-    each_view([&](View &view) {
-        for (unsigned i = 0; i < slots_; i++)
-            view.positions()[i] = std::max(view.positions()[i], oldest[i]);
-        for (unsigned i = position_words_; i < view_words_; i++)
-            view.words[i] |= known[i];
-    });
-    for (List &list : lists_)
-        tidy_list(list, oldest);
+    each_view([&](View &view) { join(view, seen); });
+    for (History &history : histories_)
+        prune(history, seen);
 }
 
-// Removes stores that nobody can read, and glue where nobody can insert.
-void WeakMemory::tidy_list(List &list, const std::vector<uint8_t> &oldest) {
-    const uint8_t *readable_from = oldest.data() + list.first_slot;
-    unsigned removed = 0;
-    for (unsigned i = 0; i < list.stores.size();) {
-        Store &store = list.stores[i];
-        bool dead = true;
-        for (unsigned u = 0; u < list.units; u++) {
-            auto bit = static_cast<uint8_t>(1u << u);
-            if (readable_from[u] >= i + removed)
-                store.glued &= static_cast<uint8_t>(~bit);
-            if (store.units & bit)
-                dead &= i + removed < readable_from[u];
+// What every thread has seen that goes on; with all threads ended, the last stores.
+View WeakMemory::seen_by_all(unsigned ended) const {
+    View seen = nothing();
+    std::fill_n(seen.positions(), slots_, UINT8_MAX);
+    std::fill(seen.words.begin() + position_words_, seen.words.begin() + view_words_, ~uint64_t{0});
+    for (unsigned t = 0; t < threads_; t++) {
+        if (ended >> t & 1)
+            continue;
+        const View &cur = view(t, kCur);
+        for (unsigned i = 0; i < slots_; i++)
+            seen.positions()[i] = std::min(seen.positions()[i], cur.positions()[i]);
+        for (unsigned i = position_words_; i < view_words_; i++)
+            seen.words[i] &= cur.words[i];
+    }
+    for (const History &history : histories_) {
+        for (unsigned u : history.units) {
+            uint8_t &position = seen.positions()[history.slot(u)];
+            position = std::min(position, static_cast<uint8_t>(history.newest(u)));
         }
+    }
+    return seen;
+}
+
+// Nobody asks any more what an ended thread has seen.
+void WeakMemory::retire(unsigned thread) {
+    buffered_[thread] = 0;
+    View all = nothing();
+    std::fill(all.words.begin() + position_words_, all.words.begin() + view_words_, ~uint64_t{0});
+    for (ViewOf which : {kCur, kAcq, kRel})
+        view(thread, which) = all;
+}
+
+// Removes stores that nobody can read, and no longer calls adjacent what nobody can divide.
+void WeakMemory::prune(History &history, const View &seen) {
+    const uint8_t *readable_from = seen.positions() + history.first_slot;
+    unsigned removed = 0;
+    for (unsigned i = 0; i < history.stores.size();) {
+        Store &store = history.stores[i];
+        bool dead = true;
+        for (unsigned u : history.units) {
+            if (readable_from[u] >= i + removed)
+                store.adjacent = store.adjacent.without(UnitSet::only(u));
+        }
+        for (unsigned u : store.units)
+            dead &= i + removed < readable_from[u];
         if (!dead) {
             i++;
             continue;
         }
-        remove(list, i);
+        remove(history, i);
         removed++;
     }
 }
 
-void WeakMemory::remove(List &list, unsigned index) {
-    if (index > 0) { // what was closed up to this store stays closed up to the one before
-        Store &before = list.stores[index - 1];
-        before.glued |= list.stores[index].glued & static_cast<uint8_t>(~before.units);
+void WeakMemory::remove(History &history, unsigned position) {
+    if (position > 0) { // what was closed up to this store stays closed up to the one before
+        Store &before = history.stores[position - 1];
+        before.adjacent.add(history.stores[position].adjacent.without(before.units));
     }
-    list.stores.erase(list.stores.begin() + index);
+    history.stores.erase(history.stores.begin() + position);
     each_view([&](View &view) {
-        for (unsigned u = 0; u < list.units; u++) {
-            uint8_t &position = view.positions()[list.first_slot + u];
-            position = static_cast<uint8_t>(position - (position > index));
+        for (unsigned u : history.units) {
+            uint8_t &seen = view.positions()[history.slot(u)];
+            seen = static_cast<uint8_t>(seen - (seen > position));
         }
     });
 }

@@ -1,53 +1,53 @@
-// Memory of the weak models: for each place the stores in coherence order, and views.
+// Memory of the weak models: histories of stores, and views.
 //
-// A list is the stores to one unit or, if the bytes of an access go together (weak-si), to the
-// units that some access joins; its stores are in one order. A view says for each unit the oldest
-// store that may still be read, and for each kind of access that could race whether it is known to
-// have happened before. A thread has three: what it has seen (cur), what an acquire fence would
-// add (acq), and what a relaxed store passes on (rel: what it had seen at its last release fence).
-// A store carries the view that it passes on to who reads it and acquires.
+// The machine is the one of Kang, Hur, Lahav, Vafeiadis, Dreyer, "A promising semantics for
+// relaxed-memory concurrency" (POPL 2017, section 4: the full model) without its promises; weak.h
+// says in what it differs. What that paper calls a message, a timestamp and a time map is here a
+// store, a position in a history, and the positions of a view.
+//
+//   history of x    S0 ------- S1 ------- S2 ======= S3      coherence order ---->
+//   value           0          1          2          3       === adjacent: S3 is an update that
+//   view            -          -          y: T1      y: T1       has read S2, nothing may come
+//                              ^          ^                      between them
+//                              cur of 0   cur of 1           a store carries the view that it
+//                                                            passes on: S2 releases
+//   history of y    T0 ------- T1
+//                   ^          ^
+//                   cur of 0   cur of 1
+//
+//   Thread 0 may read S1, S2 or S3, and T0 or T1. It may store to x between S1 and S2 or behind S3.
+//   With S2 it reads its view, T1: at once if the load acquires (cur), else at its next acquire
+//   fence (acq).
+//
+//   views of a thread   rel <= cur <= acq   rel: passed on by its relaxed stores, what it had seen
+//                                                at its last release fence
+//                                           cur: what it has seen; passed on by releases
+//                                           acq: what an acquire fence would add
+//   view of all         fences              what the full fences so far have seen
+//
+// A history is of one unit or, under weak-si, of the units of a word that some access joins: their
+// stores are in one order, and views say for each unit which is the oldest that may be read.
+//
+//   history of a word   S0 ------- S1 ------- S2      a load of both bytes reads at one point of
+//   byte 0              0          1*         .       the order: S0 and S0, or S1 and S0, or S1 and
+//   byte 1              0          .          1       S2. Thread 0, whose store S1 is still in its
+//                                                     buffer (*), may read S1 and S0 at the point
+//                                                     S0: it comes before another's wide store that
+//                                                     is placed between S0 and S1.
+//
+// The hard steps: readable() and writable(), the choices; WeakMemory::insert(), which moves the
+// positions of all views; full_fence(); races(); collect_garbage(), without which a waiting loop
+// would have states without end.
 #pragma once
 
 #include "client/program.h"
+#include "models/history.h"
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
 namespace prove {
-
-// A view: positions of units in their lists, a byte each, then what is known, a bit each.
-struct View {
-    static constexpr unsigned kMostWords = 40;
-    std::array<uint64_t, kMostWords> words;
-
-    uint8_t *positions() { return reinterpret_cast<uint8_t *>(words.data()); }
-    const uint8_t *positions() const { return reinterpret_cast<const uint8_t *>(words.data()); }
-};
-
-struct Store {
-    uint64_t value = 0; // where it is in its word
-    uint8_t units = 0;  // of the list, a bit each: those that it writes
-    // For these units no store may come between the one before and this one: this one is an update
-    // that has read that one, or an access has read that one and this one together.
-    uint8_t glued = 0;
-    uint8_t writer = 0; // thread + 1; 0 where nobody asks
-    View view;
-};
-
-struct List {
-    uint16_t word = 0;
-    uint16_t first_slot = 0; // in views, of its first unit
-    uint8_t units = 0;       // how many
-    std::vector<Store> stores;
-};
-
-// Which store each unit of an access reads.
-struct Cut {
-    uint8_t at = 0;        // the youngest that does not come from the thread's own store buffer
-    uint8_t forwarded = 0; // units that do
-    std::array<uint8_t, 8> index = {};
-};
 
 enum ViewOf { kCur, kAcq, kRel, kViews };
 
@@ -58,48 +58,51 @@ class WeakMemory {
 
     // Takes the program's layout and its first memory.
     void begin();
-    size_t save(std::vector<uint64_t> &words) const;
-    const uint64_t *load(const uint64_t *words);
+    void save(std::vector<uint64_t> &words) const;
+    void load(const uint64_t *words);
 
     // A unit of the layout in this memory.
     struct Place {
         static constexpr uint16_t kNone = 0xffff;
-        uint16_t list = kNone;   // kNone: it is private or all its accesses are plain: a cell
-        uint8_t bit = 0;         // in the list
-        uint16_t slot = 0;       // in views
-        uint16_t column = kNone; // of what is known, if it could race
-        bool mixed = false;      // has plain and atomic accesses
+        uint16_t history = kNone; // kNone: it is private or all its accesses are plain: a cell
+        uint8_t unit = 0;         // of the history
+        uint16_t event = kNone;   // its first in views, if it could race
+        bool mixed = false;       // has plain and atomic accesses
+
+        bool is_cell() const { return history == kNone; }
     };
     const Place &place(size_t unit) const { return places_[unit]; }
-    List &list(size_t index) { return lists_[index]; }
-    const List &list(size_t index) const { return lists_[index]; }
+    History &history(size_t index) { return histories_[index]; }
+    const History &history(size_t index) const { return histories_[index]; }
     uint64_t &cell(size_t word) { return cells_[word]; } // bytes of cells of that word
-    uint64_t current(size_t word) const;                 // the last stores
+    uint64_t cell(size_t word) const { return cells_[word]; }
+    uint64_t current(size_t word) const; // the last stores
 
     View &view(unsigned thread, ViewOf which) { return views_[thread * kViews + which]; }
     const View &view(unsigned thread, ViewOf which) const {
         return views_[thread * kViews + which];
     }
     void join(View &into, const View &from) const;
-    void copy_known(View &into, const View &from) const;
+    void copy_events(View &into, const View &from) const;
     View nothing() const; // the view of a store that passes nothing on
 
-    // The cuts that a thread's access of these units of a list may read.
-    void readable(unsigned thread, unsigned list, uint8_t units, bool may_forward,
-                  std::vector<Cut> &cuts) const;
-    // Where a thread's store to these units may come in the list. It comes behind the stores to
-    // other units of the list, too, that its thread passes on with it: `passes` is kCur for a store
-    // that releases, else kRel.
-    void insertable(unsigned thread, unsigned list, uint8_t units, ViewOf passes,
-                    std::vector<uint8_t> &indices) const;
-    // Where an update that reads this cut may come.
-    void insertable_behind(unsigned thread, unsigned list, uint8_t units, ViewOf passes,
-                           const Cut &cut, std::vector<uint8_t> &indices) const;
-    // Puts a store into a list; its thread sees it. `also` is moved along as all views are.
-    void insert(unsigned thread, unsigned list, unsigned index, const Store &store,
+    // What a thread's access of these units of a history may read; `may_forward`: also its own
+    // store that is still in its buffer.
+    void readable(unsigned thread, const History &history, UnitSet units, bool may_forward,
+                  std::vector<ReadsFrom> &found) const;
+    // Where a thread's store to these units may come in the history. It comes behind the stores to
+    // other units of the history, too, that its thread passes on with it: `passes` is kCur for a
+    // store that releases, else kRel.
+    void writable(unsigned thread, const History &history, UnitSet units, ViewOf passes,
+                  std::vector<uint8_t> &positions) const;
+    // Where an update that reads so may come.
+    void writable_behind(unsigned thread, const History &history, UnitSet units, ViewOf passes,
+                         const ReadsFrom &read, std::vector<uint8_t> &positions) const;
+    // Puts a store into a history; its thread sees it. `also` is moved along as all views are.
+    void insert(unsigned thread, History &history, unsigned position, const Store &store,
                 std::vector<View> &also);
-    // An access has read this cut: nothing may come between its stores any more.
-    void glue(unsigned list, uint8_t units, const Cut &cut);
+    // An access has read these stores together: nothing may come between them any more.
+    static void make_adjacent(History &history, UnitSet units, const ReadsFrom &read);
 
     // A fence of sequential consistency.
     void full_fence(unsigned thread);
@@ -108,30 +111,48 @@ class WeakMemory {
     bool races(unsigned thread, const Place &place, bool plain, bool write);
 
     // Removes what no thread can notice; `ended` has a bit for each thread that does nothing more.
-    void tidy(unsigned ended);
+    void collect_garbage(unsigned ended);
 
   private:
-    bool may_insert(const List &list, uint8_t units, unsigned index) const;
-    static unsigned youngest(const View &view, const List &list, uint8_t units);
-    bool forwards(unsigned thread, const List &list, unsigned unit) const;
-    void make_places();
-    void make_lists();
-    void note_event(unsigned thread, unsigned column);
-    template <typename Do> void each_view(Do action);
-    void tidy_list(List &list, const std::vector<uint8_t> &oldest);
-    void remove(List &list, unsigned index);
+    // The events of a place that could race. Those of atomic accesses it has only if it is mixed.
+    struct Events {
+        unsigned plain_store;   // its last
+        unsigned plain_loads;   // each thread's last since
+        unsigned atomic_stores; // each thread's last
+        unsigned atomic_loads;
+        unsigned end;
+    };
 
-    bool knows(const View &view, unsigned column) const {
-        return view.words[position_words_ + column / 64] >> column % 64 & 1;
+    void make_places();
+    void make_history(size_t first, size_t end);
+    void make_events(size_t unit);
+    void make_first_stores();
+
+    bool forwards(unsigned thread, const History &history, unsigned unit) const;
+    bool reads_at(unsigned thread, const History &history, UnitSet units, bool may_forward,
+                  ReadsFrom &read) const;
+
+    Events events_of(const Place &place) const;
+    bool knows(const View &view, unsigned event) const {
+        return view.words[position_words_ + event / 64] >> event % 64 & 1;
     }
+    bool knows_all(const View &view, unsigned first) const;
+    void forget_events(const Events &events);
+    void note_event(unsigned thread, unsigned event);
+
+    template <typename Do> void each_view(Do action);
+    View seen_by_all(unsigned ended) const;
+    void retire(unsigned thread);
+    void prune(History &history, const View &seen);
+    void remove(History &history, unsigned position);
 
     const Program &program_;
     const unsigned threads_;
     const bool whole_accesses_;
-    unsigned slots_ = 0, columns_ = 0;
+    unsigned slots_ = 0, events_ = 0;
     unsigned position_words_ = 0, view_words_ = 0;
     std::vector<Place> places_;
-    std::vector<List> lists_;
+    std::vector<History> histories_;
     std::vector<uint64_t> cells_;
     std::array<View, kMaxThreads * kViews> views_;
     View fences_; // what the full fences so far have seen

@@ -1,7 +1,7 @@
 """The host described as a machine: what `lockcross measure` asks of the engine on the host."""
 
 from sweeps.engines.native.host import model
-from sweeps.engines.native.measure.machine_file import Origin, document
+from sweeps.engines.native.measure.machine_file import document
 from sweeps.engines.native.measure.whole import measure
 
-__all__ = ["Origin", "document", "measure", "model"]
+__all__ = ["document", "measure", "model"]

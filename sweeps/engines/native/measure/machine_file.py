@@ -1,7 +1,6 @@
 """Writes a measurement as a machine: sweeps/machines/<name>.toml, which every engine reads."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,102 +16,95 @@ from sweeps.model.machine import (
     Charges,
     Core,
     Figure,
+    Figures,
     Machine,
     Memory,
     OutOfOrder,
     load_machine,
 )
-from sweeps.support.toml import parse
+from sweeps.support.toml import pairs, parse
 
 _NEUTRAL = "generic"  # the machine whose figures stand in for what was not measured
 _UNMEASURED = "not measured"
-_BYTES = "bytes"
 _WIDEST = 16  # of the core that engines read
 # Cycles of a hand-over beside its access and the end of the loop, on the embedded engine: the store
 # retires and drains.
 _RETIRED = 3
 _PASSES = 0.5  # what hides more than this share of its time passes
 # Figures of the core and its window that are no host's: how the embedded engine is set up.
-_CORE_SETTINGS = set(Core.model_fields) - {"width", "taken_branch", "predictor_entries"}
-_SETTINGS = (
+_SETTINGS = (set(Core.model_fields) - {"width", "taken_branch", "predictor_entries"}) | {
     "fetch_line", "front_end", "predictor_history", "retire_delay", "squash_width", "lat_issue",
     "alias_bytes", "unpredicted_stores", "lat_oldest",
-)  # fmt: skip
-Table = Mapping[str, Figure | Behaviour]
+}  # fmt: skip
+# Figures that are findings as they are.
+_PLAIN = {
+    "lat_mul": "mul",
+    "lat_div": "div",
+    "lat_forward": "store_forward",
+    "lat_forward_part": "store_forward_contained",
+    "atomic_tail": "cas_before_load",
+    "lat_l1": "load_l1",
+}
+# A behaviour -> the share that tells of it, and its names where what follows waits, or passes.
+_SHARES = {
+    "atomic_loads": ("cas_hides_loads", ("wait", "pass")),
+    "full_fence": ("fence_hides_adds", ("serializing", "barrier")),
+}
 
 
 @dataclass(frozen=True)
-class Origin:
-    """Who measured when, for the sources."""
-
-    name: str
-    title: str
-    when: datetime
-
-    @property
-    def command(self) -> str:
-        """The command that measured it."""
-        return f"./lockcross measure {self.name}"
-
-
 class _Figures:
-    """Makes figures of findings, with their sources."""
+    """Makes figures of what was found on a host. `measured_by`: the command, the day and the
+    processor, for their sources."""
 
-    def __init__(self, found: Measurement, origin: Origin) -> None:
-        self._found, self._origin = found, origin
-        self._neutral = load_machine(_NEUTRAL)
-        self.finding = found.findings.get
+    host: Measurement
+    neutral_host: Machine
+    measured_by: str
 
     def value(self, name: str) -> float | None:
         """A finding's value."""
-        finding = self.finding(name)
+        finding = self.host.found.get(name)
         return None if finding is None else finding.value
 
     def source(self, finding: Finding, how: str = "") -> str:
-        """Where a figure is from: the command, the day, the processor, the spread, its meaning."""
+        """Where a figure is from, with its spread and its meaning."""
         return (
-            f"measured: {self._origin.command}, {self._origin.when:%Y-%m-%d}, "
-            f"{self._found.processor}; spread {finding.spread:.3g}; {how or finding.meaning}"
+            f"measured: {self.measured_by}; spread {finding.spread:.3g}; {how or finding.meaning}"
         )
 
     def measured(self, key: str, name: str, less: float = 0, how: str = "") -> Figure:
         """The figure `key` from the finding `name`, less a part that engines add themselves."""
-        finding = self.finding(name)
+        finding = self.host.found.get(name)
         if finding is None:
-            return self.neutral(key, self._found.findings.left_out.get(name, _UNMEASURED))
+            return self.neutral(key, self.host.left_out.get(name, _UNMEASURED))
         number = max(0, round(finding.value - less))
         return Figure(value=number, source=self.source(finding, how))
 
     def neutral(self, key: str, why: str = _UNMEASURED) -> Figure:
         """The neutral machine's figure, as an assumption."""
-        figure = self._neutral.figures(host_isa()).get(key, self._neutral.clock_mhz)
-        return Figure(assumption=figure.number, why=f"{why}; as machine {_NEUTRAL}")
+        return Figure(assumption=self.same(key).number, why=f"{why}; as machine {_NEUTRAL}")
 
     def same(self, key: str) -> Figure:
         """The neutral machine's figure with its own reason."""
-        return self._neutral.figures(host_isa())[key]
+        neutral = self.neutral_host
+        return neutral.clock_mhz if key == CLOCK else neutral.figures(host_isa())[key]
 
-    def table(
-        self, names: Iterable[str], own: Mapping[str, Figure], same: Iterable[str] = ()
-    ) -> dict[str, Figure]:
-        """Figures of these names: one's own; of the settings `same` the neutral machine's with
-        their reason; of what was not measured the neutral machine's as assumptions."""
-        settings = {name: self.same(name) for name in same}
-        return {name: own.get(name) or settings.get(name) or self.neutral(name) for name in names}
+    def table(self, model: type[Figures], own: dict[str, Figure]) -> dict[str, Figure]:
+        """A table of the model: one's own figures; how the engine is set up, with the neutral
+        machine's reasons; of what was not measured the neutral machine's as assumptions."""
+        return {
+            name: own.get(name) or (self.same(name) if name in _SETTINGS else self.neutral(name))
+            for name in model.model_fields
+        }
 
-    def behaviour(self, name: str, share: str, behaviours: Sequence[str]) -> Behaviour:
-        """The first of two behaviours if the finding `share` says that what follows waits, the
-        second if it passes; the neutral machine's, as an assumption, where there is none."""
-        if (finding := self.finding(share)) is not None:
+    def behaviour(self, name: str) -> Behaviour:
+        """What a share says; the neutral machine's, as an assumption, where there is none."""
+        share, names = _SHARES.get(name, ("", ()))
+        if (finding := self.host.found.get(share)) is not None:
             source = f"{share} {finding.value:.2f}; {self.source(finding)}"
-            return Behaviour(value=behaviours[finding.value > _PASSES], source=source)
+            return Behaviour(value=names[finding.value > _PASSES], source=source)
         neutral = BEHAVIOURS[name][self.same(name).number]
         return Behaviour(assumption=neutral, why=f"{_UNMEASURED}; as machine {_NEUTRAL}")
-
-    def system(self, number: int, what: str) -> Figure:
-        """What the system says of a cache."""
-        source = f"{what}, by the system; {self._origin.command}, {self._origin.when:%Y-%m-%d}"
-        return Figure(value=number, source=f"{source}, {self._found.processor}")
 
     def misprediction(self, mispredict: int) -> int:
         """What a misprediction costs on an engine: all from its execution to that of the right
@@ -120,116 +112,84 @@ class _Figures:
         return self.same("front_end").number + 1 + mispredict + 1
 
 
-def document(found: Measurement, origin: Origin) -> str:
-    """The machine file's text, which the model of machines accepts.
+def document(found: Measurement, name: str, title: str, when: datetime) -> str:
+    """The machine file's text, which the model of machines accepts. `when`: it was measured.
 
     Raises ValueError when it does not: then the figures contradict one another.
     """
-    make = _Figures(found, origin)
-    core = _core(make)
-    tables: dict[str, Table] = {
-        "core": core,
-        "out_of_order": _out_of_order(make, core["width"].number),
-        f"ordering.{host_isa()}": _ordering(make),
-        "memory": _memory(make, found.caches, core["mispredict"].number),
-        f"latency.{host_isa()}": _latency(make),
+    isa, command = host_isa(), f"./lockcross measure {name}"
+    measured_by = f"{command}, {when:%Y-%m-%d}, {found.processor}"
+    make = _Figures(found, load_machine(_NEUTRAL), measured_by)
+    own = {key: make.measured(key, finding) for key, finding in _PLAIN.items()}
+    own |= _core(make, own["lat_l1"].number)
+    own |= _memory(make, own["lat_l1"].number, own["mispredict"].number)
+    tables: dict[str, Mapping[str, Figure | Behaviour]] = {
+        "core": make.table(Core, own),
+        "out_of_order": make.table(OutOfOrder, own),
+        f"ordering.{isa}": {name: make.behaviour(name) for name in BEHAVIOURS},
+        "memory": make.table(Memory, own),
+        f"latency.{isa}": _latency(make, own["lat_l1"].number),
         "charges": _charges(make),
     }
+    head = {"name": name, "title": title, "isas": [isa], "processor": found.processor}
+    clock = make.measured(CLOCK, CLOCK).model_dump(exclude_none=True)
     lines = [
-        f"# Written by {origin.command}. Units: cycles, bytes, entries. Each figure has",
+        f"# Written by {command}. Units: cycles, bytes, entries. Each figure has",
         "# its source, or is an assumption with its reason. An atomic's is the whole operation, as",
         "# often as one can follow another; a fence's what it adds to a loop of nothing else, less",
         "# what waits for it there. The core is taken to be out of order.",
         *(f"# {note}." for note in found.notes),
-        f"name = {_toml(origin.name)}",
-        f"title = {_toml(origin.title)}",
-        f"isas = [{_toml(host_isa())}]",
-        f"processor = {_toml(found.processor)}",
-        f"measured_on = {origin.when:%Y-%m-%dT%H:%M:%SZ}",
-        f"clock_mhz = {_inline(make.measured('clock_mhz', CLOCK))}",
+        *pairs(head),
+        f"measured_on = {when:%Y-%m-%dT%H:%M:%SZ}",
+        *pairs({CLOCK: clock}),
     ]
     for table, figures in tables.items():
-        lines += ["", f"[{table}]", *(f"{name} = {_inline(one)}" for name, one in figures.items())]
-    lines += ["", "# What engines do not read yet.", "[measured]"]
-    sizes = {
-        f"l{cache.level}_size": Finding(
-            cache.size, 0, f"level {cache.level} cache, {cache.ways} ways, by the system", _BYTES
-        )
-        for cache in found.caches
+        dumped = {name: one.model_dump(exclude_none=True) for name, one in figures.items()}
+        lines += ["", f"[{table}]", *pairs(dumped)]
+    measured = {
+        name: (float(f"{one.value:.5g}"), float(f"{one.spread:.3g}"), one.unit, one.meaning)
+        for name, one in found.found.items()
     }
-    lines += [f"{name} = {_inline(one)}" for name, one in (found.findings.found | sizes).items()]
-    left_out = sorted(found.findings.left_out.items())
-    lines += ["", *(f"# {name} is left out: {why}" for name, why in left_out)]
+    for cache in found.caches:
+        meaning = f"level {cache.level} cache, {cache.ways} ways, by the system"
+        measured[f"l{cache.level}_size"] = (float(cache.size), 0.0, "bytes", meaning)
+    names = ("value", "spread", "unit", "meaning")
+    said = {name: dict(zip(names, one, strict=True)) for name, one in measured.items()}
+    lines += ["", "# What engines do not read yet.", "[measured]", *pairs(said), ""]
+    lines += [f"# {name} is left out: {why}" for name, why in sorted(found.left_out.items())]
     text = "\n".join(lines).rstrip() + "\n"
     parse(Machine, text)
     return text
 
 
-def _inline(one: Figure | Behaviour | Finding) -> str:
-    if isinstance(one, Finding):
-        value = float(one.value if one.unit == _BYTES else f"{one.value:.5g}")
-        known = {"value": value, "spread": float(f"{one.spread:.3g}")}
-        shown = known | {"unit": one.unit, "meaning": one.meaning}
-    else:
-        shown = one.model_dump(exclude_none=True)
-    return f"{{ {', '.join(f'{name} = {_toml(value)}' for name, value in shown.items())} }}"
-
-
-def _toml(value: str | float) -> str:
-    """A basic string or a number: JSON's are TOML's."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _core(make: _Figures) -> dict[str, Figure]:
-    own = {
-        "lat_alu": Figure(
-            assumption=1,
-            why="the unit of the measurement: a core cycle is what one of a chain of additions "
-            "takes",
-        ),
-        "lat_mul": make.measured("lat_mul", "mul"),
-        "lat_div": make.measured("lat_div", "div"),
-        # From the branch's execution to the fetch of the right path.
-        "mispredict": make.measured(
-            "mispredict",
-            "mispredict",
-            make.misprediction(0),
-            f"the {make.value('mispredict') or 0:.3g} cycles of measured.mispredict are front_end "
-            "+ 1 + mispredict + lat_alu",
-        ),
-    }
-    if (width := make.value("width")) is not None:
-        less = width - min(_WIDEST, max(1, width))  # so that the core can have it
-        own["width"] = make.measured("width", "width", less)
-    return make.table(Core.model_fields, own, _CORE_SETTINGS)
-
-
-def _out_of_order(make: _Figures, width: int) -> dict[str, Figure]:
-    nearest = make.measured("lat_l1", "load_l1").number
+def _core(make: _Figures, nearest: int) -> dict[str, Figure]:
+    """Figures of the core and its window. `nearest`: cycles of a load from the first level."""
+    mispredict = (
+        f"the {make.value('mispredict') or 0:.3g} cycles of measured.mispredict are front_end + 1 "
+        "+ mispredict + lat_alu"
+    )
     fails = (
         f"{make.value('store_forward_fails') or 0:.3g} in all (measured.store_forward_fails), less "
         f"retirement and drain (2 cycles, 1 of them hidden) and the {nearest} of the first level"
     )
+    chain = "the unit of the measurement: a core cycle is what one of a chain of additions takes"
     own = {
-        "lat_forward": make.measured("lat_forward", "store_forward"),
-        "lat_forward_part": make.measured("lat_forward_part", "store_forward_contained"),
+        "lat_alu": Figure(assumption=1, why=chain),
+        # From the branch's execution to the fetch of the right path.
+        "mispredict": make.measured("mispredict", "mispredict", make.misprediction(0), mispredict),
         "forward_fail": make.measured("forward_fail", "store_forward_fails", nearest + 1, fails),
-        "atomic_tail": make.measured("atomic_tail", "cas_before_load"),
     }
     if host_isa() == "x86_64":
         own["lat_pause"] = make.measured("lat_pause", "pause")
+    width = make.same("width").number
+    if (measured := make.value("width")) is not None:
+        less = measured - min(_WIDEST, max(1, measured))  # so that the core can have it
+        own["width"] = make.measured("width", "width", less)
+        width = own["width"].number
     for name in ("fetch_width", "retire_width"):
         if make.same(name).number < width:
             own[name] = Figure(assumption=width, why="not measured; no less than width")
-    return make.table(OutOfOrder.model_fields, own, _SETTINGS)
-
-
-def _ordering(make: _Figures) -> dict[str, Behaviour]:
-    shares = {
-        "atomic_loads": ("cas_hides_loads", ("wait", "pass")),
-        "full_fence": ("fence_hides_adds", ("serializing", "barrier")),
-    }
-    return {name: make.behaviour(name, *shares.get(name, ("", ()))) for name in BEHAVIOURS}
+    return own
 
 
 def power_of_two_sets(cache: host.Cache) -> host.Cache:
@@ -239,15 +199,21 @@ def power_of_two_sets(cache: host.Cache) -> host.Cache:
     return host.Cache(cache.level, (1 << sets.bit_length() - 1) * way, cache.ways, cache.line)
 
 
-def _memory(make: _Figures, caches: Sequence[host.Cache], mispredict: int) -> dict[str, Figure]:
-    own: dict[str, Figure] = {"lat_l1": make.measured("lat_l1", "load_l1")}
-    nearest = make.value("load_l1") or own["lat_l1"].number
+def _memory(make: _Figures, lat_l1: int, mispredict: int) -> dict[str, Figure]:
+    """Figures of the caches and the memory behind them."""
+
+    def system(number: int, what: str) -> Figure:
+        return Figure(value=number, source=f"{what}, by the system; {make.measured_by}")
+
+    caches = make.host.caches
+    nearest = make.value("load_l1") or lat_l1
+    own = {}
     for cache, prefix in zip(caches[:2], ("l1", "l2"), strict=False):
         if not cache.ways or not cache.line:  # some systems say 0 for what they do not know
             continue
         what, rounded = f"level {cache.level} cache", power_of_two_sets(cache)
-        own[f"{prefix}_size"] = make.system(cache.size, what)
-        own[f"{prefix}_ways"] = make.system(cache.ways, what)
+        own[f"{prefix}_size"] = system(cache.size, what)
+        own[f"{prefix}_ways"] = system(cache.ways, what)
         if rounded != cache:
             why = (
                 f"{cache.size} bytes in {cache.ways} ways, by the system, rounded down: engines "
@@ -255,19 +221,18 @@ def _memory(make: _Figures, caches: Sequence[host.Cache], mispredict: int) -> di
             )
             own[f"{prefix}_size"] = Figure(assumption=rounded.size, why=why)
     if caches and caches[0].line:
-        own["line"] = make.system(caches[0].line, "line of the level 1 cache")
+        own["line"] = system(caches[0].line, "line of the level 1 cache")
     levels = {"lat_memory": parts.MEMORY}
     if len(caches) > 1:
         levels["lat_l2"] = f"load_l{caches[1].level}"
     for key, level in levels.items():
-        if finding := make.finding(level):
-            added = f"less the {nearest:.3g} of the level 1 cache, which engines add"
-            how = f"{finding.meaning}, {added}"
-        own[key] = make.measured(key, level, nearest, how if finding else "")
-    own |= _transfers(make, nearest, mispredict)
+        finding = make.host.found.get(level)
+        less = f"less the {nearest:.3g} of the level 1 cache, which engines add"
+        how = f"{finding.meaning}, {less}" if finding else ""
+        own[key] = make.measured(key, level, nearest, how)
     warm = "not a property of the machine: figures on the host are taken after a warm-up, and so "
     own["warm"] = Figure(assumption=1, why=f"{warm}are these")
-    return make.table(Memory.model_fields, own)
+    return own | _transfers(make, nearest, mispredict)
 
 
 def _transfers(make: _Figures, nearest: float, mispredict: int) -> dict[str, Figure]:
@@ -288,7 +253,7 @@ def _transfers(make: _Figures, nearest: float, mispredict: int) -> dict[str, Fig
     )
     why = "contained in lat_upgrade: a hand-over shows only the sum"
     invalidate = Figure(assumption=0, why=why)
-    if make.finding(parts.TRANSFER) is None:
+    if make.value(parts.TRANSFER) is None:
         invalidate = make.measured("lat_invalidate", parts.TRANSFER)
     return {
         "lat_dirty": make.measured("lat_dirty", parts.TRANSFER, less, dirty),
@@ -297,7 +262,7 @@ def _transfers(make: _Figures, nearest: float, mispredict: int) -> dict[str, Fig
     }
 
 
-def _latency(make: _Figures) -> dict[str, Figure]:
+def _latency(make: _Figures, lat_l1: int) -> dict[str, Figure]:
     """Of an atomic: what it holds up others for. In a dependent chain its result takes longer: by
     as much as a CAS there takes longer than one whose result nothing needs."""
     figures = {}
@@ -312,14 +277,12 @@ def _latency(make: _Figures) -> dict[str, Figure]:
                 f"{apart:.3g}/{chained:.3g} (measured.cas_throughput, measured.cas)"
             )
         figures[name] = make.measured(name, finding, less, how)
-    full = ISAS[host_isa()].full_fence
-    for name in ISAS[host_isa()].fences:
-        figures[name] = make.measured(name, name)
-        if name == full:  # the loop's safepoint is a load, which waits for it
-            first = make.measured("lat_l1", "load_l1").number
-            how = f"{make.value(name) or 0:.3g} in a loop whose safepoint then waits for it"
-            figures[name] = make.measured(name, name, first + 1, how)
-    return figures
+    isa = ISAS[host_isa()]
+    figures |= {name: make.measured(name, name) for name in isa.fences}
+    # The loop's safepoint is a load, which waits for the full fence.
+    full = isa.full_fence
+    how = f"{make.value(full) or 0:.3g} in a loop whose safepoint then waits for it"
+    return figures | {full: make.measured(full, full, lat_l1 + 1, how)}
 
 
 def _charges(make: _Figures) -> dict[str, Figure]:
@@ -332,6 +295,5 @@ def _charges(make: _Figures) -> dict[str, Figure]:
         "the default cancellation is a handshake, whose loads and stores engines time themselves; "
         f"{' and '.join(stops) or 'neither it nor a stop by signal was measured'}"
     )
-    others = [name for name in Charges.model_fields if name != "stop"]
-    measured = {name: make.measured(f"charge_{name}", name) for name in others}
-    return {"stop": Figure(assumption=0, why=why)} | measured
+    charges = {name: make.measured(f"charge_{name}", name) for name in Charges.model_fields}
+    return charges | {"stop": Figure(assumption=0, why=why)}

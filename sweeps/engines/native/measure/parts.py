@@ -1,7 +1,7 @@
 """What one thread measures: caches, arithmetic, atomics, fences, and what passes them; and what two
 do: lines that move between CPUs, and stopping, parking and waking."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -10,18 +10,16 @@ from statistics import median
 from sweeps.engines.native import host
 from sweeps.engines.native.measure.programs import (
     SHARE,
-    Arguments,
     Finding,
     Programs,
     handover,
     measured_phases,
     of_alone,
     of_both,
-    per_turn,
     wakes,
 )
 from sweeps.engines.native.output import phase_metrics
-from sweeps.engines.native.sample import Estimate
+from sweeps.engines.native.sample import Estimate, Round
 from sweeps.model.isa import ISAS, host_isa
 
 REPEATS = 24  # of each loop
@@ -33,40 +31,29 @@ _LONG_KIB = 1024  # from here on the system gives the memory
 _CHAIN = 8  # operations a turn (kernels/micro.c)
 _NO_OPS = 64
 _FAR = 8  # times the cache before
-_LATENCY = "latency in a dependent chain"
 MOST_KIB = 2**21  # the kernel's bound
 MEMORY = "load_memory"
 
-
-@dataclass(frozen=True)
-class Loop:
-    """A loop of kernel micro: its operation, the stores before it, the memory that it goes over."""
-
-    op: str
-    stores: str = "none"
-    kib: int = 16
-
-    def arguments(self) -> dict[str, int | str]:
-        """Its keys, without the length."""
-        return {"op": self.op, "stores": self.stores, "kib": self.kib}
-
-
-Times = Callable[[Loop], Estimate]  # cycles of a turn
+# Cycles of a turn of a loop of kernel micro: its operation, and by name the stores before it
+# (`stores`) and the memory that it goes over (`kib`).
+Times = Callable[..., Estimate]
 Found = Iterator[tuple[str, Finding]]  # figures by name
 
 
-def run_loop(programs: Programs, binary: str, cpu: int, loop: Loop) -> Estimate:
+def run_loop(
+    programs: Programs, binary: str, cpu: int, op: str, stores: str = "none", kib: int = 16
+) -> Estimate:
     """Cycles of a turn. A chase has one length: what its beginning costs is lost in it, while its
     memory is at another place in every run."""
     turns: Sequence[int] = _TURNS
-    if loop.op == "chase":
-        turns = [_LONG_TURNS if loop.kib > _LONG_KIB else _CHASE_TURNS]
-    repeats = LONG_REPEATS if loop.kib > _LONG_KIB else REPEATS
+    if op == "chase":
+        turns = [_LONG_TURNS if kib > _LONG_KIB else _CHASE_TURNS]
+    run = partial(programs.run, binary, [cpu], op=op, stores=stores, kib=kib)
     rounds = [
-        [programs.run(binary, {**loop.arguments(), "iterations": n}, [cpu]) for n in turns]
-        for _ in range(repeats)
+        [run(iterations=n) for n in turns]
+        for _ in range(LONG_REPEATS if kib > _LONG_KIB else REPEATS)
     ]
-    return per_turn(rounds)
+    return Round(rounds).cycles_per_pair()
 
 
 @dataclass(frozen=True)
@@ -96,9 +83,12 @@ def levels(caches: Sequence[host.Cache], free_kib: int) -> list[Level]:
     return chased
 
 
+_LATENCY = "latency in a dependent chain"
+
+
 def memory(times: Times, level: Level) -> Found:
     """The load-use latency of a level, by pointer chase."""
-    each = times(Loop("chase", kib=level.kib)).over(_CHAIN)
+    each = times("chase", kib=level.kib).over(_CHAIN)
     text = f"load to use from {level.title}: {_LATENCY} of loads over {level.kib} KiB"
     if level.kib > _LONG_KIB:
         text += ", in huge pages if the system gives them, with what it takes to find a page"
@@ -119,35 +109,53 @@ _CHAINS = {  # operations of the kernel
     "exchange": f"an atomic exchange, {_OWNED}",
     "fetch_add": f"an atomic fetch-and-add, {_OWNED}",
 }
+# Figure -> its loop, the loop that is taken off it, how often a turn has it, what it means.
+Loops = Mapping[str, tuple[str, str, float, str]]
+_ARITHMETIC: Loops = {
+    (f"store_{op}" if op.startswith("forward") else op): (op, "", _CHAIN, f"{words}: {_LATENCY}")
+    for op, words in _CHAINS.items()
+} | {
+    "cas_throughput": (
+        "cas_apart", "", _CHAIN,
+        "a CAS that wins, on eight lines in turn, none needs another's result: throughput",
+    )
+}  # fmt: skip
+_FRONT_END: Loops = {
+    "mispredict": (
+        "branch_random", "branch_steady", 0.5,
+        "a branch predicted wrongly, until what follows is under way again: twice the difference "
+        "of one on a random bit, wrong half of the time, and one that is never taken",
+    ),
+    "pause": ("pause", "", 1, "a turn of a spinning thread's wait, in a loop: throughput"),
+}  # fmt: skip
+_BEHIND_CAS: Loops = {
+    f"cas_before_{access}": (
+        op, "cas_once", 1, f"what {what} behind a CAS adds to a turn of CAS and {what}: throughput"
+    )
+    for access, op, what in (
+        ("store", "cas_store", "a store to another line"),
+        ("load", "cas_reload", "a load of its word"),
+    )
+}  # fmt: skip
 
 
-def chains(times: Times) -> Found:
-    """Everything that is measured as a dependent chain."""
-    for op, words in _CHAINS.items():
-        name = f"store_{op}" if op.startswith("forward") else op
-        yield name, of_alone(times(Loop(op)).over(_CHAIN), f"{words}: {_LATENCY}")
-    apart = times(Loop("cas_apart")).over(_CHAIN)
-    words = "a CAS that wins, on eight lines in turn, none needs another's result: throughput"
-    yield "cas_throughput", of_alone(apart, words)
+def of_loops(times: Times, loops: Loops) -> Found:
+    """Figures of one loop each, or of the difference of two."""
+    for name, (op, less, operations, text) in loops.items():
+        turn = times(op)
+        if less:
+            turn = turn.minus(times(less))
+        yield name, of_alone(turn.over(operations), text)
 
 
 def front_end(times: Times) -> Found:
     """Width, branches, pause."""
-    empty = times(Loop("empty"))
-    turn = times(Loop("width")).minus(empty)
+    turn = times("width").minus(times("empty"))
     if turn.value > 0:
         width = _NO_OPS / turn.value
-        spread = width * turn.iqr / turn.value
         text = f"no-ops in a cycle, of {_NO_OPS} in a row: throughput"
-        yield "width", Finding(width, spread, text, "instructions/cycle")
-    branch = times(Loop("branch_random")).minus(times(Loop("branch_steady"))).over(0.5)
-    text = (
-        "a branch predicted wrongly, until what follows is under way again: twice the difference "
-        "of one on a random bit, wrong half of the time, and one that is never taken"
-    )
-    yield "mispredict", of_alone(branch, text)
-    text = "a turn of a spinning thread's wait, in a loop: throughput"
-    yield "pause", of_alone(times(Loop("pause")), text)
+        yield "width", Finding(width, width * turn.iqr / turn.value, text, "instructions/cycle")
+    yield from of_loops(times, _FRONT_END)
 
 
 def fences(times: Times) -> Found:
@@ -158,8 +166,7 @@ def fences(times: Times) -> Found:
             ("one", "_behind_1", "behind a store"),
             ("four", "_behind_4", "behind stores to four lines"),
         ):
-            loop = times(Loop(f"fence_{number}", stores))
-            added = loop.minus(times(Loop("empty", stores)))
+            added = times(f"fence_{number}", stores).minus(times("empty", stores))
             text = f"what {name.removeprefix('fence_')} adds to a turn {words}: throughput"
             yield f"{name}{suffix}", of_alone(added, text)
 
@@ -172,25 +179,12 @@ def hidden_share(alone: Estimate, work: Estimate, both: Estimate) -> tuple[float
     return min(1.0, max(0.0, share)), (alone.iqr + work.iqr + both.iqr) / shorter
 
 
-def behind_atomics(times: Times) -> Found:
-    """What a store, or a load of its word, behind a CAS adds to the next CAS."""
-    once = times(Loop("cas_once"))
-    for op, name, what in (
-        ("cas_store", "cas_before_store", "a store to another line"),
-        ("cas_reload", "cas_before_load", "a load of its word"),
-    ):
-        text = f"what {what} behind a CAS adds to a turn of CAS and {what}: throughput"
-        yield name, of_alone(times(Loop(op)).minus(once), text)
-
-
 def passing(times: Times) -> Found:
     """How much independent work hides behind a CAS and behind the full fence."""
     fence = ISAS[host_isa()].full_fence.removeprefix("fence_")
-    for kind, title, loop in (("cas", "a CAS", "cas_once"), ("fence", fence, "fence_0")):
+    for kind, title, op in (("cas", "a CAS", "cas_once"), ("fence", fence, "fence_0")):
         for work, what in (("adds", "24 additions"), ("loads", "5 loads from the first level")):
-            share, spread = hidden_share(
-                times(Loop(loop)), times(Loop(work)), times(Loop(f"{kind}_{work}"))
-            )
+            share, spread = hidden_share(times(op), times(work), times(f"{kind}_{work}"))
             text = (
                 f"share of the shorter of {title} and a chain of {what} behind it that takes no "
                 "time of its own: 1, they pass it; 0, they wait"
@@ -198,15 +192,15 @@ def passing(times: Times) -> Found:
             yield f"{kind}_hides_{work}", Finding(share, spread, text, SHARE)
 
 
-def all_alone(found: Sequence[Level]) -> dict[str, Callable[[Times], Found]]:
-    """The parts of it, by title."""
+def all_alone(chased: Iterable[Level]) -> dict[str, Callable[[Times], Found]]:
+    """The parts of one thread, by title."""
     return {
-        **{level.title: partial(memory, level=level) for level in found},
-        "arithmetic, forwarding, atomics": chains,
+        **{level.title: partial(memory, level=level) for level in chased},
+        "arithmetic, forwarding, atomics": partial(of_loops, loops=_ARITHMETIC),
         "width and branches": front_end,
         "fences": fences,
         "what passes a CAS or a fence": passing,
-        "what follows a CAS": behind_atomics,
+        "what follows a CAS": partial(of_loops, loops=_BEHIND_CAS),
     }
 
 
@@ -222,7 +216,7 @@ _CANCELS, _AFTER = 4, 5  # its rounds: in the fourth every reservation is cancel
 _DELAY = 100_000  # turns of a loop until a parked thread sleeps
 _ALONE = "cycles of the thread that does it"
 TRANSFER = "transfer"
-NAMES = (
+OF_TWO = (  # what two threads measure
     TRANSFER, "load_dirty", "upgrade", "upgrade_after_dirty", "park", "unpark",
     "unpark_until_awake", "wake", "stop_by_handshake", "stop_by_signal",
 )  # fmt: skip
@@ -238,71 +232,60 @@ def pairs_of(cpus: Sequence[int], most: int = MOST_PAIRS) -> list[tuple[int, int
 
 def transfers(programs: Programs, cpus: Sequence[int]) -> dict[tuple[int, int], list[float]]:
     """Cycles of hand-overs of one line, of each pair of CPUs, a value a run."""
-    binary = programs.build("transfer")
+    run = partial(programs.run, programs.build("transfer"), op="store", iterations=_TRANSFERS)
     return {
-        pair: [
-            handover(programs.run(binary, {"op": "store", "iterations": _TRANSFERS}, pair))
-            for _ in range(PAIR_REPEATS)
-        ]
-        for pair in pairs_of(cpus)
+        pair: [handover(run(cpus=pair)) for _ in range(PAIR_REPEATS)] for pair in pairs_of(cpus)
     }
 
 
-def of_transfers(found: dict[tuple[int, int], list[float]]) -> Finding:
+def of_transfers(matrix: Mapping[tuple[int, int], list[float]]) -> Finding:
     """The median over all pairs. The spread is that of one pair's runs, not that of the matrix."""
-    each = [of_both(values, "") for values in found.values()]
-    over = f"the median of {len(each)} pairs of CPUs" if len(each) > 1 else "of the only pair"
+    over = f"the median of {len(matrix)} pairs of CPUs" if len(matrix) > 1 else "of the only pair"
     text = (
         "a line handed to another CPU, which waits for it in a loop and hands it back by a store: "
         f"{over}, half of a round trip"
     )
-    return Finding(
-        median(one.value for one in each), median(one.spread for one in each), text, alone=False
-    )
+    each = [of_both(values, text) for values in matrix.values()]
+    middle, spread = (median(getattr(one, of) for one in each) for of in ("value", "spread"))
+    return replace(each[0], value=middle, spread=spread)
 
 
 def _sharing(
-    programs: Programs, pair: Sequence[int], op: str, times: int
+    programs: Programs, cpus: Sequence[int], op: str, **more: int
 ) -> tuple[list[float], list[float]]:
-    """Cycles of what is measured first and second, of each of `times`, a value a round."""
-    binary = programs.build("sharing")
-    keys: Arguments = {"op": op, "times": times, "rounds": _RECORDED}
-    first: list[float] = []
-    second: list[float] = []
-    for _ in range(_RUNS):
-        one, other = measured_phases(programs.run(binary, keys, pair))
-        first += [cycles / times for cycles in one]
-        second += [cycles / times for cycles in other]
+    """Cycles of what kernel sharing measures first and second, of each line, a value a
+    round. With one CPU two threads share it."""
+    binary = programs.build("sharing", scheduled=len(cpus) == 1)
+    run = partial(programs.run, binary, cpus, op=op, times=_LINES, rounds=_RECORDED, **more)
+    rounds = [measured_phases(run()) for _ in range(_RUNS)]
+    first, second = (
+        [cycles / _LINES for measured in rounds for cycles in measured[place]] for place in (0, 1)
+    )
     return first, second
 
 
 def lines(programs: Programs, pair: Sequence[int]) -> Found:
     """Single accesses to lines that another CPU has."""
-    loads, after = _sharing(programs, pair, "dirty", _LINES)
-    own, shared = _sharing(programs, pair, "upgrade", _LINES)
+    loads, after = _sharing(programs, pair, "dirty")
+    own, shared = _sharing(programs, pair, "upgrade")
     chain = f"one after the other, {_LINES} lines in an unforeseeable order: latency"
     yield "load_dirty", of_both(loads, f"a load of a line that another CPU has written, {chain}")
-    base = of_both(own, "").value
-    text = "what an atomic add to a line costs more than to one that the core owns,"
-    for name, values, when in (
-        ("upgrade", shared, "when another CPU has read it since"),
-        (
-            "upgrade_after_dirty",
-            after,
-            "when this one has just read it as another CPU had written it",
-        ),
-    ):
-        yield name, of_both([cycles - base for cycles in values], f"{text} {when}: {chain}")
+    base = median(own)
+    text = "what an atomic add to a line costs more than to one that the core owns, when"
+    when = "another CPU has read it since"
+    yield "upgrade", of_both([cycles - base for cycles in shared], f"{text} {when}: {chain}")
+    when = "this one has just read it as another CPU had written it"
+    added = of_both([cycles - base for cycles in after], f"{text} {when}: {chain}")
+    yield "upgrade_after_dirty", added
 
 
 def parking(programs: Programs, pair: Sequence[int]) -> Found:
     """By futex, between two CPUs that have nothing else to do."""
-    sleep, _ = _sharing(programs, pair, "sleep", _LINES)
+    sleep, _ = _sharing(programs, pair, "sleep")
     text = "what a thread does in order to park, entering and leaving the kernel (futex), without"
     yield "park", of_both(sleep, f"{text} the sleep itself: {_ALONE}")
-    binary = programs.build("sharing")
-    keys: Arguments = {"op": "unpark", "times": 1, "rounds": _RECORDED, "delay": _DELAY}
-    woken = [each for _ in range(_RUNS) for each in wakes(programs.run(binary, keys, pair))]
+    run = partial(programs.run, programs.build("sharing"), pair, op="unpark", times=1)
+    woken = [each for _ in range(_RUNS) for each in wakes(run(rounds=_RECORDED, delay=_DELAY))]
     text = "waking a thread that sleeps on another CPU (futex)"
     call = of_both([call for call, _ in woken], f"{text}: {_ALONE}")
     yield "unpark", call
@@ -315,28 +298,25 @@ def parking(programs: Programs, pair: Sequence[int]) -> Found:
 
 def stopping(programs: Programs, pair: Sequence[int]) -> Found:
     """One thread stops another that runs on another CPU."""
-    stops, _ = _sharing(programs, pair, "stop", _LINES)
+    stops, _ = _sharing(programs, pair, "stop")
     text = "stopping a running thread at its next safepoint and letting it go on, a handshake"
     yield "stop_by_handshake", of_both(stops, f"{text}: {_ALONE}")
     binary = programs.build("rounds", "reservation", "signal")
-    keys = {"objects": _OBJECTS, "rounds": 2 * _HALF_PERIOD}
-    stops_by_signal = []
+    stops = []
     for _ in range(_RUNS):
-        phases = phase_metrics([programs.run(binary, keys, pair)])
+        line = programs.run(binary, pair, objects=_OBJECTS, rounds=2 * _HALF_PERIOD)
+        phases = phase_metrics([line])
         cancels, after = (phases[f"phase_{n}_cycles"][0] for n in (_CANCELS, _AFTER))
-        stops_by_signal.append((cancels - after) / _OBJECTS)
-    text = "interrupting a running thread by a signal until its handler has cancelled a lock"
-    text = f"{text}: round 4 of workload rounds less round 5, of each object"
-    yield "stop_by_signal", of_both(stops_by_signal, text)
+        stops.append((cancels - after) / _OBJECTS)
+    text = (
+        "interrupting a running thread by a signal until its handler has cancelled a lock: round 4 "
+        "of workload rounds less round 5, of each object"
+    )
+    yield "stop_by_signal", of_both(stops, text)
 
 
 def switching(programs: Programs, cpu: int) -> Found:
     """Two threads of the M:N runtime share one core."""
-    binary = programs.build("sharing", scheduled=True)
-    keys: Arguments = {"op": "turn", "times": _LINES, "rounds": _RECORDED, "threads": 2, "cores": 1}
-    switches = []
-    for _ in range(_RUNS):
-        rounds, _ = measured_phases(programs.run(binary, keys, [cpu]))
-        switches += [cycles / (2 * _LINES) for cycles in rounds]
+    turns, _ = _sharing(programs, [cpu], "turn", threads=2, cores=1)
     text = "a thread library's switch from one thread that waits to the next on the same core"
-    yield "switch", of_both(switches, text)
+    yield "switch", of_both([cycles / 2 for cycles in turns], text)

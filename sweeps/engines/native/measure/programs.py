@@ -1,12 +1,13 @@
 """Runs programs for the host and reads what they printed in cycles; and what is found in that: a
-figure with its spread and its meaning, or why there is none."""
+figure with its spread and its meaning."""
 
 import json
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from statistics import median
 
 from pydantic import ValidationError
@@ -18,7 +19,6 @@ from sweeps.engines.native.sample import (
     SPREAD,
     Estimate,
     Line,
-    Round,
     cycles_of,
     cycles_per_tick,
     estimate,
@@ -26,18 +26,17 @@ from sweeps.engines.native.sample import (
 )
 from sweeps.model.isa import ISAS, host_isa
 from sweeps.programs import Builder, Program
+from sweeps.support.tools import run
 
 _TIME_LIMIT_S = 30.0  # of one process
 _TRIES = 3  # of a run whose clock changed
-Arguments = Mapping[str, int | str]
 
 
 class Programs:
     """The programs, built once, and the clock as their runs tell it."""
 
-    def __init__(self, builder: Builder | None = None) -> None:
-        self.flavour = ISAS[host_isa()].flavours[0]
-        self._builder = builder or Builder()
+    def __init__(self) -> None:
+        self._builder = Builder()
         self._clock: list[tuple[float, int]] = []  # seconds, ticks
         self._scales: list[float] = []  # cycles of a tick
 
@@ -48,22 +47,22 @@ class Programs:
 
         Raises LockcrossError when it cannot be built.
         """
+        flavour = ISAS[host_isa()].flavours[0]
         program = Program(
-            workload, lock, "full", self.flavour, variant=variant, scheduled=scheduled, host=True
+            workload, lock, "full", flavour, variant=variant, scheduled=scheduled, host=True
         )
         return str(self._builder.build([program])[program].path)
 
-    def run(self, binary: str, arguments: Arguments, cpus: Sequence[int]) -> Line:
+    def run(self, binary: str, cpus: Sequence[int], **arguments: int | str) -> Line:
         """One run on these CPUs, with a thread on each unless the arguments say `threads`; again
         when the clock changed.
 
         Raises LockcrossError (exit code 1) when the program fails, or cycles cannot be told.
         """
-        given = {"threads": len(cpus), **arguments, "cpus": ",".join(map(str, cpus))}
+        keys = {"threads": len(cpus), **arguments, "cpus": ",".join(map(str, cpus))}
         for _ in range(_TRIES):
             began = time.monotonic()
-            line: Line = _line(binary, given)
-            _checked(binary, line)
+            line = _run(binary, [f"{key}={value}" for key, value in keys.items()])
             if steady(line):
                 break
         first = line["host"]["threads"][0]
@@ -79,54 +78,39 @@ class Programs:
         (first, tick), (last, end) = self._clock[0], self._clock[-1]
         mhz = (end - tick) / (last - first) / 1e6
         scale = estimate(self._scales)
-        middle = scale.median
-        return Estimate(middle * mhz, scale.least * mhz, middle * mhz, scale.iqr * mhz)
+        middle = scale.median * mhz
+        return Estimate(middle, scale.least * mhz, middle, scale.iqr * mhz)
 
 
-def _line(binary: str, arguments: Arguments) -> Line:
-    words = [f"{key}={value}" for key, value in arguments.items()]
+def _run(binary: str, words: list[str]) -> Line:
+    """What a program that verified itself printed. Raises LockcrossError (1) for any other."""
     try:
-        done = subprocess.run(
-            [binary, *words], capture_output=True, text=True, timeout=_TIME_LIMIT_S, check=False
-        )
+        done = run([binary, *words], _TIME_LIMIT_S)
         line: Line = json.loads(done.stdout)
+        if done.returncode == 0 and line.get("ok"):
+            NativeLine.model_validate_json(done.stdout)
+            return line
+        why = str(line.get("error"))
     except subprocess.TimeoutExpired:
-        raise _failure(binary, words, f"it did not end within {_TIME_LIMIT_S:g} s") from None
-    except (ValueError, OSError) as error:
-        said = done.stderr.strip() if isinstance(error, ValueError) else str(error)
-        raise _failure(binary, words, said or f"exit code {done.returncode}") from None
-    if not isinstance(line, dict) or done.returncode != 0 or not line.get("ok"):
-        raise _failure(binary, words, str(line.get("error")) if isinstance(line, dict) else "")
-    return line
-
-
-def _checked(binary: str, line: Line) -> None:
-    try:
-        NativeLine.model_validate_json(json.dumps(line))
+        why = f"it did not end within {_TIME_LIMIT_S:g} s"
+    except OSError as error:
+        why = str(error)
     except ValidationError as error:
-        raise _failure(binary, [], f"its output is not understood: {error}") from None
-
-
-def _failure(binary: str, words: Sequence[str], why: str) -> LockcrossError:
-    name = binary.rpartition("/")[2]
-    return LockcrossError(f"{name} {' '.join(words)}: {why}", exit_code=1)
-
-
-def per_turn(rounds: Sequence[Sequence[Line]]) -> Estimate:
-    """Cycles of a turn of a loop: from the difference of two lengths where there are two."""
-    return Round([list(lines) for lines in rounds]).cycles_per_pair()
+        why = f"its output is not understood: {error}"
+    except ValueError:
+        why = done.stderr.strip() or f"exit code {done.returncode}"
+    raise LockcrossError(f"{Path(binary).name} {' '.join(words)}: {why}", exit_code=1)
 
 
 def measured_phases(line: Line) -> tuple[list[float], list[float]]:
     """Cycles of what kernel sharing measures first, and second, in each round that it recorded."""
     thread = line["host"]["threads"][0]
     scale = cycles_per_tick(line, thread)
-    first: list[float] = []
-    second: list[float] = []
+    cycles: dict[int, list[float]] = {1: [], 3: []}
     for (number, start), (_, end) in pairwise(thread["phases"]):
         if number % 2:  # the even ones are ends
-            (second if number % 4 == 3 else first).append((end - start) * scale)
-    return first, second
+            cycles[number % 4].append((end - start) * scale)
+    return cycles[1], cycles[3]
 
 
 def wakes(line: Line) -> list[tuple[float, float]]:
@@ -134,12 +118,11 @@ def wakes(line: Line) -> list[tuple[float, float]]:
     its beginning until the woken thread ran. The host's counter is the same on all CPUs."""
     waker, woken = line["host"]["threads"]
     scale = cycles_per_tick(line, waker)
-    times = []
-    for (_, began), (_, ended), (_, ran) in zip(
-        waker["phases"][::2], waker["phases"][1::2], woken["phases"], strict=False
-    ):
-        times.append(((ended - began) * scale, (ran - began) * scale))
-    return times
+    marks = zip(waker["phases"][::2], waker["phases"][1::2], woken["phases"], strict=False)
+    return [
+        ((ended - began) * scale, (ran - began) * scale)
+        for (_, began), (_, ended), (_, ran) in marks
+    ]
 
 
 def handover(line: Line) -> float:
@@ -165,8 +148,8 @@ class Finding:
         """Why it says nothing, or nothing. Cycles by the sampler's own bounds; a share, whose range
         is from 0 to 1, by the bound of one thread."""
         if self.unit == SHARE:
-            bound = SPREAD[True]
-            return f"{self.spread:.2f} between the quartiles" if self.spread > bound else ""
+            wide = self.spread > SPREAD[True]
+            return f"{self.spread:.2f} between the quartiles" if wide else ""
         bound = SPREAD[self.alone]
         if self.spread <= SMALL or self.spread <= bound * abs(self.value):
             return ""
@@ -174,28 +157,6 @@ class Finding:
             f"{self.spread:.1f} {self.unit} between the quartiles of {self.value:.1f}; allowed are "
             f"{bound:.0%}"
         )
-
-
-@dataclass
-class Findings:
-    """Figures by name, and the reasons of those that were left out."""
-
-    found: dict[str, Finding] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
-
-    def add(self, name: str, finding: Finding) -> bool:
-        """Keeps a finding, or says why not. Whether it was kept."""
-        self.found.pop(name, None)
-        self.left_out.pop(name, None)
-        if why := finding.trouble():
-            self.left_out[name] = f"too noisy: {why}"
-            return False
-        self.found[name] = finding
-        return True
-
-    def get(self, name: str) -> Finding | None:
-        """The finding of a name, if it was kept."""
-        return self.found.get(name)
 
 
 def of_alone(value: Estimate, meaning: str) -> Finding:
@@ -206,5 +167,4 @@ def of_alone(value: Estimate, meaning: str) -> Finding:
 def of_both(values: Sequence[float], meaning: str) -> Finding:
     """A figure of two threads: the way between two processors differs from line to line, so the
     median stands for all."""
-    estimated = estimate(values)
-    return Finding(median(values), estimated.iqr, meaning, alone=False)
+    return Finding(median(values), estimate(values).iqr, meaning, alone=False)

@@ -9,35 +9,53 @@ from pathlib import Path
 from results.errors import LockcrossError
 from sweeps.engines.native import host
 from sweeps.engines.native.measure import parts
-from sweeps.engines.native.measure.programs import Finding, Findings, Programs
+from sweeps.engines.native.measure.programs import Finding, Programs
 from sweeps.engines.native.sample import ROUNDS
 
 _MEMINFO = Path("/proc/meminfo")
 # What a container may use, and what it uses: in bytes, by the two versions of control groups.
+_GROUPS = Path("/sys/fs/cgroup")
 _LIMITS = (
-    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
-    (
-        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-        Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ),
+    (_GROUPS / "memory.max", _GROUPS / "memory.current"),
+    (_GROUPS / "memory/memory.limit_in_bytes", _GROUPS / "memory/memory.usage_in_bytes"),
 )
 _SHARE = 4  # of the free memory, at most one in so many bytes is chased through
 CLOCK = "clock_mhz"
-Matrix = dict[tuple[int, int], list[float]]
 Part = Callable[[], parts.Found]
 
 
 @dataclass
 class Measurement:
-    """What was found on a host. `matrix`: cycles of a line's hand-over between two CPUs, a value a
-    run. `notes`: what this host cannot do."""
+    """What was found on a host: figures by name, and the reasons of those that were left out.
+    `matrix`: cycles of a line's hand-over between two CPUs, a value a run. `notes`: what this host
+    cannot do."""
 
     processor: str
     caches: Sequence[host.Cache]
     cpus: Sequence[int]
-    findings: Findings = field(default_factory=Findings)
-    matrix: Matrix = field(default_factory=dict)
+    found: dict[str, Finding] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    matrix: dict[tuple[int, int], list[float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    def add(self, name: str, finding: Finding) -> bool:
+        """Keeps a finding, or says why not. Whether it was kept."""
+        self.found.pop(name, None)
+        self.left_out.pop(name, None)
+        if why := finding.trouble():
+            self.left_out[name] = f"too noisy: {why}"
+            return False
+        self.found[name] = finding
+        return True
+
+    def take(self, part: Part) -> None:
+        """Runs a part, and again while something in it is too noisy, as often as the sampler does.
+        What was good enough stays."""
+        for _ in range(ROUNDS):
+            anew = [(name, finding) for name, finding in part() if name not in self.found]
+            kept = [self.add(name, finding) for name, finding in anew]
+            if all(kept):
+                return
 
 
 def measure(say: Callable[[str], None]) -> Measurement:
@@ -49,6 +67,12 @@ def measure(say: Callable[[str], None]) -> Measurement:
         raise LockcrossError(f"this host cannot be measured: {why}", exit_code=1)
     cpus = [cpu.number for cpu in host.cpus()]
     measured = Measurement(host.processor(), host.caches(), cpus)
+    levels = parts.levels(measured.caches, free_kib(_MEMINFO, _LIMITS) // _SHARE)
+    if not any(level.name == parts.MEMORY for level in levels):
+        measured.left_out[parts.MEMORY] = (
+            "a chase through twice the last cache takes more memory than the quarter of what is "
+            f"free, or than {parts.MOST_KIB} KiB, or the system does not say how large the cache is"
+        )
     # What the CPUs that this process may use do not allow.
     if len(cpus) < (all_cpus := os.cpu_count() or len(cpus)):
         measured.notes.append(
@@ -57,29 +81,26 @@ def measure(say: Callable[[str], None]) -> Measurement:
         )
     if len(cpus) < 2:
         measured.notes.append("with one CPU nothing between two threads can be measured")
+        why = "it takes two CPUs, and this process may use one"
+        measured.left_out |= dict.fromkeys(parts.OF_TWO, why)
     programs = Programs()
-    levels = parts.levels(measured.caches, free_kib(_MEMINFO, _LIMITS) // _SHARE)
-    if not any(level.name == parts.MEMORY for level in levels):
-        measured.findings.left_out[parts.MEMORY] = (
-            "a chase through twice the last cache takes more memory than the quarter of what is "
-            f"free, or than {parts.MOST_KIB} KiB, or the system does not say how large the cache is"
-        )
     for title, part in _parts(programs, levels, measured).items():
         say(title)
-        _steadily(part, measured.findings)
+        measured.take(part)
     clock = programs.clock_mhz()
     text = (
         "core cycles in a microsecond, by chains of dependent additions before and after each run"
     )
-    measured.findings.add(CLOCK, Finding(clock.value, clock.iqr, text, "MHz"))
+    measured.add(CLOCK, Finding(clock.value, clock.iqr, text, "MHz"))
     return measured
 
 
 def _parts(
-    programs: Programs, levels: Sequence[parts.Level], found: Measurement
+    programs: Programs, levels: Sequence[parts.Level], measured: Measurement
 ) -> dict[str, Part]:
     """Every part by its title, in the order in which they run."""
-    times = partial(parts.run_loop, programs, programs.build("micro"), found.cpus[0])
+    cpus = measured.cpus
+    times = partial(parts.run_loop, programs, programs.build("micro"), cpus[0])
 
     def alone(part: Callable[[parts.Times], parts.Found]) -> parts.Found:
         # A loop that others are compared with runs once in a part; a part that is repeated runs it
@@ -87,40 +108,28 @@ def _parts(
         return part(cache(times))
 
     def transfers() -> parts.Found:
-        found.matrix = parts.transfers(programs, found.cpus)
-        every = len(found.cpus) * (len(found.cpus) - 1) // 2
-        if len(found.matrix) < every:
-            found.notes.append(
-                f"transfers were measured between {len(found.matrix)} of {every} pairs of CPUs, "
+        measured.matrix = parts.transfers(programs, cpus)
+        every = len(cpus) * (len(cpus) - 1) // 2
+        if len(measured.matrix) < every:
+            measured.notes.append(
+                f"transfers were measured between {len(measured.matrix)} of {every} pairs of CPUs, "
                 "evenly chosen"
             )
-        yield parts.TRANSFER, parts.of_transfers(found.matrix)
+        yield parts.TRANSFER, parts.of_transfers(measured.matrix)
 
-    named: dict[str, Part] = {
-        title: partial(alone, part) for title, part in parts.all_alone(levels).items()
+    by_title: dict[str, Part] = {
+        **{title: partial(alone, part) for title, part in parts.all_alone(levels).items()},
+        "switches of a thread library": partial(parts.switching, programs, cpus[0]),
     }
-    named["switches of a thread library"] = partial(parts.switching, programs, found.cpus[0])
-    if len(found.cpus) < 2:
-        why = "it takes two CPUs, and this process may use one"
-        found.findings.left_out |= dict.fromkeys(parts.NAMES, why)
-        return named
-    pair = found.cpus[:2]
-    return named | {
-        "transfers between CPUs": transfers,
-        "lines of another CPU": partial(parts.lines, programs, pair),
-        "parking": partial(parts.parking, programs, pair),
-        "stopping": partial(parts.stopping, programs, pair),
-    }
-
-
-def _steadily(part: Part, findings: Findings) -> None:
-    """Runs a part again while something in it is too noisy, as often as the sampler does. What was
-    good enough stays."""
-    for _ in range(ROUNDS):
-        again = [(name, one) for name, one in part() if findings.get(name) is None]
-        kept = [findings.add(name, one) for name, one in again]
-        if all(kept):
-            return
+    if len(cpus) > 1:
+        pair = cpus[:2]
+        by_title |= {
+            "transfers between CPUs": transfers,
+            "lines of another CPU": partial(parts.lines, programs, pair),
+            "parking": partial(parts.parking, programs, pair),
+            "stopping": partial(parts.stopping, programs, pair),
+        }
+    return by_title
 
 
 def free_kib(meminfo: Path, limits: Sequence[tuple[Path, Path]] = ()) -> int:

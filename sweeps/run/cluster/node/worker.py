@@ -39,30 +39,6 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Question:
-    """Asks a node what it is. `engines`: label and ISA of each engine that the driver has, with its
-    version; `chunk`: a small cell to run."""
-
-    engines: list[tuple[str, str, str]]
-    chunk: Chunk
-
-
-@dataclass(frozen=True)
-class Node:
-    """What a node says of itself. `wrong`: what keeps it from running cells, nothing when all is
-    well. `clock`: its time when it answered. `cycles` are those of the cell."""
-
-    place: Place
-    cpus: int
-    memory_gb: float
-    scratch_gb: float
-    limits: str
-    clock: float
-    cycles: float | None
-    wrong: list[str]
-
-
-@dataclass(frozen=True)
 class Reply:
     """What came of a chunk. `span`: when it began and ended, by the worker's clock. `folders` are
     those of runs that are kept, by identity. `refused`: why the node cannot run cells, so that
@@ -94,6 +70,13 @@ def run_chunk(message: bytes) -> bytes:
     return _pickled(run_works(pickle.loads(message)), began)
 
 
+def _empty_reply() -> Reply:
+    """Of this worker: the host, the job that it belongs to, its number."""
+    job = next(filter(None, map(os.environ.get, _JOB_IDS)), "")
+    place = replace(this_host(), job=job, worker=os.environ.get("PARSL_WORKER_RANK", ""))
+    return Reply(place, os.environ.get("PARSL_WORKER_POOL_ID", ""), [])
+
+
 def _pickled(reply: Reply, began: float) -> bytes:
     spanned = replace(reply, span=(began, time.monotonic()))
     return pickle.dumps(spanned, protocol=pickle.HIGHEST_PROTOCOL)
@@ -101,17 +84,17 @@ def _pickled(reply: Reply, began: float) -> bytes:
 
 def run_works(chunk: Chunk) -> Reply:
     """Runs the cells of a chunk, as far as this node can."""
-    reply = Reply(this_place(), os.environ.get("PARSL_WORKER_POOL_ID", ""), [])
+    reply = _empty_reply()
     try:
         works = list(_checked(chunk))
         if missing := [work.binary.digest for work in works if not work.binary.path.exists()]:
             return replace(reply, missing=missing)
-        folders = run_folders(chunk.scratch)
-        with Processes[Work](1, folders, share(), Servers()) as processes:
+        folders = scratch_folder(chunk.scratch) / "runs"
+        with Processes[Work](1, folders, _share(), Servers()) as processes:
             for work, done, folder in execute(works, processes, reply.place):
-                if _KILLED in done.outcome.cause:
+                if _KILLED in done.cause:
                     time.sleep(_END_OF_JOB_S)
-                if done.outcome.cause or work.keep:
+                if done.cause or work.keep:
                     reply.folders[work.identity] = pack(folder)
                 reply.done.append(done)
     except UnfitError as unfit:
@@ -123,16 +106,12 @@ def run_works(chunk: Chunk) -> Reply:
     return reply
 
 
-def run_folders(scratch: str) -> Path:
-    """Where runs have their folders on this node."""
-    return _node_folder(scratch) / "runs"
-
-
-def _node_folder(scratch: str) -> Path:
+def scratch_folder(scratch: str) -> Path:
+    """What is Lockcross's on this node: folders of runs, and programs that were sent."""
     return Path(os.path.expandvars(scratch)) / f"lockcross-{os.getuid()}"
 
 
-def share() -> Share:
+def _share() -> Share:
     """This worker among those of the node, as Parsl counts them. Blocks may share a host whose CPUs
     the batch system does not divide between them: each begins at another one."""
     names = ("PARSL_WORKER_BLOCK_ID", "PARSL_WORKER_RANK", "PARSL_WORKER_COUNT")
@@ -140,42 +119,35 @@ def share() -> Share:
     return Share(block * count + rank, max(1, count))
 
 
-def this_place() -> Place:
-    """This worker: the host, the job that it belongs to, its number."""
-    job = next(filter(None, map(os.environ.get, _JOB_IDS)), "")
-    return replace(this_host(), job=job, worker=os.environ.get("PARSL_WORKER_RANK", ""))
-
-
 def _checked(chunk: Chunk) -> Iterable[Work]:
     """The cells of a chunk, when engines and programs are here as the driver has them."""
     for work in chunk.works:
-        if why := other_engine(work.cell.engine, work.cell.isa, work.engine_version):
+        cell, binary = work.cell, work.binary
+        why = other_engine(cell.engine, cell.isa, work.engine_version)
+        if why := why or other_plugin(chunk.plugin):
             raise UnfitError(why)
-        if why := other_plugin(chunk.plugin):
+        if chunk.programs is None:
+            why = _other_file(binary.path, binary.digest)
+        else:
+            folder = scratch_folder(chunk.scratch) / "programs"
+            binary = replace(binary, path=folder / binary.digest)
+            if binary.digest in chunk.programs and not binary.path.exists():
+                _write(binary.path, zlib.decompress(chunk.programs[binary.digest]))
+            # When it was written, and when a worker first uses it.
+            if binary.path.exists() and _other_file(binary.path, binary.digest):
+                why = f"{binary.path} is damaged; remove it"
+        if why:
             raise UnfitError(why)
-        if chunk.programs is not None:
-            path = _sent_program(chunk, work.binary.digest)
-            work = replace(work, binary=replace(work.binary, path=path))  # noqa: PLW2901
-        elif why := _other_file(work.binary.path, work.binary.digest):
-            raise UnfitError(why)
-        yield work
+        yield replace(work, binary=binary)
 
 
-def _sent_program(chunk: Chunk, digest: str) -> Path:
-    """Where a program that was sent is on this node. It is checked when it is written, and when a
-    worker first uses it."""
-    folder = _node_folder(chunk.scratch) / "programs"
-    path = folder / digest
-    assert chunk.programs is not None
-    if digest in chunk.programs and not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        new = folder / f".{digest}-{os.getpid()}"
-        new.write_bytes(zlib.decompress(chunk.programs[digest]))
-        new.chmod(0o700)
-        new.rename(path)
-    if path.exists() and _other_file(path, digest):
-        raise UnfitError(f"{path} is damaged; remove it")
-    return path
+def _write(program: Path, content: bytes) -> None:
+    """Writes a program, which is there whole or not at all."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    new = program.with_name(f".{program.name}-{os.getpid()}")
+    new.write_bytes(content)
+    new.chmod(0o700)
+    new.rename(program)
 
 
 @cache
@@ -222,53 +194,47 @@ _MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def describe_node(message: bytes) -> bytes:
-    """Answers a Question with a Node, both pickled. Called by Parsl's worker."""
-    question: Question = pickle.loads(message)
-    wrong = [other_engine(*engine) for engine in question.engines]
-    wrong.append(other_plugin(question.chunk.plugin))
-    cycles = None
-    if not any(wrong):
-        reply = run_works(question.chunk)
-        wrong.append(reply.refused)
-        for done in reply.done:
-            wrong.append(done.outcome.cause)
-            cycles = done.outcome.metrics.get("cycles", (None, ""))[0]
+    """What a node says of itself. Called by Parsl's worker with, pickled, label and ISA of each
+    engine that the driver has, with its version, and a chunk of a small cell.
+
+    Answers, pickled, with its facts by name, the cell's cycles and the time among them, and what
+    keeps it from running cells.
+    """
+    engines, chunk = pickle.loads(message)
+    wrong = [other_engine(*engine) for engine in engines]
+    wrong.append(other_plugin(chunk.plugin))
+    reply = _empty_reply() if any(wrong) else run_works(chunk)
+    wrong += [reply.refused, *(done.cause for done in reply.done)]
+    cycles = [done.metrics.get("cycles", (None, ""))[0] for done in reply.done]
     free = 0
     with suppress(OSError):
-        free = shutil.disk_usage(run_folders(question.chunk.scratch).parent.parent).free
+        free = shutil.disk_usage(scratch_folder(chunk.scratch).parent).free
     limits = {name: resource.getrlimit(kind)[0] for name, kind in _LIMITS.items()}
     set_by_job = [f"{name} {n}" for name, n in limits.items() if n != resource.RLIM_INFINITY]
-    node = Node(
-        place=this_place(),
-        cpus=len(os.sched_getaffinity(0)),
-        memory_gb=_MEMORY / 1e9,
-        scratch_gb=free / 1e9,
-        limits=", ".join(set_by_job),
-        clock=time.time(),
-        cycles=cycles,
-        wrong=[why for why in dict.fromkeys(wrong) if why],
-    )
-    return pickle.dumps(node)
-
-
-@dataclass(frozen=True)
-class Waits:
-    """A chunk whose cells take `seconds` each and all say the same: `answer`, a pickled Done."""
-
-    chunk: Chunk
-    seconds: float
-    answer: bytes
+    facts = {
+        "node": reply.place.host,
+        "job": reply.place.job,
+        "processor": reply.place.processor,
+        "CPUs": len(os.sched_getaffinity(0)),
+        "memory GB": _MEMORY / 1e9,
+        "scratch GB free": free / 1e9,
+        "cycles": cycles[0] if cycles else None,
+        "limits": ", ".join(set_by_job),
+        "time": time.time(),
+    }
+    return pickle.dumps((facts, [why for why in dict.fromkeys(wrong) if why]))
 
 
 def wait_chunk(message: bytes) -> bytes:
-    """Waits for each cell of a chunk. Called by Parsl's worker."""
+    """Waits for each cell of a chunk. Called by Parsl's worker with, pickled, the chunk, the
+    seconds that each of its cells takes, and what all say: a pickled Done."""
     began = time.monotonic()
-    waits: Waits = pickle.loads(message)
-    reply = Reply(this_place(), os.environ.get("PARSL_WORKER_POOL_ID", ""), [])
-    for number, work in enumerate(waits.chunk.works, 1):
+    chunk, seconds, answer = pickle.loads(message)
+    reply = _empty_reply()
+    for number, work in enumerate(chunk.works, 1):
         # Unpickled anew each time, since no two real answers share their parts.
-        done = replace(pickle.loads(waits.answer), identity=work.identity, duration_s=waits.seconds)
+        done = replace(pickle.loads(answer), identity=work.identity, duration_s=seconds)
         reply.done.append(done)
         # What making the answer takes is part of the cell's time.
-        time.sleep(max(0.0, began + number * waits.seconds - time.monotonic()))
+        time.sleep(max(0.0, began + number * seconds - time.monotonic()))
     return _pickled(reply, began)
