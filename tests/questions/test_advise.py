@@ -20,10 +20,9 @@ from sweeps.questions.advise.question import ASSUMED, Use, ask
 from sweeps.questions.advise.text import headline, reason, remarks
 from sweeps.questions.crossovers.command import (
     base_cell,
-    coarse,
     find,
     settings_of,
-    tasks_of,
+    task_of,
     with_settings,
 )
 from sweeps.search.found import crossovers
@@ -216,7 +215,7 @@ def test_answers_are_stored_and_a_second_one_runs_nothing(store: Store) -> None:
 
 def test_a_latency_that_no_setting_reaches_is_refused(store: Store) -> None:
     with pytest.raises(LockcrossError, match=r"a CAS measures 3\.0 or more"):
-        advice(store, "thin,tasuki", cas_latency=2)
+        advice(store, "thin,tasuki", cas=2)
 
 
 def test_a_machine_from_a_path_is_its_content(tmp_path: Path) -> None:
@@ -247,7 +246,7 @@ def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
         },
     )
     pair = (LockLabel("tasuki"), LockLabel("reservation"))
-    tasks = tasks_of([base], pair, "cancel_latency", coarse(0, 50_000, 5), 50)
+    tasks = [task_of(base, pair, "cancel_latency", (0, 50_000), 50, 5)]
     ((_, (record,)),) = find(tasks, 3, store, ModelRunner(store))
     assert record.value == pytest.approx(9200, abs=1) and record.below == "reservation"
     assert len(record.seeds) == 3 and record.runs
