@@ -12,7 +12,7 @@ from sweeps.model.locks import FULL, LockLabel
 from tests.synthetic import PAIRS, record
 
 CAS, FENCE, CANCEL = (0, 20, 150), (0, 30, 150), (0, 5000, 50000)
-SHARE = (0.5, 0.9, 1.0)
+SHARE = (0.5, 0.9, 1)
 LABELS = ("tasuki", "reservation", "asym_tasuki", "thin", "asym_tasuki/rmw")
 FLAVOURS = {"lock": "x86_64", "larx": "ppc64le"}
 MACHINES = {"generic": {"out_of_order": {}}, "generic_inorder": {}}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from sweeps.search.crossing import Crossover, Point, find_all, search
+from sweeps.search.searches import Crossover, Point, find_all, search
 
 PROBES = 9  # points of an axis where the caller names none
 Evaluate = Callable[[Sequence[tuple[str, int]]], Sequence[Point]]

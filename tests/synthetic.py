@@ -14,7 +14,7 @@ from results.store.records import (
 )
 from results.store.store import Store
 from sweeps.run.work import CellRecord
-from sweeps.search.crossing import Point
+from sweeps.search.searches import Point
 from tests.searching import find_crossover
 
 MACHINES = ("generic", "narrow")  # with maps; on narrow a CAS takes twice what is set

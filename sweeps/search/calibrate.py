@@ -1,15 +1,18 @@
-"""Measures what atomics, fences and charges cost on a machine."""
+"""The machines of a database: as they are described, and what their operations cost."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from results.store.records import CalibrationRecord
 from results.store.store import Store
 from sweeps.model import engines
 from sweeps.model.cell import Cell
+from sweeps.model.isa import ISAS
+from sweeps.model.machine import HOST
 from sweeps.model.workloads import choices
-from sweeps.run.runner import Runner
+from sweeps.run.runner import Runner, record_of
+from sweeps.search import found
 
 ITERATIONS = 2000
 # A charge may be thousands of cycles, and takes the same each time: a few are enough.
@@ -17,6 +20,19 @@ CHARGE_ITERATIONS = 100
 LATENCY_OPS = ("empty", "store", "cas", "fence")  # what turns set latencies into measured ones
 _CHARGES = ("stop", "park", "unpark", "wake")
 _BASE = {"fence": "store"}  # the loop an operation is compared with, where it is not `empty`
+
+
+def store_isas(store: Store) -> None:
+    """Keeps the titles of the ISAs and the mnemonics of their full fences."""
+    for isa in ISAS.values():
+        mnemonic = isa.full_fence.removeprefix("fence_")
+        found.ISA.of(isa.name).write(store, found.Isa(title=isa.title, full_fence=mnemonic))
+
+
+def store_machines(store: Store, names: Iterable[str]) -> None:
+    """Keeps machines as they are described now."""
+    for name in sorted(set(names) - {HOST}):
+        store.set_machine(record_of(name))
 
 
 @dataclass(frozen=True)
@@ -33,19 +49,19 @@ class Setting:
     cancel_latency: int | None = None
     ops: tuple[str, ...] = choices("calibrate", "op")
 
-    def loops(self) -> list[tuple[str, int]]:
-        """Every loop that is run, as operation and iterations."""
-        few = [("empty", CHARGE_ITERATIONS)] if set(_CHARGES) & set(self.ops) else []
-        return [(op, iterations(op)) for op in self.ops] + few
-
-    def cell(self, op: str, turns: int) -> Cell:
-        """The run that measures an operation's loop of so many turns."""
-        return Cell(
-            engine=self.engine, machine=self.machine, isa=self.isa, flavour=self.flavour,
-            lock="null", workload="calibrate", parameters={"op": op, "iterations": turns},
-            cas_latency=self.cas_latency, fence_latency=self.fence_latency,
-            cancel_latency=self.cancel_latency,
-        )  # fmt: skip
+    def loops(self) -> dict[tuple[str, int], Cell]:
+        """The run of every loop, by its operation and iterations."""
+        loops = [(op, iterations(op)) for op in self.ops]
+        loops += [("empty", CHARGE_ITERATIONS)] if set(_CHARGES) & set(self.ops) else []
+        return {
+            (op, turns): Cell(
+                engine=self.engine, machine=self.machine, isa=self.isa, flavour=self.flavour,
+                lock="null", workload="calibrate", parameters={"op": op, "iterations": turns},
+                cas_latency=self.cas_latency, fence_latency=self.fence_latency,
+                cancel_latency=self.cancel_latency,
+            )
+            for op, turns in loops
+        }  # fmt: skip
 
 
 def iterations(op: str) -> int:
@@ -57,9 +73,9 @@ def calibrate(
     runner: Runner, store: Store, settings: Sequence[Setting]
 ) -> list[dict[str, CalibrationRecord]]:
     """Measures as `measure` does, and stores the calibrations."""
-    found = measure(runner, settings)
-    store.add_calibrations(record for records in found for record in records.values())
-    return found
+    calibrated = measure(runner, settings)
+    store.add_calibrations(record for records in calibrated for record in records.values())
+    return calibrated
 
 
 def measure(runner: Runner, settings: Sequence[Setting]) -> list[dict[str, CalibrationRecord]]:
@@ -68,23 +84,23 @@ def measure(runner: Runner, settings: Sequence[Setting]) -> list[dict[str, Calib
     One dictionary a setting, by operation; costs in cycles. Raises LockcrossError (exit code 1)
     when a run fails.
     """
-    cells = [setting.cell(*loop) for setting in settings for loop in setting.loops()]
-    runs = runner.require(cells, "calibrate")
-    found = []
-    left = iter(runs)
-    for setting in settings:
-        wanted = setting.loops()
-        loops = dict(zip(wanted, itertools.islice(left, len(wanted)), strict=True))
-        calibrated = {}
+    loops = [setting.loops() for setting in settings]
+    cells = list(itertools.chain.from_iterable(of_setting.values() for of_setting in loops))
+    left = iter(runner.require(cells, "calibrate"))
+    calibrated = []
+    for setting, of_setting in zip(settings, loops, strict=True):
+        runs = {loop: next(left) for loop in of_setting}
+        records = {}
         for op in setting.ops:
             turns = iterations(op)
-            run, base = loops[op, turns], loops[_BASE.get(op, "empty"), turns]
-            calibrated[op] = CalibrationRecord(
+            run, base = runs[op, turns], runs[_BASE.get(op, "empty"), turns]
+            records[op] = CalibrationRecord(
                 machine=setting.machine, isa=setting.isa, flavour=setting.flavour,
                 engine=setting.engine, cas_latency=setting.cas_latency,
                 fence_latency=setting.fence_latency, op=op,
                 cycles=(run.metrics["cycles"] - base.metrics["cycles"]) / turns, run_id=run.id,
                 base_run_id=base.id,
             )  # fmt: skip
-        found.append({op: one for op, one in calibrated.items() if op != "empty"})
-    return found
+        records.pop("empty", None)
+        calibrated.append(records)
+    return calibrated

@@ -1,11 +1,11 @@
-"""What searches have left in a database: the study, its series, crossovers and calibrations, from
-which figures, tables and report are made."""
+"""What is found in a database, and who wins: the study, its series, crossovers and calibrations,
+from which figures, tables and report are made."""
 
 import json
 import math
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
@@ -59,15 +59,20 @@ class PlanFact(FactModel):
     map: MapFact
 
     @property
+    def tie(self) -> float:
+        """The lead, as a share of the next lock's cost, below which two locks tie."""
+        return self.tie_percent / 100
+
+    @property
     def machines(self) -> list[str]:
         """Those with maps and crossovers, the study's own first."""
         return [self.machine, *self.beside]
 
 
-class IsaFact(BaseModel):
+class Isa(BaseModel):
     """An ISA's title and the mnemonic of its full fence."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
     title: str
     full_fence: str
 
@@ -103,17 +108,8 @@ class JobFact:
 
 PLAN: Fact[PlanFact] = Fact("plan", PlanFact)
 JOB: Fact[JobFact] = Fact("job", JobFact)
-ISA: Fact[IsaFact] = Fact("isa", IsaFact)
+ISA: Fact[Isa] = Fact("isa", Isa)
 MAP_CHECK: Fact[dict[str, MapCheck]] = Fact("map/check", dict[str, MapCheck])  # by series
-
-
-@dataclass(frozen=True)
-class Isa:
-    """An ISA's title and the mnemonic of its full fence."""
-
-    name: str
-    title: str
-    full_fence: str
 
 
 @dataclass(frozen=True)
@@ -133,38 +129,22 @@ class Mark:
         """Its name, with what a cancellation costs on it."""
         return self.machine if self.cancel is None else f"{self.machine} ({self.cancel:,})"
 
-    def has_cancellation(self, cycles: int | None, tie: float) -> bool:
-        """Whether its own cancellation is a map's, but for a share of at most `tie`."""
-        if self.cancel is None or cycles is None:
-            return False
-        return abs(self.cancel - cycles) <= tie * cycles
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """How far interpolated costs are off, as shares, in points of their own; and in how many of
-    them another lock is the cheapest."""
-
-    points: int
-    mean: float
-    worst: float
-    wrong: int
-
 
 def at_most(share: float) -> str:
     """A bound in percent, never rounded down."""
     return f"{math.ceil(round(share * 1e4, 6)) / 100:.2f}%"
 
 
-def accuracy(checks: Sequence[Check]) -> Accuracy | None:
+def accuracy(checks: Sequence[Check]) -> Check | None:
     """Over several maps that were checked; None without one."""
-    if not (costs := sum(one.costs for one in checks)):
+    if not (costs := sum(check.costs for check in checks)):
         return None
-    return Accuracy(
-        sum(one.points for one in checks),
-        sum(one.mean * one.costs for one in checks) / costs,
-        max(one.worst for one in checks),
-        sum(one.wrong for one in checks),
+    return Check(
+        points=sum(check.points for check in checks),
+        costs=costs,
+        mean=sum(check.mean * check.costs for check in checks) / costs,
+        worst=max(check.worst for check in checks),
+        wrong=sum(check.wrong for check in checks),
     )
 
 
@@ -246,8 +226,7 @@ class FoundCrossover:
 
 def isa(connection: sqlite3.Connection, name: str) -> Isa:
     """An ISA by name. Raises NoDataError."""
-    known = ISA.of(name).read(connection)
-    return Isa(name, known.title, known.full_fence)
+    return ISA.of(name).read(connection)
 
 
 def isa_title(connection: sqlite3.Connection, name: str) -> str:
@@ -259,16 +238,6 @@ def isa_title(connection: sqlite3.Connection, name: str) -> str:
 def engine(connection: sqlite3.Connection) -> str:
     """The engine label of the study. Raises NoDataError."""
     return PLAN.read(connection).engine
-
-
-def machines(connection: sqlite3.Connection) -> list[str]:
-    """The machines with maps and crossovers, the study's own first. Raises NoDataError."""
-    return PLAN.read(connection).machines
-
-
-def tie_share(connection: sqlite3.Connection) -> float:
-    """The lead, as a share of the next lock's cost, below which two locks tie in the study."""
-    return PLAN.read(connection).tie_percent / 100
 
 
 def series_names(
@@ -295,19 +264,13 @@ def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
         "WHERE series.name = ? AND status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY runs.id",
         (name,),
     ).fetchall()
-    if len(found := queries.names(row[0] for row in rows)) > 1:
-        raise NoDataError(
-            f"the series {name} mixes programs of {' and '.join(found)}; run it with one"
-        )
+    if len(compilers := queries.names(row[0] for row in rows)) > 1:
+        several = " and ".join(compilers)
+        raise NoDataError(f"the series {name} mixes programs of {several}; run it with one")
     return [
         SeriesRun(run_id, read_cell(columns), json.loads(resolved), cost)
         for _, resolved, cost, run_id, *columns in rows
     ]
-
-
-def maps_accuracy(connection: sqlite3.Connection) -> Accuracy | None:
-    """How far interpolated costs are off on the study's winner maps; None if none are."""
-    return accuracy(list((MAP_CHECK.optional(connection) or {}).values()))
 
 
 def map_check(connection: sqlite3.Connection, name: str) -> MapCheck | None:
@@ -316,29 +279,30 @@ def map_check(connection: sqlite3.Connection, name: str) -> MapCheck | None:
     return (MAP_CHECK.optional(connection) or {}).get(name)
 
 
+@dataclass(frozen=True)
 class Scale:
-    """Turns set latencies into measured ones, straight lines between the calibrations."""
+    """Turns set latencies into measured ones: straight lines between the calibrations `points`, and
+    outside of them the value of the last."""
 
-    def __init__(self, points: Sequence[tuple[float, float]]) -> None:
-        self._set, self._measured = zip(*sorted(points), strict=True)
+    points: Sequence[tuple[float, float]]
 
     def __call__(self, value: float) -> float:
-        return _along(value, self._set, self._measured)
+        return _along(value, sorted(self.points))
 
     def inverse(self, measured: float) -> float | None:
         """What to set for a measured latency; None outside what was measured."""
-        if not self._measured[0] <= measured <= self._measured[-1]:
-            return None
-        return _along(measured, self._measured, self._set)
+        points = [(y, x) for x, y in sorted(self.points)]
+        return _along(measured, points) if points[0][0] <= measured <= points[-1][0] else None
 
 
-def _along(value: float, xs: Sequence[float], ys: Sequence[float]) -> float:
-    """The y at x = value, on straight lines between points; outside of them that of the last."""
-    place = bisect_right(xs, value) - 1
-    if place < 0 or place == len(xs) - 1 or xs[place] == value:
-        return float(ys[max(place, 0)])
-    slope = (ys[place + 1] - ys[place]) / (xs[place + 1] - xs[place])
-    return float(slope * (value - xs[place]) + ys[place])
+def _along(value: float, points: Sequence[tuple[float, float]]) -> float:
+    """The y at x = value, on straight lines between points in the order of their x."""
+    place = bisect_right(points, value, key=lambda point: point[0]) - 1
+    x, y = points[max(place, 0)]
+    if place < 0 or place == len(points) - 1 or x == value:
+        return float(y)
+    next_x, next_y = points[place + 1]
+    return float((next_y - y) / (next_x - x) * (value - x) + y)
 
 
 def measured(
@@ -366,7 +330,7 @@ def map_crossings(
     connection: sqlite3.Connection, name: str, cas: Scale, fence: Scale
 ) -> list[MapCrossing]:
     """The searched crossovers of a winner map's series, at measured latencies."""
-    found = []
+    crossings = []
     for one in crossovers(connection, name):
         if one.value is not None and one.band is not None:
             value, *band = (
@@ -374,17 +338,8 @@ def map_crossings(
                 for x in (one.value, one.band.low, one.band.high)
                 for at in [{**one.setting, one.axis: x}]
             )
-            found.append(MapCrossing(one.lock_a, one.lock_b, *value, tuple(band)))
-    return found
-
-
-def marks(connection: sqlite3.Connection, isa_name: str, flavour: str) -> list[Mark]:
-    """The places of the real processors; none where a CAS and a fence cost what the engine's core
-    model makes of them, not what the processor's do."""
-    if engines.entry(engine(connection)).own_costs:
-        return []
-    own = machines(connection)
-    return [mark for mark in places(connection, isa_name, flavour) if mark.machine not in own]
+            crossings.append(MapCrossing(one.lock_a, one.lock_b, *value, tuple(band)))
+    return crossings
 
 
 def places(
@@ -434,27 +389,21 @@ def crossovers(connection: sqlite3.Connection, kind: str) -> list[FoundCrossover
     return found
 
 
-@dataclass(frozen=True)
-class SeedsModel:
-    """How many values there are of the other seeds, how many of them follow from the costs at one
-    point by the first seed's slope, and how far such a value was off at most where it was checked,
-    as a share of the tolerance."""
-
-    values: int
-    modelled: int
-    worst: float
-
-
-def seeds_model(connection: sqlite3.Connection) -> SeedsModel:
-    """What the study's crossovers rest on, with seeds other than the first."""
-    found = [
-        (one.band.there - 1, one.band.modelled, one.band.error / one.tolerance)
+def seeds_model(connection: sqlite3.Connection) -> tuple[int, int, float]:
+    """What the study's crossovers rest on, with seeds other than the first: how many values there
+    are, how many of them follow from the costs at one point by the first seed's slope, and how far
+    such a value was off at most where it was checked, as a share of the tolerance."""
+    bands = [
+        (one.band, one.tolerance)
         for kind in ("axis", "run_length", "map")
         for one in crossovers(connection, kind)
         if one.band is not None and one.value is not None
     ]
-    values, modelled, off = zip(*found, strict=True) if found else ((), (), ())
-    return SeedsModel(sum(values), sum(modelled), max(off, default=0.0))
+    return (
+        sum(band.there - 1 for band, _ in bands),
+        sum(band.modelled for band, _ in bands),
+        max((band.error / tolerance for band, tolerance in bands), default=0.0),
+    )
 
 
 def phases(connection: sqlite3.Connection, run_id: int) -> list[float]:
@@ -464,3 +413,33 @@ def phases(connection: sqlite3.Connection, run_id: int) -> list[float]:
         (run_id,),
     ).fetchall()
     return [value for _, value in sorted((int(name.split("_")[1]), value) for name, value in rows)]
+
+
+@dataclass(frozen=True)
+class Win:
+    """The cheapest lock and its cost, the next one, and how many cycles per pair lie between them.
+    `tied`: the locks over which the lead is a tie, cheapest first."""
+
+    lock: LockLabel
+    cost: float
+    runner_up: LockLabel
+    margin: float
+    tied: tuple[LockLabel, ...] = ()
+
+    @property
+    def lead(self) -> float:
+        """The margin as a share of the next lock's cost."""
+        return self.margin / (self.cost + self.margin)
+
+
+def winner(costs: Mapping[LockLabel, float], tie: float = 0.0) -> Win:
+    """The winner among two locks or more (cycles per pair); of equal ones the first by name. A lead
+    below the share `tie` of the other's cost is a tie, and so are equal costs."""
+    first, second, *others = sorted(costs, key=lambda lock: (costs[lock], lock))
+    best = costs[first]
+    tied = tuple(
+        lock
+        for lock in (second, *others)
+        if costs[lock] == best or costs[lock] - best < tie * costs[lock]
+    )
+    return Win(first, best, second, costs[second] - best, tied)

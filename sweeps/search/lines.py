@@ -1,6 +1,7 @@
 """Cells and the axes around them: everything stays as a cell has it, one value moves."""
 
-from collections.abc import Callable, Iterable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,6 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, LockLabel, cancels, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import WORKLOADS, Number, Share, Value
-from sweeps.search.crossing import first_values
 
 FIRST_SEED = 1  # of maps and tables, and of each search
 NO_LOCK = "null"  # of a cell whose lock is still to be named
@@ -75,6 +75,15 @@ def in_parts(workload: str, axis: str, values: Iterable[float]) -> tuple[int, ..
     return tuple(round(x * parts(workload, axis)) for x in values)
 
 
+def first_values(coarse: Sequence[int], tolerance: int) -> list[int]:
+    """The values that a search over `coarse` begins with: all that lie no further apart than the
+    tolerance, since nothing is interpolated there; else the ends and the middle one."""
+    values = sorted(set(coarse))
+    if all(high - low <= tolerance for low, high in itertools.pairwise(values)):
+        return values
+    return sorted({values[0], values[(len(values) - 1) // 2], values[-1]})
+
+
 @dataclass(frozen=True)
 class AxisLine:
     """An axis through the cell `base`, whose lock is still to be named: `cell` gives the run of a
@@ -99,10 +108,10 @@ class AxisLine:
     move: Callable[[Cell, str, Any], Cell] = field(default=moved, compare=False)
 
     def __post_init__(self) -> None:
-        latencies = {name: getattr(self.base, name) for name in ("cores", *LATENCIES)}
-        held = {**self.base.parameters, "threads": self.base.threads} | {
-            name: value for name, value in latencies.items() if value is not None
-        }
+        base = self.base
+        held = {name: getattr(base, name) for name in ("threads", "cores", *LATENCIES)}
+        held = {name: value for name, value in held.items() if value is not None}
+        held = {**base.parameters, **held}
         held.pop(self.axis, None)
         object.__setattr__(self, "setting", self.setting or held)
         unit = QUANTITIES[self.axis].unit if self.axis in QUANTITIES else self.axis

@@ -9,7 +9,7 @@ from results.errors import LockcrossError
 from results.store.queries import condition
 from sweeps.model.cell import Cell, cell_of, read_cell, selected, values
 from sweeps.model.locks import FULL, LockLabel
-from sweeps.search.winners import Win, winner
+from sweeps.search.found import Win, winner
 
 TIE_PERCENT = 2.0  # a smaller lead of one lock over another is a tie
 Value = int | float | str | None  # of an axis or a key
@@ -25,6 +25,11 @@ class PlanRun:
     status: str
     cause: str
     cost: float | None
+
+    @property
+    def costs(self) -> list[float]:
+        """Its cost, if it is a good run that has one."""
+        return [self.cost] if self.status == "ok" and self.cost is not None else []
 
 
 @dataclass(frozen=True)
@@ -81,28 +86,20 @@ def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[PlanRun]:
 
 def groups(runs: Iterable[PlanRun]) -> list[Group]:
     """The settings in which a lock has a cost, in the order of their values."""
-    found: dict[tuple[tuple[str, Value], ...], tuple[Cell, dict[LockLabel, list[float]]]] = {}
+    settings: dict[tuple[tuple[str, Value], ...], tuple[Cell, dict[LockLabel, list[float]]]] = {}
     for run in runs:
         setting = cell_of(run.cell, seed=1, **_OF_LOCK)
-        key = tuple(values(setting).items())
-        costs = found.setdefault(key, (setting, {}))[1].setdefault(run.cell.label, [])
-        if run.status == "ok" and run.cost is not None:
-            costs.append(run.cost)
-    ordered = sorted(found.items(), key=lambda pair: [order(value) for _, value in pair[0]])
-    return [
-        Group(
-            setting,
-            dict(
-                sorted(
-                    ((label, Band.of(some)) for label, some in costs.items() if some),
-                    key=lambda pair: (pair[1].median, pair[0]),
-                )
-            ),
-            tuple(sorted(label for label, some in costs.items() if not some)),
-        )
-        for _, (setting, costs) in ordered
-        if any(costs.values())
-    ]
+        _, costs = settings.setdefault(tuple(values(setting).items()), (setting, {}))
+        costs.setdefault(run.cell.label, []).extend(run.costs)
+    ordered = []
+    for key in sorted(settings, key=lambda key: [order(value) for _, value in key]):
+        setting, costs = settings[key]
+        bands = {label: Band.of(some) for label, some in costs.items() if some}
+        cheapest_first = sorted(bands.items(), key=lambda pair: (pair[1].median, pair[0]))
+        absent = tuple(sorted(costs.keys() - bands.keys()))
+        if bands:
+            ordered.append(Group(setting, dict(cheapest_first), absent))
+    return ordered
 
 
 def order(value: Value) -> tuple[int, float, str]:
@@ -143,7 +140,7 @@ class Comparison:
 
     by: str
     along: str
-    same: dict[str, Value]
+    same: Mapping[str, Value]
     panels: list[Panel]
 
 
@@ -159,69 +156,72 @@ def compare(
     LockcrossError for names that do not differ or are unknown."""
     by, along = axis_name(by), axis_name(along)
     only = {axis_name(name): value for name, value in (only or {}).items()}
-    found = _with_cost(runs)
-    known = list(dict.fromkeys(name for place, _ in found for name in place))
+    places = _with_cost(runs)
+    known = list(dict.fromkeys(name for place, _ in places for name in place))
     for what, name in (("--by", by), ("--along", along), *(("--only", name) for name in only)):
         if name not in known:
             raise LockcrossError(f"{what}: {name!r} is unknown; known are {', '.join(known)}")
-
-    def chosen(place: Mapping[str, Value]) -> bool:
-        words = {name: "" if place.get(name) is None else str(place[name]) for name in only}
-        return words == only
-
-    found = [(place, cost) for place, cost in found if chosen(place)]
-    if not found:
+    for name, words in only.items():
+        places = [
+            (place, cost)
+            for place, cost in places
+            if words == ("" if place.get(name) is None else str(place[name]))
+        ]
+    if not places:
         raise LockcrossError("--only: no run has these values")
-    names = _differing([place for place, _ in found], known)
+    names = _differing(places)
     if by == along or (along not in names and along != LOCK):
         rest = ", ".join(name for name in names if name != by) or "nothing"
         raise LockcrossError(f"--along: {along} is the same in all runs; {rest} differ")
     held = [name for name in names if name not in (by, along, "seed")]
+    # By what is held, what is compared, and the value of the axis.
     costs: dict[tuple[Value, ...], dict[Value, dict[Value, list[float]]]] = {}
-    for place, cost in found:
+    for place, cost in places:
         curves = costs.setdefault(tuple(place.get(name) for name in held), {})
         curves.setdefault(place.get(by), {}).setdefault(place.get(along), []).append(cost)
     panels = [
         Panel(
-            dict(zip(held, place, strict=True)),
+            dict(zip(held, setting, strict=True)),
             {
-                compared: {x: Band.of(curve[x]) for x in sorted(curve, key=order)}
-                for compared, curve in sorted(curves.items(), key=lambda pair: order(pair[0]))
+                compared: {x: Band.of(curves[compared][x]) for x in sorted(curve, key=order)}
+                for compared in sorted(curves, key=order)
+                for curve in [curves[compared]]
             },
         )
-        for place, curves in sorted(costs.items(), key=lambda pair: [order(x) for x in pair[0]])
+        for setting in sorted(costs, key=lambda setting: [order(value) for value in setting])
+        for curves in [costs[setting]]
     ]
-    first = found[0][0]
-    same: dict[str, Value] = {
-        name: value
-        for name in known
-        if name not in names and name != by and (value := first.get(name)) not in (None, "")
-    }
+    first = places[0][0]
+    same = {name: x for name in known if (x := first.get(name)) not in (None, "")}
+    same = {name: x for name, x in same.items() if name not in (*names, by)}
     return Comparison(by, along, same, panels)
 
 
 def varied(runs: Iterable[PlanRun]) -> tuple[list[str], list[str]]:
     """What differs among runs with a cost, but for lock and seed: axes and keys of numbers, and
     those of texts. Raises LockcrossError where no run has a cost."""
-    found = [place for place, _ in _with_cost(runs)]
-    names = _differing(found, dict.fromkeys(name for place in found for name in place))
-    names = [name for name in names if name not in (LOCK, "seed")]
-    texts = [name for name in names if any(isinstance(place.get(name), str) for place in found)]
+    places = _with_cost(runs)
+    names = [name for name in _differing(places) if name not in (LOCK, "seed")]
+    texts = [name for name in names if any(isinstance(p.get(name), str) for p, _ in places)]
     return [name for name in names if name not in texts], texts
 
 
-def _with_cost(runs: Iterable[PlanRun]) -> list[tuple[dict[str, Value], float]]:
-    """Every value of each run with a cost, with the whole label as its lock; and the cost. Raises
-    LockcrossError where no run has one."""
-    found = []
+_Place = tuple[dict[str, Value], float]  # every value of a run, and its cost
+
+
+def _with_cost(runs: Iterable[PlanRun]) -> list[_Place]:
+    """The runs with a cost, with the whole label as their lock. Raises LockcrossError where no run
+    has one."""
+    places: list[_Place] = []
     for run in runs:
-        if run.status == "ok" and run.cost is not None:
-            every = {k: v for k, v in values(run.cell).items() if k not in _OF_LABEL}
-            found.append((every | {LOCK: run.cell.label}, run.cost))
-    if not found:
+        every = {name: x for name, x in values(run.cell).items() if name not in _OF_LABEL}
+        places += [({**every, LOCK: run.cell.label}, cost) for cost in run.costs]
+    if not places:
         raise LockcrossError("none of the plan's runs has a cost per acquire-release pair")
-    return found
+    return places
 
 
-def _differing(places: Sequence[Mapping[str, Value]], known: Iterable[str]) -> list[str]:
-    return [name for name in known if len({place.get(name) for place in places}) > 1]
+def _differing(places: Sequence[_Place]) -> list[str]:
+    """The names whose values differ, in order."""
+    names = dict.fromkeys(name for place, _ in places for name in place)
+    return [name for name in names if len({place.get(name) for place, _ in places}) > 1]

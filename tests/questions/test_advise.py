@@ -11,24 +11,22 @@ import pytest
 from results.errors import LockcrossError
 from results.store.store import Store
 from sweeps.model import machine as machine_module
+from sweeps.model.axes import LATENCIES
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine, machine_named
-from sweeps.questions.advise.advise import Advisor
-from sweeps.questions.advise.answer import ASSUMED, Advice, AxisAnswer, Change, nearest
-from sweeps.questions.advise.figure import draw_advice
-from sweeps.questions.advise.question import Latencies, ask
+from sweeps.questions.advise.answer import Advice, Advisor, AxisAnswer, Change, nearest
+from sweeps.questions.advise.figure import check_format, draw_advice
+from sweeps.questions.advise.question import ASSUMED, Use, ask
 from sweeps.questions.advise.text import headline, reason, remarks
-from sweeps.questions.advise.use import Use
 from sweeps.questions.crossovers.command import (
     base_cell,
-    coarse,
     find,
     settings_of,
-    tasks_of,
+    task_of,
     with_settings,
 )
-from sweeps.search.crossing import Crossover, Point
 from sweeps.search.found import crossovers
+from sweeps.search.searches import Crossover, Point
 from sweeps.support.paths import MACHINES
 from tests.commands import SMALL, lockcross
 from tests.questions.test_study import ModelRunner
@@ -53,8 +51,13 @@ def advice(
     """In the model, a CAS measures 3 more and a fence 2 more than is set; 400 acquisitions pay for
     a cancellation of 5,000 cycles."""
     names = [name if name == "thin" else f"{name}/full" for name in locks.split(",")]
-    question = ask("generic", "", "", names, [], Latencies(cas, fence, 5000), use or Use())
+    question = ask("generic", "", "", names, [], latencies(cas, fence, 5000), use or Use())
     return Advisor(question, store, ModelRunner(store)).answer()
+
+
+def latencies(*cycles: int) -> dict[str, int]:
+    """Of a CAS, a fence and a cancellation."""
+    return dict(zip(LATENCIES, cycles, strict=False))
 
 
 def axis(found: Advice, name: str) -> AxisAnswer:
@@ -118,7 +121,7 @@ def test_a_tie_is_looked_at_with_more_seeds_and_changes_here(store: Store) -> No
 
 def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> None:
     found = advice(store, "thin,tasuki")
-    assert all(one.nearest is None for one in found.axes)
+    assert all(one.below is None and one.above is None for one in found.axes)
     # Neither stops threads, and tasuki's fence is a full one here.
     assert [one.axis for one in found.axes][:2] == ["cas_latency", "fence_latency"]
     assert "cancel_latency" not in {one.axis for one in found.axes}
@@ -126,14 +129,14 @@ def test_one_lock_always_ahead_has_no_border(store: Store, tmp_path: Path) -> No
     draw_advice(found, tmp_path / "answer.png")
     assert (tmp_path / "answer.png").stat().st_size > 10_000
     with pytest.raises(LockcrossError, match=r"\.svg"):
-        draw_advice(found, tmp_path / "answer.doc")
+        check_format(tmp_path / "answer.doc")
 
 
 def test_an_assumption_that_decides_is_named_with_where(store: Store) -> None:
     """reservation 167 and c / 100 against tasuki's 290: at the dearest signal it has lost by
     far."""
     names, use = ["tasuki/full", "reservation/full"], Use(acquisitions=100, run_length=10)
-    question = ask("generic", "", "", names, [], Latencies(123, 132, None), use)
+    question = ask("generic", "", "", names, [], latencies(123, 132), use)
     found = Advisor(question, store, ModelRunner(store)).answer()
     (flip,) = (one for one in found.flips if one.given.name == "cancel_latency")
     assert flip.upwards and flip.change.lock == "tasuki"
@@ -149,7 +152,7 @@ def test_an_assumption_that_decides_is_named_with_where(store: Store) -> None:
 def test_store_forwarding_is_shown_and_never_recommended(store: Store) -> None:
     question = ask(
         "generic", "", "", ["tasuki", "reservation", "asym_tasuki"], ["rmw", "store_forward"],
-        Latencies(23, 32, 5000), Use(),
+        latencies(23, 32, 5000), Use(),
     )  # fmt: skip
     found = Advisor(question, store, ModelRunner(store)).answer()
     costs = {one.label: one.cost for one in found.locks}
@@ -204,7 +207,7 @@ def test_answers_are_stored_and_a_second_one_runs_nothing(store: Store) -> None:
         "run_length",
     }
     names = ["tasuki/full", "reservation/full"]
-    question = ask("generic", "", "", names, [], Latencies(23, 32, 5000), Use())
+    question = ask("generic", "", "", names, [], latencies(23, 32, 5000), Use())
     again = ModelRunner(store)
     Advisor(question, store, again).answer()
     assert again.made == 0 and len(crossovers(store.connection, "advise")) == len(kept)
@@ -212,7 +215,7 @@ def test_answers_are_stored_and_a_second_one_runs_nothing(store: Store) -> None:
 
 def test_a_latency_that_no_setting_reaches_is_refused(store: Store) -> None:
     with pytest.raises(LockcrossError, match=r"a CAS measures 3\.0 or more"):
-        advice(store, "thin,tasuki", cas_latency=2)
+        advice(store, "thin,tasuki", cas=2)
 
 
 def test_a_machine_from_a_path_is_its_content(tmp_path: Path) -> None:
@@ -243,7 +246,7 @@ def test_crossovers_of_ones_own_are_stored_as_the_studys(store: Store) -> None:
         },
     )
     pair = (LockLabel("tasuki"), LockLabel("reservation"))
-    tasks = tasks_of([base], pair, "cancel_latency", coarse(0, 50_000, 5), 50)
+    tasks = [task_of(base, pair, "cancel_latency", (0, 50_000), 50, 5)]
     ((_, (record,)),) = find(tasks, 3, store, ModelRunner(store))
     assert record.value == pytest.approx(9200, abs=1) and record.below == "reservation"
     assert len(record.seeds) == 3 and record.runs

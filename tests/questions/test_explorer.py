@@ -5,7 +5,9 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from results.errors import LockcrossError
@@ -29,8 +31,7 @@ from sweeps.questions.explore.explore import (
     map_cells,
     maps,
 )
-from sweeps.questions.explore.explorer import CHECK, Explorer, explorer
-from sweeps.questions.explore.shown import explorer_data
+from sweeps.questions.explore.shown import CHECK, cost_grid, explorer_data
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.run.runner import Runner
@@ -66,12 +67,24 @@ def small() -> ExplorePlan:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
-    """What is read of a database with explored grids."""
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with explored grids."""
     path = tmp_path_factory.mktemp("explored") / "explored.db"
     explored(path)
-    with Store(path, read_only=True) as store:
-        return explorer(store.connection)
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(database: Path) -> dict[str, Any]:
+    """What the page is given of it."""
+    with Store(database, read_only=True) as store:
+        return shown(store)
+
+
+def shown(store: Store) -> dict[str, Any]:
+    data = explorer_data(store.connection)
+    assert data
+    return data
 
 
 def test_a_latency_that_a_lock_never_pays_makes_no_runs() -> None:
@@ -109,32 +122,32 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
         Exploration(plan, asked, store, Runner(store)).run()
         again = Runner(store)
         assert not again.missing(Exploration(plan, asked, store, again).cells())
-        read = explorer(store.connection)
-        (one,) = read.maps
-        assert read.accuracy and read.accuracy.points == 2 and read.accuracy.worst < 0.1
-        assert (one.cas_set, one.fence_set) == ((0, 150), (0, 150))
-        assert one.own and [p.place.machine for p in read.processors] == ["generic", "zen4"]
-        for processor in read.processors:
-            name = processor.place.machine
+        read = shown(store)
+        (one,) = read["maps"]
+        assert read["accuracy"]["points"] == 2 and read["accuracy"]["worst"] < 0.1
+        assert one["cas"]["set"] == one["fence"]["set"] == [0, 150]
+        assert one["own"] and [p["machine"] for p in read["processors"]] == ["generic", "zen4"]
+        for processor in read["processors"]:
+            name = processor["machine"]
             runs = again.require(as_is_cells(plan, name, "lock"), "x")
-            assert {run.label: run.cost for run in processor.locks} == {
+            assert {lock["label"]: lock["cost"] for lock in processor["locks"]} == {
                 cell.label: run.metrics["cycles_per_pair"]
                 for cell, run in zip(as_is_cells(plan, name, "lock"), runs, strict=True)
             }
-            assert processor.cancel == load_machine(name).charges.stop.number
+            assert processor["cancel"] == load_machine(name).charges.stop.number
             assert [show_run(store.connection, run.id).columns["command"] for run in runs] == [
                 command(cell) for cell in as_is_cells(plan, name, "lock")
             ]
-        costs = {lock.label: lock for lock in one.locks}
+        costs = {lock["label"]: lock for lock in one["locks"]}
         assert set(costs) == {"tasuki", "reservation", "thin", "tasuki/rmw", "reservation/rmw"}
-        assert costs[LockLabel("reservation")].costs.shape == (2, 2, 2, 2)
-        assert costs[LockLabel("tasuki")].costs.shape == (2, 2, 1, 2)
+        assert costs[LockLabel("reservation")]["shape"] == (2, 2, 2, 2)
+        assert costs[LockLabel("tasuki")]["shape"] == (2, 2, 1, 2)
         # At a grid's point the template is the very command of the run.
         for cell, run in zip(
             map_cells(plan, *asked[0]), again.require(map_cells(plan, *asked[0]), "x"), strict=True
         ):
             given = replace(cell, parameters={**cell.parameters})
-            made = costs[cell.label].command.format(
+            made = costs[cell.label]["command"].format(
                 cas_latency=given.cas_latency, fence_latency=given.fence_latency,
                 cancel_latency=given.cancel_latency,
                 owner_share=given.parameters["owner_share"],
@@ -142,20 +155,20 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
             assert made == show_run(store.connection, run.id).columns["command"] == command(cell)
 
 
-def test_the_maps_come_in_the_order_of_the_plan(found: Explorer) -> None:
-    names = [(one.machine, one.flavour) for one in found.maps]
+def test_the_maps_come_in_the_order_of_the_plan(data: dict[str, Any]) -> None:
+    names = [(one["machine"], one["flavour"]) for one in data["maps"]]
     assert names == [("generic", "lock"), ("generic", "larx"),
                      ("generic_inorder", "lock"), ("generic_inorder", "larx")]  # fmt: skip
-    assert [one.out_of_order for one in found.maps] == [True, True, False, False]
-    assert not found.notes
+    assert [one["core"] for one in data["maps"]] == ["out of order"] * 2 + ["in order"] * 2
+    assert not data["notes"]
 
 
-def test_axes_are_measured_and_costs_as_stored(found: Explorer, tmp_path: Path) -> None:
+def test_axes_are_measured_and_costs_as_stored(data: dict[str, Any], tmp_path: Path) -> None:
     stored = explored(tmp_path / "same.db")
-    one = found.maps[0]
-    assert one.cas == tuple(x + OVERHEAD for x in CAS) and one.cas_set == CAS
-    assert (one.fence_set, one.cancel, one.share) == (FENCE, CANCEL, SHARE)
-    by_label = {lock.label: lock.costs for lock in one.locks}
+    one = data["maps"][0]
+    assert one["cas"] == {"measured": [x + OVERHEAD for x in CAS], "set": [*CAS]}
+    assert (one["fence"]["set"], one["cancel"], one["share"]) == ([*FENCE], [*CANCEL], [*SHARE])
+    by_label = {x["label"]: np.reshape(x["costs"], x["shape"]) for x in one["locks"]}
     assert by_label[LockLabel("asym_tasuki/rmw")].shape == (3, 1, 1, 3)
     for (machine, flavour, label, at), cycles in stored.items():
         if (machine, flavour) == ("generic", "lock"):
@@ -167,10 +180,9 @@ def test_axes_are_measured_and_costs_as_stored(found: Explorer, tmp_path: Path) 
             )
 
 
-def test_between_points_costs_lie_on_straight_lines(found: Explorer) -> None:
-    one = found.maps[0]
-    axes = (one.cas, one.fence, one.cancel, one.share)
-    locks = {lock.label: lock for lock in one.locks}
+def test_between_points_costs_lie_on_straight_lines(database: Path) -> None:
+    with Store(database, read_only=True) as store:
+        grid = cost_grid(store.connection, "explore/generic/x86_64/lock")
     for label, point, expected in (
         ("tasuki", (87, 47, 1000, 0.64), 40 + 85 + 45),
         ("thin", (22, 100, 0, 0.5), 50.5),
@@ -178,7 +190,7 @@ def test_between_points_costs_lie_on_straight_lines(found: Explorer) -> None:
         ("reservation", (2, 2, 0, 0.95), 15 + 0.05 * 200),
         ("asym_tasuki/rmw", (87, 152, 50000, 0.7), 31 + 1.8 * 85),
     ):
-        assert locks[LockLabel(label)].at(axes, point) == pytest.approx(expected, abs=0.01)
+        assert grid.at(LockLabel(label), point) == pytest.approx(expected, abs=0.01)
 
 
 def test_the_points_of_a_check_lie_between_those_of_the_grid() -> None:
@@ -205,16 +217,16 @@ def test_the_page_says_how_far_interpolation_is_off(tmp_path: Path) -> None:
     assert re.search(r"the cheapest in\s+3\.", page)
 
 
-def test_machines_as_they_are_have_values_and_runs_of_their_own(found: Explorer) -> None:
-    assert all(one.own and one.own.cas == OWN_CAS + OVERHEAD for one in found.maps)
-    names = [(one.place.machine, one.flavour, one.place.assumed) for one in found.processors]
-    assert names[0] == ("generic", "lock", False) and ("known", "lock", True) in names
-    for one in found.processors:
-        machine = one.place.machine
-        assert (one.place.cas, one.place.fence) == (OWN_CAS + OVERHEAD, OWN_FENCE + OVERHEAD)
-        assert (one.cancel, one.share) == (OWN_CANCEL[machine], OWN_SHARE)
-        for run in one.locks:
-            assert run.cost == as_is_cost(run.label, machine, one.flavour)
+def test_machines_as_they_are_have_values_and_runs_of_their_own(data: dict[str, Any]) -> None:
+    assert all(one["own"]["cas"] == OWN_CAS + OVERHEAD for one in data["maps"])
+    names = [(one["name"], one["flavour"]) for one in data["processors"]]
+    assert names[0] == ("generic", "lock") and ("known*", "lock") in names  # * partly assumed
+    for one in data["processors"]:
+        machine = one["machine"]
+        assert (one["cas"], one["fence"]) == (OWN_CAS + OVERHEAD, OWN_FENCE + OVERHEAD)
+        assert (one["cancel"], one["share"]) == (OWN_CANCEL[machine], OWN_SHARE)
+        for lock in one["locks"]:
+            assert lock["cost"] == as_is_cost(lock["label"], machine, one["flavour"])
 
 
 def test_the_grid_reaches_the_cancellation_of_every_processor() -> None:
@@ -273,10 +285,10 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
                 assert costs.setdefault(LockLabel.of(lock, fence=fence), cost) == cost
     assert data and alone and data["processors"] == alone["processors"] and not data["notes"]
     assert [one["explored"] for one in data["maps"]].count(True) == len(study_plan.flavours)
-    shown = {(one["machine"], one["flavour"]): one for one in data["processors"]}
-    assert set(shown) == set(stored) == set(table_machines(study_plan, study_plan.flavours))
+    on_page = {(one["machine"], one["flavour"]): one for one in data["processors"]}
+    assert set(on_page) == set(stored) == set(table_machines(study_plan, study_plan.flavours))
     cells = [row[-len(table.labels) :] for row in _Rows(page).rows if len(row) > len(table.labels)]
-    for key, one in shown.items():
+    for key, one in on_page.items():
         assert {lock["label"]: lock["cost"] for lock in one["locks"]} == stored[key]
         words = {lock["label"]: lock["shown"] for lock in one["locks"]}
         assert all(f"{stored[key][label]:.1f}" == text for label, text in words.items())
@@ -285,11 +297,11 @@ def test_explorer_tables_and_database_agree_at_every_processor(tmp_path: Path) -
         assert one["share"] == study_plan.map.parameters["owner_share"]
     for group in table.machines:
         for row in group:
-            one = shown[row.machine, row.flavour]
+            one = on_page[row.machine, row.flavour]
             assert (round(row.cas, 4), round(row.fence, 4)) == (one["cas"], one["fence"])
             assert row.tie == one["tie"]
             first = next(lock for lock in one["locks"] if lock["kind"] == "full")
-            assert first["label"] == row.full.overall.lock
+            assert first["label"] == row.contests["full"].overall.lock
 
 
 def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: Path) -> None:
@@ -303,15 +315,15 @@ def test_a_grid_takes_runs_that_were_asked_for_without_a_cancellation(tmp_path: 
             [replace(cell, cancel_latency=None) for cell in map_cells(plan, *asked[0])], "x"
         )
         Exploration(plan, asked, store, runner).run()
-        found = explorer(store.connection)
-        (one,) = found.maps
+        data = shown(store)
+        (one,) = data["maps"]
         stored = store.connection.execute(
             "SELECT count(*) FROM series JOIN runs ON runs.id = run_id WHERE lock = 'reservation' "
             "AND cancel_latency IS NULL AND name GLOB 'explore/generic/*'"
         ).fetchone()[0]
-    assert stored and not found.notes and one.cancel == tuple(plan.grid.cancel_latency)
-    reservation = next(lock for lock in one.locks if lock.label == "reservation")
-    assert "--cancel-latency {cancel_latency}" in reservation.command
+    assert stored and not data["notes"] and one["cancel"] == plan.grid.cancel_latency
+    reservation = next(lock for lock in one["locks"] if lock["label"] == "reservation")
+    assert "--cancel-latency {cancel_latency}" in reservation["command"]
 
 
 def test_x86_64_begins_with_locked_rmw_and_full_fences(tmp_path: Path) -> None:
@@ -331,22 +343,20 @@ def test_a_map_without_all_of_its_runs_is_left_out_with_the_reason(tmp_path: Pat
             "SELECT run_id FROM series WHERE name = ? ORDER BY run_id", (name,)
         ).fetchall()
         store.set_series(name, [run_id for (run_id,) in ids[1:]])
-        found = explorer(store.connection)
-    assert len(found.maps) == 3
-    assert found.notes == (
-        "machine generic, x86_64 lock: runs of tasuki are missing; run ./lockcross explore",
-    )
+        data = shown(store)
+    assert len(data["maps"]) == 3
+    assert data["notes"] == [
+        "machine generic, x86_64 lock: runs of tasuki are missing; run ./lockcross explore"
+    ]
 
 
 def test_a_study_alone_gives_its_winner_maps(tmp_path: Path) -> None:
     with Store(study(tmp_path / "study.db"), read_only=True) as store:
-        found = explorer(store.connection)
-        data = explorer_data(store.connection)
-    one = found.maps[0]
-    assert not one.explored and one.cancel == (2000,) and one.share == (0.9,)
-    assert one.crossings and one.searched == (2000, 0.9)
-    assert found.limits == {"thin": "it spins"}
-    assert data and json.loads(json.dumps(data))["maps"][0]["cancel"] == [2000]
+        data = shown(store)
+    one = json.loads(json.dumps(data))["maps"][0]
+    assert not one["explored"] and one["cancel"] == [2000] and one["share"] == [0.9]
+    assert one["crossings"] and one["searched"] == {"cancel": 2000, "share": 0.9}
+    assert data["limits"] == {"thin": "it spins"}
 
 
 def test_the_command_ends_with_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,4 +390,4 @@ def test_another_study_keeps_the_grid(tmp_path: Path) -> None:
     explored(tmp_path / "explored.db")
     with Store(tmp_path / "explored.db") as store:
         store.forget_series()
-        assert len(explorer(store.connection).maps) == 4
+        assert len(shown(store)["maps"]) == 4

@@ -18,9 +18,8 @@ from results.store.records import CrossoverRecord
 from sweeps.model.cell import Cell
 from sweeps.plans.study import load_study
 from sweeps.questions.crossover.study import StudyCells
-from sweeps.search.crossing import Point
 from sweeps.search.lines import AxisLine
-from sweeps.search.searches import CrossoverTask, records, search_all
+from sweeps.search.searches import CrossoverTask, Point, records, search_all
 
 PLAN = load_study("crossover")
 STORED = json.loads((ROOT / "tests" / "reference" / "main_job.json").read_text("utf-8"))

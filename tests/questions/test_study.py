@@ -18,13 +18,12 @@ from sweeps.model.locks import LockLabel, load_locks
 from sweeps.model.machine import load_machine
 from sweeps.plans import STUDIES
 from sweeps.plans.study import StudyPlan, labels, load_study, question_of
-from sweeps.questions.crossover.answer import lines
+from sweeps.questions.crossover.answer import grid, lines
 from sweeps.questions.crossover.study import Study, StudyCells
-from sweeps.questions.explore.explorer import explorer
+from sweeps.questions.explore.shown import cost_grid
 from sweeps.report.report import present
 from sweeps.run.runner import Runner
 from sweeps.search.found import Band, crossovers, seeds_model, series, series_names
-from sweeps.search.grid import grid
 from sweeps.support.toml import parse
 from tests.synthetic import record
 
@@ -175,18 +174,18 @@ def test_crossovers_have_a_band_over_five_seeds(database: Path) -> None:
 
 def test_what_follows_from_one_pair_of_runs_says_how_far_it_may_be_off(database: Path) -> None:
     with Store(database, read_only=True) as store:
-        model = seeds_model(store.connection)
+        values, modelled, worst = seeds_model(store.connection)
         words = {one.others for one in lines(store.connection, "axis")}
         brackets = store.connection.execute(
             "SELECT s.value, s.bracket_low, s.bracket_high FROM crossover_seeds AS s "
             "JOIN crossovers ON id = crossover_id WHERE error IS NOT NULL"
         ).fetchall()
-    assert model.values > model.modelled == len(brackets) > 100
+    assert values > modelled == len(brackets) > 100
     assert {"", "searched"} < words  # where one lock wins throughout; where all were searched
     assert any(
         re.fullmatch(r"(\d )?modelled, off by at most [\d.]+ where checked", w) for w in words
     )
-    assert 0 < model.worst <= 0.25  # the model's division of odd sums
+    assert 0 < worst <= 0.25  # the model's division of odd sums
     assert all(low <= value <= high for value, low, high in brackets)
 
 
@@ -206,11 +205,11 @@ def test_a_map_says_which_of_its_costs_are_runs(database: Path) -> None:
     with Store(database, read_only=True) as store:
         shown = grid(store.connection, "generic", "ppc64le", "larx")
         runs = series(store.connection, "map/generic/ppc64le/larx")
-        page = next(one for one in explorer(store.connection).maps if one.flavour == "larx")
+        page = cost_grid(store.connection, "map/generic/ppc64le/larx")
     for label, are_runs in shown.run.items():
         assert are_runs.sum() == sum(run.label == label for run in runs) < are_runs.size
-    assert (page.cas_set, page.fence_set) == ((0, 20, 150), (0, 30, 150))
-    assert {one.costs.shape[:2] for one in page.locks} == {(3, 3)}
+    assert page.given[:2] == [[0, 20, 150], [0, 30, 150]]
+    assert {costs.shape[:2] for costs in page.costs.values()} == {(3, 3)}
     assert shown.check is not None and shown.check.points == 2
     # Half a cycle: the model's division of odd sums.
     cas, fence = shown.cas.index(53), shown.fence.index(62)

@@ -11,9 +11,8 @@ from results.errors import LockcrossError
 from sweeps.model.cell import Cell
 from sweeps.model.locks import FULL
 from sweeps.plans.study import isa_of, load_study
-from sweeps.questions.advise.question import Latencies, ask
+from sweeps.questions.advise.question import Settled, Use, ask
 from sweeps.questions.advise.strata import Stratum, strata
-from sweeps.questions.advise.use import Use, settle, with_log
 from sweeps.questions.crossover.study import StudyCells, table_machines
 from sweeps.search.lines import with_lock
 from sweeps.search.locality import EventLog, Kind, pattern
@@ -21,7 +20,7 @@ from tests.commands import lockcross
 
 
 def use_cell(use: Use) -> Cell:
-    return ask("generic", "", "", [], [], Latencies(), use).base
+    return ask("generic", "", "", [], [], {}, use).base
 
 
 def parts(use: Use) -> list[Stratum]:
@@ -46,7 +45,7 @@ def test_without_a_word_it_is_the_main_jobs_tables() -> None:
     for machine, flavour in table_machines(study, study.flavours):
         cells = {one.label: one for one in StudyCells(study, machine, flavour).table_cells()}
         names = [f"{label}/full" if label.fence == FULL else str(label) for label in cells]
-        question = ask(machine, isa_of(flavour), flavour, names, [], Latencies(), Use())
+        question = ask(machine, isa_of(flavour), flavour, names, [], {}, Use())
         assert set(question.labels) == set(cells)
         for label, cell in cells.items():
             (one,) = strata(with_lock(question.base, label))
@@ -149,7 +148,7 @@ def test_cycles_between_sections_follow_from_locks_a_second() -> None:
 )  # fmt: skip
 def test_what_contradicts_itself_is_refused(use: Use, said: str) -> None:
     with pytest.raises(LockcrossError, match=said):
-        settle(use)
+        Settled(use)
 
 
 def events(*sections: tuple[int, int]) -> EventLog:
@@ -167,7 +166,7 @@ def test_a_log_says_who_shares_what() -> None:
     assert (found.threads, found.shared_objects, found.acquisitions) == (3, 0.5, 10)
     assert (found.owner_share, found.first_share, found.run_length) == (0.8, 0.3, 2)
     assert (found.shared_acquisitions, found.nested, found.contended) == (10, 0, 0)
-    assert with_log(Use(threads=5), found, "log").threads == 5
+    assert Use(threads=5).with_log(found, "log").threads == 5
     alone = pattern(events(*[(2, 0)] * 10))
     assert (alone.owner_share, alone.shared_objects, alone.acquisitions) == (1, 0, 10)
     with pytest.raises(LockcrossError, match="nothing is acquired"):
@@ -205,7 +204,7 @@ def test_numbers_and_a_log_of_the_same_use_ask_the_same(seed: int) -> None:
         run_length=length if after >= turns else found_length(length, turns, after),
         nested=0.0, contended=0.0,
     )  # fmt: skip
-    by_log = with_log(Use(), found, "log")
+    by_log = Use().with_log(found, "log")
     assert use_cell(by_log) == use_cell(by_numbers)
     assert [one.cell for one in parts(by_log)] == [one.cell for one in parts(by_numbers)]
     assert others_share(parts(by_log)) == pytest.approx(shared * others / total, rel=0.02)

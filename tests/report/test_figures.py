@@ -15,17 +15,22 @@ from matplotlib.text import Annotation
 from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
 from sweeps.model.locks import LockLabel
-from sweeps.questions.crossover.answer import rows
-from sweeps.questions.crossover.winner_map import Panel, draw_map, draw_panel, label_regions
+from sweeps.questions.crossover.answer import Grid, Marks, grid, interpolate, map_marks, rows
+from sweeps.questions.crossover.study import neighbours
+from sweeps.questions.crossover.winner_map import (
+    Panel,
+    draw_map,
+    draw_panel,
+    label_regions,
+    polyline,
+)
 from sweeps.report.figures import draw_all
 from sweeps.report.report import write_report
 from sweeps.report.style import LOOKS
 from sweeps.search.found import Isa
-from sweeps.search.grid import Grid, Marks, grid, interpolate, map_marks
-from sweeps.search.winners import neighbours, polyline
 from tests.synthetic import study
 
-MFENCE = Isa("x86_64", "x86-64", "mfence")
+MFENCE = Isa(title="x86-64", full_fence="mfence")
 NO_MARKS = Marks(None, (), ())
 OF_STUDY = {"winner_map", "winner_map_narrow", "run_length", "run_length_narrow", "rounds"}
 
@@ -166,12 +171,11 @@ def test_the_winner_table(database: Path) -> None:
         table = {row.machine: row for row in rows(store.connection)}
     row = table["known"]
     assert list(row.costs.values()) == sorted(row.costs.values())
-    full = row.full.compared
+    overall, full = row.contests["full"]
     assert (full.lock, full.runner_up, full.margin, full.tied) == ("reservation", "tasuki", 3, ())
-    assert (row.full.overall.lock, row.full.overall.cost) == ("thin", 60)
-    assert row.any_fence is not None
-    assert row.any_fence.compared.lock == "asym_tasuki/rmw"
-    assert row.any_fence.overall.tied == ()
+    assert (overall.lock, overall.cost) == ("thin", 60)
+    assert row.contests["any"].compared.lock == "asym_tasuki/rmw"
+    assert row.contests["any"].overall.tied == ()
     assert (row.cas, row.fence, row.costs["reservation"]) == (20, 35, 87)
     assert table["guessed"].assumed and not row.assumed
     assert list(table)[:2] == ["generic", "narrow"]

@@ -15,7 +15,7 @@ from results.paths import REFERENCE
 from results.store.records import CalibrationRecord
 from results.store.store import Store, options_id
 from sweeps.model import engines
-from sweeps.questions.crossover.borders import draw_engines
+from sweeps.questions.crossover.winner_map import draw_engines
 from sweeps.questions.read.results import figures
 from sweeps.questions.validate.figure import draw_latency
 from sweeps.report.figures import draw_all
@@ -112,7 +112,7 @@ def test_a_gem5_study_of_one_thread_is_drawn(tmp_path: Path) -> None:
         synthetic.plan["map"] = dict(synthetic.plan["map"], threads=1)  # type: ignore[call-overload]
         synthetic.fill()
         store.connection.execute(
-            "UPDATE runs SET (cas, fence_latency) = "
+            "UPDATE runs SET (cas_latency, fence_latency) = "
             "(SELECT json_extract(resolved, '$.cas_success'), "
             "json_extract(resolved, '$.fence_mfence') FROM resolved WHERE run_id = runs.id)"
         )

@@ -166,9 +166,9 @@ def sentence(database: Path) -> CrossoverSentence:
 
 
 def test_a_tie_has_no_winner(sentence: CrossoverSentence) -> None:
-    tie = replace(
-        sentence, cheaper=TASUKI, dearer=RESERVATION, tie=True, reach="everywhere from 0 to 9"
-    )
+    of = replace(sentence.of, verdict="tie")
+    ends = "everywhere from 0 to 9"
+    tie = replace(sentence, of=of, cheaper=TASUKI, dearer=RESERVATION, reach=ends)
     assert tie.words == "tasuki and reservation cost the same everywhere from 0 to 9 cycles"
     assert tie.short == "the same everywhere from 0 to 9"
 
@@ -193,7 +193,7 @@ def test_what_is_tried_value_by_value_names_the_first_value(
             "UPDATE crossover_seeds SET bracket_high = ? + (seed - 1) * ?", (bracket[1], step)
         )
     with Store(path, read_only=True) as store:
-        found, _ = [one for one in lines(store.connection, "axis") if one.axis == axis]
+        found, _ = [one for one in lines(store.connection, "axis") if one.of.axis == axis]
     assert found.words == f"tasuki beats reservation {words}"
 
 
@@ -238,8 +238,10 @@ def test_leads_below_the_threshold_are_ties(tmp_path: Path) -> None:
         page = Page(render(store.connection, {}))
         found = ask(store.connection, "winners", path)
     (after,) = [row for row in table if row.machine == "known"]
-    assert win_words(before.full.compared) == "reservation 87.0 (3.3 % less than tasuki)"
-    assert win_words(after.full.compared) == "reservation 87.0, tie with tasuki (3.3 %)"
+    assert (
+        win_words(before.contests["full"].compared) == "reservation 87.0 (3.3 % less than tasuki)"
+    )
+    assert win_words(after.contests["full"].compared) == "reservation 87.0, tie with tasuki (3.3 %)"
     assert ties_words(table) == "a lead below 4 % is a tie"
     assert page.row("known The known machine", "reservation and tasuki", "a tie, 3.3 % over tasuki")
     ties = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
@@ -259,9 +261,10 @@ def test_locks_that_change_places_again_have_one_cell(sentence: CrossoverSentenc
 
 
 def test_settings_of_one_result_share_a_row(sentence: CrossoverSentence) -> None:
+    of = replace(sentence.of, axis="cas_latency")
     (table,) = axis_tables(
         [
-            replace(sentence, axis="cas_latency", held={"fence_latency": fence}, reach=reach)
+            replace(sentence, of=of, held={"fence_latency": fence}, reach=reach)
             for fence, reach in ((10, "above 7.0"), (0, "above 7.0"), (30, "above 9.0"))
         ]
     )

@@ -10,7 +10,7 @@ import pytest
 from results.errors import NoDataError
 from results.store.queries import ask, compiler_name
 from results.store.store import Store
-from sweeps.questions.crossover.borders import draw_engines
+from sweeps.questions.crossover.winner_map import draw_engines
 from sweeps.questions.read.runs import list_runs
 from sweeps.report import report
 from sweeps.report.figures import draw_all

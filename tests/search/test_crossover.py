@@ -9,17 +9,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sweeps.model.locks import LockLabel
-from sweeps.search.crossing import (
+from sweeps.search.found import Win, winner
+from sweeps.search.lines import first_values
+from sweeps.search.searches import (
+    Axis,
     Crossing,
     Crossover,
     Difference,
     Point,
+    Repeat,
+    check_throughout,
     find_all,
-    first_values,
     search,
+    search_near,
+    shifted,
 )
-from sweeps.search.searches import Axis, Repeat, check_throughout, search_near, shifted
-from sweeps.search.winners import Win, winner
 from tests.searching import axis, find_crossover
 
 Cost = Callable[[int], Fraction]

@@ -13,8 +13,8 @@ from sweeps.model.cell import Cell
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.plans.study import load_study
 from sweeps.questions.crossover.study import MapCosts, StudyCells, measure_maps
-from sweeps.search.crossing import Point
-from sweeps.search.winners import winner
+from sweeps.search.found import winner
+from sweeps.search.searches import Point
 
 PLAN = load_study("crossover")
 TIE = PLAN.tie_percent / 100
@@ -26,7 +26,7 @@ def measured(cost: Cost, flavour: str = "larx", machine: str = "generic") -> Map
         return [Point(Fraction(cost(cell)), 0) for cell in cells]
 
     made = MapCosts(StudyCells(PLAN, machine, flavour))
-    measure_maps([made], evaluate, PLAN.locks, TIE)
+    measure_maps([made], evaluate)
     return made
 
 
@@ -50,7 +50,7 @@ def test_what_is_bilinear_is_exact_everywhere() -> None:
 def test_only_nodes_checks_and_near_ties_are_run() -> None:
     found = measured(plane)
     first, every = set(found.first_keys()), itertools.product(found.costs[0, 0], found.costs)
-    assert len(first) == 4 * (9 + len(found.check_places()))
+    assert len(first) == 4 * (9 + len(found.check_places))
     more = {key for key in every if found.is_run(key)} - first
     assert {label for label, _ in more} >= {"tasuki", "asym_tasuki"}  # where cas = fence + 10
     for label, place in more:

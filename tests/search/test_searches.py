@@ -6,9 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sweeps.model.cell import Cell
-from sweeps.search.crossing import Point
 from sweeps.search.lines import AxisLine
-from sweeps.search.searches import CrossoverTask, Searched, records, search_all
+from sweeps.search.searches import CrossoverTask, Point, Searched, records, search_all
 
 SEEDS = (2, 3, 4)
 

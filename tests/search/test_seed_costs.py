@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from sweeps.model.cell import Cell
-from sweeps.search.crossing import Point
-from sweeps.search.searches import SeedCosts
+from sweeps.search.searches import Point, SeedCosts
 
 Shift = Callable[[Cell], Fraction]
 LATENCIES = [(cas, fence) for cas in (0, 20, 50, 150) for fence in (0, 30, 100)]

@@ -1,19 +1,52 @@
 """Which lock is the cheapest in one setting, why, and how far that may move until another is.
 
-Pure analysis of costs and searches, whoever ran them. Costs are core cycles per acquire-release
-pair.
+Costs are core cycles per acquire-release pair.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from operator import mul
 from statistics import fmean
 
-from sweeps.model.axes import AXIS_WORDS, USE_QUANTITIES
-from sweeps.model.locks import LockLabel
-from sweeps.search.crossing import Crossing, Crossover
-from sweeps.search.errors import EngineError
-from sweeps.search.winners import Win, winner
+from results.errors import LockcrossError
+from results.store.store import Store
+from sweeps.engines import load_engine
+from sweeps.model import engines
+from sweeps.model.axes import AXIS_WORDS, LATENCIES, USE_QUANTITIES
+from sweeps.model.cell import Cell, cell_of, digest
+from sweeps.model.locks import LockLabel, load_locks
+from sweeps.model.machine import HOST, load_machine
+from sweeps.model.workloads import with_defaults
+from sweeps.plans.study import load_study
+from sweeps.questions.advise.question import (
+    MEASURED,
+    QUOTED,
+    STORE_FORWARD,
+    STUDY,
+    Input,
+    Question,
+)
+from sweeps.questions.advise.strata import LIVES, PARTS, SHARES, strata
+from sweeps.run.runner import Runner
+from sweeps.search.calibrate import LATENCY_OPS, Setting, measure, store_isas, store_machines
+from sweeps.search.errors import ONE_THREAD, EngineError, error_of, kind_of, work_of
+from sweeps.search.found import Scale, Win, winner
+from sweeps.search.lines import (
+    FIRST_SEED,
+    NO_LOCK,
+    AxisLine,
+    check_cell,
+    own_latency,
+    set_to,
+    value_of,
+    with_lock,
+)
+from sweeps.search.searches import Crossover, CrossoverTask, Point, points, records, search_all
 
+PLAN = "advise"
 # Where cycles go, by the metrics of a run; all else is the rest.
 CAUSES = {
     "atomics": ("stall_atomic",),
@@ -24,33 +57,27 @@ CAUSES = {
     "branches": ("stall_mispredict", "stall_taken_branch"),
 }
 REST = "the rest"
-STORE_FORWARD = "store_forward"  # fences of this kind are in no recommendation
-TRIED = ("threads",)  # units of axes that have only some values: nothing lies between them
 # What may be moved, in words.
 USE_AXES = AXIS_WORDS | {name: one.words for name, one in USE_QUANTITIES.items()}
-# How an input of an answer is known.
-ASKED, MEASURED, QUOTED, ASSUMED = "asked", "measured", "quoted", "assumed"
-
-
-@dataclass(frozen=True)
-class Input:
-    """What an answer rests on: its name (of an axis, where it is one), its value in words, how it
-    is known and whence. `low` and `high`: the range of an assumption, in the terms of its axis;
-    None where none is known."""
-
-    name: str
-    value: str
-    kind: str
-    source: str
-    low: float | None = None
-    high: float | None = None
+_MEASURED_AS = {"cas_latency": ("cas", "a CAS"), "fence_latency": ("fence", "a full fence")}
+_LATENCY_VALUES = (0, 15, 40, 100, 300)
+_CANCEL_VALUES, _CANCEL_TOLERANCE = (0, 1_000, 5_000, 20_000, 100_000), 20
+_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
+_SHARED = (0.0001, 0.001, 0.01, 0.1, 1.0)
+_LIVES = (0.25, 1, 4, 16, 64)  # times the acquisitions now
+_THINK = (0, 30, 100, 300, 1_000)
+_MORE_THREADS = (2, 3, 4, 6, 8)
+_LOOKS = 16  # between two values of an axis, at whether uses there can be run
+_SEEDS = (2, 3)  # besides the first, where a lead is small
+_NEAR = 2.5  # times a tie: a lead that further seeds look at
+_CONTENDED = 400  # acquisitions of each thread
 
 
 @dataclass(frozen=True)
 class LockCost:
     """What one lock costs beside the work that the program does: the mean of its seeds, the least
-    and the greatest of them, and the first seed's cycles by cause. `native`: the same on the host;
-    None if nobody asked."""
+    and the greatest of them, and the first seed's cycles by cause, in which the work is, since the
+    core does both at once. `native`: the same on the host; None if nobody asked."""
 
     label: LockLabel
     cost: float
@@ -83,12 +110,6 @@ class AxisAnswer:
     below: Change | None
     above: Change | None
 
-    @property
-    def nearest(self) -> Change | None:
-        """The change that is nearer, relative to the value now."""
-        found = [one for one in (self.below, self.above) if one is not None]
-        return min(found, key=lambda one: abs(one.value - self.now), default=None)
-
 
 @dataclass(frozen=True)
 class Flip:
@@ -109,42 +130,29 @@ class Contended:
     share: float
     costs: Mapping[LockLabel, float]
 
-    @property
-    def best(self) -> LockLabel:
-        """The cheapest there."""
-        return min(self.costs, key=lambda label: (self.costs[label], label))
-
-
-@dataclass(frozen=True)
-class Part:
-    """What a share of the acquisitions does, in words."""
-
-    share: float
-    words: str
-
 
 @dataclass(frozen=True)
 class Advice:
     """The whole answer. `tie`: the share of a lead below which it is a tie; `error`: how far costs
     of this kind were off on a reference, None where nothing like them was compared.
-    `inputs`: what it rests on; `parts`: of what it is made; `work`: cycles a pair that the program
-    itself takes, which are in no cost. `limits`: of locks that cannot replace all others, what they
-    cannot do; `notes`: what else bears on the answer; `flips`: the assumptions that decide;
-    `contended`: what was asked of contention. Leads are of the whole pair, the work too, since the
-    error is known for whole pairs alone."""
+    `inputs`: what it rests on; `parts`: shares of the acquisitions by what they do, in words;
+    `work`: cycles a pair that the program itself takes, which are in no cost. `limits`: of locks
+    that cannot replace all others, what they cannot do; `notes`: what else bears on the answer;
+    `flips`: the assumptions that decide; `contended`: what was asked of contention. Leads are of
+    the whole pair, the work too, since the error is known for whole pairs alone."""
 
     setting: Mapping[str, object]
     locks: tuple[LockCost, ...]
     tie: float
     axes: tuple[AxisAnswer, ...]
     inputs: tuple[Input, ...]
-    parts: tuple[Part, ...]
-    work: float = 0.0
-    error: EngineError | None = None
-    limits: Mapping[LockLabel, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    flips: tuple[Flip, ...] = ()
-    contended: Contended | None = None
+    parts: Mapping[str, float]
+    work: float
+    error: EngineError | None
+    limits: Mapping[LockLabel, str]
+    notes: tuple[str, ...]
+    flips: tuple[Flip, ...]
+    contended: Contended | None
 
     @property
     def without_limits(self) -> Win | None:
@@ -170,69 +178,413 @@ class Advice:
         """Cycles a pair of a lock beside the work."""
         return next(one.cost for one in self.locks if one.label == label)
 
-    def with_native(self, costs: Mapping[LockLabel, float]) -> "Advice":
-        """The same beside what the locks cost on the host."""
-        locks = [replace(one, native=costs.get(one.label)) for one in self.locks]
-        return replace(self, locks=tuple(locks))
-
-
-def tie_of(error: EngineError | None, least: float) -> float:
-    """The share of a lead below which it is a tie: from which on nine of ten pairs of locks were in
-    the right order on the reference, and never below `least`. 1 where no lead is known to be."""
-    if error is None:
-        return least
-    return max(error.decisive if error.decisive is not None else 1.0, least)
-
-
-def lock_cost(
-    label: LockLabel,
-    seeds: Sequence[tuple[Sequence[int], Mapping[str, float]]],
-    work: float = 0.0,
-) -> LockCost:
-    """From a lock's seeds: the numbers of its runs, and its metrics a pair. `work`: cycles a pair
-    of the program itself, which are in the causes, since the core does both at once, and in no
-    cost."""
-    costs = [metrics["core_cycles"] - work for _, metrics in seeds]
-    _, metrics = seeds[0]
-    causes = {
-        cause: sum(metrics.get(name, 0.0) for name in names) for cause, names in CAUSES.items()
-    }
-    causes[REST] = max(metrics["core_cycles"] - sum(causes.values()), 0.0)
-    return LockCost(
-        label, fmean(costs), min(costs), max(costs), len(seeds), causes,
-        tuple(run for runs, _ in seeds for run in runs),
-    )  # fmt: skip
-
 
 def nearest(
-    found: Sequence[Crossover], best: LockLabel, now: float, step: int = 1, tried: bool = False
+    searches: Sequence[Crossover], best: LockLabel, now: float, tried: bool = False
 ) -> tuple[Change | None, Change | None]:
     """The first value below `now`, and the first above it, at which another lock becomes cheaper
-    than the best. `found` are searches between the best and each other lock, in steps of an axis;
-    `tried`: only values of the search itself count."""
+    than the best, by searches between the best and each other lock. `tried`: only values of the
+    search itself count."""
     below: list[Change] = []
     above: list[Change] = []
-    for one in found:
-        other = LockLabel(one.lock_b if one.lock_a == best else one.lock_a)
-        for crossing in one.crossings:
+    for search in searches:
+        other = LockLabel(search.lock_b if search.lock_a == best else search.lock_a)
+        for crossing in search.crossings:
             # Equal here: it changes here.
-            if crossing.below == best and crossing.high * step >= now:
-                value = _value(crossing, step, crossing.high, tried)
-                above.append(Change(other, max(value, now)))
-            elif crossing.below != best and crossing.low * step <= now:
-                value = _value(crossing, step, crossing.low, tried)
-                below.append(Change(other, min(value, now)))
+            if crossing.below == best and crossing.high >= now:
+                value = crossing.high if tried else crossing.value
+                above.append(Change(other, max(float(value), now)))
+            elif crossing.below != best and crossing.low <= now:
+                value = crossing.low if tried else crossing.value
+                below.append(Change(other, min(float(value), now)))
     return (
         max(below, key=lambda change: change.value, default=None),
         min(above, key=lambda change: change.value, default=None),
     )
 
 
-def _value(crossing: Crossing, step: int, end: int, tried: bool) -> float:
-    return float((end if tried else crossing.value) * step)
+class Advisor:
+    """Answers one question with the runs of a store."""
+
+    def __init__(self, question: Question, store: Store, runner: Runner) -> None:
+        self._question = question
+        self._store = store
+        self._runner = runner
+        self._points = partial(points, runner, PLAN)
+        self._base = question.base
+        self._keys = {name: int(value) for name, value in question.base.parameters.items()}
+        self._sound = [label for label in question.labels if label.fence != STORE_FORWARD]
+        self._scales: dict[str, Scale] = {}
+        self._frame = 0.0  # cycles a pair that are no lock's
+        self._cut: dict[
+            str, None
+        ] = {}  # axes that cannot be run as far as they were to be searched
+
+    def answer(self, check: str = "") -> Advice:
+        """Runs what is missing and answers; with the same runs on the host's engine `check`. Raises
+        LockcrossError when a run fails."""
+        self._calibrate()
+        if not self._keys["on_map"]:  # the costs of the main job's map are whole
+            (floor,) = self._points([self._floor()])
+            (null,) = self._evaluate([with_lock(self._base, NO_LOCK)])
+            self._frame = float(null.cost - floor.cost)
+        store_machines(self._store, [self._base.machine])
+        store_isas(self._store)
+        tie = load_study(STUDY).tie_percent / 100
+        locks = self._costs(tie)
+        error = self._error(locks[0].label, locks[1].label)
+        if error is not None:  # where no lead is known to be decisive, all are ties
+            tie = max(error.decisive if error.decisive is not None else 1.0, tie)
+        lines = self._lines()
+        # Where two locks are close to each other, one seed is not enough to tell where they cross.
+        axes = self._search(lines, locks, _SEEDS if locks[0].seeds > 1 else ())
+        shares: dict[str, float] = {}
+        for part in strata(self._base):
+            shares[part.words] = shares.get(part.words, 0.0) + float(part.weight)
+        inputs = (
+            one
+            if one.low is None or one.high is None
+            else replace(
+                one, low=self._shown(one.name, one.low), high=self._shown(one.name, one.high)
+            )
+            for one in self._question.inputs
+        )
+        cut = "; ".join(USE_AXES.get(axis, axis) for axis in self._cut)
+        note = f"Searched only as far as it can be run (see the table): {cut}"
+        advice = Advice(
+            self._setting(), tuple(locks), tie, axes, tuple(inputs), shares, self._frame, error,
+            self._question.limits, (note,) if cut else (), (), self._contended(),
+        )  # fmt: skip
+        advice = replace(advice, flips=tuple(self._flips(advice, lines)))
+        if not check:
+            return advice
+        native = self._natively(check)
+        return replace(
+            advice, locks=tuple(replace(one, native=native.get(one.label)) for one in locks)
+        )
+
+    def _calibrate(self) -> None:
+        """Fits set to measured latencies, and sets those that were asked for."""
+        base, asked = self._base, self._question.measured
+        tops = [2 * max(asked.get(axis, 0), own_latency(base, axis)) for axis in _MEASURED_AS]
+        top = max(*_LATENCY_VALUES, *tops)
+        settings = [
+            Setting(base.machine, base.isa, base.flavour, x, x, base.engine, ops=LATENCY_OPS)
+            for x in (0, top // 4, top // 2, top)
+        ]
+        measured = measure(self._runner, settings)
+        for axis, (op, words) in _MEASURED_AS.items():
+            self._scales[axis] = scale = Scale(
+                [
+                    (float(getattr(setting, axis)), costs[op].cycles)
+                    for setting, costs in zip(settings, measured, strict=True)
+                ]
+            )
+            if (cycles := asked.get(axis)) is None:
+                continue
+            if (value := scale.inverse(cycles)) is None:
+                raise LockcrossError(
+                    f"{cycles} cycles: {words} measures {scale(0):.1f} or more on machine "
+                    f"{base.machine}, whatever is set"
+                )
+            self._base = set_to(self._base, axis, round(value))
+
+    def _floor(self) -> Cell:
+        """A run of one thread without a lock and without work."""
+        keys = {"objects": 1, "first": 400, "critical": 0, "think": 0}
+        return replace(
+            with_lock(self._base, NO_LOCK), workload="lock_use", threads=1,
+            parameters=with_defaults("lock_use", keys),
+        )  # fmt: skip
+
+    def _costs(self, tie: float) -> list[LockCost]:
+        """Every lock, cheapest first; those near the cheapest with more seeds."""
+        locks = {label: self._lock(label, (FIRST_SEED,)) for label in self._question.labels}
+        costs = {label: one.cost + self._frame for label, one in locks.items()}
+        least = min(costs.values())
+        close = [label for label, cost in costs.items() if cost * (1 - _NEAR * tie) <= least]
+        if len(close) > 1:
+            locks |= {label: self._lock(label, (FIRST_SEED, *_SEEDS)) for label in close}
+        # Store forwarding orders nothing: such a lock is shown, and never the best.
+        return sorted(
+            locks.values(), key=lambda one: (one.label not in self._sound, one.cost, one.label)
+        )
+
+    def _lock(self, label: LockLabel, seeds: Sequence[int]) -> LockCost:
+        ids: list[int] = []
+        every: list[dict[str, float]] = []  # metrics a pair, by seed
+        for seed in seeds:
+            parts = strata(with_lock(self._base, label, seed))
+            runs = self._runner.require([one.cell for one in parts], PLAN)
+            ids += [run.id for run in runs]
+            whole = float(sum(one.weight for one in parts))
+            metrics: dict[str, float] = {}
+            for part, run in zip(parts, runs, strict=True):
+                share = float(part.weight) / whole
+                for name, value in run.metrics.items():
+                    mean = share * value / run.metrics["pairs"]
+                    metrics[name] = metrics.get(name, 0.0) + mean
+            every.append(metrics)
+        causes = {
+            cause: sum(every[0].get(name, 0.0) for name in names) for cause, names in CAUSES.items()
+        }
+        causes[REST] = max(every[0]["core_cycles"] - sum(causes.values()), 0.0)
+        costs = [metrics["core_cycles"] - self._frame for metrics in every]
+        return LockCost(label, fmean(costs), min(costs), max(costs), len(seeds), causes, tuple(ids))
+
+    def _error(self, best: LockLabel, other: LockLabel) -> EngineError | None:
+        """How far the engine was off for locks like the first two at what most of the cost is;
+        None where nothing like it was compared."""
+        parts = strata(with_lock(self._base, best))
+        costs = self._points([one.cell for one in parts])
+        shares = [abs(one.weight * cost.cost) for one, cost in zip(parts, costs, strict=True)]
+        cell = parts[shares.index(max(shares))].cell
+        # One thread at a time works with objects that others never take, however many there are.
+        alone = cell.workload == "lock_use" and not cell.parameters["turns"]
+        work = ONE_THREAD if alone else work_of(cell.workload, cell.threads)
+        if work is None:
+            return None
+        core = load_machine(self._base.machine).out_of_order is not None
+        return error_of(core, work, {kind_of(best), kind_of(other)})
+
+    def _lines(self) -> list[AxisLine]:
+        """What is searched: latencies, what bears on objects that change hands, work between
+        sections."""
+        lines = [
+            self._line(axis, _CANCEL_VALUES, _CANCEL_TOLERANCE)
+            if axis == "cancel_latency"
+            else self._line(axis, _LATENCY_VALUES)
+            for axis in self._question.latencies
+        ]
+        if self._keys["shared_objects"]:
+            life, owner = self._keys["acquisitions"], self._keys["owner_share"]
+            others = life * (SHARES - owner) // SHARES // LIVES  # acquisitions of an object
+            step = SHARES // 1000
+            # Others take a shared object at least once.
+            most = SHARES - max(SHARES * LIVES // life, step)
+            least = max(self._keys["first_share"], 0)
+            shares = [x for share in _SHARES if least <= (x := round(share * SHARES)) <= most]
+            lives = [x for times in _LIVES if (x := round(life * times)) * others >= life]
+            length = self._keys["run_length"]
+            lengths = {length * times // 8 for times in (1, 2, 4, 16, 32)} | {others * LIVES}
+            limits = [load_locks()[label.lock].threads for label in self._question.labels]
+            threads = min([limit for limit in limits if limit] or [_MORE_THREADS[-1]])
+            shared = [round(x * SHARES) for x in _SHARED]
+            firsts = [owner // 100, owner // 4, owner // 2, owner]
+            lines += [
+                self._line("shared_objects", shared, SHARES // 100_000),
+                self._line("acquisitions", lives, max(life // 50, 1)),
+                self._line("owner_share", shares, step),
+                self._line("first_share", firsts, step),
+                self._line("run_length", [x for x in lengths if LIVES <= x <= others * LIVES], 500),
+                self._line("threads", [n for n in _MORE_THREADS if n <= threads]),
+            ]
+        lines.append(self._line("think", _THINK))
+        return [line for line in lines if len(line.values) > 1]
+
+    def _search(
+        self, lines: Sequence[AxisLine], locks: Sequence[LockCost], seeds: Sequence[int]
+    ) -> tuple[AxisAnswer, ...]:
+        """Looks along each line for where the best lock and each other cost the same, and stores
+        what it finds."""
+        best, *others = (one.label for one in locks if one.label in self._sound)
+        self._evaluate(
+            [
+                line.cell(label, x)
+                for line in lines
+                for label in (best, *others)
+                for x in line.first_values
+            ]
+        )
+        tasks = [
+            CrossoverTask(line, best, other, line.values) for line in lines for other in others
+        ]
+        searches = search_all(self._evaluate, tasks, seeds)
+        answers = []
+        for line in lines:
+            of_line = [one for one in searches if one.task.line is line]
+            kept = [record for one in of_line for record in records(one)]
+            self._store.set_crossovers(kept, line.series)
+            now, shown = self._now(line.axis), partial(self._shown, line.axis)
+            # Between two numbers of threads lies none.
+            changes = nearest([one.found for one in of_line], best, now, line.axis == "threads")
+            below, above = (one and replace(one, value=shown(one.value)) for one in changes)
+            low, high = map(shown, line.limits)
+            answers.append(AxisAnswer(line.axis, line.unit, shown(now), low, high, below, above))
+        return tuple(answers)
+
+    def _line(self, axis: str, values: Sequence[int], tolerance: int = 1) -> AxisLine:
+        """An axis that has what is now, and the range within which an assumption of it lies; what
+        the program does, as far as it can be run."""
+        inputs = [one for one in self._question.inputs if one.name == axis]
+        ends = [int(x) for one in inputs for x in (one.low, one.high) if x is not None]
+        base, now = self._base, self._now(axis)
+        if axis not in LATENCIES:  # along what the program does all runs are of one workload
+            base = set_to(base, "on_map", 0)
+            if values:
+                ends = [min(max(x, min(values)), max(values)) for x in ends]
+        if axis == "first_share":
+            base = set_to(base, axis, now)
+        name = digest([vars(base) | {"lock": ""}, sorted(self._question.labels)])[:12]
+        line = AxisLine(
+            f"{PLAN}/{name}/{axis}", base, axis, tuple(sorted({*values, *ends, now})), tolerance,
+            unit=USE_QUANTITIES[axis].unit if axis in USE_QUANTITIES else "",
+        )  # fmt: skip
+        return line if axis in LATENCIES else self._that_can_be_run(line, now)
+
+    def _that_can_be_run(self, line: AxisLine, now: int) -> AxisLine:
+        """The part of a line, around where the use stands, in which every use can be run: a search
+        may ask for any value. It ends where the first cannot, to the tolerance."""
+        kept = {now}
+        if not _can_be_run(line, now):
+            self._cut[line.axis] = None
+            return replace(line, values=(now,))
+        for side in (sorted(line.values), sorted(line.values, reverse=True)):
+            last = now
+            for x in (x for x in side[side.index(now) :] if x != now):
+                looks = [last + (x - last) * n // _LOOKS for n in range(1, _LOOKS + 1)]
+                beyond = next((n for n, at in enumerate(looks) if not _can_be_run(line, at)), None)
+                if beyond is None:
+                    last = x
+                    kept.add(x)
+                    continue
+                low, high = (looks[beyond - 1] if beyond else last), looks[beyond]
+                while abs(high - low) > line.tolerance:
+                    middle = (low + high) // 2
+                    low, high = (middle, high) if _can_be_run(line, middle) else (low, middle)
+                kept.add(low)
+                self._cut[line.axis] = None
+                break
+        return replace(line, values=tuple(sorted(kept)))
+
+    def _now(self, axis: str) -> int:
+        """Where the use stands on an axis; the owner's first share where others' runs are evenly
+        spread: his part before the first of them."""
+        keys = self._keys
+        if axis != "first_share" or keys["first_share"] >= 0:
+            return int(value_of(self._base, axis))
+        others = Fraction(keys["acquisitions"] * (SHARES - keys["owner_share"]), LIVES * SHARES)
+        return round(keys["owner_share"] / max(others * LIVES / keys["run_length"], Fraction(1)))
+
+    def _flips(self, advice: Advice, lines: Sequence[AxisLine]) -> Iterator[Flip]:
+        """The assumptions that decide: another lock, that it does not tie with now, leads by more
+        than a tie at an end of the range."""
+        shown = {one.name: one for one in advice.inputs}
+        asked = {one.name: one for one in self._question.inputs}
+        win = advice.win
+        for line, answer in zip(lines, advice.axes, strict=True):
+            assumed = asked.get(line.axis)
+            if assumed is None or assumed.low is None or assumed.high is None:
+                continue
+            for change, end, sign in (
+                (answer.below, assumed.low, -1), (answer.above, assumed.high, 1),
+            ):  # fmt: skip
+                x = min(max(int(end), line.limits[0]), line.limits[1])
+                if change is None or change.lock in win.tied:
+                    continue
+                if sign * change.value > sign * self._shown(line.axis, x):
+                    continue  # it lies outside the range
+                ours, theirs = self._evaluate(
+                    [line.cell(label, x) for label in (win.lock, change.lock)]
+                )
+                if float(1 - theirs.cost / ours.cost) > advice.tie:
+                    yield Flip(shown[line.axis], answer, change, upwards=sign > 0)
+
+    def _contended(self) -> Contended | None:
+        """What the locks cost where all threads want one object, if that was asked for."""
+        if not self._question.contended:
+            return None
+        keys = {name: self._keys[name] for name in ("critical", "think")}
+        parameters = with_defaults("random_threads", {"iterations": _CONTENDED, **keys})
+        base = replace(self._base, workload="random_threads", parameters=parameters)
+        seeds = (FIRST_SEED, *_SEEDS)
+        cells = [with_lock(base, label, seed) for label in self._sound for seed in seeds]
+        costs: dict[LockLabel, list[float]] = {label: [] for label in self._sound}
+        for cell, point in zip(cells, self._points(cells), strict=True):
+            costs[cell.label].append(float(point.cost))
+        return Contended(
+            self._question.contended, {label: fmean(each) for label, each in costs.items()}
+        )
+
+    def _natively(self, engine: str) -> dict[LockLabel, float]:
+        """What the locks cost in the same use on this host, in its cycles; those that it cannot
+        run are left out."""
+        here = {"engine": engine, "machine": HOST} | dict.fromkeys(LATENCIES)
+
+        def cycles(cells: Sequence[Cell]) -> list[float] | None:
+            runs = self._runner.run([cell_of(cell, **here) for cell in cells], PLAN)
+            if any(run.status != "ok" for run in runs):
+                return None
+            return [run.metrics["cycles_per_pair"] for run in runs]
+
+        def cost(label: str) -> float | None:
+            parts = strata(with_lock(self._base, label))
+            if (each := cycles([one.cell for one in parts])) is None:
+                return None
+            weights = [float(one.weight) for one in parts]
+            return float(sum(map(mul, weights, each)) / sum(weights))
+
+        floor, null = cycles([self._floor()]), cost(NO_LOCK)
+        if floor is None or null is None:
+            return {}
+        frame = 0.0 if self._keys["on_map"] else null - floor[0]
+        costs = {label: cost(label) for label in self._question.labels}
+        return {label: one - frame for label, one in costs.items() if one is not None}
+
+    def _shown(self, axis: str, value: float) -> float:
+        """What is set along an axis as it is shown: measured cycles, shares, means."""
+        scale = self._scales.get(axis)
+        return scale(value) if scale else float(value) / PARTS.get(axis, 1)
+
+    def _evaluate(self, cells: Sequence[Cell]) -> list[Point]:
+        """What uses cost: their strata, each by its weight. The run is that of the largest part."""
+        uses = [strata(cell) for cell in cells]
+        left = iter(self._points([part.cell for parts in uses for part in parts]))
+        costs = []
+        for parts in uses:
+            runs = list(itertools.islice(left, len(parts)))
+            weights = [part.weight for part in parts]
+            cost = sum(map(mul, weights, (run.cost for run in runs)), Fraction(0)) / sum(weights)
+            costs.append(Point(cost, runs[weights.index(max(weights))].run_id))
+        return costs
+
+    def _setting(self) -> dict[str, object]:
+        base = self._base
+        use = {name: self._shown(name, value) for name, value in self._keys.items()}
+        del use["on_map"]
+        cas, fence = (self._shown(axis, value_of(base, axis)) for axis in _MEASURED_AS)
+        return {
+            "machine": base.machine, "isa": base.isa, "flavour": base.flavour,
+            "engine": base.engine, "threads": base.threads,
+            "described": MEASURED if load_machine(base.machine).processor else QUOTED,
+            **use, "first_share": None if self._keys["first_share"] < 0 else use["first_share"],
+            "cas_measured": cas, "fence_measured": fence,
+            "cancel": value_of(base, "cancel_latency"),
+        }  # fmt: skip
 
 
-def why(best: LockCost, other: LockCost) -> list[tuple[str, float]]:
-    """By how many cycles the other lock costs more, by cause, the largest difference first."""
-    differences = [(cause, other.causes[cause] - best.causes[cause]) for cause in best.causes]
-    return sorted(differences, key=lambda pair: -abs(pair[1]))
+def check_engine(engine: str, bases: Sequence[Cell]) -> None:
+    """Raises LockcrossError for an engine that does not run programs of their ISAs on this host."""
+    on_host = {
+        one.label: able.isas
+        for one in engines.ENGINES
+        if (able := load_engine(one.label).capabilities()).host_machines
+    }
+    if engine not in on_host:
+        raise LockcrossError(f"--check: {engine!r}: allowed is {', '.join(on_host)}")
+    isas = on_host[engine]
+    for base in bases:
+        if base.isa not in isas:
+            raise LockcrossError(
+                f"--check {engine}: machine {base.machine} is {base.isa}, this host "
+                f"{', '.join(isas)}"
+            )
+
+
+def _can_be_run(line: AxisLine, x: int) -> bool:
+    try:
+        for one in strata(line.cell(NO_LOCK, x)):
+            check_cell(one.cell)
+    except LockcrossError:
+        return False
+    return True

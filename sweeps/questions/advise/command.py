@@ -1,20 +1,25 @@
 """`lockcross advise`: which lock on my processor, for my program."""
 
-import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from results.errors import LockcrossError
 from results.paths import DATABASE
+from results.store.store import Store
 from sweeps.cli import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
-
-if TYPE_CHECKING:
-    from sweeps.questions.advise.answer import Advice
+from sweeps.cli.progress import one_bar
+from sweeps.engines import load_engine
+from sweeps.model.axes import LATENCIES
+from sweeps.model.engines import ENGINES
+from sweeps.model.machine import HOST, machine_named
+from sweeps.questions.advise.answer import Advisor, check_engine
+from sweeps.questions.advise.question import Use, ask
+from sweeps.questions.advise.text import print_answers, print_json
+from sweeps.run.runner import Runner
 
 _FORMATS = ("table", "json")
 _USUAL = 140  # runs of a question
@@ -22,21 +27,24 @@ _MOST = 10_000  # cycles of an atomic or a fence
 _PROCESSOR, _USE = "Processor", "How the program uses its locks"  # panels of the help
 
 
-def _processor(words: str, **more: Any) -> Any:
-    return typer.Option(help=words, rich_help_panel=_PROCESSOR, **more)
+Real = float | None
+Whole = int | None
 
 
-def _share(words: str, most: float = 1) -> Any:
-    return typer.Option(min=0, max=most, help=words, rich_help_panel=_USE)
+def _processor(words: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=words, rich_help_panel=_PROCESSOR, **more)
 
 
 def _number(words: str, low: float = 0, high: float = 10**9) -> Any:
     return typer.Option(min=low, max=high, help=words, rich_help_panel=_USE)
 
 
+def _share(words: str, most: float = 1) -> Any:
+    return _number(words, high=most)
+
+
 def _latency(words: str, name: str) -> Any:
-    names = f"--measured-{name}", f"--{name}"
-    return typer.Option(*names, min=0, max=_MOST, help=words, rich_help_panel=_PROCESSOR)
+    return _processor(words, f"--measured-{name}", f"--{name}", min=0, max=_MOST)
 
 
 def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
@@ -56,49 +64,43 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         _processor("Atomic flavour; default: the ISA's first.", autocompletion=complete.flavours),
     ] = "",
     cas_latency: Annotated[
-        int | None,
+        Whole,
         _latency("Cycles that a CAS measures, not those that it is set to.", "cas-latency"),
     ] = None,
     fence_latency: Annotated[
-        int | None,
+        Whole,
         _latency("Cycles that a full fence measures, likewise.", "fence-latency"),
     ] = None,
     cancel_latency: Annotated[
-        int | None,
+        Whole,
         _processor("Cycles that stopping a thread is set to, as in `run`.", min=0, max=10_000_000),
     ] = None,
-    threads: Annotated[int | None, _number("Threads.", 1, 64)] = None,
+    threads: Annotated[Whole, _number("Threads.", 1, 64)] = None,
     shared_objects: Annotated[
-        float | None, _share("Share of objects that another thread than their first ever takes.")
+        Real, _share("Share of objects that another thread than their first ever takes.")
     ] = None,
-    acquisitions: Annotated[
-        float | None, _number("Acquisitions of an object, in the mean.", 1)
-    ] = None,
+    acquisitions: Annotated[Real, _number("Acquisitions of an object, in the mean.", 1)] = None,
     shared_acquisitions: Annotated[
-        float | None, _number("The same of those objects that are shared.", 1)
+        Real, _number("The same of those objects that are shared.", 1)
     ] = None,
     per_cancellation: Annotated[
-        float | None, _number("Acquisitions of all objects for each that is shared.", 1)
+        Real, _number("Acquisitions of all objects for each that is shared.", 1)
     ] = None,
     owner_share: Annotated[
-        float | None, _share("Share of acquisitions by the object's first thread.")
+        Real, _share("Share of acquisitions by the object's first thread.")
     ] = None,
     first_share: Annotated[
-        float | None, _share("Of shared objects: share before any other thread's first.")
+        Real, _share("Of shared objects: share before any other thread's first.")
     ] = None,
     run_length: Annotated[
-        float | None, _number("Acquisitions in a row by another thread.", 1, 10_000)
+        Real, _number("Acquisitions in a row by another thread.", 1, 10_000)
     ] = None,
-    nested: Annotated[float | None, _share("Share of acquisitions that are nested.", 0.9)] = None,
-    contended: Annotated[
-        float | None, _share("Share of acquisitions that find the lock held.")
-    ] = None,
-    critical: Annotated[int | None, _number("Cycles of work inside a section.", 0, 100_000)] = None,
-    think: Annotated[
-        int | None, _number("Cycles of work between two sections.", 0, 100_000)
-    ] = None,
+    nested: Annotated[Real, _share("Share of acquisitions that are nested.", 0.9)] = None,
+    contended: Annotated[Real, _share("Share of acquisitions that find the lock held.")] = None,
+    critical: Annotated[Whole, _number("Cycles of work inside a section.", 0, 100_000)] = None,
+    think: Annotated[Whole, _number("Cycles of work between two sections.", 0, 100_000)] = None,
     locks_per_second: Annotated[
-        float | None, _number("Acquisitions a second of CPU time: in place of --think.", 1, 10**10)
+        Real, _number("Acquisitions a second of CPU time: in place of --think.", 1, 10**10)
     ] = None,
     log: Annotated[
         Path | None,
@@ -139,13 +141,6 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     db: Database = DATABASE,
 ) -> None:
     """Say which lock is cheapest on a processor for a program, why, and what would change it."""
-    from results.store.store import Store
-    from sweeps.cli.progress import one_bar
-    from sweeps.questions.advise.advise import Advisor, check_engine
-    from sweeps.questions.advise.question import Latencies, ask
-    from sweeps.questions.advise.use import Use, with_log
-    from sweeps.run.runner import Runner
-
     if form not in _FORMATS:
         raise LockcrossError(f"--format: {form!r} is unknown; allowed are {', '.join(_FORMATS)}")
     if think is not None and locks_per_second is not None:
@@ -157,12 +152,11 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
     if log is not None:
         from sweeps.search.locality import pattern, read_events
 
-        use = with_log(use, pattern(read_events(log)), log.name)
-    latencies = Latencies(cas_latency, fence_latency, cancel_latency)
-    given = [one for text in machine or ["generic"] for one in _names(text)]
-    if not given:
+        use = use.with_log(pattern(read_events(log)), log.name)
+    latencies = dict(zip(LATENCIES, (cas_latency, fence_latency, cancel_latency), strict=True))
+    machines = list(dict.fromkeys(map(_machine, _names(",".join(machine or ["generic"])))))
+    if not machines:
         raise LockcrossError("--machine: a name, a file or host is expected (see `machines`)")
-    machines = list(dict.fromkeys(map(_machine, given)))
     questions = [
         ask(name, isa, flavour, _names(locks), _names(fences), latencies, use) for name in machines
     ]
@@ -173,33 +167,25 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
             raise LockcrossError("--figure: one machine at a time")
         check_format(figure)  # before anything is run
     if check:
-        check_engine(check, [one.base for one in questions])
+        check_engine(check, [question.base for question in questions])
     bounds, total = served(no_server), _USUAL * len(questions)
-    answers: list[Advice] = []
     with Store(db) as store, pool_of(cluster) as pool, one_bar(total) as progress:
         runner = Runner(store, jobs, progress, bounds, True, pool=pool)
-        for question in questions:
-            advisor = Advisor(question, store, runner)
-            answer = advisor.answer()
-            answers.append(answer.with_native(advisor.natively(check)) if check else answer)
-    _print(answers, form)
+        answers = [Advisor(question, store, runner).answer(check) for question in questions]
+    (print_json if form == "json" else print_answers)(answers)
     if figure is not None:
         draw_advice(answers[0], figure)
         print(figure, file=sys.stderr)
 
 
-def _names(given: str) -> list[str]:
-    return [name.strip() for name in given.split(",") if name.strip()]
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _machine(given: str) -> str:
+def _machine(name: str) -> str:
     """The name of a machine; for `host` the description nearest to this host's processor."""
-    from sweeps.engines import load_engine
-    from sweeps.model.engines import ENGINES
-    from sweeps.model.machine import HOST, machine_named
-
-    if given != HOST:
-        return machine_named(given)
+    if name != HOST:
+        return machine_named(name)
     known = [load_engine(engine.label).capabilities().like_host for engine in ENGINES]
     near = [like for machines in known for like in machines.items()]
     if not near:
@@ -210,27 +196,3 @@ def _machine(given: str) -> str:
     machine, words = near[0]
     print(words, file=sys.stderr)
     return machine
-
-
-def _print(answers: "list[Advice]", form: str) -> None:
-    from sweeps.questions.advise.text import print_advice, print_overview
-
-    if form == "json":
-        rows = [_as_json(one) for one in answers]
-        print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
-        return
-    if len(answers) > 1:
-        print_overview(answers)
-    for one in answers:
-        print_advice(one)
-
-
-def _as_json(advice: "Advice") -> dict[str, Any]:
-    win = advice.win
-    return asdict(advice) | {
-        "cheapest": win.lock, "runner_up": win.runner_up, "lead": win.lead,
-        "tie": list(win.tied), "tie_share": advice.tie, "depends_on": [
-            {"input": one.given.name, "lock": one.change.lock, "value": one.change.value,
-             "upwards": one.upwards} for one in advice.flips
-        ],
-    }  # fmt: skip

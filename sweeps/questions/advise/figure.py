@@ -28,8 +28,8 @@ def check_format(path: Path) -> None:
 
 
 def draw_advice(advice: Advice, path: Path) -> None:
-    """Writes the figure: costs by cause on the left, the reach of the answer on the right."""
-    check_format(path)
+    """Writes the figure: costs by cause on the left, the reach of the answer on the right. The
+    file's format is one that `check_format` takes."""
     with matplotlib.rc_context(RC):
         height = max(3.8, _ROW * len(advice.axes))
         figure = Figure(figsize=(11, height), layout="constrained")

@@ -1,24 +1,29 @@
 """The runs that a use of locks is made of, and what part of its acquisitions each stands for.
 
 A use is a cell that is never run itself: its workload is USE, its parameters the keys of
-`use.Settled`. Its cost is the sum of those of its strata, each times its weight: objects that stay
-with one thread, and objects that change hands. Numbers that are not whole are met by two strata,
-one with less and one with more, never by another number. Objects that live longer than can be run
-are met by their beginning, and by what each further acquisition adds.
+`question.Settled`. Its cost is the sum of those of its strata, each times its weight: objects that
+stay with one thread, and objects that change hands. Numbers that are not whole are met by two
+strata, one with less and one with more, never by another number. Objects that live longer than can
+be run are met by their beginning, and by what each further acquisition adds.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from results.errors import LockcrossError
 from sweeps.model.cell import Cell
 from sweeps.model.workloads import with_defaults
-from sweeps.questions.advise.use import LIVES, SHARES
 from sweeps.search.lines import parts
 
 USE = "use"
+SHARES = 1_000_000_000  # parts of a share: one object in a million is still exact to a thousandth
+LIVES = 1_000  # parts of an acquisition, in mean numbers of them
+PARTS = {  # what a use has as whole numbers: so many are 1
+    "nested": 1_000_000, "first_share": SHARES, "local_acquisitions": LIVES,
+    "shared_objects": SHARES, "acquisitions": LIVES, "owner_share": SHARES, "run_length": LIVES,
+}  # fmt: skip
 _LONG = 10_000  # acquisitions by one thread, behind which each costs what the last did
 _MOST_PAIRS = 40_000  # of a run: a fraction of a second
 _FEWEST_PAIRS = 3_200  # as on the winner map
@@ -28,6 +33,8 @@ _MOST_TURNS = 100  # of an object, behind which each costs what the last did
 _ROUNDED = 1e-2  # of all acquisitions: what whole numbers of turns and returns may leave
 _MOST_DELAY = 20_000_000  # cycles of work in a run
 _FEWEST_LONG = 200  # acquisitions by one thread that are run, however much work lies between them
+
+_Weighted = Iterator[tuple[Cell, Fraction]]  # runs with their weights
 
 
 @dataclass(frozen=True)
@@ -44,9 +51,9 @@ class _Life:
     """The life of an object: the owner's first acquisitions, others' turns, the owner's rest."""
 
     first: int
-    turns: int
-    run_length: int
-    after: int
+    turns: int = 0
+    run_length: int = 1
+    after: int = 0
 
     @property
     def pairs(self) -> int:
@@ -56,144 +63,134 @@ class _Life:
 def strata(use: Cell) -> list[Stratum]:
     """The strata of a use, whose weights are 1 in all. Raises LockcrossError for what cannot be
     run."""
-    keys = {name: int(value) for name, value in use.parameters.items()}
-    lives = _Lives(use, keys)
-    found: dict[tuple[object, ...], Stratum] = {}
-    for one in (*lives.local(), *lives.shared()):
-        key = (one.cell.workload, *sorted(one.cell.parameters.items()))
-        weight = found[key].weight if key in found else Fraction(0)
-        found[key] = replace(one, weight=weight + one.weight)
-    whole = sum((one.weight for one in found.values()), Fraction(0))
+    lives = _Lives(use)
+    by_cell: dict[Cell, Stratum] = {}
+    for words, weighted in (
+        ("objects that stay with one thread", lives.local()),
+        ("objects that change hands", lives.shared()),
+    ):
+        for cell, weight in weighted:
+            known = by_cell.get(cell, Stratum(cell, Fraction(0), words))
+            by_cell[cell] = replace(known, weight=known.weight + weight)
+    whole = sum((one.weight for one in by_cell.values()), Fraction(0))
     if abs(whole - 1) > _ROUNDED:
         raise LockcrossError(
             f"whole acquisitions would make {float(whole):.4g} times as many as are asked for: an "
             "object's owner and the others take it once at least"
         )
-    return [one for one in found.values() if one.weight]
+    return [one for one in by_cell.values() if one.weight]
 
 
 class _Lives:
     """What becomes of the objects of a use."""
 
-    def __init__(self, use: Cell, keys: Mapping[str, int]) -> None:
+    def __init__(self, use: Cell) -> None:
         self._use = use
-        self._keys = keys
+        keys = {name: int(value) for name, value in use.parameters.items()}
+        self._on_map = bool(keys["on_map"])
         self._work = {name: keys[name] for name in ("critical", "think")}
+        exact = {name: Fraction(keys[name], whole) for name, whole in PARTS.items()}
+        self._exact = exact
         # With much work between them fewer acquisitions are run.
-        work = max(sum(self._work.values()), 1)
-        self._long = min(_LONG, max(_MOST_DELAY // work // use.threads, _FEWEST_LONG))
-        share = Fraction(keys["shared_objects"], SHARES)
-        self._life = Fraction(keys["acquisitions"], LIVES)  # of a shared object
-        self._local = Fraction(keys["local_acquisitions"], LIVES)
-        # Acquisitions of all objects for each that is shared, and the share of the shared ones.
-        each = self._life + (1 / share - 1) * self._local if share else Fraction(0)
-        self._shared = self._life / each if share else Fraction(0)
+        self._cycles = max(sum(self._work.values()), 1)
+        self._long = min(_LONG, max(_MOST_DELAY // self._cycles // use.threads, _FEWEST_LONG))
+        self._life, self._local = exact["acquisitions"], exact["local_acquisitions"]
+        self._shared = Fraction(0)  # the share of the shared objects' acquisitions
+        if share := exact["shared_objects"]:
+            # Acquisitions of all objects for each that is shared.
+            self._shared = self._life / (self._life + (1 / share - 1) * self._local)
 
-    def local(self) -> Iterator[Stratum]:
+    def local(self) -> _Weighted:
         """Objects that no other thread takes."""
-        weight = 1 - self._shared
-        words = "objects that stay with one thread"
-        if not weight:
-            return
-        for count, part in _whole(self._local):
+        weight, most = 1 - self._shared, self._long
+        for count, part in _whole(self._local) if weight else ():
             share = part * count / self._local  # of the acquisitions
-            most = self._long
             if count > most:
-                yield from self._steady(weight * share * Fraction(count - most, count), words)
+                yield from self._steady(weight * share * Fraction(count - most, count))
                 share *= Fraction(most, count)
-            yield Stratum(self._run(_Life(min(count, most), 0, 1, 0)), weight * share, words)
+            yield self._run(_Life(min(count, most))), weight * share
 
-    def shared(self) -> Iterator[Stratum]:
-        """Objects that change hands."""
+    def shared(self) -> _Weighted:
+        """Objects that change hands: their lives in whole numbers, each with the share of the
+        objects that have it."""
         if not self._shared:
             return
-        words = "objects that change hands"
-        if self._keys["on_map"]:
-            yield Stratum(self._as_on_the_map(), self._shared, words)
+        if self._on_map:
+            yield self._as_on_the_map(), self._shared
             return
-        for life, part in self._shared_lives():
-            each = self._shared * part / self._life  # for each acquisition of such an object
-            yield from self._beginning(life, each, words)
+        first_share = self._exact["first_share"]
+        foreign = self._life * (1 - self._exact["owner_share"])
+        for (run, count, of_these), (own, share) in itertools.product(
+            _turns(foreign, self._exact["run_length"]), _whole(self._life - foreign)
+        ):
+            first = Fraction(own, count) if first_share < 0 else first_share * self._life
+            begin = min(max(round(first), 1), own)
+            life = _Life(begin, count, run, own - begin)
+            yield from self._beginning(life, self._shared * of_these * share / self._life)
 
     def _as_on_the_map(self) -> Cell:
         """The run of workload lock_sequence that the main job's tables have: where nothing was said
         of the use (`on_map`)."""
-        keys = self._keys
-        length = keys["run_length"] // LIVES
+        length = int(self._exact["run_length"])
         runs = int(self._life / length)
         whole = parts("lock_sequence", "owner_share")
         parameters = {
             "objects": self._objects(runs * length), "runs": runs, "run_length": length,
-            "owner_share": keys["owner_share"] * whole // SHARES / whole, **self._work,
+            "owner_share": int(self._exact["owner_share"] * whole) / whole, **self._work,
         }  # fmt: skip
-        return replace(
-            self._use,
-            workload="lock_sequence",
-            parameters=with_defaults("lock_sequence", parameters),
-        )
+        return self._cell("lock_sequence", parameters)
 
-    def _shared_lives(self) -> Iterator[tuple[_Life, Fraction]]:
-        """The lives of shared objects in whole numbers, and the share of the objects that have
-        each."""
-        keys, life = self._keys, self._life
-        foreign = life * (SHARES - keys["owner_share"]) / SHARES
-        for (run, count, of_these), (own, share) in itertools.product(
-            _turns(foreign, Fraction(keys["run_length"], LIVES)), _whole(life - foreign)
-        ):
-            first = Fraction(keys["first_share"], SHARES) * life
-            if keys["first_share"] < 0:
-                first = Fraction(own, count)
-            begin = min(max(round(first), 1), own)
-            yield _Life(begin, count, run, own - begin), of_these * share
-
-    def _beginning(self, life: _Life, each: Fraction, words: str) -> Iterator[Stratum]:
+    def _beginning(self, life: _Life, each: Fraction) -> _Weighted:
         """A life, or as much of it as can be run, and what each further acquisition adds. `each`:
         the weight of an acquisition."""
         most = self._long
         if life.pairs > 2 * most and life.first > most:
-            yield from self._steady(each * (life.first - most), words)
+            yield from self._steady(each * (life.first - most))
             life = replace(life, first=most)
         turn = Fraction(life.run_length * life.turns + life.after, max(life.turns, 1))
         few = min(life.turns // 2, _MOST_TURNS, int(most / max(turn, Fraction(1))))
         # With whole numbers a life may be a little longer than the one that was asked for.
         if life.pairs <= 2 * most or (few < 1 and life.pairs <= 2 * most * _LONGER):
-            yield Stratum(self._run(life), each * life.pairs, words)
+            yield self._run(life), each * life.pairs
             return
         if few < 1:
             raise LockcrossError(
                 f"between two changes of hands lie {float(turn):,.0f} acquisitions: too many to "
                 f"run; {most:,} are the most (--run-length, --acquisitions, --owner-share, --think)"
             )
-        short = replace(life, turns=few, after=round(life.after * Fraction(few, life.turns)))
-        long = replace(life, turns=2 * few, after=round(life.after * Fraction(2 * few, life.turns)))
+        short, long = (
+            replace(life, turns=turns, after=round(life.after * Fraction(turns, life.turns)))
+            for turns in (few, 2 * few)
+        )
         more = Fraction(life.turns - few, few)
-        yield Stratum(self._run(long), each * long.pairs * more, words)
-        yield Stratum(self._run(short), each * short.pairs * (1 - more), words)
+        yield self._run(long), each * long.pairs * more
+        yield self._run(short), each * short.pairs * (1 - more)
 
-    def _steady(self, weight: Fraction, words: str) -> Iterator[Stratum]:
+    def _steady(self, weight: Fraction) -> _Weighted:
         """Acquisitions by an owner who has made many."""
-        long, short = _Life(self._long, 0, 1, 0), _Life(self._long // 2, 0, 1, 0)
-        yield Stratum(self._run(long), 2 * weight, words)
-        yield Stratum(self._run(short), -weight, words)
+        yield self._run(_Life(self._long)), 2 * weight
+        yield self._run(_Life(self._long // 2)), -weight
 
     def _run(self, life: _Life) -> Cell:
         parameters = {
-            "objects": self._objects(life.pairs), "first": life.first, "turns": life.turns,
-            "run_length": life.run_length, "after": life.after,
-            "recursive": self._keys["nested"] / parts("lock_use", "recursive"), **self._work,
+            "objects": self._objects(life.pairs), **vars(life),
+            "recursive": float(self._exact["nested"]), **self._work,
         }  # fmt: skip
-        return replace(
-            self._use, workload="lock_use", parameters=with_defaults("lock_use", parameters)
-        )
+        return self._cell("lock_use", parameters)
+
+    def _cell(self, workload: str, parameters: dict[str, float]) -> Cell:
+        return replace(self._use, workload=workload, parameters=with_defaults(workload, parameters))
 
     def _objects(self, pairs: int) -> int:
         """How many objects of so many acquisitions each, a multiple of the threads: as many as on
         the winner map, or more where they have few."""
-        threads = self._use.threads
-        work = pairs * max(sum(self._work.values()), 1)
-        wanted = min(max(_FEWEST_PAIRS // pairs, 8), _MOST_OBJECTS, max(_MOST_PAIRS // pairs, 1),
-                     max(_MOST_DELAY // work, 1))  # fmt: skip
-        return -(-wanted // threads) * threads
+        wanted = min(
+            max(_FEWEST_PAIRS // pairs, 8),
+            _MOST_OBJECTS,
+            max(_MOST_PAIRS // pairs, 1),
+            max(_MOST_DELAY // (pairs * self._cycles), 1),
+        )
+        return -(-wanted // self._use.threads) * self._use.threads
 
 
 def _turns(foreign: Fraction, length: Fraction) -> Iterator[tuple[int, int, Fraction]]:

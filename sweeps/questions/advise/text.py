@@ -1,12 +1,15 @@
 """An answer of `advise` in words and tables, for a terminal."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
 from rich.table import Table
 
 from results.text.terminal import console
-from sweeps.questions.advise import answer
-from sweeps.questions.advise.answer import Advice, AxisAnswer, Contended, Flip
+from sweeps.questions.advise.answer import USE_AXES, Advice, AxisAnswer, Contended, Flip
+from sweeps.questions.advise.question import ASKED, ASSUMED, MEASURED
 from sweeps.search.errors import EngineError
 
 _MEASURED = ("cas_latency", "fence_latency")  # axes whose values are not those that are set
@@ -14,49 +17,67 @@ _FEW = 10  # pairs of which no share is taken
 _SMALL = 0.05  # cycles a pair that are not worth a word
 
 
-def print_overview(answers: Sequence[Advice]) -> None:
-    """Several machines, a line each."""
+def print_json(answers: Sequence[Advice]) -> None:
+    """A list of answers; of one machine the answer itself."""
+    rows: list[dict[str, Any]] = []
+    for advice in answers:
+        win = advice.win
+        rows.append(asdict(advice) | {
+            "parts": [{"share": share, "words": words} for words, share in advice.parts.items()],
+            "cheapest": win.lock, "runner_up": win.runner_up, "lead": win.lead,
+            "tie": list(win.tied), "tie_share": advice.tie, "depends_on": [
+                {"input": flip.given.name, "lock": flip.change.lock, "value": flip.change.value,
+                 "upwards": flip.upwards} for flip in advice.flips
+            ],
+        })  # fmt: skip
+    print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
+
+
+def print_answers(answers: Sequence[Advice]) -> None:
+    """Of several machines a line each; then of each the verdict with its doubt, the locks in order,
+    why, what would change it, what it rests on."""
+    out = console(fold=False)
+    if len(answers) > 1:
+        out.print(_overview(answers), end="\n\n")
+    for advice in answers:
+        out.print(headline(advice))
+        for line in remarks(advice):
+            out.print(line)
+        out.print(_setting(advice), end="\n\n")
+        out.print(_locks(advice))
+        if _works(advice):
+            out.print("Causes count the program's own work, too: the core does both at once.")
+        out.print("\n" + reason(advice), end="\n\n")
+        out.print("How far one parameter would have to move for another lock to be as cheap:")
+        table = Table("parameter", "now", "downwards", "upwards", box=None)
+        for axis in advice.axes:
+            name = "measured " * (axis.axis in _MEASURED) + _name(axis.axis)
+            down, up = _change(axis, upwards=False), _change(axis, upwards=True)
+            table.add_row(name, _value(axis, axis.now), down, up)
+        out.print(table)
+        out.print("\nWhat this rests on:")
+        table = Table("input", "value", "known", "source", box=None)
+        # Those that were given come last, without a source.
+        for one in sorted(advice.inputs, key=lambda one: one.kind == ASKED):
+            table.add_row(_name(one.name), one.value, one.kind, one.source)
+        out.print(table, end="\n\n")
+
+
+def _overview(answers: Sequence[Advice]) -> Table:
     table = Table("machine", "cheapest", box=None)
     for name in ("cycles a pair", "lead"):
         table.add_column(name, justify="right")
     table.add_column("over")
     table.add_column("depends on")
-    for one in answers:
-        win, cost = one.win, f"{one.beside_work(one.win.lock):.1f}"
+    for advice in answers:
+        win = advice.win
         best = " = ".join(lock.words() for lock in (win.lock, *win.tied))
-        decides = dict.fromkeys(name_of(flip.given.name) for flip in one.flips)
+        decides = dict.fromkeys(_name(flip.given.name) for flip in advice.flips)
         table.add_row(
-            str(one.setting["machine"]), best, cost, f"{100 * win.lead:.1f} %",
-            win.runner_up.words(), ", ".join(decides) or "-",
+            str(advice.setting["machine"]), best, f"{advice.beside_work(win.lock):.1f}",
+            f"{100 * win.lead:.1f} %", win.runner_up.words(), ", ".join(decides) or "-",
         )  # fmt: skip
-    console(fold=False).print(table, end="\n\n")
-
-
-def print_advice(advice: Advice) -> None:
-    """The verdict with its doubt, the locks in order, why, what would change it, what it rests
-    on."""
-    out = console(fold=False)
-    out.print(headline(advice))
-    for line in remarks(advice):
-        out.print(line)
-    out.print(setting(advice), end="\n\n")
-    out.print(_locks(advice))
-    if _works(advice):
-        out.print("Causes count the program's own work, too: the core does both at once.")
-    out.print("\n" + reason(advice), end="\n\n")
-    out.print("How far one parameter would have to move for another lock to be as cheap:")
-    table = Table("parameter", "now", "downwards", "upwards", box=None)
-    for axis in advice.axes:
-        name = "measured " * (axis.axis in _MEASURED) + name_of(axis.axis)
-        down, up = _change(axis, upwards=False), _change(axis, upwards=True)
-        table.add_row(name, value_words(axis, axis.now), down, up)
-    out.print(table)
-    out.print("\nWhat this rests on:")
-    table = Table("input", "value", "known", "source", box=None)
-    # Those that were given come last, without a source.
-    for given in sorted(advice.inputs, key=lambda one: one.kind == answer.ASKED):
-        table.add_row(name_of(given.name), given.value, given.kind, given.source)
-    out.print(table, end="\n\n")
+    return table
 
 
 def headline(advice: Advice) -> str:
@@ -93,9 +114,9 @@ def remarks(advice: Advice) -> list[str]:
     """What must be known beside the answer: what it depends on, how sure it is, what its lock
     cannot do and the best without it."""
     names = dict.fromkeys(flip.given.name for flip in advice.flips)
-    said = [decides([one for one in advice.flips if one.given.name == name]) for name in names]
-    assumed = [one.name for one in advice.inputs if one.kind == answer.ASSUMED]
-    if others := [name for name in assumed if name not in names]:
+    said = [_decides([one for one in advice.flips if one.given.name == name]) for name in names]
+    others = [one for one in advice.inputs if one.kind == ASSUMED and one.name not in names]
+    if others:
         said.append(
             f"Assumed and not decisive, as far as their ranges are known: {len(others)} inputs "
             "(see the end)."
@@ -104,24 +125,42 @@ def remarks(advice: Advice) -> list[str]:
         said.append("How sure: nothing like this was compared with silicon or another simulator")
     else:
         said.append(_sure(advice, advice.error))
+    win = advice.win
     if native := {one.label: one.native for one in advice.locks if one.native is not None}:
         best = min(native, key=lambda label: (native[label], label))
-        also = "too" if best in (advice.win.lock, *advice.win.tied) else "which is another"
+        also = "too" if best in (win.lock, *win.tied) else "which is another"
         said.append(
             f"On this host {best.words()} is the cheapest, {also}: {native[best]:.1f} cycles a pair"
         )
     if advice.contended is not None:
         said.append(_under_contention(advice.contended))
-    other = advice.without_limits
-    if (limit := advice.limits.get(advice.win.lock)) is not None:
-        said.append(f"Mind: {advice.win.lock.words()}: {limit}")
-        if other is not None:
+    if (limit := advice.limits.get(win.lock)) is not None:
+        words = f"Mind: {win.lock.words()}: {limit}"
+        if (other := advice.without_limits) is not None:
             tied = "".join(f", in a tie with {lock.words()}" for lock in other.tied)
-            said[-1] += (
+            words += (
                 f". Without it: {other.lock.words()}, {advice.beside_work(other.lock):.1f} "
                 f"cycles a pair{tied} (lead {100 * other.lead:.1f} %)"
             )
+        said.append(words)
     return [*said, *advice.notes]
+
+
+def _decides(flips: Sequence[Flip]) -> str:
+    """An assumption that decides, in a sentence; its flips, downwards and upwards."""
+    axis, given = flips[0].axis, flips[0].given
+    assert given.low is not None and given.high is not None  # else it decides nothing
+    # No further than what was searched: a shared object lives long enough to be shared.
+    low, high = _value(axis, max(given.low, axis.low)), _value(axis, min(given.high, axis.high))
+    changes = []
+    for flip in flips:
+        value = _value(axis, flip.change.value)
+        reach = f"from {value} on" if flip.upwards else f"up to {value}"
+        changes.append(f"{flip.change.lock.words()} is as cheap {reach}")
+    return (
+        f"  {_name(given.name)}: {_value(axis, axis.now)} is assumed, {low} to {high} is "
+        f"plausible; {', '.join(changes)}"
+    )
 
 
 def _sure(advice: Advice, error: EngineError) -> str:
@@ -136,49 +175,32 @@ def _sure(advice: Advice, error: EngineError) -> str:
     )
     if _works(advice):
         words += "; none had work around the lock"
-    if advice.setting["described"] != answer.MEASURED:
+    if advice.setting["described"] != MEASURED:
         words += f". {advice.setting['machine']} itself was compared with no silicon"
     return words
 
 
 def _under_contention(contended: Contended) -> str:
+    best = min(contended.costs, key=lambda label: (contended.costs[label], label))
     ordered = sorted(contended.costs.items(), key=lambda pair: pair[1])
     costs = ", ".join(f"{label.words()} {cost:,.0f}" for label, cost in ordered)
     return (
         f"Left out of all this: the {100 * contended.share:.3g} % of acquisitions that find the "
-        f"lock held. Where all threads want one object, {contended.best.words()} is the cheapest "
+        f"lock held. Where all threads want one object, {best.words()} is the cheapest "
         f"(cycles a pair, with work and waiting: {costs}); how many wait there differs from lock "
         "to lock"
     )
 
 
-def decides(flips: Sequence[Flip]) -> str:
-    """An assumption that decides, in a sentence; its flips, downwards and upwards."""
-    axis, given = flips[0].axis, flips[0].given
-    assert given.low is not None and given.high is not None  # else it decides nothing
-    # No further than what was searched: a shared object lives long enough to be shared.
-    low = value_words(axis, max(given.low, axis.low))
-    high = value_words(axis, min(given.high, axis.high))
-    changes = []
-    for flip in flips:
-        value = value_words(axis, flip.change.value)
-        reach = f"from {value} on" if flip.upwards else f"up to {value}"
-        changes.append(f"{flip.change.lock.words()} is as cheap {reach}")
-    return (
-        f"  {name_of(given.name)}: {value_words(axis, axis.now)} is assumed, {low} to {high} is "
-        f"plausible; {', '.join(changes)}"
-    )
-
-
-def name_of(axis: str) -> str:
+def _name(axis: str) -> str:
     """An input or an axis in words."""
-    return answer.USE_AXES.get(axis, axis.replace("_", " "))
+    return USE_AXES.get(axis, axis.replace("_", " "))
 
 
-def setting(advice: Advice) -> str:
+def _setting(advice: Advice) -> str:
     """The processor, and what the answer is made of."""
     of = advice.setting
-    parts = ", ".join(f"{100 * one.share:.4g} % {one.words}" for one in advice.parts)
+    parts = ", ".join(f"{100 * share:.4g} % {words}" for words, share in advice.parts.items())
     work = (
         f"; what a pair takes without a lock, {advice.work:.1f} cycles beside those of the "
         "simplest loop, is taken off"
@@ -191,7 +213,7 @@ def setting(advice: Advice) -> str:
 
 
 def _locks(advice: Advice) -> Table:
-    best = advice.locks[0]
+    best, tied = advice.locks[0], advice.win.tied
     causes = [cause for cause in best.causes if any(one.causes[cause] for one in advice.locks)]
     native = any(one.native is not None for one in advice.locks)
     table = Table("lock", box=None)
@@ -199,7 +221,7 @@ def _locks(advice: Advice) -> Table:
         table.add_column(name, justify="right")
     for one in advice.locks:
         more = "" if one is best else f"+{100 * (one.cost / best.cost - 1):.1f} %"
-        more += " tie" * (one.label in advice.win.tied)
+        more += " tie" * (one.label in tied)
         here = ["-" if one.native is None else f"{one.native:.1f}"] * native
         why = (f"{one.causes[cause]:.1f}" for cause in causes)
         table.add_row(one.label.words(), f"{one.cost:.1f}", more, *here, str(one.seeds), *why)
@@ -207,11 +229,14 @@ def _locks(advice: Advice) -> Table:
 
 
 def reason(advice: Advice) -> str:
-    """Why the best is ahead of the next, by cause."""
+    """Why the best is ahead of the next: by how many cycles, by cause, the largest first."""
     best, other = advice.locks[:2]
-    differences = [pair for pair in answer.why(best, other) if abs(pair[1]) >= _SMALL]
-    dearer = ", ".join(f"{value:.1f} by {cause}" for cause, value in differences if value > 0)
-    cheaper = ", ".join(f"{-value:.1f} by {cause}" for cause, value in differences if value < 0)
+    more = {cause: other.causes[cause] - best.causes[cause] for cause in best.causes}
+    causes = sorted(
+        (cause for cause in more if abs(more[cause]) >= _SMALL), key=lambda cause: -abs(more[cause])
+    )
+    dearer = ", ".join(f"{more[cause]:.1f} by {cause}" for cause in causes if more[cause] > 0)
+    cheaper = ", ".join(f"{-more[cause]:.1f} by {cause}" for cause in causes if more[cause] < 0)
     words = f"Why: {other.label.words()} loses {dearer or 'nothing'}"
     words += f", and saves {cheaper}" if cheaper else ""
     return f"{words} (cycles a pair{f', seed 1 of {best.seeds}' if best.seeds > 1 else ''})"
@@ -221,12 +246,12 @@ def _change(axis: AxisAnswer, upwards: bool) -> str:
     change, end = (axis.above, axis.high) if upwards else (axis.below, axis.low)
     if change is not None:
         towards = "from" if upwards else "to"
-        return f"{change.lock.words()} {towards} {value_words(axis, change.value)}"
-    none = f"none {'up' if upwards else 'down'} to {value_words(axis, end)}"
+        return f"{change.lock.words()} {towards} {_value(axis, change.value)}"
+    none = f"none {'up' if upwards else 'down'} to {_value(axis, end)}"
     return "-" if end == axis.now else none
 
 
-def value_words(axis: AxisAnswer, value: float) -> str:
+def _value(axis: AxisAnswer, value: float) -> str:
     """A value of an axis with its unit."""
     if axis.unit == "share":
         return f"{100 * value:.4g} %"

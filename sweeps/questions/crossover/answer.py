@@ -1,24 +1,41 @@
-"""The answer of a study as tables: by machine, and by axis where two locks change places."""
+"""The answer of a study as tables: by machine, by axis where two locks change places, and over the
+winner map as a grid."""
 
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from results.errors import NoDataError
 from sweeps.model import engines
 from sweeps.model.axes import AXIS_WORDS, UNIT_WORDS
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.search import found
-from sweeps.search.found import PLAN, FoundCrossover, Isa, Scale, at_most
-from sweeps.search.winners import Win, winner
+from sweeps.search.found import (
+    MAP_CHECK,
+    PLAN,
+    Check,
+    FoundCrossover,
+    Isa,
+    MapCrossing,
+    Mark,
+    Scale,
+    Win,
+    at_most,
+    winner,
+)
 
+Surface = NDArray[np.float64]
 _LATENCIES = ("cas_latency", "fence_latency")
 _TRIED = ("share", "threads")  # units of axes that are tried value by value
 
 
-@dataclass(frozen=True)
-class Contest:
+class Contest(NamedTuple):
     """The winner among all locks, and among those that the study compares: without those that
     cannot replace them, which the plan names with their limits."""
 
@@ -29,9 +46,9 @@ class Contest:
 @dataclass(frozen=True)
 class Row:
     """One machine in one flavour, as it is: measured latencies (cycles) and the cost of every
-    lock (cycles per pair), cheapest first. `full` is the contest with full fences, `any_fence`
-    the one with every kind, or None where there is no other. `tie`: the share of a lead below
-    which it is a tie."""
+    lock (cycles per pair), cheapest first. `contests`: that with full fences alone ("full"), and
+    that with every kind ("any"), if there is another. `tie`: the share of a lead below which it is
+    a tie."""
 
     machine: str
     title: str
@@ -42,47 +59,39 @@ class Row:
     assumed: bool
     costs: dict[LockLabel, float]
     tie: float
-    full: Contest
-    any_fence: Contest | None
-
-    @property
-    def contests(self) -> list[tuple[str, Contest]]:
-        """Each contest, with the kinds of fence that are allowed in it."""
-        return [("full", self.full)] + ([("any", self.any_fence)] if self.any_fence else [])
+    contests: dict[str, Contest]
 
 
 def rows(connection: sqlite3.Connection) -> list[Row]:
     """The winner table: the study's machines first, then the real ones, if the engine has their
     latencies. Raises NoDataError."""
-    locks, own = PLAN.read(connection).locks, found.machines(connection)
-    own_costs = engines.entry(found.engine(connection)).own_costs
-    tie = found.tie_share(connection)
-
-    def contest(costs: Mapping[LockLabel, float]) -> Contest:
-        compared = {label: cost for label, cost in costs.items() if label.lock in locks}
-        return Contest(winner(costs, tie), winner(compared, tie))
-
+    plan = PLAN.read(connection)
     table = []
     for machine, isa_name, flavour in found.series_names(connection, "table"):
+        own = machine in plan.machines
         runs = found.series(connection, f"table/{machine}/{isa_name}/{flavour}")
         costs = {run.label: run.cost for run in sorted(runs, key=lambda run: run.cost)}
         full = {label: cost for label, cost in costs.items() if label.fence == FULL}
-        known = {one.machine: one for one in found.places(connection, isa_name, flavour)}
-        if machine not in known or sum(label.lock in locks for label in full) < 2:
+        places = {place.machine: place for place in found.places(connection, isa_name, flavour)}
+        if machine not in places or sum(label.lock in plan.locks for label in full) < 2:
             continue  # not calibrated, or nothing to compare
-        if own_costs and machine not in own:
+        if engines.entry(plan.engine).own_costs and not own:
             continue
-        place = known[machine]
+        contests = {}
+        for fences, every in {"full": full, "any": costs}.items():
+            if fences == "full" or len(costs) > len(full):
+                compared = {label: x for label, x in every.items() if label.lock in plan.locks}
+                contests[fences] = Contest(winner(every, plan.tie), winner(compared, plan.tie))
+        place = places[machine]
         # The study's own machines are neutral by intent, not for want of a figure.
-        assumed = place.assumed and machine not in own
+        assumed = place.assumed and not own
         table.append(
             Row(
                 machine, place.title, found.isa(connection, isa_name), flavour, place.cas,
-                place.fence, assumed, costs, tie, contest(full),
-                contest(costs) if len(costs) > len(full) else None,
+                place.fence, assumed, costs, plan.tie, contests,
             )
         )  # fmt: skip
-    order = {machine: number for number, machine in enumerate(own)}
+    order = {machine: number for number, machine in enumerate(plan.machines)}
     return sorted(table, key=lambda row: order.get(row.machine, len(order)))
 
 
@@ -91,44 +100,53 @@ class CrossoverSentence:
     """Where one lock begins to beat another along an axis, or that it does throughout.
 
     It speaks of the two locks alone: a third may be cheaper than both. `cheaper` and `dearer` are
-    their labels in the range that `reach` names, `tie` says that they cost the same in it. `held`:
-    what else was set, by its name. `bracket` is in set values. `seeds`: with how many the point
-    was searched; `others`: what the values of those but the first rest on, in words.
+    their labels in the range that `reach` names; with the verdict "tie" they cost the same in it.
+    `held`: what else was set, by its name.
     """
 
-    machine: str
+    of: FoundCrossover
     isa: Isa
-    flavour: str
-    axis: str
-    unit: str
     held: Mapping[str, int]
-    pair: tuple[LockLabel, LockLabel]
     cheaper: LockLabel
     dearer: LockLabel
-    tie: bool
     reach: str
-    bracket: str
-    tolerance: int
-    seeds: int
-    others: str
-    id: int
 
     @property
     def words(self) -> str:
         """The whole sentence: `reservation beats tasuki above 23.8 cycles`."""
         first, second = self.cheaper.words(), self.dearer.words()
-        said = f"{first} and {second} cost the same" if self.tie else f"{first} beats {second}"
-        return f"{said} {self.reach} {UNIT_WORDS.get(self.unit, self.unit)}"
+        tie = self.of.verdict == "tie"
+        said = f"{first} and {second} cost the same" if tie else f"{first} beats {second}"
+        return f"{said} {self.reach} {UNIT_WORDS.get(self.of.unit, self.of.unit)}"
 
     @property
     def short(self) -> str:
         """What stands in a table whose headings name the two locks and the unit."""
-        return f"{'the same' if self.tie else self.cheaper.words()} {self.reach}"
+        first = "the same" if self.of.verdict == "tie" else self.cheaper.words()
+        return f"{first} {self.reach}"
 
     @property
     def setting(self) -> str:
         """What else was set, in words."""
         return ", ".join(held_words(key, [value]) for key, value in self.held.items())
+
+    @property
+    def bracket(self) -> str:
+        """The bracket in set values, where the two cross."""
+        of = self.of
+        return "" if of.value is None else f"{of.bracket_low:,} to {of.bracket_high:,}"
+
+    @property
+    def others(self) -> str:
+        """What the values of the seeds but the first rest on."""
+        band = self.of.band
+        if self.of.value is None or band is None or band.seeds < 2:
+            return ""
+        if not band.modelled:
+            return "searched"
+        some = "" if band.modelled == band.seeds - 1 else f"{band.modelled} "
+        off = math.ceil(band.error * 1000) / 1000
+        return f"{some}modelled, off by at most {off:g} where checked"
 
 
 def held_words(key: str, values: Sequence[int]) -> str:
@@ -140,7 +158,7 @@ def held_words(key: str, values: Sequence[int]) -> str:
 
 def lines(connection: sqlite3.Connection, kind: str) -> list[CrossoverSentence]:
     """The crossovers of the series of a kind (`axis`, `run_length`, `map`) in words."""
-    flavours, own = PLAN.read(connection).flavours, found.machines(connection)
+    plan = PLAN.read(connection)
     # The sequence of run lengths is a workload of its own.
     keys = ["owner_share"] * (kind == "run_length") + [*_LATENCIES, "cancel_latency"]
     sentences = []
@@ -153,31 +171,18 @@ def lines(connection: sqlite3.Connection, kind: str) -> list[CrossoverSentence]:
         if one.verdict == "tie":
             cheaper, dearer = one.lock_a, one.lock_b
         held = {key: one.setting[key] for key in keys if key in one.setting and key != one.axis}
-        bracket, others, seeds = "", "", one.band.seeds if one.band else 0
-        if one.value is not None:
-            bracket = f"{one.bracket_low:,} to {one.bracket_high:,}"
-            others = "searched" if seeds > 1 else ""
-        if others and one.band and one.band.modelled:
-            some = "" if one.band.modelled == seeds - 1 else f"{one.band.modelled} "
-            off = math.ceil(one.band.error * 1000) / 1000
-            others = f"{some}modelled, off by at most {off:g} where checked"
-        sentences.append(
-            CrossoverSentence(
-                one.machine, found.isa(connection, one.isa), one.flavour, one.axis, one.unit, held,
-                (one.lock_a, one.lock_b), cheaper, dearer, one.verdict == "tie",
-                _reach(one, scale), bracket, one.tolerance, seeds, others, one.id,
-            )
-        )  # fmt: skip
+        isa, reach = found.isa(connection, one.isa), _reach(one, scale)
+        sentences.append(CrossoverSentence(one, isa, held, cheaper, dearer, reach))
     axes = list(AXIS_WORDS)
     # A flavour that an earlier plan had comes last.
-    order = {flavour: number for number, flavour in enumerate(flavours)}
-    return sorted(
-        sentences,
-        key=lambda line: (
-            order.get(line.flavour, len(order)), axes.index(line.axis), own.index(line.machine),
-            line.id,
-        ),
-    )  # fmt: skip
+    order = {flavour: number for number, flavour in enumerate(plan.flavours)}
+
+    def place(sentence: CrossoverSentence) -> tuple[int, ...]:
+        of = sentence.of
+        flavour = order.get(of.flavour, len(order))
+        return flavour, axes.index(of.axis), plan.machines.index(of.machine), of.id
+
+    return sorted(sentences, key=place)
 
 
 def _reach(one: FoundCrossover, scale: Scale | None) -> str:
@@ -230,8 +235,7 @@ class CostTable:
         return list(kinds.items())
 
 
-@dataclass(frozen=True)
-class AxisRow:
+class AxisRow(NamedTuple):
     """Two locks: the machine or ISA, what was held, in words, and for each column where one of
     them is cheaper."""
 
@@ -278,7 +282,7 @@ def ties_words(rows: Sequence[Row]) -> str:
 
 def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:
     """What the bands of crossovers are."""
-    seeds = max((one.seeds for one in sentences), default=0)
+    seeds = max((one.of.band.seeds for one in sentences if one.of.band), default=0)
     if seeds < 2:
         return "one seed"
     return f"in brackets: the least and the greatest of {seeds} seeds"
@@ -286,15 +290,14 @@ def seeds_words(sentences: Sequence[CrossoverSentence]) -> str:
 
 def model_sentences(connection: sqlite3.Connection) -> list[str]:
     """What of a study follows from a model, and how far that may be off."""
-    said, seeds, maps = [], found.seeds_model(connection), found.maps_accuracy(connection)
-    if seeds.modelled:
+    said, (values, modelled, worst) = [], found.seeds_model(connection)
+    if modelled:
         said.append(
-            f"{seeds.modelled:,} of the other seeds' {seeds.values:,} values follow from costs at "
-            f"one point and the first seed's slope: off by at most {at_most(seeds.worst)} of the "
-            "tolerance where checked; where a check was off by more than a quarter, they were "
-            "searched"
+            f"{modelled:,} of the other seeds' {values:,} values follow from costs at one point "
+            f"and the first seed's slope: off by at most {at_most(worst)} of the tolerance where "
+            "checked; where a check was off by more than a quarter, they were searched"
         )
-    if maps is not None:
+    if maps := found.accuracy(list((MAP_CHECK.optional(connection) or {}).values())):
         said.append(
             "Winner maps are runs at some points and interpolated between them: off by "
             f"{maps.mean:.2%} on average and {at_most(maps.worst)} at most in {maps.points} points "
@@ -320,20 +323,19 @@ def axis_tables(
 ) -> list[AxisTable]:
     """A table for each axis, in the order of the sentences: a column an ISA, or a machine."""
     tables = []
-    for axis in dict.fromkeys(one.axis for one in sentences):
-        own = [one for one in sentences if one.axis == axis]
+    for axis in dict.fromkeys(one.of.axis for one in sentences):
+        own = [one for one in sentences if one.of.axis == axis]
         cells: dict[tuple[str, str, _Held], dict[str, list[str]]] = {}
         columns: dict[str, None] = {}  # in order
         for one in own:
-            group, column = one.machine, isa_words(one.isa.title, one.flavour)
+            group, column = one.of.machine, isa_words(one.isa.title, one.of.flavour)
             if by_machine:
                 group, column = column, group
             columns[column] = None
-            pair = " / ".join(label.words() for label in one.pair)
+            pair = f"{one.of.lock_a.words()} / {one.of.lock_b.words()}"
             at = cells.setdefault((pair, group, tuple(one.held.items())), {})
             at.setdefault(column, []).append(one.short)
-        pairs = list(dict.fromkeys(pair for pair, _, _ in cells))
-        groups = list(dict.fromkeys(group for _, group, _ in cells))
+        pairs, groups, _ = (list(dict.fromkeys(part)) for part in zip(*cells, strict=True))
         # Rows that differ in nothing but the last setting become one.
         merged: dict[tuple[str, str, tuple[str, ...], _Held], dict[str, dict[int, None]]] = {}
         for pair, group, held in sorted(
@@ -344,17 +346,130 @@ def axis_tables(
             settings = merged.setdefault((pair, group, shown, held[:-1]), {})
             for key, value in held:
                 settings.setdefault(key, {})[value] = None
-        rows = tuple(
-            AxisRow(
-                pair, group,
-                ", ".join(held_words(key, list(tried)) for key, tried in settings.items()), shown,
-            )
-            for (pair, group, shown, _), settings in merged.items()
-        )  # fmt: skip
-        unit = UNIT_WORDS.get(own[0].unit, own[0].unit)
+        table_rows = []
+        for (pair, group, shown, _), settings in merged.items():
+            words = ", ".join(held_words(key, list(tried)) for key, tried in settings.items())
+            table_rows.append(AxisRow(pair, group, words, shown))
+        unit = UNIT_WORDS.get(own[0].of.unit, own[0].of.unit)
         if axis in _HOW:
             unit += f", {_HOW[axis]}"
         elif unit == AXIS_WORDS[axis]:  # the axis says it
             unit = ""
-        tables.append(AxisTable(AXIS_WORDS[axis], unit, tuple(columns), rows))
+        tables.append(AxisTable(AXIS_WORDS[axis], unit, tuple(columns), tuple(table_rows)))
     return tables
+
+
+class Marks(NamedTuple):
+    """Which real processors a map speaks of. `cancel`: the cycles of a cancellation that the map is
+    of, if the engine says so; `here`: those whose own it is; `apart`: the others."""
+
+    cancel: int | None
+    here: tuple[Mark, ...]
+    apart: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The winner map of one machine and flavour. Axes are measured cycles; costs by lock label,
+    cycles per pair, each of shape (len(fence), len(cas)); `run`, of the same shape, says which of
+    them are those of runs: the others are interpolated. `aside`: the labels of locks that the plan
+    shows beside those it compares. `tie`: the lead, as a share, below which two locks tie. `check`:
+    how far interpolated costs are off, if some are."""
+
+    isa: Isa
+    flavour: str
+    cas: tuple[float, ...]
+    fence: tuple[float, ...]
+    costs: Mapping[LockLabel, Surface]
+    crossings: tuple[MapCrossing, ...]
+    marks: Marks
+    aside: tuple[LockLabel, ...] = ()
+    tie: float = 0.0
+    run: Mapping[LockLabel, NDArray[np.bool_]] = field(default_factory=dict)
+    check: Check | None = None
+
+    def cost_at(self, label: LockLabel, cas: Surface, fence: Surface) -> Surface:
+        """Interpolated cost of a lock at measured latencies."""
+        return interpolate(self.cas, self.fence, self.costs[label], cas, fence)
+
+
+def map_marks(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str) -> Marks:
+    """The real processors and the winner map of a machine and flavour; none on a map of a machine
+    that stands beside the study's own. Raises NoDataError."""
+    plan = PLAN.read(connection)
+    stored = found.series(connection, f"map/{machine}/{isa_name}/{flavour}")
+    cancel = stored[0].latency("cancel_latency", "charge_stop") if stored else None
+    # An engine with costs of its own has its core model's CAS and fence, not the processor's.
+    if machine != plan.machine or engines.entry(plan.engine).own_costs:
+        return Marks(cancel, (), ())
+    places = found.places(connection, isa_name, flavour)
+    real = [mark for mark in places if mark.machine not in plan.machines]
+    here = tuple(
+        mark
+        for mark in real
+        if cancel is not None
+        and mark.cancel is not None
+        and abs(mark.cancel - cancel) <= plan.tie * cancel
+    )
+    return Marks(cancel, here, tuple(mark for mark in real if mark not in here))
+
+
+def grid(connection: sqlite3.Connection, machine: str, isa_name: str, flavour: str) -> Grid:
+    """The winner map of a machine and flavour: the costs of runs, and between the nodes that the
+    fact `map/check` names interpolated ones. Raises NoDataError when runs of it are missing."""
+    isa, plan = found.isa(connection, isa_name), PLAN.read(connection)
+    name = f"map/{machine}/{isa_name}/{flavour}"
+    places: dict[LockLabel, dict[tuple[int, int], float]] = {}
+    for run in found.series(connection, name):
+        cas = run.latency("cas_latency", "cas_success")
+        fence = run.latency("fence_latency", f"fence_{isa.full_fence}")
+        if run.label.fence != FULL:  # it serves for all latencies of one: it was left unset there
+            fence = -1
+        if cas is None or fence is None:
+            raise NoDataError(f"run {run.id} of the winner map does not say its latencies")
+        places.setdefault(run.label, {})[cas, fence] = run.cost
+    xs = sorted({x for costs in places.values() for x, _ in costs})
+    ys = sorted({y for costs in places.values() for _, y in costs if y >= 0})
+    check = found.map_check(connection, name)
+    nodes = (check.cas_latency, check.fence_latency) if check else (xs, ys)
+    if check:
+        xs, ys = plan.map.cas_latency, plan.map.fence_latency
+    surfaces, are_runs = {}, {}
+    for label, costs in places.items():
+        at_nodes, runs = (
+            np.array([[costs.get((x, y), costs.get((x, -1), np.nan)) for x in of_x] for y in of_y])
+            for of_x, of_y in (nodes, (xs, ys))
+        )
+        if np.isnan(at_nodes).any():
+            raise NoDataError(
+                f"the winner map of {isa_name} lacks runs of {label}; run ./lockcross crossover"
+            )
+        are_runs[label] = ~np.isnan(runs)
+        between = interpolate(*nodes, at_nodes, *np.meshgrid(xs, ys))
+        surfaces[label] = np.where(are_runs[label], runs, between)
+    cas_scale, fence_scale = (
+        found.measured(connection, machine, isa_name, flavour, axis) for axis in _LATENCIES
+    )
+    return Grid(
+        isa, flavour, tuple(map(cas_scale, xs)), tuple(map(fence_scale, ys)), surfaces,
+        tuple(found.map_crossings(connection, name, cas_scale, fence_scale)),
+        map_marks(connection, machine, isa_name, flavour),
+        tuple(label for label in surfaces if label.lock not in plan.locks),
+        plan.tie, are_runs, found.accuracy([check] if check else []),
+    )  # fmt: skip
+
+
+def interpolate(
+    xs: Sequence[float], ys: Sequence[float], costs: Surface, x: Surface, y: Surface
+) -> Surface:
+    """Costs of a grid (shape: len(ys) rows, len(xs) columns) at the points x, y: bilinear inside
+    each cell of the grid, the cells at the edge carried on outside."""
+    grid_x, grid_y = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
+    column = np.clip(np.searchsorted(grid_x, x) - 1, 0, len(grid_x) - 2)
+    row = np.clip(np.searchsorted(grid_y, y) - 1, 0, len(grid_y) - 2)
+    u = (x - grid_x[column]) / (grid_x[column + 1] - grid_x[column])
+    v = (y - grid_y[row]) / (grid_y[row + 1] - grid_y[row])
+    low = costs[row, column] * (1 - u) + costs[row, column + 1] * u
+    high = costs[row + 1, column] * (1 - u) + costs[row + 1, column + 1] * u
+    surface: Surface = low * (1 - v) + high * v
+    return surface

@@ -42,8 +42,8 @@ def draw_rounds(connection: sqlite3.Connection) -> Figure:
     figure = Figure(figsize=(8.2, 3.4 * len(shown) + 0.3), layout="constrained")
     axes = figure.subplots(len(shown), 1, squeeze=False, sharey=True).flatten()
     titles = dict(connection.execute("SELECT name, title FROM machines"))
-    own = found.engine(connection)
-    where = f" on {engines.title(own)}" if own != engines.DEFAULT else ""
+    engine = found.engine(connection)
+    where = f" on {engines.title(engine)}" if engine != engines.DEFAULT else ""
     for ax, (machine, kind, runs) in zip(axes, shown, strict=True):
         _draw_bars(ax, connection, runs)
         ax.set_title(f"{titles.get(machine, machine)}{where}: {FENCE_KINDS[kind]}")

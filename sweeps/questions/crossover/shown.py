@@ -15,8 +15,7 @@ from sweeps.model.isa import isa_words
 from sweeps.model.locks import LockLabel
 from sweeps.questions.crossover import answer
 from sweeps.report.shown import OF_STUDIES, Part, References, Section, Shown
-from sweeps.search.found import PLAN, engine, machines, series_names
-from sweeps.search.grid import map_marks
+from sweeps.search.found import PLAN, series_names
 
 STUDY = "study"  # the figures' section
 _KINDS = {  # of series with crossovers, as the page calls them
@@ -31,8 +30,8 @@ _SHOWN_AXES = ("cas_latency", "fence_latency", "cancel_latency")  # in the termi
 def figures(connection: sqlite3.Connection, others: References) -> Iterator[Drawing]:
     """The winner map and the run lengths of each machine of the study, and the rounds; the further
     ones are named after the machine. Beside them the borders of several studies."""
-    there, own = PLAN.optional(connection) is not None, file_of(connection)
-    names = machines(connection) if there else []
+    plan, own = PLAN.optional(connection), file_of(connection)
+    names = plan.machines if plan else []
     for name, title, draw, text in (
         (
             "winner_map",
@@ -69,12 +68,12 @@ def figures(connection: sqlite3.Connection, others: References) -> Iterator[Draw
         "Time of each round relative to the first round of the tasuki lock, logarithmic scale, a "
         "panel for each kind of fence. The reservation lock's fourth round, in which the second "
         "thread cancels every reservation, stands far above all others.",
-        said=there,
+        said=plan is not None,
     )  # fmt: skip
-    if there and others.studies:
+    if plan and others.studies:
         yield Drawing(
             OF_STUDIES, STUDY, "Where the cheapest lock changes, by engine",
-            f"{__package__}.borders.draw_engines",
+            f"{__package__}.winner_map.draw_engines",
             {title: file_of(one) for title, one in others.studies.items()},
             "The borders of the winner map on several engines, drawn over one another, each over "
             "the latencies measured on that engine.",
@@ -90,33 +89,33 @@ def part(
     if plan is None:
         return None
     rows = answer.rows(connection)
-    found = {kind: answer.lines(connection, kind) for kind in _KINDS}
-    crossed = [(title, found[kind]) for kind, title in _KINDS.items() if found[kind]]
+    lines = {kind: answer.lines(connection, kind) for kind in _KINDS}
+    crossed = [(title, lines[kind]) for kind, title in _KINDS.items() if lines[kind]]
     costs = answer.cost_table(rows, plan.locks)
     # The real processors that the study's map speaks of, and the others, each once, in words.
-    own = plan.machine
-    marks = [map_marks(connection, own, *parts) for parts in series_names(connection, "map", own)]
+    maps = series_names(connection, "map", plan.machine)
+    marks = [answer.map_marks(connection, plan.machine, *parts) for parts in maps]
     study: dict[str, Any] = {
         "plan": plan,
-        "marked": not engines.entry(engine(connection)).own_costs,
+        "marked": not engines.entry(plan.engine).own_costs,
         "map": {
             "cancel": next((one.cancel for one in marks), None),
             "here": list(dict.fromkeys(mark.machine for one in marks for mark in one.here)),
             "apart": list(dict.fromkeys(mark.words for one in marks for mark in one.apart)),
         },
-        "engine": engines.title(engine(connection)),
+        "engine": engines.title(plan.engine),
         "locks": ", ".join(LockLabel(one).words() for one in plan.locks),
         "aside": ", ".join(LockLabel(one).words() for one in plan.table_locks),
-        "machines": " and ".join(machines(connection)),
+        "machines": " and ".join(plan.machines),
         "ties": answer.ties_words(rows),
-        "seeds": answer.seeds_words([one for lines in found.values() for one in lines]),
+        "seeds": answer.seeds_words([one for some in lines.values() for one in some]),
         "models": answer.model_sentences(connection),
         "costs": costs,
-        "any_fence": any(row.any_fence for row in rows),
+        "any_fence": any("any" in row.contests for row in rows),
         "assumed": any(row.assumed for row in rows),
-        "axes": answer.axis_tables(found["axis"]),
-        "run_lengths": answer.axis_tables(found["run_length"]),
-        "borders": answer.axis_tables(found["map"]),
+        "axes": answer.axis_tables(lines["axis"]),
+        "run_lengths": answer.axis_tables(lines["run_length"]),
+        "borders": answer.axis_tables(lines["map"]),
         "crossovers": crossed,
     }
     sections = {
@@ -148,20 +147,20 @@ def present(connection: sqlite3.Connection) -> None:
     for row in rows:
         isa, cas = isa_words(row.isa.title, row.flavour), f"{row.cas:.0f}"
         place = [row.machine + "*" * row.assumed, isa, cas, f"{row.fence:.0f}"]
-        for fences, contest in row.contests:
-            wins = [contest.overall, *([contest.compared] if aside else [])]
+        for fences, contest in row.contests.items():
+            wins = contest if aside else [contest.overall]
             table.add_row(*place, fences, *map(answer.win_words, wins))
             place = [""] * len(place)
     table.caption = "\n".join(
         [
             f"in brackets: the lead over the next lock; {answer.ties_words(rows)}",
             "* CAS or fence latency assumed",
-            *[_UNSOUND] * any(row.any_fence for row in rows),
+            *[_UNSOUND] * any("any" in row.contests for row in rows),
             *(f"{lock}: {limit}" for lock, limit in plan.limits.items()),
         ]
     )
     console(fold=False).print(table)
-    lines = [one for one in answer.lines(connection, "axis") if one.axis in _SHOWN_AXES]
+    lines = [one for one in answer.lines(connection, "axis") if one.of.axis in _SHOWN_AXES]
     if not lines:
         return
     print()

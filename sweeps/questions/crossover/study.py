@@ -17,29 +17,36 @@ from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
 from sweeps.model.workloads import with_defaults
 from sweeps.plans.study import Map, RunLength, StudyPlan, isa_of, labels, load_study
+from sweeps.questions.crossover.answer import interpolate
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
-from sweeps.search.crossing import Crossing, first_values
-from sweeps.search.facts import store_isas, store_machines
-from sweeps.search.found import MAP_CHECK, MapCheck, PlanFact
+from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
+from sweeps.search.found import MAP_CHECK, MapCheck, PlanFact, winner
 from sweeps.search.found import PLAN as PLAN_FACT
-from sweeps.search.grid import interpolate
-from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, in_parts, set_to, with_lock
+from sweeps.search.lines import (
+    FIRST_SEED,
+    NO_LOCK,
+    AxisLine,
+    first_values,
+    in_parts,
+    set_to,
+    with_lock,
+)
 from sweeps.search.searches import (
+    Crossing,
     CrossoverTask,
     Evaluate,
-    Searched,
     pairs,
     points,
     records,
     search_all,
 )
-from sweeps.search.winners import neighbours
 
 PLAN = "crossover"
+_LATENCIES = ("cas_latency", "fence_latency")
 load = load_study
 Place = tuple[int, int]  # set CAS and fence latency
 Key = tuple[LockLabel, Place]
+Costs = Mapping[LockLabel, float]  # cycles per pair
 _MOST_OFF = 0.01  # of a cost: a lock whose model is further off is run at every point
 
 
@@ -66,6 +73,10 @@ class StudyCells:
         self._labels = labels(flavour, [*plan.locks, *plan.table_locks], plan.fence_kinds)
         self._on_map = self._with(plan.map)
 
+    def series(self, kind: str) -> str:
+        """The name of its series of a kind."""
+        return f"{kind}/{self.machine}/{isa_of(self.flavour)}/{self.flavour}"
+
     def _with(self, of: Map | RunLength) -> Cell:
         """A run of lock_sequence at the machine's own latencies."""
         return Cell(
@@ -89,34 +100,31 @@ class StudyCells:
         return [with_lock(self._on_map, label) for label in self._labels]
 
     def run_length_cells(self) -> list[Cell]:
-        """Every lock at every run length and cancellation cost."""
+        """Every lock at every run length and cancellation cost, by run length."""
         lines = self.run_length_lines()
-        return [
-            line.cell(label, x)
-            for x in (lines[0].values if lines else ())
-            for line in lines
-            for label in self.plan.locks
-        ]
+        values = lines[0].values if lines else ()
+        every = itertools.product(values, lines, self.plan.locks)
+        return [line.cell(label, x) for x, line, label in every]
 
     def run_length_lines(self) -> list[AxisLine]:
         """Along the run length at each cost of a cancellation: which length pays for one?"""
-        given = self.plan.run_length
-        return [] if given is None else [
-            self._line("run_length", "run_length", given.values, given, cancel_latency=cancel)
-            for cancel in given.cancel_latency
-        ]  # fmt: skip
+        if (of := self.plan.run_length) is None:
+            return []
+        return [
+            self._line("run_length", "run_length", of.values, of, cancel_latency=cancel)
+            for cancel in of.cancel_latency
+        ]
 
     def axis_lines(self) -> list[AxisLine]:
         """Every axis with everything else as on the map and at the machine's own latencies."""
         grid = self.plan.map
         return [
-            self._line("axis/cas_latency", "cas_latency", grid.cas_latency, grid),
-            self._line("axis/fence_latency", "fence_latency", grid.fence_latency, grid),
+            *(self._line(f"axis/{x}", x, values, grid) for x, values in grid.latencies.items()),
             *(
                 self._line(f"axis/{name}", name, axis.values, grid, axis.tolerance, axis.step)
                 for name, axis in self.plan.axes.items()
             ),
-        ]  # fmt: skip
+        ]
 
     def line_on_map(self, axis: str, other: int, values: Sequence[int]) -> AxisLine:
         """Between points of the map along CAS or fence latency, the other held at a set value."""
@@ -144,27 +152,27 @@ class StudyCells:
 
 def rounds_cells(plan: StudyPlan) -> list[Cell]:
     """The rounds experiment, a run for each fence kind and lock."""
-    given = plan.rounds
-    return [] if given is None else [
+    if (rounds := plan.rounds) is None:
+        return []
+    return [
         Cell(
-            engine=plan.engine, machine=given.machine, isa=isa_of(given.flavour),
-            flavour=given.flavour, lock=lock, fence=fence, workload="rounds",
-            parameters=with_defaults("rounds", given.parameters), threads=2,
+            engine=plan.engine, machine=rounds.machine, isa=isa_of(rounds.flavour),
+            flavour=rounds.flavour, lock=lock, fence=fence, workload="rounds",
+            parameters=with_defaults("rounds", rounds.parameters), threads=2,
         )
-        for fence in given.fences
-        for lock in plan.locks
+        for fence, lock in itertools.product(rounds.fences, plan.locks)
     ]  # fmt: skip
-
-
-def nodes_of(grid: Map) -> tuple[list[int], list[int]]:
-    """CAS and fence latencies of the points of a map from which the others are interpolated."""
-    cas, fence = (first_values(values, grid.tolerance) for values in grid.latencies.values())
-    return cas, fence
 
 
 class MapCosts:
     """One winner map: cycles per pair of every lock at every point of the plan's grid, once what
-    `first_keys` names has been run and added."""
+    `first_keys` names has been run and added.
+
+    Costs are run at the `nodes` (CAS and fence latencies) and interpolated between them. At
+    `check_places` they are run as well: the middle point of each stretch of an axis at least once,
+    beside a node where the other axis has nothing between its own. `contests`: the locks that are
+    compared, with full fences alone and with every kind.
+    """
 
     def __init__(self, of: StudyCells) -> None:
         self.of = of
@@ -175,6 +183,22 @@ class MapCosts:
         self._runs: dict[Cell, float] = {}
         self._errors: dict[LockLabel, list[float]] = {}  # at each point of the check, as a share
         self._wrong = 0  # points of the check where the model has another lock as the cheapest
+        grid = of.plan.map
+        self.nodes = [first_values(values, grid.tolerance) for values in grid.latencies.values()]
+        between = [
+            [
+                inside[len(inside) // 2]
+                for low, high in itertools.pairwise(nodes)
+                if (inside := [x for x in values if low < x < high])
+            ]
+            for values, nodes in zip(grid.latencies.values(), self.nodes, strict=True)
+        ]
+        cas, fence = (some or nodes for some, nodes in zip(between, self.nodes, strict=True))
+        self.check_places = [
+            (cas[i % len(cas)], fence[i % len(fence)]) for i in range(max(map(len, between)))
+        ]
+        compared = [label for label in self._labels if label.lock in of.plan.locks]
+        self.contests = [[label for label in compared if label.fence == FULL], compared]
 
     @property
     def cells(self) -> list[Cell]:
@@ -191,115 +215,120 @@ class MapCosts:
 
     def first_keys(self) -> list[Key]:
         """What is run before anything is known: the nodes and the points of the check."""
-        places = [*itertools.product(*nodes_of(self.of.plan.map)), *self.check_places()]
+        cas, fence = self.nodes
+        places = [*itertools.product(cas, fence), *self.check_places]
         return list(itertools.product(self._labels, places))
 
-    def check_places(self) -> list[Place]:
-        """Points between the nodes: the middle one of each stretch of an axis at least once; beside
-        a node where the other axis has nothing between its own."""
-        grid = self.of.plan.map
-        between = [
-            [
-                inside[len(inside) // 2]
-                for low, high in itertools.pairwise(nodes)
-                if (inside := [x for x in values if low < x < high])
-            ]
-            for values, nodes in zip(grid.latencies.values(), nodes_of(grid), strict=True)
-        ]
-        cas, fence = (found or nodes for found, nodes in zip(between, nodes_of(grid), strict=True))
-        return [(cas[i % len(cas)], fence[i % len(fence)]) for i in range(max(map(len, between)))]
-
-    def unsure_keys(self, locks: Sequence[str], tie: float) -> list[Key]:
+    def unsure_keys(self) -> list[Key]:
         """What is to be run besides: every point of a lock that the check found too far off; and
-        where the cheapest of `locks` leads by less than a tie and the errors of the model, those
-        that are so near to it, with full fences alone and with every kind."""
-        worst = {label: max(found, default=0.0) for label, found in self._errors.items()}
-        keys = [
-            (label, place)
-            for label, error in worst.items()
-            for place in self._places
-            if error > _MOST_OFF
-        ]
-        for place, every in itertools.product(self._places, (False, True)):
-            costs = {
-                label: cost
-                for label, cost in self.costs[place].items()
-                if label.lock in locks and (every or label.fence == FULL)
-            }
-            best = min(costs, key=lambda label: costs[label])
+        where the cheapest of a contest leads by less than a tie and the errors of the model, those
+        that are so near to it."""
+        tie = self.of.plan.tie_percent / 100
+        worst = {label: max(errors, default=0.0) for label, errors in self._errors.items()}
+        off = [label for label, error in worst.items() if error > _MOST_OFF]
+        keys = list(itertools.product(off, self._places))
+        for place, contest in itertools.product(self._places, self.contests):
+            costs = self.costs[place]
+            best = min(contest, key=costs.__getitem__)
             near = [
                 label
-                for label, cost in costs.items()
-                if label == best or cost * (1 - tie - worst[label] - worst[best]) <= costs[best]
+                for label in contest
+                if label == best
+                or costs[label] * (1 - tie - worst[label] - worst[best]) <= costs[best]
             ]
             keys += [(label, place) for label in near if len(near) > 1]
         return [key for key in dict.fromkeys(keys) if not self.is_run(key)]
 
-    def add(self, found: Mapping[Key, float]) -> None:
+    def add(self, costs: Mapping[Key, float]) -> None:
         """Takes in what was run, and interpolates the rest."""
-        self._runs |= {self._cells[key]: cost for key, cost in found.items()}
-        cas, fence = nodes_of(self.of.plan.map)
+        self._runs |= {self._cells[key]: cost for key, cost in costs.items()}
+        cas, fence = self.nodes
         xs, ys = (np.array(values, dtype=float) for values in zip(*self._places, strict=True))
-        model = {}
+        model: dict[Place, dict[LockLabel, float]] = {place: {} for place in self._places}
         for label in self._labels:
             at_nodes = [[self._runs[self._cells[label, (x, y)]] for x in cas] for y in fence]
             between = interpolate(cas, fence, np.array(at_nodes), xs, ys)
-            model[label] = dict(zip(self._places, map(float, between), strict=True))
+            for place, cost in zip(self._places, between, strict=True):
+                model[place][label] = float(cost)
         self.costs = {
             place: {
-                label: self._runs.get(self._cells[label, place], model[label][place])
-                for label in self._labels
+                label: self._runs.get(self._cells[label, place], cost)
+                for label, cost in model[place].items()
             }
             for place in self._places
         }
-        check = self.check_places()
         self._errors = {
-            label: [abs(model[label][place] / self.costs[place][label] - 1) for place in check]
+            label: [abs(model[at][label] / self.costs[at][label] - 1) for at in self.check_places]
             for label in self._labels
         }
-        every = [label for label in self._labels if label.lock in self.of.plan.locks]
-        contests = [[label for label in every if label.fence == FULL], every]
         self._wrong = sum(
             any(
-                min(contest, key=lambda label: model[label][place])
-                != min(contest, key=lambda label: self.costs[place][label])
-                for contest in contests
+                min(contest, key=model[place].__getitem__)
+                != min(contest, key=self.costs[place].__getitem__)
+                for contest in self.contests
             )
-            for place in check
+            for place in self.check_places
         )
 
     def check(self) -> MapCheck:
-        """What is kept of the model: its nodes, and how far it was off where it was checked."""
-        cas, fence = nodes_of(self.of.plan.map)
-        errors = [
-            error
-            for found in self._errors.values()
-            if max(found, default=0.0) <= _MOST_OFF  # the others are run at every point
-            for error in found
-        ]
+        """What is kept of the model: its nodes, and how far it was off where it was checked. Locks
+        that are run at every point do not count."""
+        of_lock = [some for some in self._errors.values() if max(some, default=0.0) <= _MOST_OFF]
+        errors = list(itertools.chain.from_iterable(of_lock))
         return MapCheck(
-            cas_latency=cas,
-            fence_latency=fence,
-            points=len(self.check_places()),
-            costs=len(errors),
-            mean=float(np.mean(errors)) if errors else 0.0,
-            worst=max(errors, default=0.0),
-            wrong=self._wrong,
-        )
+            cas_latency=self.nodes[0], fence_latency=self.nodes[1], points=len(self.check_places),
+            costs=len(errors), mean=float(np.mean(errors)) if errors else 0.0,
+            worst=max(errors, default=0.0), wrong=self._wrong,
+        )  # fmt: skip
+
+    def border_tasks(self) -> list[CrossoverTask]:
+        """Searches between neighbours on the grid that different locks win, in each contest. Each
+        begins where the map has the border."""
+        tasks = {}
+        for contest in self.contests:
+            costs = {
+                place: {label: every[label] for label in contest}
+                for place, every in self.costs.items()
+            }
+            for first, second, here, there in neighbours(costs):
+                along = 0 if here[1] == there[1] else 1
+                axis, low, high = _LATENCIES[along], here[along], there[along]
+                line = self.of.line_on_map(axis, here[1 - along], [low, high])
+                lock_a, lock_b = sorted((first, second))
+                lead, lag = (costs[place][second] - costs[place][first] for place in (here, there))
+                value = low + (high - low) * Fraction(lead) / Fraction(lead - lag)
+                tasks[axis, low, here[1 - along], lock_a, lock_b] = CrossoverTask(
+                    line, lock_a, lock_b, (low, high), Crossing(value, low, high, first)
+                )
+        return list(tasks.values())
 
 
-def measure_maps(
-    maps: Sequence[MapCosts], evaluate: Evaluate, locks: Sequence[str], tie: float
-) -> None:
-    """Runs what each map needs, all of them at once. `locks`: those in the contest; `tie`: the
-    share of a lead below which it is one."""
+def neighbours(costs: Mapping[Place, Costs]) -> list[tuple[LockLabel, LockLabel, Place, Place]]:
+    """Pairs of neighbouring grid points with different winners: (lock, lock, point, point).
+
+    Points are (x, y); neighbours share one coordinate and have no grid point between them.
+    """
+    xs, ys = sorted({x for x, _ in costs}), sorted({y for _, y in costs})
+    rows = [[(x, y) for x in xs] for y in ys]
+    columns = [[(x, y) for y in ys] for x in xs]
+    pairs_of_points = itertools.chain.from_iterable(map(itertools.pairwise, rows + columns))
+    return [
+        (first, second, here, there)
+        for here, there in pairs_of_points
+        for first, second in [(winner(costs[here]).lock, winner(costs[there]).lock)]
+        if first != second
+    ]
+
+
+def measure_maps(maps: Sequence[MapCosts], evaluate: Evaluate) -> None:
+    """Runs what each map needs, all of them at once."""
     wanted = [one.first_keys() for one in maps]
     while any(wanted):  # what is run may show another lock to be near
         cells = [one.cell(key) for one, keys in zip(maps, wanted, strict=True) for key in keys]
-        found = iter(evaluate(cells))
+        points_of_cells = iter(evaluate(cells))
         for one, keys in zip(maps, wanted, strict=True):
-            one.add({key: float(next(found).cost) for key in keys})
-        wanted = [one.unsure_keys(locks, tie) for one in maps]
+            one.add({key: float(next(points_of_cells).cost) for key in keys})
+        wanted = [one.unsure_keys() for one in maps]
 
 
 class Study:
@@ -315,7 +344,7 @@ class Study:
 
     def known_cells(self) -> list[Cell]:
         """Every cell that can be named before anything has been run."""
-        cells = [s.cell(*loop) for s in self._calibrations() for loop in s.loops()]
+        cells = [cell for setting in self._calibrations() for cell in setting.loops().values()]
         for of in self._cells:
             # The longest first: the shorter ones then fill the gaps at the end.
             cells += of.run_length_cells()[::-1]
@@ -336,85 +365,52 @@ class Study:
 
         Raises LockcrossError (exit code 1) when a run of the job fails.
         """
-        plan = self._plan
+        plan, store = self._plan, self._store
         self._runner.require(self.known_cells(), PLAN)
-        calibrate(self._runner, self._store, self._calibrations())
+        calibrate(self._runner, store, self._calibrations())
         maps = [MapCosts(of) for of in self._cells]
         evaluate = partial(points, self._runner, PLAN)
-        measure_maps(maps, evaluate, plan.locks, plan.tie_percent / 100)
+        measure_maps(maps, evaluate)
         tasks = []
         for costs in maps:
-            tasks += self._map_tasks(costs)
+            tasks += costs.border_tasks()
             for line in costs.of.axis_lines():
                 tasks += pairs(line, plan.locks)
             for line in costs.of.run_length_lines():
-                found = pairs(line, plan.locks)
-                tasks += [task for task in found if cancels(task.lock_a) or cancels(task.lock_b)]
-        seeds = range(FIRST_SEED + 1, FIRST_SEED + plan.seeds)
-        searched = search_all(evaluate, tasks, seeds)
-        if not _is_plan(PLAN_FACT.optional(self._store.connection), plan):
-            self._store.forget_series()  # another plan's must not be drawn with this one's
-            MAP_CHECK.write(self._store, {})
-        self._store_crossovers(searched)
-        self._store_series(maps)
-        checks = {series_name("map", costs.of): costs.check() for costs in maps}
-        earlier = MAP_CHECK.optional(self._store.connection) or {}
-        MAP_CHECK.write(self._store, {**earlier, **checks})
-        machines = {of.machine for of in self._tables}
-        store_machines(self._store, machines | ({plan.rounds.machine} if plan.rounds else set()))
-        PLAN_FACT.write(self._store, PlanFact.model_validate(plan.model_dump()))
-        store_isas(self._store)
-
-    def _calibrations(self) -> list[Setting]:
-        return [
-            *(
-                Setting(
-                    of.machine, isa_of(of.flavour), of.flavour, latency, latency,
-                    self._plan.engine, ops=LATENCY_OPS,
-                )
-                for of in self._cells
-                for latency in self._plan.calibration.latencies
-            ),
-            *(
-                Setting(of.machine, isa_of(of.flavour), of.flavour, engine=self._plan.engine)
-                for of in self._tables
-            ),
-        ]  # fmt: skip
-
-    def _map_tasks(self, one: MapCosts) -> list[CrossoverTask]:
-        """Between neighbours on the grid that different locks win: with full fences alone, and
-        with every fence kind in the contest. Each search begins where the map has the border."""
-        costs = {
-            place: {label: cost for label, cost in found.items() if label.lock in self._plan.locks}
-            for place, found in one.costs.items()
-        }
-        full = {
-            place: {label: cost for label, cost in found.items() if label.fence == FULL}
-            for place, found in costs.items()
-        }
-        tasks = {}
-        for first, second, here, there in [*neighbours(full), *neighbours(costs)]:
-            along = 0 if here[1] == there[1] else 1
-            axis, low, high = ("cas_latency", "fence_latency")[along], here[along], there[along]
-            line = one.of.line_on_map(axis, here[1 - along], [low, high])
-            lock_a, lock_b = sorted((first, second))
-            lead, lag = (costs[place][second] - costs[place][first] for place in (here, there))
-            value = low + (high - low) * Fraction(lead) / Fraction(lead - lag)
-            tasks[axis, low, here[1 - along], lock_a, lock_b] = CrossoverTask(
-                line, lock_a, lock_b, (low, high), Crossing(value, low, high, first)
-            )
-        return list(tasks.values())
-
-    def _store_crossovers(self, found: Sequence[Searched]) -> None:
+                every = pairs(line, plan.locks)
+                tasks += [task for task in every if cancels(task.lock_a) or cancels(task.lock_b)]
+        searched = search_all(evaluate, tasks, range(FIRST_SEED + 1, FIRST_SEED + plan.seeds))
+        stored = PLAN_FACT.optional(store.connection)
+        # Those of earlier databases name the locks that cancel.
+        if stored and stored.model_dump(exclude={"cancelling"}) != plan.model_dump():
+            store.forget_series()  # another plan's must not be drawn with this one's
+            MAP_CHECK.write(store, {})
         by_series: dict[str, list[CrossoverRecord]] = {
-            series_name(series, of): [] for series in ("map", "run_length") for of in self._cells
+            of.series(kind): [] for kind in ("map", "run_length") for of in self._cells
         }
-        for one in found:
-            base = one.task.line.base
-            name = f"{one.task.line.series}/{base.machine}/{base.isa}/{base.flavour}"
+        for one in searched:
+            line, base = one.task.line, one.task.line.base
+            name = f"{line.series}/{base.machine}/{base.isa}/{base.flavour}"
             by_series.setdefault(name, []).extend(records(one))
         for name, kept in by_series.items():
-            self._store.set_crossovers(kept, name)
+            store.set_crossovers(kept, name)
+        self._store_series(maps)
+        checks = {costs.of.series("map"): costs.check() for costs in maps}
+        MAP_CHECK.write(store, {**(MAP_CHECK.optional(store.connection) or {}), **checks})
+        machines = {of.machine for of in self._tables}
+        store_machines(store, machines | ({plan.rounds.machine} if plan.rounds else set()))
+        PLAN_FACT.write(store, PlanFact.model_validate(plan.model_dump()))
+        store_isas(store)
+
+    def _calibrations(self) -> list[Setting]:
+        latencies, engine = self._plan.calibration.latencies, self._plan.engine
+        return [
+            Setting(of.machine, isa_of(of.flavour), of.flavour, x, x, engine, ops=LATENCY_OPS)
+            for of, x in itertools.product(self._cells, latencies)
+        ] + [
+            Setting(of.machine, isa_of(of.flavour), of.flavour, engine=engine)
+            for of in self._tables
+        ]
 
     def _store_series(self, maps: Sequence[MapCosts]) -> None:
         """Which runs the figures and the tables are drawn from. All are stored already."""
@@ -422,19 +418,8 @@ class Study:
         if rounds := self._plan.rounds:
             series[f"rounds/{rounds.machine}/{rounds.flavour}"] = rounds_cells(self._plan)
         for costs in maps:
-            series[series_name("map", costs.of)] = costs.cells
-            series[series_name("run_length", costs.of)] = costs.of.run_length_cells()
-        series |= {series_name("table", of): of.table_cells() for of in self._tables}
+            series[costs.of.series("map")] = costs.cells
+            series[costs.of.series("run_length")] = costs.of.run_length_cells()
+        series |= {of.series("table"): of.table_cells() for of in self._tables}
         for name, cells in series.items():
             self._store.set_series(name, [run.id for run in self._runner.require(cells, PLAN)])
-
-
-def _is_plan(stored: PlanFact | None, plan: StudyPlan) -> bool:
-    """Whether a stored plan, if there is one, is this. Those of earlier databases name the locks
-    that cancel."""
-    return stored is None or stored.model_dump(exclude={"cancelling"}) == plan.model_dump()
-
-
-def series_name(kind: str, of: StudyCells) -> str:
-    """The name of a machine's series."""
-    return f"{kind}/{of.machine}/{isa_of(of.flavour)}/{of.flavour}"

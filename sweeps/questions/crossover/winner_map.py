@@ -1,11 +1,11 @@
-"""The winner map: who is cheapest at each CAS and fence latency, one panel an ISA."""
+"""The winner map: who is cheapest at each CAS and fence latency, one panel an ISA; and the borders
+of the maps of several engines over one another."""
 
 import itertools
 import sqlite3
 import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -14,19 +14,20 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import Normal, withTickedStroke
+from matplotlib.text import Annotation
 from numpy.typing import NDArray
 
 from results.draw.painter import HALO, panels
 from results.errors import NoDataError
+from results.store.queries import compilers_of_study
 from sweeps.model import engines
-from sweeps.model.isa import flavour_name
+from sweeps.model.isa import flavour_name, isa_words
 from sweeps.model.locks import FULL, LockLabel
+from sweeps.questions.crossover.answer import Grid, Surface, grid
 from sweeps.report.style import look
 from sweeps.search.found import PLAN, MapCrossing, PlanFact, at_most, series_names
-from sweeps.search.grid import Grid, Surface, grid
-from sweeps.search.winners import polyline
 
-RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
+_RASTER = 241  # points a side on which regions are drawn: finer than a pixel of the print
 _LABELS = 61  # points a side on which a place for a label is looked for
 _SMALLEST = 0.05  # share of a panel's width or height that a region needs for a name
 _NARROW = 0.25  # share of a panel's width below which a name is written upright
@@ -40,11 +41,17 @@ _MARK: dict[str, Any] = {
 _KEY_WIDTH = 45  # letters of a line of the key
 _TEETH = [withTickedStroke(angle=-90, spacing=8, length=0.6), Normal()]
 _TIE = 0.7  # how much of a region's colour the band of ties takes
+# Where borders of several maps lie over one another their labels are placed by eye, in points: a
+# panel's size, a letter, a line of text.
+_PANEL = np.array([280.0, 265.0])
+_LETTER_WIDTH, _LINE = 4.6, 11.0
+_SPOTS = 40  # places along a border that its label may stand beside,
+_OFFSETS = np.array([[x, y] for y in (10, -10, 20, -20) for x in (-6, 6)], dtype=float)
+_ENOUGH = 6.0  # and how clear of everything else it should stand
 _ON_FRONT = 1.01  # a crossing counts when no third lock is cheaper by more than 1 %
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """A winner map: its grid and the lock labels in the contest."""
 
     grid: Grid
@@ -68,28 +75,34 @@ def draw_map(connection: sqlite3.Connection, machine: str) -> Figure:
 
 def panels_of(connection: sqlite3.Connection, machine: str) -> list[Panel]:
     """Every winner map of a machine. Raises NoDataError."""
-    found = []
-    for isa_name, flavour in series_names(connection, "map", machine):
+    shown = []
+    names = series_names(connection, "map", machine)
+    for isa_name, flavour in names:
         one = grid(connection, machine, isa_name, flavour)
         every = tuple(label for label in one.costs if label not in one.aside)
         full = tuple(label for label in every if label.fence == FULL)
-        flavours = [f for i, f in series_names(connection, "map", machine) if i == isa_name]
-        title = one.isa.title + (f", {flavour_name(flavour)}" if len(flavours) > 1 else "")
-        found.append(Panel(one, full, f"{title}, {one.isa.full_fence}"))
+        several = sum(isa == isa_name for isa, _ in names) > 1
+        title = one.isa.title + (f", {flavour_name(flavour)}" if several else "")
+        shown.append(Panel(one, full, f"{title}, {one.isa.full_fence}"))
         if len(full) < len(every):
-            found.append(Panel(one, every, f"{title}, any kind of fence"))
-    return found
+            shown.append(Panel(one, every, f"{title}, any kind of fence"))
+    return shown
+
+
+def _frame(ax: Axes, grids: Sequence[Grid], title: str) -> None:
+    """A panel's title, and axes over all that the grids have."""
+    ax.set_title(title)
+    ax.set_xlabel("measured CAS latency (cycles)")
+    ax.set_ylabel(f"measured {grids[0].isa.full_fence} latency (cycles)")
+    ax.set_xlim(min(one.cas[0] for one in grids), max(one.cas[-1] for one in grids))
+    ax.set_ylim(min(one.fence[0] for one in grids), max(one.fence[-1] for one in grids))
 
 
 def draw_panel(ax: Axes, panel: Panel) -> None:
     """One winner map, with everything but the key."""
     shown = panel.grid
-    ax.set_title(panel.title)
-    ax.set_xlabel("measured CAS latency (cycles)")
-    ax.set_ylabel(f"measured {shown.isa.full_fence} latency (cycles)")
-    ax.set_xlim(shown.cas[0], shown.cas[-1])
-    ax.set_ylim(shown.fence[0], shown.fence[-1])
-    x, y = mesh(shown, RASTER)
+    _frame(ax, [shown], panel.title)
+    x, y = _mesh(shown, _RASTER)
     costs = {label: shown.cost_at(label, x, y) for label in panel.labels}
     for label, cost in costs.items():
         lead = cost - np.min([one for other, one in costs.items() if other != label], axis=0)
@@ -116,12 +129,10 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
     label_regions(ax, panel)
 
 
-def mesh(shown: Grid, side: int) -> tuple[Surface, Surface]:
+def _mesh(shown: Grid, side: int) -> tuple[Surface, Surface]:
     """CAS and fence latency at each point of a raster over the map, `side` points a side."""
-    x, y = np.meshgrid(
-        np.linspace(shown.cas[0], shown.cas[-1], side),
-        np.linspace(shown.fence[0], shown.fence[-1], side),
-    )
+    cas, fence = (np.linspace(axis[0], axis[-1], side) for axis in (shown.cas, shown.fence))
+    x, y = np.meshgrid(cas, fence)
     return x, y
 
 
@@ -143,11 +154,18 @@ def _draw_aside(ax: Axes, x: Surface, y: Surface, lead: Surface, label: LockLabe
 def borders(panel: Panel) -> dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]]:
     """The searched crossovers between the cheapest locks, by pair, each in order along its border:
     points of measured CAS and full-fence latency in cycles."""
-    found: dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]] = {}
+    points: dict[tuple[LockLabel, LockLabel], list[tuple[float, float]]] = {}
     for crossing in _shown(panel):
         pair = (crossing.lock_a, crossing.lock_b)
-        found.setdefault(pair, []).append((crossing.cas, crossing.fence))
-    return {pair: polyline(points) for pair, points in found.items()}
+        points.setdefault(pair, []).append((crossing.cas, crossing.fence))
+    return {pair: polyline(some) for pair, some in points.items()}
+
+
+def polyline(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points of one boundary in order, along the direction in which they spread most."""
+    spread_x, spread_y = (max(axis) - min(axis) for axis in zip(*points, strict=True))
+    along = 0 if spread_x >= spread_y else 1
+    return sorted(set(points), key=lambda point: (point[along], point[1 - along]))
 
 
 def _shown(panel: Panel) -> Iterator[MapCrossing]:
@@ -177,7 +195,7 @@ def _draw_marks(ax: Axes, shown: Grid) -> None:
 def label_regions(ax: Axes, panel: Panel) -> None:
     """Names each region at its roomiest place, upright where it is narrow; a strip too narrow for
     a name has it beside, with an arrow."""
-    x, y = mesh(panel.grid, _LABELS)
+    x, y = _mesh(panel.grid, _LABELS)
     costs = np.array([panel.grid.cost_at(label, x, y) for label in panel.labels])
     winners = costs.argmin(axis=0)
     wide, high = x[0, 1] - x[0, 0], y[1, 0] - y[0, 0]
@@ -276,12 +294,9 @@ def _roomiest(
         [(columns + 1) / wide, (side - columns) / wide, (rows + 1) / high, (side - rows) / high]
     )
     # The nearest point outside has a neighbour inside, or a step closer would be nearer still.
-    rim = np.zeros_like(inside)
-    rim[1:] |= inside[:-1]
-    rim[:-1] |= inside[1:]
-    rim[:, 1:] |= inside[:, :-1]
-    rim[:, :-1] |= inside[:, 1:]
-    rim &= ~inside
+    wider = np.pad(inside, 1)
+    beside = wider[2:, 1:-1] | wider[:-2, 1:-1] | wider[1:-1, 2:] | wider[1:-1, :-2]
+    rim = beside & ~inside
     for column, row in [*zip(columns[rim], rows[rim], strict=True), *marked]:
         clear = np.minimum(clear, np.hypot((columns - column) / wide, (rows - row) / high))
     depth = np.minimum(rows, side - 1 - rows)
@@ -342,3 +357,138 @@ def _draw_key(ax: Axes, plan: PlanFact, machine: str, shown: Sequence[Panel]) ->
         )
         lines.append(textwrap.fill(words, _KEY_WIDTH))
     ax.text(0.04, 0.6, "\n".join(lines), transform=ax.transAxes, va="top", linespacing=1.5)
+
+
+class _Study(NamedTuple):
+    engine: str
+    workload: str
+    panels: dict[str, Panel]  # by flavour, full fences alone
+
+
+class _Border(NamedTuple):
+    study: _Study
+    pair: tuple[LockLabel, LockLabel]
+    points: Surface  # (CAS, fence) in measured cycles, a row a point
+
+
+def draw_engines(connections: Mapping[str, sqlite3.Connection]) -> Figure:
+    """One panel for each flavour that two engines or more have, with the borders of every study.
+
+    `connections`: studies by a name for messages. Raises NoDataError, also when the studies'
+    programs are of several compilers.
+    """
+    compilers = {title: compilers_of_study(one) for title, one in connections.items()}
+    first = next(iter(compilers))
+    for title, names in compilers.items():
+        if names and names != compilers[first]:
+            raise NoDataError(
+                f"{title} is of programs by {' and '.join(names)}, {first} by "
+                f"{' and '.join(compilers[first])}: costs of two compilers are not drawn together"
+            )
+    studies = []
+    for title, connection in connections.items():
+        try:
+            plan = PLAN.read(connection)
+            of_flavour: dict[str, Panel] = {}
+            for panel in panels_of(connection, plan.machine):  # full fences alone come first
+                of_flavour.setdefault(panel.grid.flavour, panel)
+        except NoDataError as missing:
+            raise NoDataError(f"{title}: {missing.message}") from None
+        studies.append(_Study(plan.engine, workload_words(plan).replace("\n", " "), of_flavour))
+    studies.sort(key=lambda study: engines.order(study.engine))
+    shown = {}
+    for flavour in dict.fromkeys(flavour for study in studies for flavour in study.panels):
+        some = [study for study in studies if flavour in study.panels]
+        if len({study.engine for study in some}) > 1:
+            shown[flavour] = some
+    if not shown:
+        raise NoDataError(f"no two engines have a winner map in common in {', '.join(connections)}")
+    figure, axes = panels(len(shown), 3, (4.6, 4.4))
+    for ax, (flavour, some) in zip(axes, shown.items(), strict=False):
+        of_study = [study.panels[flavour] for study in some]
+        isa = of_study[0].grid.isa
+        title = f"{isa_words(isa.title, flavour)}, {isa.full_fence}"
+        _frame(ax, [panel.grid for panel in of_study], title)
+        label_regions(ax, of_study[0])
+        drawn = [_draw_study(ax, *pair) for pair in zip(some, of_study, strict=True)]
+        if every := list(itertools.chain.from_iterable(drawn)):  # else one lock wins everywhere
+            _label(ax, every, _labelled(every, some))
+    return figure
+
+
+def _draw_study(ax: Axes, study: _Study, panel: Panel) -> list[_Border]:
+    """Draws the borders as the grid's own costs have them, and the searched crossovers on them."""
+    drawn_as = engines.entry(study.engine)
+    x, y = _mesh(panel.grid, _RASTER)
+    costs = {label: panel.grid.cost_at(label, x, y) for label in panel.labels}
+    cheapest = np.min(list(costs.values()), axis=0)
+    parts = []
+    for pair in itertools.combinations(costs, 2):
+        first, second = (costs[label] for label in pair)
+        # Elsewhere a third lock is cheaper than both.
+        between = np.ma.masked_where(np.minimum(first, second) > cheapest, first - second)
+        if between.count() == 0 or not between.min() < 0 < between.max():
+            continue
+        drawn = ax.contour(
+            x, y, between, levels=[0], colors=[drawn_as.colour], linestyles=[drawn_as.line],
+            linewidths=1.6, zorder=4,
+        )  # fmt: skip
+        parts += [_Border(study, pair, part) for part in drawn.allsegs[0] if len(part) > 1]
+    for points in borders(panel).values():
+        xs, ys = zip(*points, strict=True)
+        ax.plot(xs, ys, drawn_as.marker, color=drawn_as.colour, markersize=3.5, zorder=4)
+    return parts
+
+
+def _labelled(every: Sequence[_Border], studies: Sequence[_Study]) -> list[tuple[_Border, str]]:
+    """What is written: each engine beside its longest border, and the locks beside a border that
+    the first study does not have."""
+    known = {border.pair for border in every if border.study is studies[0]}
+    texts = []
+    for study in studies:
+        own = sorted((b for b in every if b.study is study), key=lambda b: -len(b.points))
+        for number, border in enumerate(own):
+            parts = [] if number else [engines.title(study.engine)]
+            if not number and study.workload != studies[0].workload:
+                parts.append(study.workload)
+            if border.pair not in known:
+                parts.append(" / ".join(label.words() for label in border.pair))
+            if parts:
+                texts.append((border, "\n".join(parts)))
+    return texts
+
+
+def _label(ax: Axes, every: Sequence[_Border], texts: Sequence[tuple[_Border, str]]) -> None:
+    """Writes each text near its border, clear of all borders and other texts, with a line to it."""
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    origin, scale = np.array([left, low]), np.array([right - left, high - low]) / _PANEL
+    names = [text for text in ax.texts if isinstance(text, Annotation)]
+    taken = [((np.array(text.xyann) - origin) / scale, _half(text.get_text())) for text in names]
+    lines = np.concatenate([(border.points - origin) / scale for border in every])
+    for border, text in texts:
+        half = _half(text)
+
+        def clearance(place: tuple[Surface, Surface], half: Surface = half) -> float:
+            """How far the box stays from all lines and texts, in points; enough is enough."""
+            away = [(np.abs(lines - place[1]) - half).max(axis=1).min()]
+            away += [(np.abs(other - place[1]) - half - size).max() for other, size in taken]
+            return float(min(*away, _ENOUGH))
+
+        spots = ((border.points - origin) / scale)[:: max(1, len(border.points) // _SPOTS)]
+        offsets = _OFFSETS + np.sign(_OFFSETS) * half
+        places = [(spot, spot + offset) for spot in spots for offset in offsets]
+        inside = [p for p in places if (p[1] > half).all() and (p[1] < _PANEL - half).all()]
+        spot, centre = max(inside or places, key=clearance)
+        taken.append((centre, half))
+        colour = engines.entry(border.study.engine).colour
+        ax.annotate(
+            text, spot * scale + origin, xytext=centre * scale + origin, ha="center", va="center",
+            fontsize=8, color=colour, path_effects=HALO, zorder=7,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 1},
+        )  # fmt: skip
+
+
+def _half(text: str) -> Surface:
+    """Half the width and height of a text, in points."""
+    lines = text.splitlines()
+    return np.array([max(map(len, lines)) * _LETTER_WIDTH / 2, len(lines) * _LINE / 2])

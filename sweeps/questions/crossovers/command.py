@@ -25,7 +25,7 @@ from sweeps.model.machine import load_machine, machine_named
 from sweeps.model.workloads import WORKLOADS, Value, read_value, with_defaults
 from sweeps.plans.sweep import LoadedPlan, load_plan
 from sweeps.run.runner import Runner
-from sweeps.search.facts import store_isas, store_machines
+from sweeps.search.calibrate import store_isas, store_machines
 from sweeps.search.lines import (
     NO_LOCK,
     AxisLine,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from results.errors import LockcrossError
+from results.errors import LockcrossError, NoDataError
 from results.store.store import Store
 from sweeps.model import engines
 from sweeps.model.axes import LATENCIES
@@ -21,11 +21,10 @@ from sweeps.model.machine import known_machines, load_machine, machine_named, ma
 from sweeps.model.workloads import with_defaults
 from sweeps.plans import EXPLORATIONS, study
 from sweeps.plans.study import isa_of
-from sweeps.questions.explore.explorer import AS_IS, CHECK, PLAN, ExploreFact, explorer
+from sweeps.questions.explore.shown import AS_IS, CHECK, PLAN, ExploreFact, cost_grid
 from sweeps.run.runner import Runner
 from sweeps.search import found
-from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate
-from sweeps.search.facts import store_isas, store_machines
+from sweeps.search.calibrate import LATENCY_OPS, Setting, calibrate, store_isas, store_machines
 from sweeps.search.lines import NO_LOCK, in_parts, parts, with_lock
 from sweeps.support.toml import Document
 
@@ -111,12 +110,10 @@ class ExplorePlan(Document):
         return self
 
 
-def load_exploration(name: str = NAME) -> ExplorePlan:
-    """Reads sweeps/plans/explorations/<name>.toml.
-
-    Raises LockcrossError (exit code 2) that names file, key, value and what is allowed.
-    """
-    return EXPLORATIONS.load(ExplorePlan, name)
+def load_exploration() -> ExplorePlan:
+    """Reads the exploration's file. Raises LockcrossError (exit code 2) that names file, key, value
+    and what is allowed."""
+    return EXPLORATIONS.load(ExplorePlan, NAME)
 
 
 def labels(plan: ExplorePlan, flavour: str) -> list[LockLabel]:
@@ -138,14 +135,12 @@ def map_cells(plan: ExplorePlan, machine: str, flavour: str) -> list[Cell]:
     """The runs of one map, each once."""
     grid = plan.grid
     points = itertools.product(
-        grid.cas_latency, grid.fence_latency, grid.cancel_latency, grid.owner_share
+        labels(plan, flavour),
+        itertools.product(
+            grid.cas_latency, grid.fence_latency, grid.cancel_latency, grid.owner_share
+        ),
     )
-    cells = {
-        (cell.label, cell.cas_latency, cell.fence_latency, cell.cancel_latency, point[-1]): cell
-        for label, point in itertools.product(labels(plan, flavour), list(points))
-        for cell in [point_cell(plan, machine, flavour, label, point)]
-    }
-    return list(cells.values())
+    return list(dict.fromkeys(point_cell(plan, machine, flavour, *point) for point in points))
 
 
 def point_cell(
@@ -169,7 +164,8 @@ def drawn_points(plan: ExplorePlan, machine: str, flavour: str) -> list[Point]:
     grid, draw = plan.grid, Random(f"{plan.check.seed} {machine} {flavour}")
     least = math.log(max(grid.cancel_latency[0], 1))
     whole = parts(WORKLOAD, "owner_share")
-    low, *_, high = in_parts(WORKLOAD, "owner_share", (*grid.owner_share, grid.owner_share[-1]))
+    ends = grid.owner_share[0], grid.owner_share[-1]
+    low, high = in_parts(WORKLOAD, "owner_share", ends)
     step = whole // int(plan.workload.parameters.get("runs", 1))
     return [
         (
@@ -208,22 +204,36 @@ def maps(plan: ExplorePlan, machines: Sequence[str], isas: Sequence[str]) -> lis
 
 
 class Exploration:
-    """Runs a plan's maps and stores them."""
+    """Runs a plan's maps and stores them. `asked`: machine and flavour of each."""
 
     def __init__(
         self, plan: ExplorePlan, asked: Sequence[tuple[str, str]], store: Store, runner: Runner
     ) -> None:
         self._plan = plan
-        self._asked = asked
         self._store = store
         self._runner = runner
+        self._asked = asked
+        flavours = dict.fromkeys(flavour for _, flavour in asked)
+        real = [
+            (machine, flavour)
+            for machine in plan.calibration.machines
+            for flavour in flavours
+            if isa_of(flavour) in load_machine(machine).isas
+        ]
+        self._as_is = list(dict.fromkeys([*asked, *real]))  # the maps' machines and the real ones
+        # Calibrations along both axes of each map, and of each machine as it is.
+        self._settings = [
+            Setting(machine, isa_of(flavour), flavour, latency, latency, ops=LATENCY_OPS)
+            for machine, flavour in asked
+            for latency in plan.calibration.latencies
+        ] + [Setting(m, isa_of(f), f, ops=LATENCY_OPS) for m, f in self._as_is]
 
     def cells(self) -> list[Cell]:
         """Every run that is needed."""
-        found = [cell for one in self._asked for cell in map_cells(self._plan, *one)]
-        found += [cell for one in self._asked for cell in self._check_cells(*one)]
-        found += [cell for one in self._as_is() for cell in as_is_cells(self._plan, *one)]
-        return found + [s.cell(*loop) for s in self._settings() for loop in s.loops()]
+        cells = [cell for place in self._asked for cell in map_cells(self._plan, *place)]
+        cells += [cell for place in self._asked for cell in self._check_cells(*place)]
+        cells += [cell for place in self._as_is for cell in as_is_cells(self._plan, *place)]
+        return cells + [cell for setting in self._settings for cell in setting.loops().values()]
 
     def run(self) -> None:
         """Runs what is missing and stores series, calibrations and facts.
@@ -231,15 +241,14 @@ class Exploration:
         Raises LockcrossError (exit code 1) when a run fails.
         """
         self._runner.require(self.cells(), NAME)
-        calibrate(self._runner, self._store, self._settings())
-        for kind, places, cells in (
-            (NAME, self._asked, map_cells), (AS_IS, self._as_is(), as_is_cells),
-        ):  # fmt: skip
-            for machine, flavour in places:
-                runs = self._runner.require(cells(self._plan, machine, flavour), NAME)
-                name = f"{kind}/{machine}/{isa_of(flavour)}/{flavour}"
-                self._store.set_series(name, [run.id for run in runs])
-        store_machines(self._store, {setting.machine for setting in self._settings()})
+        calibrate(self._runner, self._store, self._settings)
+        series = [(NAME, place, map_cells) for place in self._asked]
+        series += [(AS_IS, place, as_is_cells) for place in self._as_is]
+        for kind, (machine, flavour), cells in series:
+            runs = self._runner.require(cells(self._plan, machine, flavour), NAME)
+            name = f"{kind}/{machine}/{isa_of(flavour)}/{flavour}"
+            self._store.set_series(name, [run.id for run in runs])
+        store_machines(self._store, {setting.machine for setting in self._settings})
         store_isas(self._store)
         PLAN.write(self._store, ExploreFact.model_validate(self._plan.model_dump()))
         self._store_check()
@@ -255,43 +264,28 @@ class Exploration:
     def _store_check(self) -> None:
         """How far interpolated costs are off from those of the runs, by map."""
         kept = dict(CHECK.optional(self._store.connection) or {})
-        maps = {(one.machine, one.flavour): one for one in explorer(self._store.connection).maps}
-        for key in self._asked:
-            points, kinds = drawn_points(self._plan, *key), labels(self._plan, key[1])
-            runs = iter(self._runner.require(self._check_cells(*key), NAME))
-            if not points or key not in maps:
+        for machine, flavour in self._asked:
+            points = drawn_points(self._plan, machine, flavour)
+            kinds = labels(self._plan, flavour)
+            runs = iter(self._runner.require(self._check_cells(machine, flavour), NAME))
+            name = f"{NAME}/{machine}/{isa_of(flavour)}/{flavour}"
+            try:
+                grid = cost_grid(self._store.connection, name)
+            except NoDataError:  # the page says why
                 continue
-            of = maps[key]
-            axes, locks = (of.cas, of.fence, of.cancel, of.share), {x.label: x for x in of.locks}
             errors, wrong = [], 0
-            for cas, fence, cancel, share in points:
-                x, y = np.interp(cas, of.cas_set, of.cas), np.interp(fence, of.fence_set, of.fence)
-                guessed = [locks[k].at(axes, (float(x), float(y), cancel, share)) for k in kinds]
+            for *latencies, share in points:
+                point = [
+                    float(np.interp(latencies[n], grid.given[n], grid.axes[n])) for n in (0, 1)
+                ]
+                point += latencies[2], share
+                guessed = [grid.at(label, point) for label in kinds]
                 measured = [next(runs).metrics["cycles_per_pair"] for _ in kinds]
                 errors += [abs(a / b - 1) for a, b in zip(guessed, measured, strict=True)]
                 wrong += int(np.argmin(guessed) != np.argmin(measured))
-            kept["/".join(key)] = found.Check(
-                points=len(points), costs=len(errors), mean=float(np.mean(errors)),
-                worst=float(max(errors)), wrong=wrong,
-            )  # fmt: skip
+            if errors:
+                kept[f"{machine}/{flavour}"] = found.Check(
+                    points=len(points), costs=len(errors), mean=float(np.mean(errors)),
+                    worst=float(max(errors)), wrong=wrong,
+                )  # fmt: skip
         CHECK.write(self._store, kept)
-
-    def _settings(self) -> list[Setting]:
-        """Calibrations along both axes of each map, and of each machine as it is."""
-        settings = [
-            Setting(machine, isa_of(flavour), flavour, latency, latency, ops=LATENCY_OPS)
-            for machine, flavour in self._asked
-            for latency in self._plan.calibration.latencies
-        ]
-        return settings + [Setting(m, isa_of(f), f, ops=LATENCY_OPS) for m, f in self._as_is()]
-
-    def _as_is(self) -> list[tuple[str, str]]:
-        """(machine, flavour) of what is run as it is: the maps' machines and the real ones."""
-        flavours = dict.fromkeys(flavour for _, flavour in self._asked)
-        real = [
-            (machine, flavour)
-            for machine in self._plan.calibration.machines
-            for flavour in flavours
-            if isa_of(flavour) in load_machine(machine).isas
-        ]
-        return [*dict.fromkeys([*self._asked, *real])]

@@ -1,26 +1,71 @@
-"""The interactive map on the page: its data as the page's script reads them
-(templates/data.js)."""
+"""The interactive map on the page: the costs of every lock over CAS, fence and cancellation latency
+and the owner's share, as the page's script reads them (templates/data.js).
 
+A map comes from the grid of `./lockcross explore` (series `explore/...`); where there is none, from
+the study's winner map, with one cancellation cost and one share. Beside them stand the machines as
+they are, with the runs of the study's winner table, or those that the exploration makes of them.
+"""
+
+import re
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from results.draw.drawing import Drawing
+from results.errors import NoDataError
+from results.store.facts import Fact
+from results.store.queries import show_run
+from sweeps.model import engines
+from sweeps.model.axes import LATENCIES
+from sweeps.model.cell import Cell, option
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
-from sweeps.questions.explore.explorer import PLAN, ExplorerMap, Processor, explorer
 from sweeps.report.shown import Part, References, Section, Shown
 from sweeps.report.style import look
 from sweeps.search.found import PLAN as STUDY
-from sweeps.search.found import Mark
+from sweeps.search.found import (
+    Check,
+    FactModel,
+    Mark,
+    PlanFact,
+    SeriesRun,
+    accuracy,
+    engine,
+    isa,
+    map_check,
+    map_crossings,
+    measured,
+    places,
+    series,
+)
+from sweeps.search.lines import value_of
 
+KIND = "explore"  # of the series
+AS_IS = "explore/as_is"  # of the series of machines as they are
 HOW = "./lockcross explore"  # the command that computes the grid
+_SHARE = "owner_share"
 # The kinds of fence that a page begins with, where they are: x86-64's production fence is a locked
 # operation, the others have full fences alone.
 _CHOSEN = ("rmw", FULL)
 _DIGITS = 4  # behind the point, of cycles: what is shown with two is then rounded but once
+
+
+class ExploreFact(FactModel):
+    """The plan of the maps."""
+
+    machines: list[str]
+    flavours: list[str]
+    aside: list[str] = []
+    tie_percent: float
+    limits: dict[str, str] = {}
+
+
+PLAN: Fact[ExploreFact] = Fact(KIND, ExploreFact)
+CHECK: Fact[dict[str, Check]] = Fact("explore/check", dict[str, Check])  # by MACHINE/FLAVOUR
 
 
 def part(connection: sqlite3.Connection, _: References, __: Collection[Drawing]) -> Part | None:
@@ -41,91 +86,282 @@ SHOWN = Shown(part, alone=lambda connection: PLAN.optional(connection) is not No
 
 
 def explorer_data(connection: sqlite3.Connection) -> dict[str, Any] | None:
-    """Everything that the map shows, or None where the database has no map."""
-    found = explorer(connection)
-    if not found.maps:
+    """Everything that the map shows, or None where the database has no map. Maps on the grid of
+    `./lockcross explore` come first; `notes`: why some maps are missing."""
+    explored, study = PLAN.optional(connection), STUDY.optional(connection)
+    checked = CHECK.optional(connection) or {}
+    kinds: dict[tuple[str, ...], str] = {}  # a map is shown once
+    for kind, plan in ((KIND, explored), ("map", study)):
+        for key in _keys(connection, kind, plan):
+            kinds.setdefault(key, kind)
+    maps, notes, checks = [], [], []
+    for (machine, isa_name, flavour), kind in kinds.items():
+        name = f"{kind}/{machine}/{isa_name}/{flavour}"
+        try:
+            maps.append(_map(connection, name, explored if kind == KIND else study))
+        except NoDataError as missing:
+            notes.append(f"machine {machine}, {isa_name} {flavour}: {missing.message}")
+            continue
+        checks.append(
+            checked.get(f"{machine}/{flavour}") if kind == KIND else map_check(connection, name)
+        )
+    if not maps:
         return None
-    locks = dict.fromkeys(one.label.lock for map_ in found.maps for one in map_.locks)
-    kinds = {one.label.fence for map_ in found.maps for one in map_.locks}
-    ordered = [kind for kind in _CHOSEN if kind in kinds] + sorted(kinds - {*_CHOSEN})
+    locks = [lock for one in maps for lock in one["locks"]]
+    names = dict.fromkeys(lock["lock"] for lock in locks)
+    fences = {lock["kind"] for lock in locks}
+    ordered = [kind for kind in _CHOSEN if kind in fences] + sorted(fences - {*_CHOSEN})
+    off = accuracy([check for check in checks if check])
     return {
-        "maps": [_map(one) for one in found.maps],
-        "processors": [_processor(one) for one in found.processors],
-        "locks": [(name, LockLabel(name).words()) for name in locks],
+        "maps": maps,
+        "processors": processors(connection),
+        "locks": [(name, LockLabel(name).words()) for name in names],
         "fences": [(kind, FENCE_KINDS.get(kind, kind)) for kind in ordered],
-        "chosen": [kind for kind in _CHOSEN if kind in kinds],
-        "limits": dict(found.limits),
-        "notes": list(found.notes),
+        "chosen": [kind for kind in _CHOSEN if kind in fences],
+        "limits": (study.limits if study else {}) | (explored.limits if explored else {}),
+        "notes": notes,
         "how": HOW,
-        "accuracy": vars(found.accuracy) if found.accuracy else None,
+        "accuracy": vars(off) if off else None,
     }
 
 
-def _map(one: ExplorerMap) -> dict[str, Any]:
+def _keys(
+    connection: sqlite3.Connection, kind: str, plan: ExploreFact | PlanFact | None
+) -> list[tuple[str, ...]]:
+    """Machine, ISA and flavour of the series of a kind, in the order of the plan's machines and
+    flavours."""
+    machines, flavours = (plan.machines, plan.flavours) if plan else ([], [])
+
+    def place(key: tuple[str, ...]) -> tuple[int, int, str]:
+        machine, _, flavour = key
+        return (
+            machines.index(machine) if machine in machines else len(machines),
+            flavours.index(flavour) if flavour in flavours else len(flavours),
+            "/".join(key),
+        )
+
+    names = connection.execute(
+        "SELECT DISTINCT name FROM series WHERE name GLOB ?", (f"{kind}/*",)
+    ).fetchall()
+    keys = [tuple(name.removeprefix(f"{kind}/").split("/")) for (name,) in names]
+    return sorted((key for key in keys if len(key) == 3), key=place)  # series of AS_IS have more
+
+
+@dataclass(frozen=True)
+class CostGrid:
+    """A map's costs. `given` and `axes`: what was set along CAS, fence, cancellation and share, and
+    the same as on the map, where CAS and fence are measured cycles. `costs`: cycles per pair of
+    each lock, in this shape; an axis that the lock does not depend on has length 1. `runs`: of each
+    lock the one that sets the most latencies."""
+
+    given: Sequence[Sequence[float]]
+    axes: Sequence[Sequence[float]]
+    costs: Mapping[LockLabel, NDArray[np.float64]]
+    runs: Mapping[LockLabel, SeriesRun]
+
+    def at(self, label: LockLabel, point: Sequence[float]) -> float:
+        """A lock's cost at a point of `axes`, along straight lines between those of the grid."""
+        costs = self.costs[label]
+        for axis, value in zip(self.axes, point, strict=True):
+            along = np.reshape(costs, (costs.shape[0], -1))
+            xs = axis if len(along) > 1 else [value]
+            line = [float(np.interp(value, xs, column)) for column in along.T]
+            costs = np.reshape(line, costs.shape[1:])
+        return float(costs)
+
+
+def cost_grid(connection: sqlite3.Connection, name: str) -> CostGrid:
+    """The grid of a series. Raises NoDataError when some of its runs or calibrations are
+    missing."""
+    kind, machine, isa_name, flavour = name.split("/")
+    full_fence = f"fence_{isa(connection, isa_name).full_fence}"
+    runs = series(connection, name)
+    if not runs:
+        raise NoDataError("all of its runs failed")
+    # A run at the machine's own cancellation may be one that a study asked for without setting it.
+    cancelling = {run.label for run in runs if run.cell.cancel_latency is not None}
+    # What is set of a run along each axis; None for a latency that its lock does not pay, or that
+    # the map does not set.
+    points: dict[int, tuple[float | None, ...]] = {
+        run.id: (
+            run.latency("cas_latency", "cas_success"),
+            run.latency("fence_latency", full_fence) if run.label.fence == FULL else None,
+            run.latency("cancel_latency", "charge_stop") if run.label in cancelling else None,
+            value_of(run.cell, _SHARE),
+        )
+        for run in runs
+    }
+    if kind != KIND and (check := map_check(connection, name)):
+        cas_nodes, fence_nodes = check.cas_latency, [None, *check.fence_latency]
+        runs = [
+            run
+            for run in runs
+            if points[run.id][0] in cas_nodes and points[run.id][1] in fence_nodes
+        ]
+    given = [sorted({x for run in runs if (x := points[run.id][n]) is not None}) for n in range(4)]
+    if not given[2]:  # no run sets it: they have the machine's own
+        given[2] = [runs[0].latency("cancel_latency", "charge_stop") or 0]
+    engine_label = runs[0].cell.engine
+    cas, fence = (
+        list(map(measured(connection, machine, isa_name, flavour, axis, engine_label), values))
+        for axis, values in zip(LATENCIES, given[:2], strict=False)
+    )
+    by_label: dict[LockLabel, list[SeriesRun]] = {}
+    for run in runs:
+        by_label.setdefault(run.label, []).append(run)
+    costs, fullest = {}, {}
+    for label, own in by_label.items():
+        fixed = [all(points[run.id][n] is None for run in own) for n in range(4)]
+        costs[label] = np.full([1 if fixed[n] else len(given[n]) for n in range(4)], np.nan)
+        for run in own:
+            place = zip(points[run.id], given, fixed, strict=True)
+            costs[label][tuple(0 if no else xs.index(x or 0) for x, xs, no in place)] = run.cost
+        if np.isnan(costs[label]).any():
+            raise NoDataError(f"runs of {label} are missing; run {HOW}")
+        fullest[label] = max(
+            own, key=lambda run: sum(getattr(run.cell, axis) is not None for axis in LATENCIES)
+        )
+    return CostGrid(given, [cas, fence, *given[2:]], costs, fullest)
+
+
+def _map(
+    connection: sqlite3.Connection, name: str, plan: ExploreFact | PlanFact | None
+) -> dict[str, Any]:
+    """One map. `searched`: the cancellation cost and the share of the crossings' search. Raises
+    NoDataError when some of its runs or calibrations are missing."""
+    grid = cost_grid(connection, name)
+    explored = isinstance(plan, ExploreFact)
+    first, *_ = grid.runs.values()
+    aside = plan.aside if isinstance(plan, ExploreFact) else plan.table_locks if plan else []
+    cas, fence, cancel, share = grid.axes
+    own = _place(connection, first)
     return {
-        "machine": one.machine,
-        "title": one.title,
-        **_shared(one),
-        "explored": one.explored,
-        "cas": {"measured": _rounded(one.cas), "set": one.cas_set},
-        "fence": {"measured": _rounded(one.fence), "set": one.fence_set},
-        "runs": one.parameters.get("runs", 0),
+        **_common(connection, first, plan.tie_percent / 100 if plan else 0.0),
+        **_crossings(connection, first),
+        "explored": explored,
+        "cas": {"measured": _rounded(cas), "set": grid.given[0]},
+        "fence": {"measured": _rounded(fence), "set": grid.given[1]},
+        "cancel": cancel,
+        "share": share,
+        "runs": first.cell.parameters.get("runs", 0),
         "locks": [
             {
-                **_label(lock.label),
-                "aside": lock.label.lock in one.aside,
-                "shape": lock.costs.shape,
-                "costs": _rounded(np.ravel(lock.costs)),
-                "command": lock.command,
+                **_label(label),
+                "aside": label.lock in aside,
+                "shape": costs.shape,
+                "costs": _rounded(np.ravel(costs)),
+                "command": _template(_command(connection, grid.runs[label])),
             }
-            for lock in one.locks
+            for label, costs in grid.costs.items()
         ],
-        "own": _mark(one.own) if one.own else None,
+        "own": _mark(own, own.assumed) if own else None,
+    }
+
+
+def processors(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """The machines as they are, with their own cores, caches and latencies: those of the study's
+    winner table, then what else an exploration has run. Their locks come cheapest first; costs are
+    as stored, and beside them as the tables of the page have them."""
+    known: dict[tuple[str, ...], dict[str, Any]] = {}
+    for kind, plan in (("table", STUDY.optional(connection)), (AS_IS, PLAN.optional(connection))):
+        if plan is None:
+            continue
+        label = engine(connection) if kind == "table" else engines.DEFAULT
+        for key in _keys(connection, kind, plan):
+            neutral = key[0] in plan.machines  # by intent, not for want of a figure
+            # As in the table: a core model with costs of its own is not a real processor's.
+            if key in known or (engines.entry(label).own_costs and not neutral):
+                continue
+            runs = series(connection, "/".join((kind, *key)))
+            if not runs or (place := _place(connection, runs[0])) is None:
+                continue  # without a good run, or not calibrated
+            known[key] = {
+                **_common(connection, runs[0], plan.tie_percent / 100),
+                **_mark(place, place.assumed and not neutral),
+                "cancel": runs[0].latency("cancel_latency", "charge_stop") or 0,
+                "share": value_of(runs[0].cell, _SHARE),
+                "locks": [
+                    {
+                        **_label(run.label),
+                        "cost": run.cost,
+                        "shown": f"{run.cost:.1f}",
+                        "command": _command(connection, run),
+                    }
+                    for run in sorted(runs, key=lambda run: (run.cost, run.label))
+                ],
+            }
+    return list(known.values())
+
+
+def _crossings(connection: sqlite3.Connection, like: SeriesRun) -> dict[str, Any]:
+    """The study's searched crossovers on a map, if they are of the same workload, with the
+    cancellation cost and the share that they were searched with."""
+    cell = like.cell
+    place = cell.machine, cell.isa, cell.flavour
+    name = "/".join(("map", *place))
+    runs = []
+    if STUDY.optional(connection) is not None and engine(connection) == cell.engine:
+        runs = series(connection, name)
+    if not runs or _workload(runs[0].cell) != _workload(cell):
+        return {"crossings": [], "searched": {"cancel": None, "share": 0}}
+    cas, fence = (measured(connection, *place, axis) for axis in ("cas_latency", "fence_latency"))
+    return {
         "crossings": [
             {
                 "pair": [crossing.lock_a, crossing.lock_b],
                 "cas": round(crossing.cas, _DIGITS),
                 "fence": round(crossing.fence, _DIGITS),
             }
-            for crossing in one.crossings
+            for crossing in map_crossings(connection, name, cas, fence)
         ],
-        "searched": dict(zip(("cancel", "share"), one.searched, strict=True)),
+        "searched": {
+            "cancel": runs[0].latency("cancel_latency", "charge_stop"),
+            "share": value_of(runs[0].cell, _SHARE),
+        },
     }
 
 
-def _processor(one: Processor) -> dict[str, Any]:
-    """A machine as it is. Costs are as stored, and beside them as the tables of the page have
-    them."""
-    return {
-        **_mark(one.place),
-        "machine": one.place.machine,
-        **_shared(one),
-        "locks": [
-            {
-                **_label(run.label),
-                "cost": run.cost,
-                "shown": f"{run.cost:.1f}",
-                "command": run.command,
-            }
-            for run in one.locks
-        ],
-    }
+def _workload(cell: Cell) -> tuple[Any, ...]:
+    keys = {key: value for key, value in cell.parameters.items() if key != _SHARE}
+    return cell.workload, cell.threads, keys
 
 
-def _shared(one: ExplorerMap | Processor) -> dict[str, Any]:
+def _common(connection: sqlite3.Connection, run: SeriesRun, tie: float) -> dict[str, Any]:
     """What a map and a machine as it is both have."""
-    given = one.parameters
-    threads = "1 thread" if one.threads == 1 else f"{one.threads} threads"
+    cell = run.cell
+    title, out_of_order = connection.execute(
+        "SELECT title, json_extract(description, '$.out_of_order') IS NOT NULL FROM machines "
+        "WHERE name = ?",
+        (cell.machine,),
+    ).fetchone() or (cell.machine, False)
+    known, keys = isa(connection, cell.isa), cell.parameters
+    threads = "1 thread" if cell.threads == 1 else f"{cell.threads} threads"
     return {
-        "core": "out of order" if one.out_of_order else "in order",
-        "isa": isa_words(one.isa.title, one.flavour),
-        "flavour": one.flavour,
-        "fenceName": one.isa.full_fence,
-        "cancel": one.cancel,
-        "share": one.share,
-        "tie": one.tie,
-        "workload": f"{threads}; {given.get('objects')} objects, each of which goes through "
-        f"{given.get('runs')} runs of {given.get('run_length')} acquisitions by one thread",
+        "machine": cell.machine,
+        "title": title,
+        "core": "out of order" if out_of_order else "in order",
+        "isa": isa_words(known.title, cell.flavour),
+        "flavour": cell.flavour,
+        "fenceName": known.full_fence,
+        "tie": tie,
+        "workload": f"{threads}; {keys.get('objects')} objects, each of which goes through "
+        f"{keys.get('runs')} runs of {keys.get('run_length')} acquisitions by one thread",
+    }
+
+
+def _place(connection: sqlite3.Connection, run: SeriesRun) -> Mark | None:
+    """Where a run's machine stands, if it was calibrated on the run's engine."""
+    cell = run.cell
+    every = places(connection, cell.isa, cell.flavour, cell.engine)
+    return next((mark for mark in every if mark.machine == cell.machine), None)
+
+
+def _mark(mark: Mark, assumed: bool) -> dict[str, Any]:
+    return {
+        "name": mark.machine + "*" * assumed,
+        "title": mark.title,
+        "cas": round(mark.cas, _DIGITS),
+        "fence": round(mark.fence, _DIGITS),
     }
 
 
@@ -139,14 +375,17 @@ def _label(label: LockLabel) -> dict[str, Any]:
     }
 
 
-def _mark(mark: Mark) -> dict[str, Any]:
-    return {
-        "name": mark.machine + "*" * mark.assumed,
-        "title": mark.title,
-        "cas": round(mark.cas, _DIGITS),
-        "fence": round(mark.fence, _DIGITS),
-    }
+def _command(connection: sqlite3.Connection, run: SeriesRun) -> str:
+    return str(show_run(connection, run.id).columns["command"])
 
 
-def _rounded(values: Any) -> list[float]:
+def _template(command: str) -> str:
+    """A run's command with `{cas_latency}`, `{fence_latency}`, `{cancel_latency}` and
+    `{owner_share}` for what is set."""
+    for axis in LATENCIES:
+        command = re.sub(rf"({option(axis)}) \d+", rf"\1 {{{axis}}}", command)
+    return re.sub(rf"({_SHARE}=)[\d.]+", rf"\1{{{_SHARE}}}", command)
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
     return [round(float(value), _DIGITS) for value in values]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from results.errors import NoDataError
 from results.store import queries
@@ -13,7 +14,6 @@ from results.store.facts import Fact
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.locks import LockLabel
 from sweeps.search.found import FactModel, crossovers
-from sweeps.search.grid import Surface
 
 NAME = "many_cores"
 CORES, DISTANCE, CANCELLATION = (f"{NAME}/{kind}" for kind in ("cores", "distance", "cancellation"))
@@ -71,7 +71,7 @@ class CancelMap:
 
     machine: str
     label: LockLabel
-    costs: Surface
+    costs: NDArray[np.float64]
 
     def slope(self) -> float:
         """Cycles for each link from the owner, by least squares."""

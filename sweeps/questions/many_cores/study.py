@@ -23,7 +23,7 @@ from sweeps.model.workloads import Value, with_defaults
 from sweeps.plans import STUDIES, study
 from sweeps.questions.many_cores import answer
 from sweeps.run.runner import Runner
-from sweeps.search.facts import store_isas, store_machines
+from sweeps.search.calibrate import store_isas, store_machines
 from sweeps.search.lines import FIRST_SEED, NO_LOCK, AxisLine, in_parts, set_to, with_lock
 from sweeps.search.searches import pairs, points, records, search_all
 from sweeps.support.toml import Document

@@ -14,8 +14,8 @@ from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, LockLabel, cancels
 from sweeps.model.machine import load_machine
 from sweeps.questions.reproduce import macro
-from sweeps.search.crossing import Crossover, Point, find_all, search
 from sweeps.search.lines import NO_LOCK, AxisLine, own_latency, set_to, with_lock
+from sweeps.search.searches import Crossover, Point, find_all, search
 
 if TYPE_CHECKING:
     from results.store.records import StoredRun

@@ -46,7 +46,7 @@ def sweep(
     from sweeps.cli.progress import Bar
     from sweeps.plans.sweep import load_plan
     from sweeps.run.runner import Runner
-    from sweeps.search.facts import store_machines
+    from sweeps.search.calibrate import store_machines
 
     loaded = load_plan(plan)
     looking = f"{loaded.name}: looking for {len(loaded.cells)} cells in the database"

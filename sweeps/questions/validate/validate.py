@@ -23,8 +23,7 @@ from sweeps.plans.sweep import load_plan
 from sweeps.questions.validate.answer import ALL_ISAS, BARS, JAVA_LOCKS, Bars, JavaLocks, StoredSet
 from sweeps.questions.validate.latency import SLOPES, SlopeBar
 from sweeps.run.runner import Runner
-from sweeps.search.calibrate import Setting, calibrate
-from sweeps.search.facts import store_isas, store_machines
+from sweeps.search.calibrate import Setting, calibrate, store_isas, store_machines
 from sweeps.support.toml import Document
 
 _CANDIDATE_OPS: tuple[str, ...] = ("empty", "store", "cas", "fence")  # its charges are what is set
