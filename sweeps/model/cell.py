@@ -13,7 +13,7 @@ from sweeps.model.axes import QUANTITIES, Quantity
 from sweeps.model.isa import ISAS, Isa
 from sweeps.model.locks import FULL, Lock, LockLabel, Trait, load_locks
 from sweeps.model.machine import isas_of
-from sweeps.model.workloads import WORKLOADS
+from sweeps.model.workloads import WORKLOADS, Value
 from sweeps.support.text import shown
 
 
@@ -125,8 +125,13 @@ def command(cell: Cell) -> str:
         value = getattr(cell, axis.name)
         if value not in (None, ""):
             words += [option(axis.name), str(value)]
-    words += [f"{key}={value}" for key, value in sorted(cell.parameters.items())]
+    words += [f"{key}={as_written(value)}" for key, value in sorted(cell.parameters.items())]
     return shlex.join(words)
+
+
+def as_written(value: Value) -> Value:
+    """A key's value as people write it: a share of 1, or of 0, has no point."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def digest(document: object) -> str:

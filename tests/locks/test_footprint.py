@@ -225,7 +225,7 @@ def test_counts_are_added_and_said() -> None:
                  | {"cas_won": 1, "cas_lost": 0, "rmw": 0}, {"isync": 1})  # fmt: skip
     assert str(one) == "6: CAS, isync, 2 loads"
     assert str(one + one) == "12: 2 CAS, 2 isync, 4 loads"
-    assert (one + one).atomics == 2
+    assert atomics(one + one) == 2
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import LockLabel
 from sweeps.programs import TARGETS
-from tests.footprint_values import counts_of, kept_for
+from tests.footprint_values import atomics, counts_of, kept_for
 from tests.native_build import FLAVOURS, all_variants, build_kernel, build_native
 
 CONDITIONAL = {
@@ -133,7 +133,7 @@ def counted(lock: str, flavour: str, fence: str, operation: str) -> list[tuple[i
             for path in (operation, f"nested_{operation}"):
                 counts = counts_of(row, path)
                 full = ISAS[TARGETS[flavour].isa].full_fence.removeprefix("fence_")
-                found.append((counts.atomics, counts.fences.get(full, 0)))
+                found.append((atomics(counts), counts.fences.get(full, 0)))
     return found
 
 

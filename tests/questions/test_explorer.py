@@ -13,7 +13,7 @@ import pytest
 from results.errors import LockcrossError
 from results.store.queries import show_run
 from results.store.store import Store
-from sweeps.model.cell import command
+from sweeps.model.cell import as_written, command
 from sweeps.model.locks import LockLabel
 from sweeps.model.machine import load_machine
 from sweeps.plans.study import load_study
@@ -150,7 +150,7 @@ def test_a_grid_is_run_once_and_read_back(tmp_path: Path) -> None:
             made = costs[cell.label]["command"].format(
                 cas_latency=given.cas_latency, fence_latency=given.fence_latency,
                 cancel_latency=given.cancel_latency,
-                owner_share=given.parameters["owner_share"],
+                owner_share=as_written(given.parameters["owner_share"]),
             )  # fmt: skip
             assert made == show_run(store.connection, run.id).columns["command"] == command(cell)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sweeps.model.cell import unsupported_reason
-from sweeps.model.workloads import WORKLOADS, with_defaults
+from sweeps.model.workloads import WORKLOADS, Share, with_defaults
 from sweeps.model.workloads import unsupported_reason as workload_unsupported_reason
 from sweeps.plans.sweep import load_plan
 from sweeps.programs import Program
@@ -213,7 +213,7 @@ MIX = {"objects": 10, "acquisitions": 1000, "owner_share": 600000, "return_share
     [
         ({}, 2, ""),
         ({"owner_share": 1000001}, 2, ""),
-        ({"recursive": 500000}, 2, "more than 1000000"),
+        ({"recursive": 500000}, 2, "recursive are more than 1"),
         ({"shared_objects": 11}, 2, "more than"),
         ({}, 1, "threads"),
         ({"owners": 3}, 2, "threads"),
@@ -226,12 +226,13 @@ def test_the_driver_refuses_the_mixes_that_the_program_refuses(
     changes: dict[str, int], threads: int, reason: str
 ) -> None:
     arguments: dict[str, Any] = MIX | changes
-    wrong = [
-        key
-        for key, value in arguments.items()
-        if WORKLOADS["lock_mix"].keys[key].invalid_reason(value)
-    ]
-    refusal = wrong or workload_unsupported_reason("lock_mix", "thin", threads, None, arguments)
+    keys = WORKLOADS["lock_mix"].keys
+    given = {  # as users give them
+        name: value / key.parts if isinstance(key := keys[name], Share) else value
+        for name, value in arguments.items()
+    }
+    wrong = [name for name, value in given.items() if keys[name].invalid_reason(value)]
+    refusal = wrong or workload_unsupported_reason("lock_mix", "thin", threads, None, given)
     assert reason in str(refusal)
     binary = build_kernel("lock_mix", "thin", "lock", "full")
     outcome = run_natively(binary, "lock", threads=threads, **arguments)

@@ -25,6 +25,8 @@ from sweeps.model.workloads import (
     Key,
     Number,
     Sequences,
+    Share,
+    in_program,
     parse_workloads,
     unsupported_reason,
     with_defaults,
@@ -128,7 +130,7 @@ def test_every_workload_has_a_kernel_and_names_locks() -> None:
 
 def test_the_driver_knows_how_many_threads_a_program_may_have() -> None:
     text = (ROOT / "lockimpl" / "types.h").read_text()
-    assert re.findall(r"^#define LOCK_MAX_THREADS (\d+)$", text, re.MULTILINE) == [
+    assert re.findall(r"^#define LOCK_MAX_THREADS SMALL_IN_MODEL\((\d+), ", text, re.MULTILINE) == [
         str(USUAL_THREADS)
     ]
 
@@ -188,15 +190,19 @@ def refusal(workload: str, threads: int, arguments: dict[str, Any]) -> str:
     Programs whose threads share cores refuse the marker after all other arguments: none runs.
     """
     path = binary(workload, any_lock(workload), True, many=True)
-    outcome = run(path, "lock", threads=threads, marker="watch", **arguments)
+    given = in_program(workload, arguments)
+    outcome = run(path, "lock", threads=threads, marker="watch", **given)
     assert outcome.code == 2, outcome
     return "" if "none or syscall, where threads share cores" in outcome.stderr else outcome.stderr
 
 
-def values_around_bounds(key: Key) -> Iterator[int | str]:
+def values_around_bounds(key: Key) -> Iterator[int | float | str]:
     match key:
         case Number():
             yield from {-1, max(key.low - 1, 0), key.low, key.default, key.high, key.high + 1}
+        case Share():
+            part = 1 / key.parts
+            yield from (-part, 0, part, key.default, key.high, key.high + part)
         case Choice():
             yield from (*key.choices, "", "nosuch")
 
@@ -228,17 +234,16 @@ def small(workload: str) -> dict[str, Any]:
     """Parameters of a short run with two threads."""
     odd = {"io_put": {"mode": "multi"}, "counter": {"duration": 1000}}
     return {
-        name: min(key.default, 20) if isinstance(key, Number) and "share" not in name
-        else key.default
+        name: min(key.default, 20) if isinstance(key, Number) else key.default
         for name, key in WORKLOADS[workload].keys.items()
     } | odd.get(workload, {})  # fmt: skip
 
 
-def some_values(key: Key) -> st.SearchStrategy[int | str]:
+def some_values(key: Key) -> st.SearchStrategy[int | float | str]:
     """Small values, so that runs are short; shares in tenths."""
     match key:
-        case Number(high=1_000_000, low=0):
-            return st.integers(0, 10).map(lambda tenths: tenths * 100_000)
+        case Share():
+            return st.integers(0, 10).map(lambda tenths: tenths / 10)
         case Number():
             return st.integers(key.low, min(key.high, key.low + 40))
         case Choice():
@@ -251,7 +256,8 @@ def some_values(key: Key) -> st.SearchStrategy[int | str]:
 def run_small(workload: str, lock: str, threads: int, arguments: dict[str, Any]) -> Outcome:
     shared = WORKLOADS[workload].needs_cores
     more = {"cores": 1} if shared else {}
-    return run(binary(workload, lock, shared), "lock", threads=threads, **arguments, **more)
+    given = in_program(workload, arguments)
+    return run(binary(workload, lock, shared), "lock", threads=threads, **given, **more)
 
 
 @pytest.mark.parametrize("workload", RULED)
@@ -275,7 +281,8 @@ def test_programs_and_driver_agree_on_rules(workload: str) -> None:
         outcome = run_small(workload, lock, threads, arguments)
         assert outcome.code == (2 if why else 0), (why, outcome)
         if why.startswith("parameters: "):  # a rule's own message
-            assert outcome.stderr.split(": ", 2)[2].strip() in why
+            said = outcome.stderr.split(": ", 2)[2].strip()
+            assert said.replace("1000000", "1") in why  # parts of a share, in a program
         seen.add(bool(why))
 
     agree()
@@ -312,7 +319,7 @@ def test_a_workload_ends_where_threads_share_a_core(workload: str) -> None:
     threads = min(2, WORKLOADS[workload].max_threads)
     outcome = run(
         binary(workload, any_lock(workload), True), "lock", threads=threads, cores=1,
-        **small(workload),
+        **in_program(workload, small(workload)),
     )  # fmt: skip
     assert (outcome.code, outcome.result.get("error")) == (0, ""), outcome
 
