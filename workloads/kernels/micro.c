@@ -4,19 +4,29 @@
  * Of a dependent chain every turn has eight operations, each of which needs the result of the one
  * before, so the rest of the loop hides behind them:
  *   chase              loads through `kib` KiB of memory, one a line, in an unforeseeable order
- *   forward            a store of 8 bytes and a load of the same; forward_contained: a load of 4 of
- *                      them; forward_fails: a store of 4 bytes and a load of the 8 around them
+ *   forward            a store of 8 bytes and a load of the same; forward_other: the load's address
+ *                      is in another register; forward_contained: a load of 4 of them;
+ *                      forward_fails: a store of 4 bytes and a load of the 8 around them;
+ *                      forward_byte_fails: a store of a byte and a load of the 4 around it
  *   mul, div           64 bits
+ *   moves              copies between two registers
+ *   zeroes             a register made zero of itself, and a multiplication of it: where the core
+ *                      knows that, no turn needs the one before
  *   cas, cas_lost, exchange, fetch_add    on one word that the core owns
  * Once a turn:
+ *   adds_apart, muls_apart, loads_apart, stores_apart    96 of which none needs another's result;
+ *                      the stores to one line, those of stores_lines to eight in turn
  *   branch_steady, branch_random    the same branch, on a bit that is never or at random set
+ *   jumps, calls       eight jumps, each to the next; eight calls of a function that does nothing
  *   cas_apart          eight CAS on eight lines, of which none needs another's result
- *   width              64 no-ops
+ *   width              96 no-ops
  *   fence_0 to fence_4 the fences of the instruction set, behind `stores` to as many lines; with op
  *                      empty the stores alone
- *   adds, loads        chains through the whole loop, of 24 additions or 5 loads a turn; cas_adds,
+ *   adds, loads        chains through the whole loop, of 48 additions or 20 loads a turn; cas_adds,
  *                      cas_loads, fence_adds and fence_loads the same behind a CAS or the full
  *                      fence, cas_once the CAS without them: so it shows what passes it
+ *   cas_result         the additions, which need the CAS's result, as the next CAS needs theirs
+ *   cas_nops, cas_stores    a CAS, and behind it 96 no-ops, or 8 stores to 8 lines
  *   cas_store, cas_reload    a CAS, and behind it a store to another line, or a load of its word
  *   pause              what a thread does that spins
  * More than 1024 KiB are there in programs for the host only. */
@@ -33,13 +43,16 @@
 #include "kernels/chase.h"
 #include "kernels/instructions.h"
 
-enum { CHAIN = 8, ADDS = 3 * CHAIN, LOADS = 5, KIB = 1024, OWN_KIB = 1024, APART = 8 };
+enum { CHAIN = 8, ADDS = 6 * CHAIN, LOADS = 20, KIB = 1024, OWN_KIB = 1024, APART = 8 };
 static const uint64_t odd = 0x9e3779b97f4a7c15u, prime = 1000003, product = 1000003000009u;
-static const uint64_t high = (uint64_t)5 << 32, seed = 88172645463325252u;
+static const uint64_t high = (uint64_t)5 << 32;
+static const uint32_t upper = 0x12345600; /* bytes of a word, all but the least */
+static uint64_t seed = 88172645463325252u;
 
 static union {
     volatile uint64_t wide;
     volatile uint32_t half[2], value;
+    volatile uint8_t byte;
 } __attribute__((aligned(LOCK_LINE))) word;
 static struct {
     volatile uint32_t value;
@@ -89,6 +102,9 @@ static void prepare(lock_thread_t *self) {
     for (unsigned i = 0; i < APART; i++)
         apart[i].value = 0;
     chase_link(lines, count);
+#ifdef LOCKCROSS_NATIVE
+    seed ^= read_ticks() | 1; /* or a predictor learns the bits from run to run */
+#endif
 }
 
 /* A loop for each operation, all of one shape. `i` counts up from 0. */
@@ -116,10 +132,15 @@ static void run_chase(lock_thread_t *self, uint32_t iterations) {
 }
 
 static void run_forward(lock_thread_t *self, uint32_t iterations) {
+    volatile uint64_t *other = &word.wide;
     uint64_t x = prime;
+    OPAQUE(other);
     switch (KEY(op)) {
     case WORD_forward:
         LOOP(EIGHT(word.wide = x; x = word.wide));
+        break;
+    case WORD_forward_other:
+        LOOP(EIGHT(word.wide = x; x = *other));
         break;
     case WORD_forward_contained:
         LOOP(EIGHT(word.wide = x; x = word.half[0]));
@@ -128,19 +149,91 @@ static void run_forward(lock_thread_t *self, uint32_t iterations) {
         word.wide = high;
         LOOP(EIGHT(word.half[0] = (uint32_t)x; x = word.wide));
         break;
+    case WORD_forward_byte_fails:
+        word.value = upper;
+        LOOP(EIGHT(word.byte = (uint8_t)x; x = word.value));
+        break;
     }
     seen = x;
 }
 
 static void run_arithmetic(lock_thread_t *self, uint32_t iterations) {
-    uint64_t x = prime, factor = odd, dividend = product;
+    uint64_t x = prime, factor = odd, dividend = product, other = 0;
     OPAQUE(factor);
     OPAQUE(dividend);
-    if (KEY(op) == WORD_mul)
+    switch (KEY(op)) {
+    case WORD_mul:
         LOOP(EIGHT(x *= factor; OPAQUE(x)));
-    else
+        break;
+    case WORD_div:
         LOOP(EIGHT(x = dividend / x; OPAQUE(x)));
+        break;
+    case WORD_moves:
+        LOOP(EIGHT(COPY(other, x); COPY(x, other)));
+        break;
+    case WORD_zeroes:
+        LOOP(EIGHT(ZERO(x); x *= factor; OPAQUE(x)));
+        break;
+    }
     seen = x;
+}
+
+#define STORE(n) store_rlx_u32(&apart[n].value, i)
+#define STORE_ALL                                                                                  \
+    STORE(0);                                                                                      \
+    STORE(1);                                                                                      \
+    STORE(2);                                                                                      \
+    STORE(3);                                                                                      \
+    STORE(4);                                                                                      \
+    STORE(5);                                                                                      \
+    STORE(6);                                                                                      \
+    STORE(7)
+#define FOUR(operation)                                                                            \
+    operation;                                                                                     \
+    operation;                                                                                     \
+    operation;                                                                                     \
+    operation
+#define TWELVE(operation)                                                                          \
+    FOUR(operation);                                                                               \
+    FOUR(operation);                                                                               \
+    FOUR(operation)
+#define EACH(operation)                                                                            \
+    operation(a);                                                                                  \
+    operation(b);                                                                                  \
+    operation(c);                                                                                  \
+    operation(d);                                                                                  \
+    operation(e);                                                                                  \
+    operation(f);                                                                                  \
+    operation(g);                                                                                  \
+    operation(h)
+#define ADD_TO(x)                                                                                  \
+    x += one;                                                                                      \
+    OPAQUE(x)
+#define MULTIPLY(x)                                                                                \
+    x *= one;                                                                                      \
+    OPAQUE(x)
+
+static void run_apart(lock_thread_t *self, uint32_t iterations) {
+    uint64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, one = 1;
+    OPAQUE(one);
+    switch (KEY(op)) {
+    case WORD_adds_apart:
+        LOOP(TWELVE(EACH(ADD_TO)));
+        break;
+    case WORD_muls_apart:
+        LOOP(TWELVE(EACH(MULTIPLY)));
+        break;
+    case WORD_loads_apart:
+        LOOP(TWELVE(EIGHT((void)load_rlx_u32(&apart[0].value))));
+        break;
+    case WORD_stores_apart:
+        LOOP(TWELVE(EIGHT(store_rlx_u32(&apart[0].value, i))));
+        break;
+    case WORD_stores_lines:
+        LOOP(TWELVE(STORE_ALL));
+        break;
+    }
+    seen = a + b + c + d + e + f + g + h + apart[0].value;
 }
 
 static uint64_t next_random(uint64_t state) {
@@ -148,9 +241,17 @@ static uint64_t next_random(uint64_t state) {
     return state;
 }
 
+__attribute__((noinline)) static void nothing(void) { __asm__ volatile(""); }
+
 static void run_branch(lock_thread_t *self, uint32_t iterations) {
     uint64_t state = seed, taken = 0, mask = KEY(op) == WORD_branch_random;
     OPAQUE(mask);
+    if (KEY(op) == WORD_jumps)
+        LOOP(JUMPS(8));
+    else if (KEY(op) == WORD_calls)
+        LOOP(EIGHT(nothing()));
+    if (KEY(op) == WORD_jumps || KEY(op) == WORD_calls)
+        return;
     /* The no-op keeps the compiler from doing without a branch. */
     LOOP(state = next_random(state); if (state & mask) {
         NO_OPERATIONS(1);
@@ -187,7 +288,6 @@ static void run_atomic(lock_thread_t *self, uint32_t iterations) {
     seen = (uint32_t)seen;
 }
 
-#define STORE(n) store_rlx_u32(&apart[n].value, i)
 #define FENCED(fence)                                                                              \
     do {                                                                                           \
         if (KEY(stores) == WORD_none)                                                              \
@@ -222,21 +322,23 @@ static void run_fence(lock_thread_t *self, uint32_t iterations) {
     seen = apart[0].value;
 }
 
-#define ADD                                                                                        \
-    sum += one;                                                                                    \
-    OPAQUE(sum)
-#define DO_ADDS                                                                                    \
-    EIGHT(ADD);                                                                                    \
-    EIGHT(ADD);                                                                                    \
-    EIGHT(ADD)
-#define DO_LOADS line = line->next->next->next->next->next
+#define SIX(operation)                                                                             \
+    operation;                                                                                     \
+    operation;                                                                                     \
+    operation;                                                                                     \
+    operation;                                                                                     \
+    operation;                                                                                     \
+    operation
+#define DO_ADDS SIX(EIGHT(ADD_TO(sum)))
+#define DO_LOADS FOUR(line = line->next->next->next->next->next)
 #define DO_CAS won += cas_acq_u32(&word.value, won, won + 1)
 
 static void run_overlap(lock_thread_t *self, uint32_t iterations) {
     uint64_t sum = 0, one = 1;
-    uint32_t won = 0;
+    uint32_t won = 0, none = 0;
     const chase_t *line = lines;
     OPAQUE(one);
+    OPAQUE(none);
     switch (KEY(op)) {
     case WORD_adds:
         LOOP(DO_ADDS);
@@ -252,6 +354,15 @@ static void run_overlap(lock_thread_t *self, uint32_t iterations) {
         break;
     case WORD_cas_loads:
         LOOP(DO_CAS; DO_LOADS);
+        break;
+    case WORD_cas_result:
+        LOOP(DO_CAS; SIX(EIGHT(won += none; OPAQUE(won))));
+        break;
+    case WORD_cas_nops:
+        LOOP(DO_CAS; NO_OPERATIONS(96));
+        break;
+    case WORD_cas_stores:
+        LOOP(DO_CAS; STORE_ALL);
         break;
     case WORD_cas_store:
         LOOP(DO_CAS; store_rlx_u32(&apart[0].value, i));
@@ -271,7 +382,7 @@ static void run_overlap(lock_thread_t *self, uint32_t iterations) {
 
 static void run_no_operations(lock_thread_t *self, uint32_t iterations) {
     if (KEY(op) == WORD_width)
-        LOOP(NO_OPERATIONS(64));
+        LOOP(NO_OPERATIONS(96));
     else
         LOOP(spin_wait(self));
 }
@@ -281,11 +392,13 @@ static uint64_t run(lock_thread_t *self) {
     uint64_t op = KEY(op);
     if (op <= WORD_chase)
         run_chase(self, iterations);
-    else if (op <= WORD_forward_fails)
+    else if (op <= WORD_forward_byte_fails)
         run_forward(self, iterations);
-    else if (op <= WORD_div)
+    else if (op <= WORD_zeroes)
         run_arithmetic(self, iterations);
-    else if (op <= WORD_branch_random)
+    else if (op <= WORD_stores_lines)
+        run_apart(self, iterations);
+    else if (op <= WORD_calls)
         run_branch(self, iterations);
     else if (op <= WORD_cas_apart)
         run_atomic(self, iterations);
@@ -336,9 +449,18 @@ static uint64_t expected(uint64_t iterations) {
     case WORD_chase:
         return place_after(CHAIN * iterations);
     case WORD_forward:
+    case WORD_forward_other:
     case WORD_forward_contained:
     case WORD_div:
+    case WORD_moves:
         return prime;
+    case WORD_forward_byte_fails:
+        return upper | (uint8_t)prime;
+    case WORD_adds_apart:
+        return 12 * (uint64_t)APART * iterations;
+    case WORD_stores_apart:
+    case WORD_stores_lines:
+        return iterations - 1;
     case WORD_forward_fails:
         return high | prime;
     case WORD_mul:
@@ -365,6 +487,9 @@ static uint64_t expected(uint64_t iterations) {
     case WORD_fence_loads:
         return place_after(LOADS * iterations);
     case WORD_cas_once:
+    case WORD_cas_result:
+    case WORD_cas_nops:
+    case WORD_cas_stores:
     case WORD_cas_store:
     case WORD_cas_reload:
         return iterations;

@@ -97,6 +97,7 @@ void decode_register(Fields f, Insn &insn) {
     insn.writes = f.rd();
     if (!f.bit(28)) {
         if (!f.bit(24)) { // logical; mov, mvn, tst
+            insn.copies = f.bits(30, 29) == 1 && f.bits(23, 21) == 0 && f.bits(15, 5) == 31;
             insn.writes |= f.bits(30, 29) == 3 ? kFlags : 0;
             return;
         }

@@ -217,11 +217,20 @@ bool only_moves(Op operation) {
            operation == Op::Stos || operation == Op::Lods || uses_stack(operation);
 }
 
-void decode_memory(const X86Instruction &x, Insn &insn) {
+constexpr uint64_t kStack = 1;
+
+// base: -1 where there is none.
+uint64_t form_of(int base, int64_t displacement) {
+    return (uint64_t(base + 2) << 32) ^ (uint64_t(displacement) << 1) ^ 2;
+}
+
+// behind: the address of the next instruction.
+void decode_memory(const X86Instruction &x, int64_t behind, Insn &insn) {
     if (uses_stack(x.operation)) {
         insn.effect = Effect::Memory;
         insn.address_writes = kSp;
         insn.address_reads = x.operation == Op::Leave ? kBp : kSp;
+        insn.address_form = kStack; // a core keeps count of what is pushed
         insn.latency = Latency::Load;
     }
     bool accesses = x.memory() && x.operation != Op::Lea && x.operation != Op::Prefetch &&
@@ -229,6 +238,8 @@ void decode_memory(const X86Instruction &x, Insn &insn) {
     if (!accesses && !is_string(x.operation))
         return;
     insn.address_reads |= is_string(x.operation) ? insn.reads & (kSi | kDi) : address_of(x);
+    if (x.memory() && x.index < 0)
+        insn.address_form = form_of(x.base, x.displacement + (x.rip_relative ? behind : 0));
     insn.effect = Effect::Memory;
     if (only_moves(x.operation)) {
         insn.latency = Latency::Load;
@@ -242,6 +253,15 @@ void decode_memory(const X86Instruction &x, Insn &insn) {
     }
 }
 
+// Of registers of 4 or 8 bytes: what a processor can do as it renames them.
+void decode_renamed(const X86Instruction &x, Insn &insn) {
+    const X86Operand &to = x.operands[0], &from = x.operands[1];
+    if (to.kind != Kind::Register || from.kind != Kind::Register || to.byte || x.narrow)
+        return;
+    insn.copies = x.operation == Op::Mov;
+    insn.zeroes = (x.operation == Op::Xor || x.operation == Op::Sub) && to.reg == from.reg;
+}
+
 void decode_nop(const X86Instruction &x, Insn &insn) {
     insn.nop = true;
     int64_t kind = x.displacement - kChargeMarker;
@@ -253,7 +273,7 @@ void decode_nop(const X86Instruction &x, Insn &insn) {
 
 class X86Decoder : public Decoder {
   public:
-    Insn decode(const uint8_t *code, size_t size, uint64_t) override {
+    Insn decode(const uint8_t *code, size_t size, uint64_t address) override {
         Insn insn;
         X86Instruction x;
         X86Fault fault = take_apart_x86(code, size, x);
@@ -279,7 +299,8 @@ class X86Decoder : public Decoder {
             insn.latency = Latency::Mul;
         if (x.operation == Op::Idiv || x.operation == Op::Div)
             insn.latency = Latency::Div;
-        decode_memory(x, insn);
+        decode_memory(x, int64_t(address + x.length), insn);
+        decode_renamed(x, insn);
         return insn;
     }
 };

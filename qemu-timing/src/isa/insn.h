@@ -64,7 +64,12 @@ struct Insn {
     bool plain_access = false;     // a load-linked or store-conditional that counts as plain there
     bool pause = false;            // x86's hint in a spin loop
     bool nop = false;              // it needs no unit
-    uint8_t size = 0;              // bytes; only where instructions differ in size
+    bool zeroes = false;           // makes a register zero, whatever that held
+    bool copies = false;           // copies a register whole
+    // What the address of an access is made of, as a number: 0, or the same of two accesses whose
+    // base register and displacement are the same.
+    uint64_t address_form = 0;
+    uint8_t size = 0; // bytes; only where instructions differ in size
 
     bool is_atomic() const {
         return effect == Effect::Cas || effect == Effect::Rmw || effect == Effect::StoreConditional;

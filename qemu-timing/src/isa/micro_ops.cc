@@ -21,14 +21,20 @@ Unit unit_of(const Insn &insn) {
     }
 }
 
-MicroOp whole(const Insn &insn, bool out_of_order) {
+MicroOp whole(const Insn &insn, const Options &options) {
     MicroOp op;
     op.reads = insn.reads;
     op.writes = insn.writes | insn.address_writes;
     op.unit = unit_of(insn);
     op.fence = insn.effect == Effect::Fence;
     op.pause = insn.pause;
-    if (insn.nop && out_of_order)
+    if (insn.nop && options.out_of_order)
+        op.unit = Unit::None;
+    if (insn.zeroes && options.zero_idioms) {
+        op.unit = Unit::None;
+        op.reads = 0;
+    }
+    if (insn.copies && options.move_elimination)
         op.unit = Unit::None;
     op.loads = op.unit == Unit::Memory && insn.latency == Latency::Load;
     return op;
@@ -112,7 +118,7 @@ void append_micro_ops(const Insn &insn, uint64_t address, uint32_t size, const O
     };
     // A charge is one micro-operation, however gem5 cracks the no-op that encodes it.
     if (!options.micro_operations || !insn.micro_ops[0] || insn.effect == Effect::Charge) {
-        MicroOp op = whole(insn, options.out_of_order);
+        MicroOp op = whole(insn, options);
         if (insn.is_atomic())
             op.slots = uint8_t(options.atomic_micro_ops);
         else if (options.fuse_branches && fuses(insn, ops))

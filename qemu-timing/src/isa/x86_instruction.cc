@@ -275,6 +275,7 @@ class Instruction {
             found_.operands[i / 2] = operand(letters[i], letters[i + 1]);
         found_.lock = prefixes_.lock;
         found_.repeat = prefixes_.repeat || prefixes_.repeat_not;
+        found_.narrow = prefixes_.two_bytes && !prefixes_.wide();
         found_.operation = by_prefix(row->operation);
         return true;
     }

@@ -39,6 +39,7 @@ struct X86Instruction {
     bool rip_relative = false;
     int64_t displacement = 0;
     bool lock = false, repeat = false; // its prefixes
+    bool narrow = false;               // its operands have two bytes, but for those that say byte
     uint8_t length = 0;                // bytes
 
     const X86Operand *memory() const {

@@ -141,6 +141,167 @@ TEST_CASE(
     CHECK(cost_of(options, 100, reloaded) == reload + 100 * 9);
 }
 
+TEST_CASE("out of order: an early result of an atomic is a load's, and its time hides behind it") {
+    Options options = wide();
+    options.atomic_loads = 1;
+    // Additions need the CAS's result, and the next CAS needs theirs.
+    auto chained = [](int adds) {
+        return [=](Bench &b, int) {
+            b.cas(0, Bench::with(Effect::Cas, 3, 3));
+            for (int n = 0; n < adds; n++)
+                b.add(3);
+        };
+    };
+    Cycle late = cost_of(options, 100, chained(30));
+    options.atomic_result = atomic_result::early;
+    Cycle alone = cost_of(options, 100, chained(0)), early = cost_of(options, 100, chained(30));
+    CHECK(alone >= 100 * (options.cas_success + options.lat_l1));
+    CHECK(late >= alone + 100 * 25);
+    // Thirty additions, and the result: what the CAS before wrote, loaded and compared.
+    CHECK(early == 100 * (30 + options.lat_l1 + options.lat_alu));
+    // What retires behind an atomic that waits to be the oldest adds to the next one's time.
+    auto beside = [](Bench &b, int) {
+        b.cas(0, Bench::with(Effect::Cas));
+        for (unsigned n = 0; n < 80; n++)
+            b.add(n % 16);
+    };
+    auto bare = [](Bench &b, int) { b.cas(0, Bench::with(Effect::Cas)); };
+    CHECK(cost_of(options, 100, beside) >= cost_of(options, 100, bare) + 100 * 9);
+}
+
+TEST_CASE("out of order: a line that another core has gives no early result") {
+    Options options = wide();
+    options.atomic_loads = 1;
+    options.atomic_result = atomic_result::early;
+    auto run = [&](bool shared) {
+        Bench bench(options, 2);
+        for (int i = 0; i < 50; i++) {
+            if (shared)
+                bench.memory.read(1, 0, bench.core.cycles());
+            bench.cas(0, Bench::with(Effect::Cas, 3, 3));
+            for (int n = 0; n < 30; n++)
+                bench.add(3);
+        }
+        return bench.cycles();
+    };
+    CHECK(run(true) > run(false) + 50 * 10);
+}
+
+TEST_CASE("out of order: memory is renamed where both addresses are made alike") {
+    auto through = [](uint64_t form) {
+        return [=](Bench &b, int) {
+            Insn store = memory(3), load = memory(-1, 3);
+            store.address_form = 5;
+            load.address_form = form;
+            b.store(0, 8, store);
+            b.load(0, 8, load);
+        };
+    };
+    Options options = wide();
+    CHECK(cost_of(options, 800, through(5)) == 3200);
+    options.rename_memory = 1;
+    CHECK(cost_of(options, 800, through(7)) == 3200);
+    CHECK(cost_of(options, 800, through(5)) < 1000);
+}
+
+TEST_CASE("out of order: a store of a byte fails to forward at its own cost") {
+    auto through = [](uint32_t stored) {
+        return [=](Bench &b, int) {
+            b.store(0, stored, memory(3));
+            b.load(0, 8, memory(-1, 3));
+        };
+    };
+    Options options = wide();
+    Cycle word = cost_of(options, 100, through(4));
+    CHECK(cost_of(options, 100, through(1)) == word);
+    options.forward_fail_byte = 6;
+    CHECK(cost_of(options, 100, through(1)) == word + 600);
+    CHECK(cost_of(options, 100, through(4)) == word);
+}
+
+TEST_CASE("out of order: copies and what makes zero take no time where the core knows them") {
+    auto copied = [](Bench &b, int i) {
+        Insn copy;
+        copy.copies = true;
+        copy.reads = register_bit(unsigned(3 + i % 2));
+        copy.writes = register_bit(unsigned(4 - i % 2));
+        b.begin(copy);
+    };
+    auto zeroed = [](Bench &b, int) {
+        Insn zero;
+        zero.zeroes = true;
+        zero.reads = zero.writes = register_bit(3);
+        b.begin(zero);
+        b.add(3);
+    };
+    Options options = wide();
+    CHECK(cost_of(options, 800, copied) == 800);
+    CHECK(cost_of(options, 400, zeroed) == 800);
+    options.move_elimination = options.zero_idioms = 1;
+    CHECK(cost_of(options, 800, copied) == 100);
+    CHECK(cost_of(options, 400, zeroed) == 100);
+}
+
+TEST_CASE("out of order: fetch follows so many taken branches a cycle, and returns in their time") {
+    auto jumps = [](Branch kind) {
+        return [=](Bench &b, int i) {
+            Insn branch;
+            branch.branch = kind;
+            b.begin(branch);
+            b.pc = i % 2 ? 0x1000 : 0x8000;
+        };
+    };
+    Options options = wide();
+    CHECK(cost_of(options, 800, jumps(Branch::Direct)) == 800);
+    options.taken_branches = 2;
+    CHECK(cost_of(options, 800, jumps(Branch::Direct)) == 400);
+    auto returns = [](Bench &b, int) {
+        Insn call, back;
+        call.branch = Branch::Call;
+        b.pc = 0x1000;
+        b.begin(call);
+        b.pc = 0x8000;
+        back.branch = Branch::Return;
+        b.begin(back);
+        b.pc = 0x1004;
+        b.add(1);
+    };
+    Cycle fast = cost_of(options, 100, returns);
+    options.taken_return = 3;
+    CHECK(cost_of(options, 100, returns) == fast + 300);
+}
+
+TEST_CASE("out of order: so many multiplications and drains a cycle") {
+    auto multiplied = [](Bench &b, int i) {
+        Insn insn;
+        insn.latency = Latency::Mul;
+        insn.writes = register_bit(unsigned(i % 16));
+        b.begin(insn);
+    };
+    auto stored = [](Bench &b, int i) { b.store(uint64_t(i % 8) * 64, 8, memory()); };
+    Options options = wide();
+    CHECK(cost_of(options, 800, multiplied) == 800);
+    CHECK(cost_of(options, 800, stored) == 800);
+    options.mul_ports = options.drain_width = 2;
+    CHECK(cost_of(options, 800, multiplied) == 400);
+    CHECK(cost_of(options, 800, stored) == 400);
+}
+
+TEST_CASE("out of order: the end of a serializing fence hides behind what follows") {
+    auto fenced = [](Bench &b, int) {
+        b.fence(Fence::Mfence);
+        for (int n = 0; n < 40; n++)
+            b.add(3);
+    };
+    auto bare = [](Bench &b, int) { b.fence(Fence::Mfence); };
+    Options options = wide();
+    options.full_fence = full_fence::serializing;
+    Cycle whole = cost_of(options, 100, fenced), alone = cost_of(options, 100, bare);
+    options.fence_hides = 20;
+    CHECK(cost_of(options, 100, fenced) == whole - 2000);
+    CHECK(cost_of(options, 100, bare) == alone);
+}
+
 TEST_CASE("out of order: a full fence waits for the drain, and may hold up all that follows") {
     auto fenced = [](Bench &b, int) {
         b.fence(Fence::Mfence);

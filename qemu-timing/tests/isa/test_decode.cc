@@ -78,6 +78,32 @@ TEST_CASE("decode x86: operands") {
     CHECK(x86({0x0f, 0xbc, 0xc1}).reads == (reg(0) | reg(1)));         // bsf %ecx,%eax
 }
 
+TEST_CASE("decode x86: what a core can do as it renames registers") {
+    CHECK(x86({0x31, 0xc0}).zeroes);             // xor %eax,%eax
+    CHECK(x86({0x4d, 0x29, 0xc0}).zeroes);       // sub %r8,%r8
+    CHECK_FALSE(x86({0x31, 0xc8}).zeroes);       // xor %ecx,%eax
+    CHECK_FALSE(x86({0x30, 0xc0}).zeroes);       // xor %al,%al
+    CHECK_FALSE(x86({0x66, 0x31, 0xc0}).zeroes); // xor %ax,%ax
+    CHECK(x86({0x48, 0x89, 0xc8}).copies);       // mov %rcx,%rax
+    CHECK(x86({0x89, 0xc8}).copies);             // mov %ecx,%eax
+    CHECK_FALSE(x86({0x88, 0xc8}).copies);       // mov %cl,%al
+    CHECK_FALSE(x86({0x66, 0x89, 0xc8}).copies); // mov %cx,%ax
+    CHECK_FALSE(x86({0x48, 0x89, 0x08}).copies); // mov %rcx,(%rax)
+    CHECK_FALSE(x86({0xb8, 1, 0, 0, 0}).copies); // mov $1,%eax
+}
+
+TEST_CASE("decode x86: what an address is made of") {
+    uint64_t form = x86({0x8b, 0x47, 0x08}).address_form; // mov 8(%rdi),%eax
+    CHECK(form != 0);
+    CHECK(x86({0x89, 0x4f, 0x08}).address_form == form);         // mov %ecx,8(%rdi)
+    CHECK(x86({0x8b, 0x47, 0x10}).address_form != form);         // mov 16(%rdi),%eax
+    CHECK(x86({0x8b, 0x46, 0x08}).address_form != form);         // mov 8(%rsi),%eax
+    CHECK(x86({0x8b, 0x04, 0x37}).address_form == 0);            // mov (%rdi,%rsi),%eax
+    CHECK(x86({0x8b, 0x05, 6, 0, 0, 0}).address_form ==          // mov 6(%rip),%eax
+          x86({0x48, 0x8b, 0x05, 5, 0, 0, 0}).address_form);     // mov 5(%rip),%rax
+    CHECK(x86({0x53}).address_form == x86({0x5b}).address_form); // push %rbx; pop %rbx
+}
+
 TEST_CASE("decode x86: a no-op needs no unit") {
     CHECK(x86({0x90}).nop);
     CHECK(x86({0x0f, 0x1f, 0x44, 0, 0}).nop);
@@ -222,6 +248,14 @@ TEST_CASE("decode arm: aliases read and write what they should") {
         CHECK(arm(word).reads == reads);
         CHECK(arm(word).writes == writes);
     }
+}
+
+TEST_CASE("decode arm: a copy of a register") {
+    CHECK(arm(0xaa0103e0).copies);       // mov x0, x1
+    CHECK(arm(0x2a0103e0).copies);       // mov w0, w1
+    CHECK_FALSE(arm(0xaa010040).copies); // orr x0, x2, x1
+    CHECK_FALSE(arm(0xaa2103e0).copies); // mvn x0, x1
+    CHECK_FALSE(arm(0xaa0107e0).copies); // lsl of one, as orr x0, xzr, x1, lsl #1
 }
 
 TEST_CASE("decode ppc: reservations, barriers, charges") {

@@ -54,10 +54,12 @@ class NativeLine(GuestLine):
 
 
 class Samples(Document):
-    """What the sampler leaves: the repeats of the last of so many rounds."""
+    """What the sampler leaves: the repeats of the last of so many rounds. `fixed`: they ran with a
+    fixed priority."""
 
     rounds: Annotated[int, Field(ge=1)]
     tick_mhz: Annotated[float, Field(gt=0)]
+    fixed: bool = False
     repeats: list[list[Mapping[str, object]]]
     left_out: Count
 
@@ -86,7 +88,8 @@ def read(cell: Cell, end: ProcessResult, folder: Path) -> RunOutcome:
     if not counted and cell.isa not in CHAIN_ISAS:
         raise BadRunError(NO_CYCLES.format(isa=cell.isa))
     by = "kernel's counter of user-mode cycles" if counted else "time stamps and a chain of adds"
-    return RunOutcome("", metrics, {"cycles_by": by})
+    priority = "fixed" if samples.fixed else "shared with others"
+    return RunOutcome("", metrics, {"cycles_by": by, "priority": priority})
 
 
 def _check_end(cell: Cell, end: ProcessResult) -> None:

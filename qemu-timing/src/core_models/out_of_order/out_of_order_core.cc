@@ -30,7 +30,8 @@ bool orders_stores(Fence kind) {
 
 OutOfOrderCore::OutOfOrderCore(const Options &options, uint32_t id, Memory &memory, Counts &counts)
     : MicroOpCore(options, id, memory, counts), window_(options),
-      stores_(options.store_buffer, store_order::Value(options.store_order), memory, id) {}
+      stores_(options.store_buffer, store_order::Value(options.store_order), options.drain_width,
+              memory, id) {}
 
 void OutOfOrderCore::start_at(Cycle cycle) {
     start_ = clock_ = cycle;
@@ -40,10 +41,11 @@ void OutOfOrderCore::start_at(Cycle cycle) {
 void OutOfOrderCore::resolve_branch(const Block &last, const Block &next) {
     bool taken = next.pc != last.fallthrough;
     if (!predictor_.predicted(last.branch, last.branch_pc, last.fallthrough, next.pc)) {
-        window_.refetch(done_);
+        window_.refetch(resolved_);
         front_wait_ = Stall::Mispredict;
     } else if (taken) {
-        window_.redirect();
+        bool returns = last.branch == Branch::Return || last.branch == Branch::ConditionalReturn;
+        window_.redirect(returns ? options_.taken_return : 0);
     }
 }
 
@@ -83,10 +85,11 @@ void OutOfOrderCore::run_to(size_t end) {
 
 Cycle OutOfOrderCore::enter() { return std::max(window_.enter(current()), execute_after_); }
 
-void OutOfOrderCore::finish(Cycle done) {
+void OutOfOrderCore::finish(Cycle result, Cycle done) {
     done_ = done;
+    resolved_ = result;
     Cycle entered = window_.entered();
-    Cycle retired = window_.finish(current(), done);
+    Cycle retired = window_.finish(current(), result, done);
     Cycle late = entered > clock_ ? entered - clock_ : 0;
     retire(retired, Stall::Dependence, front_wait_, late);
     front_wait_ = Stall::Fetch;
@@ -101,10 +104,13 @@ void OutOfOrderCore::before_access(const TimedInsn &insn) {
         return;
     Cycle ready = std::max(enter(), loads_after_);
     if (insn.is_atomic()) {
+        operands_at_ = ready;
         ready = std::max(ready, last_atomic_);
         if (options_.atomic_start >= atomic_start::when_oldest)
             ready = std::max(ready, window_.oldest());
-        bool drains = options_.atomic_start == atomic_start::when_drained || insn.release;
+        // A release comes after all older stores; where stores keep their order, its own does too.
+        bool drains = options_.atomic_start == atomic_start::when_drained ||
+                      (insn.release && options_.store_order == store_order::any);
         Cycle free = drains ? stores_.drained_at(ready) : ready;
         note_wait(Stall::Drain, free - ready);
         ready =
@@ -152,6 +158,20 @@ void OutOfOrderCore::wait_for_aliases(uint64_t address, uint32_t size) {
     access_at_ = std::max(access_at_, store->data);
 }
 
+// When a load has its value from an older store that covers it.
+Cycle OutOfOrderCore::forwarded(const StoreQueue::Store &store, const TimedInsn &insn,
+                                uint64_t address, uint32_t size, Cycle start) const {
+    bool exact = store.address == address && store.size == size;
+    if (exact && options_.rename_memory && insn.address_form && store.form == insn.address_form)
+        return std::max(window_.entered() + 1, store.data);
+    return std::max(start, store.data) + (exact ? options_.lat_forward : options_.lat_forward_part);
+}
+
+// What a load waits for beside the end of an older store, of which it needs more than that wrote.
+Cycle OutOfOrderCore::penalty_behind(const StoreQueue::Store &store) const {
+    return options_.forward_fail + (store.size == 1 ? options_.forward_fail_byte : 0);
+}
+
 void OutOfOrderCore::load(const TimedInsn &insn, uint64_t address, uint32_t size) {
     LineId first = line_of(address), last = line_of(address + size - 1);
     before_access(insn);
@@ -175,11 +195,9 @@ void OutOfOrderCore::load(const TimedInsn &insn, uint64_t address, uint32_t size
             start = std::max(start, memory_.when(id_, older->drained));
         data = read(first, last, start);
     } else if (older->covers(address, size)) {
-        bool exact = older->address == address && older->size == size;
-        data = std::max(start, older->data) +
-               (exact ? options_.lat_forward : options_.lat_forward_part);
+        data = forwarded(*older, insn, address, size, start);
     } else {
-        Cycle from = std::max(start, memory_.when(id_, older->drained)) + options_.forward_fail;
+        Cycle from = std::max(start, memory_.when(id_, older->drained)) + penalty_behind(*older);
         note_wait(Stall::Forward, from - start);
         data = read(first, last, from);
     }
@@ -215,22 +233,36 @@ void OutOfOrderCore::put_into_queue(const TimedInsn &insn, uint64_t address, uin
         Completion written = memory_.drain(id_, line, start) + options_.lat_drain;
         const auto *older =
             stores_.find(uint64_t(line) * options_.line, options_.line, start.cycle);
-        Completion drained =
-            stores_.push({address, size, data, 0, insn.release}, start, written, older);
+        Completion drained = stores_.push({address, size, data, 0, insn.release, insn.address_form},
+                                          start, written, older);
         memory_.write_in_flight_until(id_, line, drained);
     }
+}
+
+Cycle OutOfOrderCore::early_result(const TimedInsn &insn, uint64_t address, uint32_t size) {
+    Cycle start = window_.issue(Port::Load, operands_at_) + options_.lat_issue;
+    const StoreQueue::Store *older = stores_.find(address, size, start);
+    Cycle value = start + options_.lat_l1;
+    if (older)
+        value = older->covers(address, size) ? forwarded(*older, insn, address, size, start)
+                                             : std::max(start, memory_.when(id_, older->drained)) +
+                                                   penalty_behind(*older) + options_.lat_l1;
+    return value + options_.lat_alu;
 }
 
 void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t size,
                             uint32_t latency) {
     before_access(insn);
-    Cycle start = window_.issue(Port::Load, access_at_) + options_.lat_issue;
-    if (const StoreQueue::Store *older = stores_.find(address, size, start)) {
+    LineId line = line_of(address);
+    bool early = options_.atomic_result == atomic_result::early && memory_.is_exclusive(id_, line);
+    Cycle result = early ? early_result(insn, address, size) : 0;
+    Cycle start = early ? access_at_ : window_.issue(Port::Load, access_at_) + options_.lat_issue;
+    const StoreQueue::Store *older = stores_.find(address, size, start);
+    if (older) {
         Cycle drained = std::max(start, memory_.when(id_, older->drained));
         note_wait(Stall::Drain, drained - start);
         start = drained;
     }
-    LineId line = line_of(address);
     Cycle writing = options_.lat_l1 + latency;
     AccessDelay delay = memory_.get_exclusive(id_, line, start, CoherenceEvent::Atomic, writing);
     note_wait(delay);
@@ -246,12 +278,17 @@ void OutOfOrderCore::atomic(const TimedInsn &insn, uint64_t address, uint32_t si
         store(insn, address, size);
         return;
     }
-    written_ = {address, size, done, done + options_.atomic_tail, false};
-    stores_.order_after(written_.drained.cycle);
+    result = early ? std::min(result, done) : done;
+    Cycle written = done + options_.atomic_tail;
+    if (early) // younger loads have what it wrote as they have what other stores wrote
+        stores_.push({address, size, result, 0, false, insn.address_form}, done, written, older);
+    else
+        written_ = {address, size, done, written, false, 0};
+    stores_.order_after(written);
     if (options_.atomic_loads == atomic_loads::wait)
         loads_after_ = std::max(loads_after_, done);
     entered_ = false;
-    finish(done);
+    finish(result, done);
 }
 
 void OutOfOrderCore::fail_conditional(const TimedInsn &insn) {
@@ -272,9 +309,11 @@ Cycle OutOfOrderCore::run_alone(Cycle ready, bool drained, Stall cause, Cycle cy
 
 void OutOfOrderCore::full_fence(Cycle ready, Cycle latency) {
     Cycle done = run_alone(ready, true, Stall::Fence, latency);
-    loads_after_ = std::max(loads_after_, done);
-    if (options_.full_fence == full_fence::serializing)
+    if (options_.full_fence == full_fence::serializing) {
+        done -= std::min(latency, Cycle(options_.fence_hides));
         execute_after_ = std::max(execute_after_, done);
+    }
+    loads_after_ = std::max(loads_after_, done);
 }
 
 void OutOfOrderCore::wait_for_fence(const TimedInsn &insn, Cycle latency) {

@@ -51,8 +51,9 @@ class OutOfOrderCore final : public MicroOpCore {
     void resolve_branch(const Block &last, const Block &next) override;
     // Brings the current micro-operation into the window; returns when it can execute.
     Cycle enter();
-    // The current micro-operation has its result at `done`.
-    void finish(Cycle done);
+    // The current micro-operation has its result at `done`; or it has that at `result` already.
+    void finish(Cycle done) { finish(done, done); }
+    void finish(Cycle result, Cycle done);
     // Runs a fence or a charge, whose operands are there at `ready`: it begins when it is the
     // oldest, and all stores have drained if it waits for that, and takes so long.
     Cycle run_alone(Cycle ready, bool drained, Stall cause, Cycle cycles);
@@ -63,6 +64,11 @@ class OutOfOrderCore final : public MicroOpCore {
     void wait_for_aliases(uint64_t address, uint32_t size);
     void put_into_queue(const TimedInsn &insn, uint64_t address, uint32_t size, Cycle data);
     Cycle read(LineId first, LineId last, Cycle from);
+    Cycle forwarded(const StoreQueue::Store &store, const TimedInsn &insn, uint64_t address,
+                    uint32_t size, Cycle start) const;
+    Cycle penalty_behind(const StoreQueue::Store &store) const;
+    // When an atomic on a line that the core owns has its result, if that comes early.
+    Cycle early_result(const TimedInsn &insn, uint64_t address, uint32_t size);
 
     Window window_;
     StoreQueue stores_;
@@ -78,11 +84,13 @@ class OutOfOrderCore final : public MicroOpCore {
     //        +--------------------------------------------------------------------------+
     bool entered_ = false;
     Cycle access_at_ = 0;
+    Cycle operands_at_ = 0;           // of an atomic that has entered: its operands are there
     Cycle loads_after_ = 0;           // no load before: an atomic, an acquire or a fence
     Cycle execute_after_ = 0;         // nothing at all before
     StoreQueue::Store written_{};     // by the last atomic
     Cycle last_atomic_ = 0;           // when it was done
-    Cycle done_ = 0;                  // when the last micro-operation had its result
+    Cycle done_ = 0;                  // when the last micro-operation was done
+    Cycle resolved_ = 0;              // when it had its result
     Stall front_wait_ = Stall::Fetch; // why it entered the window so late
 };
 

@@ -20,8 +20,10 @@ namespace lockcross {
 class StoreQueue {
   public:
     // memory: says when a store has drained; core: whose queue it is.
-    StoreQueue(size_t entries, store_order::Value order, Memory &memory, uint32_t core)
-        : order_(order), memory_(memory), core_(core), drained_(entries) {}
+    // width: so many to lines that the core owns begin to drain in a cycle.
+    StoreQueue(size_t entries, store_order::Value order, uint32_t width, Memory &memory,
+               uint32_t core)
+        : order_(order), width_(width), memory_(memory), core_(core), drained_(entries) {}
 
     struct Store {
         uint64_t address;
@@ -29,6 +31,7 @@ class StoreQueue {
         Cycle data;         // when its value is there
         Completion drained; // when the cache holds it
         bool release;       // it drains after all before it; a later acquire load must not pass it
+        uint64_t form;      // Insn::address_form
 
         bool overlaps(uint64_t other, uint32_t bytes) const {
             return address < other + bytes && other < address + size;
@@ -48,7 +51,7 @@ class StoreQueue {
         if (release || order_ == store_order::one_by_one)
             return memory_.later(earliest, last_drained_);
         if (order_ == store_order::in_order)
-            return memory_.later(earliest, owned ? last_start_ + 1 : last_drained_);
+            return memory_.later(earliest, owned ? next_start() : last_drained_);
         return earliest;
     }
 
@@ -110,12 +113,19 @@ class StoreQueue {
     }
 
   private:
+    // Of a store in order behind another one, to a line that the core owns.
+    Completion next_start() {
+        started_ = started_ < width_ ? started_ + 1 : 1;
+        return last_start_ + (started_ > 1 ? 0 : 1);
+    }
+
     Cycle known(Completion &completion) {
         completion = memory_.when(core_, completion);
         return completion.cycle;
     }
 
     store_order::Value order_;
+    uint32_t width_, started_ = 0; // how many began in that cycle
     Memory &memory_;
     uint32_t core_;
     std::deque<Store> stores_;        // the last ones, drained or not

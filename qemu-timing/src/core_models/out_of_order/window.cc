@@ -61,7 +61,7 @@ uint32_t Window::ports(Port port) const {
     case Port::Store:
         return options_.store_ports;
     default:
-        return 1;
+        return options_.mul_ports;
     }
 }
 
@@ -79,8 +79,8 @@ Cycle Window::issue(Port port, Cycle earliest) {
     }
 }
 
-Cycle Window::finish(const MicroOp &op, Cycle done) {
-    for_each_register(op.writes, [&](int reg) { ready_[size_t(reg)] = done; });
+Cycle Window::finish(const MicroOp &op, Cycle result, Cycle done) {
+    for_each_register(op.writes, [&](int reg) { ready_[size_t(reg)] = result; });
     retired_at_ = std::max(retired_at_, done + options_.retire_delay);
     for (unsigned i = 0; i < op.slots; i++)
         retired_at_ = retired_.take(retired_at_, options_.retire_width);
@@ -91,9 +91,14 @@ Cycle Window::finish(const MicroOp &op, Cycle done) {
     return retired_at_;
 }
 
-void Window::redirect() {
-    fetched_.close();
-    fetch_from_ = std::max(fetch_from_, fetched_.cycle() + options_.taken_branch);
+void Window::redirect(Cycle cycles) {
+    taken_ = fetched_.cycle() == redirected_ ? taken_ + 1 : 1;
+    redirected_ = fetched_.cycle();
+    if (taken_ >= options_.taken_branches) {
+        fetched_.close();
+        cycles += options_.taken_branch;
+    }
+    fetch_from_ = std::max(fetch_from_, fetched_.cycle() + cycles);
 }
 
 void Window::refetch(Cycle resolved) {

@@ -32,12 +32,13 @@ class Window {
     Cycle enter(const MicroOp &op);
     // Takes the first free port of that kind from `earliest` on; returns its cycle.
     Cycle issue(Port port, Cycle earliest);
-    // The micro-operation that entered last has its result at `done`. Returns when it retires.
-    Cycle finish(const MicroOp &op, Cycle done);
+    // The micro-operation that entered last has its result at `result` and is done at `done`.
+    // Returns when it retires.
+    Cycle finish(const MicroOp &op, Cycle result, Cycle done);
 
-    // Fetch goes on elsewhere: after a predicted taken branch; after one that was mispredicted and
-    // executed at `resolved`.
-    void redirect();
+    // Fetch goes on elsewhere: after a taken branch that was predicted, `cycles` later beside;
+    // after one that was mispredicted and executed at `resolved`.
+    void redirect(Cycle cycles);
     void refetch(Cycle resolved);
 
     // When the micro-operation that entered last is the oldest one.
@@ -67,6 +68,8 @@ class Window {
     const Options &options_;
     Slots fetched_, entered_, retired_;
     Cycle fetch_from_ = 0; // no fetch before
+    Cycle redirected_ = 0; // when fetch last followed a taken branch
+    uint32_t taken_ = 0;   // how many in that cycle
     Cycle enter_from_ = 0; // nothing enters before
     Cycle retired_at_ = 0; // when the last one that finished retired
     uint64_t fetched_line_ = 0;

@@ -27,6 +27,7 @@ from sweeps.support.toml import pairs, parse
 _NEUTRAL = "generic"  # the machine whose figures stand in for what was not measured
 _UNMEASURED = "not measured"
 _WIDEST = 16  # of the core that engines read
+_MOST_TAKEN = _MOST_DRAINS = 8  # that engines read
 # Cycles of a hand-over beside its access and the end of the loop, on the embedded engine: the store
 # retires and drains.
 _RETIRED = 3
@@ -40,16 +41,17 @@ _SETTINGS = (set(Core.model_fields) - {"width", "taken_branch", "predictor_entri
 _PLAIN = {
     "lat_mul": "mul",
     "lat_div": "div",
-    "lat_forward": "store_forward",
-    "lat_forward_part": "store_forward_contained",
     "atomic_tail": "cas_before_load",
     "lat_l1": "load_l1",
 }
 # A behaviour -> the share that tells of it, and its names where what follows waits, or passes.
 _SHARES = {
     "atomic_loads": ("cas_hides_loads", ("wait", "pass")),
+    "atomic_result": ("cas_hides_result", ("at_end", "early")),
     "full_fence": ("fence_hides_adds", ("serializing", "barrier")),
 }
+_RENAMED = 0.75  # cycles of a link below which it takes none
+_WHOLE = 2  # cycles by which another register's address makes a forward dearer, at least
 
 
 @dataclass(frozen=True)
@@ -97,14 +99,37 @@ class _Figures:
             for name in model.model_fields
         }
 
+    def judged(self, number: int, *names: str) -> Figure:
+        """A figure that follows from findings."""
+        found = [self.host.found[name] for name in names]
+        said = ", ".join(f"{name} {one.value:.3g}" for name, one in zip(names, found, strict=True))
+        return Figure(value=number, source=f"measured: {self.measured_by}; {said}")
+
+    def has(self, *names: str) -> bool:
+        """Whether all of these were found."""
+        return all(name in self.host.found for name in names)
+
     def behaviour(self, name: str) -> Behaviour:
         """What a share says; the neutral machine's, as an assumption, where there is none."""
+        if name == "atomic_start" and self.has("cas_hides_nops", "cas_hides_stores"):
+            return self._atomic_start()
         share, names = _SHARES.get(name, ("", ()))
         if (finding := self.host.found.get(share)) is not None:
             source = f"{share} {finding.value:.2f}; {self.source(finding)}"
             return Behaviour(value=names[finding.value > _PASSES], source=source)
         neutral = BEHAVIOURS[name][self.same(name).number]
         return Behaviour(assumption=neutral, why=f"{_UNMEASURED}; as machine {_NEUTRAL}")
+
+    def _atomic_start(self) -> Behaviour:
+        """What retires behind an atomic adds to the next one's time where that waits until it is
+        the oldest; stores to many lines add to it, too, where it waits until they have drained."""
+        nops, stores = (self.host.found[f"cas_hides_{name}"] for name in ("nops", "stores"))
+        how = "when_oldest" if stores.value > _PASSES else "when_drained"
+        source = (
+            f"cas_hides_nops {nops.value:.2f}, cas_hides_stores {stores.value:.2f}; "
+            f"{self.source(nops)}"
+        )
+        return Behaviour(value="at_once" if nops.value > _PASSES else how, source=source)
 
     def misprediction(self, mispredict: int) -> int:
         """What a misprediction costs on an engine: all from its execution to that of the right
@@ -121,7 +146,7 @@ def document(found: Measurement, name: str, title: str, when: datetime) -> str:
     measured_by = f"{command}, {when:%Y-%m-%d}, {found.processor}"
     make = _Figures(found, load_machine(_NEUTRAL), measured_by)
     own = {key: make.measured(key, finding) for key, finding in _PLAIN.items()}
-    own |= _core(make, own["lat_l1"].number)
+    own |= _core(make, own["lat_l1"].number) | _window(make)
     own |= _memory(make, own["lat_l1"].number, own["mispredict"].number)
     tables: dict[str, Mapping[str, Figure | Behaviour]] = {
         "core": make.table(Core, own),
@@ -189,6 +214,52 @@ def _core(make: _Figures, nearest: int) -> dict[str, Figure]:
     for name in ("fetch_width", "retire_width"):
         if make.same(name).number < width:
             own[name] = Figure(assumption=width, why="not measured; no less than width")
+    return own
+
+
+def _window(make: _Figures) -> dict[str, Figure]:
+    """Figures of the window that follow from loops of one kind of operation."""
+    own = {}
+    for key, name in (
+        ("alu_ports", "adds_apart"),
+        ("mul_ports", "muls_apart"),
+        ("load_ports", "loads_apart"),
+        ("store_ports", "stores_apart"),
+    ):
+        if (rate := make.value(name)) is not None:
+            own[key] = make.judged(min(_WIDEST, max(1, round(rate))), name)
+    if (rate := make.value("stores_lines")) is not None:
+        own["drain_width"] = make.judged(min(_MOST_DRAINS, max(1, round(rate))), "stores_lines")
+    for key, name in (
+        ("lat_forward", "store_forward_other"),
+        ("lat_forward_part", "store_forward_contained"),
+    ):
+        if (cycles := make.value(name)) is not None:
+            own[key] = make.judged(0 if cycles < _RENAMED else round(cycles), name)
+    if make.has("store_forward", "store_forward_other"):
+        names = ("store_forward", "store_forward_other")
+        same, other = (make.host.found[name].value for name in names)
+        own["rename_memory"] = make.judged(int(other - same > _WHOLE), *names)
+    if make.has("store_forward_fails", "store_forward_byte_fails"):
+        fails, byte = (
+            make.host.found[f"store_forward{e}"].value for e in ("_fails", "_byte_fails")
+        )
+        names = ("store_forward_fails", "store_forward_byte_fails")
+        own["forward_fail_byte"] = make.judged(max(0, round(byte - fails)), *names)
+    if (move := make.value("move")) is not None:
+        own["move_elimination"] = make.judged(int(move < _RENAMED), "move")
+    if make.has("zero", "mul"):
+        known = make.host.found["zero"].value < _RENAMED * make.host.found["mul"].value
+        own["zero_idioms"] = make.judged(int(known), "zero", "mul")
+    if (jump := make.value("jump")) is not None:
+        own["taken_branches"] = make.judged(min(_MOST_TAKEN, max(1, round(1 / jump))), "jump")
+        own["taken_branch"] = make.judged(max(1, round(jump)), "jump")
+        if (call := make.value("call")) is not None:
+            own["taken_return"] = make.judged(max(0, round(call - 2 * jump)), "call", "jump")
+    if make.has("fence_hidden", "fence_hides_adds"):
+        serializes = make.host.found["fence_hides_adds"].value <= _PASSES
+        hidden = max(0, round(make.host.found["fence_hidden"].value)) if serializes else 0
+        own["fence_hides"] = make.judged(hidden, "fence_hidden", "fence_hides_adds")
     return own
 
 

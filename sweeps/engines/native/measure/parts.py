@@ -29,7 +29,7 @@ _CHASE_TURNS = 4000
 _LONG_TURNS = 20_000
 _LONG_KIB = 1024  # from here on the system gives the memory
 _CHAIN = 8  # operations a turn (kernels/micro.c)
-_NO_OPS = 64
+_NO_OPS = 96
 _FAR = 8  # times the cache before
 MOST_KIB = 2**21  # the kernel's bound
 MEMORY = "load_memory"
@@ -100,8 +100,10 @@ def memory(times: Times, level: Level) -> Found:
 _OWNED = "the whole operation, on a line the core owns"
 _CHAINS = {  # operations of the kernel
     "forward": "a load of the 8 bytes just stored, with the store",
+    "forward_other": "the same, with the load's address in another register than the store's",
     "forward_contained": "a load of 4 of 8 bytes just stored, with the store",
     "forward_fails": "a load of 8 bytes around 4 just stored, with the store",
+    "forward_byte_fails": "a load of 4 bytes around one just stored, with the store",
     "mul": "a multiplication, 64 bits",
     "div": "a division, 64 bits",
     "cas": f"a CAS that wins, {_OWNED}",
@@ -115,6 +117,12 @@ _ARITHMETIC: Loops = {
     (f"store_{op}" if op.startswith("forward") else op): (op, "", _CHAIN, f"{words}: {_LATENCY}")
     for op, words in _CHAINS.items()
 } | {
+    "move": ("moves", "", 2 * _CHAIN, f"a copy of a register: {_LATENCY}"),
+    "zero": (
+        "zeroes", "", _CHAIN,
+        "a register made zero of itself, and a multiplication of it: less than a multiplication's "
+        "latency where the core knows that it needs nothing",
+    ),
     "cas_throughput": (
         "cas_apart", "", _CHAIN,
         "a CAS that wins, on eight lines in turn, none needs another's result: throughput",
@@ -126,6 +134,8 @@ _FRONT_END: Loops = {
         "a branch predicted wrongly, until what follows is under way again: twice the difference "
         "of one on a random bit, wrong half of the time, and one that is never taken",
     ),
+    "jump": ("jumps", "", _CHAIN, "a jump to the next, a few bytes on: throughput"),
+    "call": ("calls", "", _CHAIN, "a call of an empty function and its return: throughput"),
     "pause": ("pause", "", 1, "a turn of a spinning thread's wait, in a loop: throughput"),
 }  # fmt: skip
 _BEHIND_CAS: Loops = {
@@ -148,13 +158,31 @@ def of_loops(times: Times, loops: Loops) -> Found:
         yield name, of_alone(turn.over(operations), text)
 
 
+_APART = {  # operation of the kernel -> what it has 96 of
+    "adds_apart": "additions",
+    "muls_apart": "multiplications",
+    "loads_apart": "loads of one word",
+    "stores_apart": "stores to one word",
+    "stores_lines": "stores to eight lines in turn",
+}
+_MANY = 96
+
+
+def ports(times: Times) -> Found:
+    """How many operations that do not need each other execute in a cycle."""
+    for op, what in _APART.items():
+        turn = times(op)
+        rate = _MANY / turn.value
+        text = f"{what} in a cycle, none of which needs another: throughput"
+        yield op, Finding(rate, rate * turn.iqr / turn.value, text, "instructions/cycle")
+
+
 def front_end(times: Times) -> Found:
     """Width, branches, pause."""
-    turn = times("width").minus(times("empty"))
-    if turn.value > 0:
-        width = _NO_OPS / turn.value
-        text = f"no-ops in a cycle, of {_NO_OPS} in a row: throughput"
-        yield "width", Finding(width, width * turn.iqr / turn.value, text, "instructions/cycle")
+    turn = times("width")
+    width = _NO_OPS / turn.value
+    text = f"no-ops in a cycle, of {_NO_OPS} in a row: throughput"
+    yield "width", Finding(width, width * turn.iqr / turn.value, text, "instructions/cycle")
     yield from of_loops(times, _FRONT_END)
 
 
@@ -179,17 +207,39 @@ def hidden_share(alone: Estimate, work: Estimate, both: Estimate) -> tuple[float
     return min(1.0, max(0.0, share)), (alone.iqr + work.iqr + both.iqr) / shorter
 
 
+_WORK = {  # what may hide: its loop, how many of what is wanted that has, what it is
+    "adds": ("adds", 1, "a chain of 48 additions"),
+    "loads": ("loads", 1, "a chain of 20 loads from the first level"),
+    "result": (
+        "adds",
+        1,
+        "48 additions that need its result, as the next CAS needs theirs",
+    ),
+    "nops": ("width", 1, f"{_NO_OPS} no-ops"),
+    "stores": ("stores_lines", 12, "8 stores to 8 lines"),
+}
+
+
 def passing(times: Times) -> Found:
-    """How much independent work hides behind a CAS and behind the full fence."""
+    """How much other work hides behind a CAS and behind the full fence."""
     fence = ISAS[host_isa()].full_fence.removeprefix("fence_")
-    for kind, title, op in (("cas", "a CAS", "cas_once"), ("fence", fence, "fence_0")):
-        for work, what in (("adds", "24 additions"), ("loads", "5 loads from the first level")):
-            share, spread = hidden_share(times(op), times(work), times(f"{kind}_{work}"))
+    for kind, title, op, works in (
+        ("cas", "a CAS", "cas_once", _WORK),
+        ("fence", fence, "fence_0", ("adds", "loads")),
+    ):
+        for work in works:
+            loop, times_more, what = _WORK[work]
+            alone, other, both = times(op), times(loop).over(times_more), times(f"{kind}_{work}")
+            share, spread = hidden_share(alone, other, both)
             text = (
-                f"share of the shorter of {title} and a chain of {what} behind it that takes no "
-                "time of its own: 1, they pass it; 0, they wait"
+                f"share of the shorter of {title} and {what} behind it that takes no time of its "
+                "own: 1, they pass it; 0, they wait"
             )
             yield f"{kind}_hides_{work}", Finding(share, spread, text, SHARE)
+            if (kind, work) == ("fence", "adds"):
+                hidden = (alone.value + other.value - both.value, alone.iqr + other.iqr + both.iqr)
+                text = f"cycles of {title} and {what} behind it that are cycles of both"
+                yield "fence_hidden", Finding(*hidden, text)
 
 
 def all_alone(chased: Iterable[Level]) -> dict[str, Callable[[Times], Found]]:
@@ -197,6 +247,7 @@ def all_alone(chased: Iterable[Level]) -> dict[str, Callable[[Times], Found]]:
     return {
         **{level.title: partial(memory, level=level) for level in chased},
         "arithmetic, forwarding, atomics": partial(of_loops, loops=_ARITHMETIC),
+        "ports": ports,
         "width and branches": front_end,
         "fences": fences,
         "what passes a CAS or a fence": passing,

@@ -10,7 +10,7 @@ from results.errors import LockcrossError
 from sweeps.engines.native import host
 from sweeps.engines.native.measure import parts
 from sweeps.engines.native.measure.programs import Finding, Programs
-from sweeps.engines.native.sample import ROUNDS
+from sweeps.engines.native.sample import ROUNDS, take_priority
 
 _MEMINFO = Path("/proc/meminfo")
 # What a container may use, and what it uses: in bytes, by the two versions of control groups.
@@ -20,6 +20,7 @@ _LIMITS = (
     (_GROUPS / "memory/memory.limit_in_bytes", _GROUPS / "memory/memory.usage_in_bytes"),
 )
 _SHARE = 4  # of the free memory, at most one in so many bytes is chased through
+_BUSY = 0.5  # of the load that all CPUs can take
 CLOCK = "clock_mhz"
 Part = Callable[[], parts.Found]
 
@@ -65,6 +66,12 @@ def measure(say: Callable[[str], None]) -> Measurement:
     """
     if why := host.no_clock():
         raise LockcrossError(f"this host cannot be measured: {why}", exit_code=1)
+    if not take_priority() and (load := os.getloadavg()[0]) > _BUSY * (os.cpu_count() or 1):
+        raise LockcrossError(
+            f"this host is busy (a load of {load:.1f}), and a fixed priority is not allowed: stop "
+            "what else runs here, or run it with one, as root: chrt -r 5 ./lockcross measure ...",
+            exit_code=1,
+        )
     cpus = [cpu.number for cpu in host.cpus()]
     measured = Measurement(host.processor(), host.caches(), cpus)
     levels = parts.levels(measured.caches, free_kib(_MEMINFO, _LIMITS) // _SHARE)
