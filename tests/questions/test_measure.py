@@ -94,7 +94,7 @@ def test_how_much_hides(one: float, other: float, both: float, share: float) -> 
 
 def test_the_parts_of_one_thread_are_differences() -> None:
     cycles = {
-        "empty": 2.0, "branch_random": 18.0, "branch_steady": 8.0, "width": 18.0, "pause": 40.0,
+        "empty": 2.0, "branch_random": 18.0, "branch_steady": 8.0, "width": 24.0, "pause": 40.0,
         "fence_0": 35.0, "cas": 160.0, "adds": 24.0, "loads": 25.0, "cas_once": 20.0,
         "cas_adds": 24.0, "cas_loads": 35.0, "fence_adds": 59.0, "fence_loads": 60.0,
     }  # fmt: skip
@@ -112,6 +112,7 @@ def test_the_parts_of_one_thread_are_differences() -> None:
     assert {values[full], values[f"{full}_behind_1"], values[f"{full}_behind_4"]} == {33}
     assert (values["cas_hides_adds"], values["cas_hides_loads"]) == (1, 0.5)
     assert (values["fence_hides_adds"], values["fence_hides_loads"]) == (0, 0)
+    assert (values["fence_hidden"], values["adds_apart"]) == (0, 96 / 80)
 
 
 def test_every_loop_is_one_of_the_kernel_s() -> None:
@@ -312,6 +313,59 @@ def test_figures_of_the_window_follow_from_the_findings(monkeypatch: pytest.Monk
     assert len(measured) > len(compared) / 2  # the rest was too noisy that day
     for name in measured:
         assert ours[name].number == pytest.approx(by_hand[name].number, rel=0.2, abs=1), name
+
+
+WINDOW = {  # findings -> the figures that follow
+    "zen5": (
+        {"jump": 0.56, "call": 4.0, "zero": 0.5, "mul": 3.0, "move": 0.2, "adds_apart": 5.6,
+         "stores_lines": 2.0, "store_forward": 0.53, "store_forward_other": 0.53,
+         "store_forward_fails": 13.9, "store_forward_byte_fails": 13.8, "fence_hidden": 20.1,
+         "fence_hides_adds": 0.42},
+        {"taken_branch": 1, "taken_branches": 2, "taken_return": 3, "zero_idioms": 1,
+         "move_elimination": 1, "alu_ports": 6, "drain_width": 2, "lat_forward": 0,
+         "rename_memory": 0, "forward_fail_byte": 0, "full_fence_hides": 20},
+    ),
+    "zen3": (
+        {"jump": 1.02, "call": 4.8, "store_forward": 0.95, "store_forward_other": 7.1,
+         "store_forward_fails": 17.7, "store_forward_byte_fails": 23.6, "fence_hidden": 12.0,
+         "fence_hides_adds": 0.9},
+        {"taken_branch": 1, "taken_branches": 1, "taken_return": 3, "lat_forward": 7,
+         "rename_memory": 1, "forward_fail_byte": 6, "full_fence_hides": 0},
+    ),
+    "simple": (
+        {"zero": 4.0, "mul": 3.0, "move": 1.0, "muls_apart": 0.3},
+        {"zero_idioms": 0, "move_elimination": 0, "mul_ports": 1},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("core", WINDOW)
+def test_mechanisms_follow_from_their_loops(core: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+    values, expected = WINDOW[core]
+    found = a_measurement()
+    for name, value in values.items():
+        found.found[name] = Finding(value, 0.01, "so")
+    found.left_out["call"] = "too noisy"
+    figures = parse(Machine, document(found, *ORIGIN)).figures("x86_64")
+    assert {name: figures[name].value for name in expected} == expected
+    if "call" not in values:
+        assert (figures["taken_return"].why or "").startswith("too noisy; as machine generic")
+
+
+@pytest.mark.parametrize(
+    ("nops", "stores", "start"),
+    [(0.9, 0.9, "at_once"), (0.1, 0.9, "when_oldest"), (0.1, 0.1, "when_drained")],
+)
+def test_what_an_atomic_waits_for(
+    nops: float, stores: float, start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_file, "host_isa", lambda: "x86_64")
+    found = a_measurement()
+    for name, value in (("nops", nops), ("stores", stores), ("result", 0.9)):
+        found.add(f"cas_hides_{name}", Finding(value, 0.01, "so", SHARE))
+    order = parse(Machine, document(found, *ORIGIN)).ordering["x86_64"]
+    assert (order.atomic_start.value, order.atomic_result.value) == (start, "early")
 
 
 @pytest.mark.parametrize(

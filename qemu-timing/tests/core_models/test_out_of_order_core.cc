@@ -297,7 +297,7 @@ TEST_CASE("out of order: the end of a serializing fence hides behind what follow
     Options options = wide();
     options.full_fence = full_fence::serializing;
     Cycle whole = cost_of(options, 100, fenced), alone = cost_of(options, 100, bare);
-    options.fence_hides = 20;
+    options.full_fence_hides = 20;
     CHECK(cost_of(options, 100, fenced) == whole - 2000);
     CHECK(cost_of(options, 100, bare) == alone);
 }

@@ -310,7 +310,7 @@ Cycle OutOfOrderCore::run_alone(Cycle ready, bool drained, Stall cause, Cycle cy
 void OutOfOrderCore::full_fence(Cycle ready, Cycle latency) {
     Cycle done = run_alone(ready, true, Stall::Fence, latency);
     if (options_.full_fence == full_fence::serializing) {
-        done -= std::min(latency, Cycle(options_.fence_hides));
+        done -= std::min(latency, Cycle(options_.full_fence_hides));
         execute_after_ = std::max(execute_after_, done);
     }
     loads_after_ = std::max(loads_after_, done);

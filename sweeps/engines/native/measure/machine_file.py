@@ -1,6 +1,6 @@
 """Writes a measurement as a machine: sweeps/machines/<name>.toml, which every engine reads."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,13 +21,13 @@ from sweeps.model.machine import (
     Memory,
     OutOfOrder,
     load_machine,
+    options,
 )
 from sweeps.support.toml import pairs, parse
 
 _NEUTRAL = "generic"  # the machine whose figures stand in for what was not measured
 _UNMEASURED = "not measured"
 _WIDEST = 16  # of the core that engines read
-_MOST_TAKEN = _MOST_DRAINS = 8  # that engines read
 # Cycles of a hand-over beside its access and the end of the loop, on the embedded engine: the store
 # retires and drains.
 _RETIRED = 3
@@ -44,6 +44,7 @@ _PLAIN = {
     "atomic_tail": "cas_before_load",
     "lat_l1": "load_l1",
 }
+_BEHIND_ATOMIC = ("cas_hides_nops", "cas_hides_stores")
 # A behaviour -> the share that tells of it, and its names where what follows waits, or passes.
 _SHARES = {
     "atomic_loads": ("cas_hides_loads", ("wait", "pass")),
@@ -51,7 +52,41 @@ _SHARES = {
     "full_fence": ("fence_hides_adds", ("serializing", "barrier")),
 }
 _RENAMED = 0.75  # cycles of a link below which it takes none
-_WHOLE = 2  # cycles by which another register's address makes a forward dearer, at least
+_DEARER = 2  # cycles by which a forward is, if only one address names its place as the store does
+
+
+def _link(cycles: float) -> float:
+    return 0 if cycles < _RENAMED else cycles
+
+
+# Figures of the core and its window: the findings that they follow from, and how. What comes of it
+# is rounded, and brought within the bounds of engines.
+_FOLLOWS: Mapping[str, tuple[tuple[str, ...], Callable[..., float]]] = {
+    "taken_branch": (("jump",), lambda jump: max(1, jump)),
+    "taken_branches": (("jump",), lambda jump: 1 / jump),
+    "taken_return": (("call", "jump"), lambda call, jump: call - 2 * jump),
+    "zero_idioms": (("zero", "mul"), lambda zero, mul: zero < _RENAMED * mul),
+    "move_elimination": (("move",), lambda move: move < _RENAMED),
+    "alu_ports": (("adds_apart",), float),
+    "mul_ports": (("muls_apart",), float),
+    "load_ports": (("loads_apart",), float),
+    "store_ports": (("stores_apart",), float),
+    "drain_width": (("stores_lines",), float),
+    "lat_forward": (("store_forward_other",), _link),
+    "lat_forward_part": (("store_forward_contained",), _link),
+    "rename_memory": (
+        ("store_forward", "store_forward_other"),
+        lambda same, other: other - same > _DEARER,
+    ),
+    "forward_fail_byte": (
+        ("store_forward_fails", "store_forward_byte_fails"),
+        lambda fails, byte: byte - fails,
+    ),
+    "full_fence_hides": (
+        ("fence_hidden", "fence_hides_adds"),
+        lambda hidden, share: hidden if share <= _PASSES else 0,
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -99,19 +134,21 @@ class _Figures:
             for name in model.model_fields
         }
 
-    def judged(self, number: int, *names: str) -> Figure:
-        """A figure that follows from findings."""
-        found = [self.host.found[name] for name in names]
+    def following(self, key: str) -> Figure:
+        """The figure `key` as it follows from findings, or the neutral machine's."""
+        names, how = _FOLLOWS[key]
+        found = [self.host.found[name] for name in names if name in self.host.found]
+        if len(found) < len(names):
+            left_out = [why for name in names if (why := self.host.left_out.get(name))]
+            return self.neutral(key, (*left_out, _UNMEASURED)[0])
+        bounds = options()[key]
+        number = min(bounds.high, max(bounds.low, round(how(*(one.value for one in found)))))
         said = ", ".join(f"{name} {one.value:.3g}" for name, one in zip(names, found, strict=True))
         return Figure(value=number, source=f"measured: {self.measured_by}; {said}")
 
-    def has(self, *names: str) -> bool:
-        """Whether all of these were found."""
-        return all(name in self.host.found for name in names)
-
     def behaviour(self, name: str) -> Behaviour:
         """What a share says; the neutral machine's, as an assumption, where there is none."""
-        if name == "atomic_start" and self.has("cas_hides_nops", "cas_hides_stores"):
+        if name == "atomic_start" and {*_BEHIND_ATOMIC} <= {*self.host.found}:
             return self._atomic_start()
         share, names = _SHARES.get(name, ("", ()))
         if (finding := self.host.found.get(share)) is not None:
@@ -123,7 +160,7 @@ class _Figures:
     def _atomic_start(self) -> Behaviour:
         """What retires behind an atomic adds to the next one's time where that waits until it is
         the oldest; stores to many lines add to it, too, where it waits until they have drained."""
-        nops, stores = (self.host.found[f"cas_hides_{name}"] for name in ("nops", "stores"))
+        nops, stores = (self.host.found[name] for name in _BEHIND_ATOMIC)
         how = "when_oldest" if stores.value > _PASSES else "when_drained"
         source = (
             f"cas_hides_nops {nops.value:.2f}, cas_hides_stores {stores.value:.2f}; "
@@ -146,7 +183,8 @@ def document(found: Measurement, name: str, title: str, when: datetime) -> str:
     measured_by = f"{command}, {when:%Y-%m-%d}, {found.processor}"
     make = _Figures(found, load_machine(_NEUTRAL), measured_by)
     own = {key: make.measured(key, finding) for key, finding in _PLAIN.items()}
-    own |= _core(make, own["lat_l1"].number) | _window(make)
+    own |= {key: make.following(key) for key in _FOLLOWS}
+    own |= _core(make, own["lat_l1"].number)
     own |= _memory(make, own["lat_l1"].number, own["mispredict"].number)
     tables: dict[str, Mapping[str, Figure | Behaviour]] = {
         "core": make.table(Core, own),
@@ -214,52 +252,6 @@ def _core(make: _Figures, nearest: int) -> dict[str, Figure]:
     for name in ("fetch_width", "retire_width"):
         if make.same(name).number < width:
             own[name] = Figure(assumption=width, why="not measured; no less than width")
-    return own
-
-
-def _window(make: _Figures) -> dict[str, Figure]:
-    """Figures of the window that follow from loops of one kind of operation."""
-    own = {}
-    for key, name in (
-        ("alu_ports", "adds_apart"),
-        ("mul_ports", "muls_apart"),
-        ("load_ports", "loads_apart"),
-        ("store_ports", "stores_apart"),
-    ):
-        if (rate := make.value(name)) is not None:
-            own[key] = make.judged(min(_WIDEST, max(1, round(rate))), name)
-    if (rate := make.value("stores_lines")) is not None:
-        own["drain_width"] = make.judged(min(_MOST_DRAINS, max(1, round(rate))), "stores_lines")
-    for key, name in (
-        ("lat_forward", "store_forward_other"),
-        ("lat_forward_part", "store_forward_contained"),
-    ):
-        if (cycles := make.value(name)) is not None:
-            own[key] = make.judged(0 if cycles < _RENAMED else round(cycles), name)
-    if make.has("store_forward", "store_forward_other"):
-        names = ("store_forward", "store_forward_other")
-        same, other = (make.host.found[name].value for name in names)
-        own["rename_memory"] = make.judged(int(other - same > _WHOLE), *names)
-    if make.has("store_forward_fails", "store_forward_byte_fails"):
-        fails, byte = (
-            make.host.found[f"store_forward{e}"].value for e in ("_fails", "_byte_fails")
-        )
-        names = ("store_forward_fails", "store_forward_byte_fails")
-        own["forward_fail_byte"] = make.judged(max(0, round(byte - fails)), *names)
-    if (move := make.value("move")) is not None:
-        own["move_elimination"] = make.judged(int(move < _RENAMED), "move")
-    if make.has("zero", "mul"):
-        known = make.host.found["zero"].value < _RENAMED * make.host.found["mul"].value
-        own["zero_idioms"] = make.judged(int(known), "zero", "mul")
-    if (jump := make.value("jump")) is not None:
-        own["taken_branches"] = make.judged(min(_MOST_TAKEN, max(1, round(1 / jump))), "jump")
-        own["taken_branch"] = make.judged(max(1, round(jump)), "jump")
-        if (call := make.value("call")) is not None:
-            own["taken_return"] = make.judged(max(0, round(call - 2 * jump)), "call", "jump")
-    if make.has("fence_hidden", "fence_hides_adds"):
-        serializes = make.host.found["fence_hides_adds"].value <= _PASSES
-        hidden = max(0, round(make.host.found["fence_hidden"].value)) if serializes else 0
-        own["fence_hides"] = make.judged(hidden, "fence_hidden", "fence_hides_adds")
     return own
 
 
