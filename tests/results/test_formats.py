@@ -91,7 +91,7 @@ def test_a_shell_completes_commands_and_options() -> None:
 @pytest.mark.parametrize(
     ("line", "there"),
     [
-        ("run --machine zen", {"zen4", "zen5"}),
+        ("run --machine zen", {"zen3", "zen4", "zen5"}),
         ("machines sky", {"skylake"}),
         ("run --lock asym_t", {"asym_tasuki"}),
         ("locks tas", {"tasuki"}),
