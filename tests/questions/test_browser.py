@@ -222,7 +222,8 @@ def test_locks_and_kinds_of_fence_are_chosen(page: Page, report: tuple[Path, Cos
     assert rows(page) == {label: f"{cycles:.2f}" for label, cycles in expected.items()}
     for name in ("tasuki", "reservation", "asymmetric", "thin"):
         page.get_by_role("checkbox", name=name).uncheck()
-    assert page.locator("#explorer-where").text_content() == "No lock is chosen."
+    # The page is painted anew with its next frame.
+    playwright.expect(page.locator("#explorer-where")).to_have_text("No lock is chosen.")
 
 
 def test_isa_core_and_machine_are_chosen(page: Page, report: tuple[Path, Costs]) -> None:
