@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.text import Annotation
 
 from results.draw.painter import write
 from results.errors import LockcrossError
@@ -463,3 +464,14 @@ def test_the_figure_is_drawn(cpus: int, tmp_path: Path) -> None:
     path = write("figure", "A", lambda: draw_measured("A", bars, shares, matrix), tmp_path)
     assert path.stat().st_size > 10_000
     assert "<svg" in path.with_suffix(".svg").read_text()
+
+
+def test_what_takes_next_to_nothing_has_its_number_in_the_figure() -> None:
+    drawn = draw_measured(
+        "A", {"move": (0.19, 0.01), "sfence": (0.004, 0.1), "cas": (20, 1)}, {}, {}
+    )
+    ax = drawn.axes[0]
+    places = {text.get_text(): text.xy[0] for text in ax.texts if isinstance(text, Annotation)}
+    low, high = ax.get_xlim()
+    assert set(places) == {"0.19", "0.004", "20"}
+    assert all(low <= place <= high for place in places.values())

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from results.draw.painter import HALO
 
 _COLOUR, _SHARE_COLOUR = "#0072B2", "#009E73"
+_LEAST = 0.1  # cycles at which the scale begins: less has no bar, but its number
 _NUMBERED = 12  # CPUs up to which every field of the matrix has its number
 
 
@@ -35,10 +36,10 @@ def draw_measured(
     ax.set_xscale("log")
     for place, (value, half) in enumerate(zip(values, halves, strict=True)):
         ax.annotate(
-            f"{value:.3g}" if value < 1000 else f"{value:,.0f}", (value + half, place),
+            f"{value:.3g}" if value < 1000 else f"{value:,.0f}", (max(value + half, _LEAST), place),
             xytext=(4, 0), textcoords="offset points", va="center", fontsize=7.5,
         )  # fmt: skip
-    ax.set_xlim(left=0.5)
+    ax.set_xlim(left=_LEAST)
     ax.margins(x=0.12)
     ax.set_xlabel("core cycles; lines: the range between the quartiles")
     ax.set_title("Operations")
