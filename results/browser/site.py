@@ -8,12 +8,13 @@ import json
 import re
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from results.paths import QUERIES
 from results.store.database import explained
-from results.store.queries import TABLES, named_queries
+from results.store.queries import TABLES, named_queries, query_text
 
 HOST = "127.0.0.1"  # this machine alone; there is no option for another
 SQL_LIMIT_MS = 1000
@@ -46,7 +47,9 @@ def copy_to(connection: sqlite3.Connection, path: Path, folder: Path) -> Path:
 def command(copied: Path, port: int, downloads: bool = False) -> list[str]:
     """What serves a copy. Its configuration is written beside it."""
     configuration = copied.with_suffix(".json")
-    configuration.write_text(json.dumps(configuration_of(copied.stem)), encoding="utf-8")
+    with closing(sqlite3.connect(copied)) as connection:
+        described = configuration_of(copied.stem, connection)
+    configuration.write_text(json.dumps(described), encoding="utf-8")
     settings = _SETTINGS | dict.fromkeys(_DOWNLOADS, "on" if downloads else "off")
     words = [sys.executable, "-P", "-m", "datasette", "serve", "--immutable", str(copied)]
     words += ["--host", HOST, "--port", str(port), "--metadata", str(configuration)]
@@ -56,7 +59,7 @@ def command(copied: Path, port: int, downloads: bool = False) -> list[str]:
     return words
 
 
-def configuration_of(name: str) -> dict[str, Any]:
+def configuration_of(name: str, connection: sqlite3.Connection) -> dict[str, Any]:
     """Datasette's metadata of the database."""
     without = "&".join(f"_nocol={column}" for column in _WIDE)
     tables: dict[str, dict[str, Any]] = {table: {"hidden": True} for table in _INNER}
@@ -64,7 +67,7 @@ def configuration_of(name: str) -> dict[str, Any]:
     words = f'<a href="/{name}/runs?{without}">All runs</a>, without what made them; queries below.'
     queries = {
         query_name(query): {
-            "sql": (folder / f"{query}.sql").read_text(encoding="utf-8").partition("\n")[2],
+            "sql": query_text(connection, folder / f"{query}.sql").partition("\n")[2],
             "title": query, "description": description, "hide_sql": True,
         }
         for folder in (QUERIES, _HERE / "queries")

@@ -16,12 +16,7 @@ FROM series JOIN judged ON series.name = 'validation/' || judged.name
 JOIN runs ref ON ref.id = series.run_id AND ref.engine <> judged.engine
 JOIN series other ON other.name = series.name
 JOIN runs own ON own.id = other.run_id AND own.engine = judged.engine
-    AND own.machine = ref.machine AND own.isa = ref.isa AND own.flavour = ref.flavour
-    AND own.lock = ref.lock AND own.variant = ref.variant AND own.fence = ref.fence
-    AND own.workload = ref.workload
-    AND own.parameters = ref.parameters AND own.threads = ref.threads AND own.cores IS ref.cores
-    AND own.cas_latency IS ref.cas_latency AND own.fence_latency IS ref.fence_latency AND own.cancel_latency IS ref.cancel_latency
-    AND own.seed = ref.seed
+    AND own.SETTING IS ref.SETTING
 WHERE own.status = 'ok' AND ref.status = 'ok'
     AND own.cycles_per_pair IS NOT NULL AND ref.cycles_per_pair IS NOT NULL
 ORDER BY abs(own.cycles_per_pair - ref.cycles_per_pair) / ref.cycles_per_pair DESC, ref.id;

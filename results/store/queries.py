@@ -5,13 +5,14 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from results.errors import LockcrossError
 from results.paths import QUERIES
 from results.store.database import code_of, explain
+from results.store.records import RunRecord
 
 
 def compiler_name(line: str) -> str:
@@ -76,6 +77,9 @@ VIEWS = ("metrics", "resolved")
 TABLES = ("runs", "run_metrics", "metric_sets", "metric_names", "option_sets", "resolved_options",
           "calibrations", "crossovers", "crossover_runs", "crossover_seeds",
           "series", "machines", "facts", "places", "migrations")  # fmt: skip
+# Columns of runs that do not say what was chosen, and the engine.
+_OF_ITS_RUN = {"id", "engine", "plan", "cycles_per_pair", "resolved_id", "place_id"}
+_OF_ITS_RUN |= {field.name for field in fields(RunRecord)}
 _STEPS = 10_000  # of SQLite's machine between two looks for a signal: some tenths of a millisecond
 _FILES = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH)  # VACUUM attaches a file too
 _PLACE = ("host", "processor", "job", "worker")
@@ -101,13 +105,29 @@ def named_queries(folder: Path = QUERIES) -> dict[str, str]:
     }
 
 
+def query_text(connection: sqlite3.Connection, path: Path) -> str:
+    """The SQL of a named query. SETTING there is every column that says what a run is of, but for
+    its engine; `a.SETTING IS b.SETTING`: two runs have the same in all of them."""
+    setting = [
+        name
+        for _, name, *_ in connection.execute("PRAGMA table_info(runs)")
+        if name not in _OF_ITS_RUN
+    ]
+
+    def same(one: re.Match[str]) -> str:
+        return " AND ".join(f"{one[1]}.{name} IS {one[2]}.{name}" for name in setting)
+
+    text = re.sub(r"(\w+)\.SETTING IS (\w+)\.SETTING", same, path.read_text(encoding="utf-8"))
+    return re.sub(r"\bSETTING\b", ", ".join(setting), text)
+
+
 def ask(connection: sqlite3.Connection, query: str, path: Path) -> Answer:
     """Answers SQL or the named query of that name. Bytes that are no UTF-8 come as `\\xff`.
 
     Raises QueryError for a faulty one, KeyboardInterrupt when a signal ends it.
     """
     if query in named_queries():
-        query = (QUERIES / f"{query}.sql").read_text(encoding="utf-8")
+        query = query_text(connection, QUERIES / f"{query}.sql")
     elif " " not in query.strip():
         raise QueryError(
             f"there is no query {query!r}; named ones are {', '.join(named_queries())}; "

@@ -16,9 +16,10 @@ import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Self, TextIO
+from typing import Self, TextIO, get_type_hints
 
 from results.errors import LockcrossError
 from results.store.database import (
@@ -61,6 +62,7 @@ class Store:
     def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
         self._lock: TextIO | None = None
+        self._kinds: set[type[RunRecord]] = set()  # of records for which there are columns
         if read_only:
             self.connection = open_reader(path)
             return
@@ -145,8 +147,12 @@ class Store:
         A run takes the place of a failed or refused one of the same identity (same id, attempts
         added up); one that is ok stays as it is.
         """
+        added = list(records)
         with self._transaction() as connection:
-            return [self._add_run(connection, record, plan) for record in records]
+            for kind in {type(record) for record in added} - self._kinds:
+                _add_columns(connection, kind)
+                self._kinds.add(kind)
+            return [self._add_run(connection, record, plan) for record in added]
 
     def _add_run(self, connection: sqlite3.Connection, record: RunRecord, plan: str) -> int:
         values = {
@@ -252,6 +258,19 @@ class Store:
             with self._transaction() as connection:
                 sql = _insert(table, new[0]).replace("INSERT", "INSERT OR REPLACE", 1)
                 connection.executemany(sql, new)
+
+
+def _add_columns(connection: sqlite3.Connection, kind: type[RunRecord]) -> None:
+    """Adds what the table runs has no column for: an axis that whoever chooses runs has got since
+    the schema was written. Runs from before have its default."""
+    stored = {column[1] for column in connection.execute("PRAGMA table_info(runs)")}
+    types = get_type_hints(kind)
+    for field in fields(kind):
+        if field.name not in stored and field.name not in _ELSEWHERE:
+            sql = "TEXT" if types[field.name] is str else "INTEGER"
+            if field.default is not None:
+                sql += f" NOT NULL DEFAULT {field.default!r}"
+            connection.execute(f"ALTER TABLE runs ADD COLUMN {field.name} {sql}")
 
 
 def _json(value: object) -> str:

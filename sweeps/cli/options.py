@@ -1,13 +1,15 @@
 """Options that several commands have, declared once."""
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 
-from sweeps.model.axes import MAX_LATENCY, MAX_SEED
+from sweeps.cli import complete
+from sweeps.model.axes import AXES, Axis, Name
 
 if TYPE_CHECKING:
     from sweeps.engines.base import Limits
@@ -19,20 +21,11 @@ MAX_INSTRUCTIONS = 10**15  # as cycles in an engine's ticks it still fits into 6
 _MAX_TIME_S = 1_000_000  # a week and a half
 _MAX_JOBS = 1024
 _MAX_SEEDS = 1000
-_CYCLES: dict[str, Any] = {"min": 0, "max": MAX_LATENCY}
 _BUDGET = "Instructions a cell may execute, over all cores; cycles on some engines."
 _LOADED = "Load the program anew for each cell, instead of once for many; the same results."
 _SECONDS = "Seconds of CPU time a cell may take; 0: the engine's own limit."
 
 Database = Annotated[Path, typer.Option("--db", help="The database.", dir_okay=False)]
-_cancel = typer.Option(help="Cycles that stopping a thread is set to.", **_CYCLES)
-_cas = typer.Option(help="Cycles that an atomic is set to; `calibrate` measures it.", **_CYCLES)
-_fence = typer.Option(
-    help="Cycles that a full fence is set to; `calibrate` measures it.", **_CYCLES
-)
-CancelLatency = Annotated[int | None, _cancel]
-CasLatency = Annotated[int | None, _cas]
-FenceLatency = Annotated[int | None, _fence]
 ClusterFile = Annotated[
     str, typer.Option("--cluster", help="Run on the cluster of this file; see sweeps/clusters.")
 ]
@@ -48,14 +41,53 @@ Keep = Annotated[
 ]
 NoServer = Annotated[bool, typer.Option("--no-server", help=_LOADED)]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")]
-Seed = Annotated[
-    int, typer.Option(min=0, max=MAX_SEED, help="Seed of start offsets and random draws.")
-]
 Seeds = Annotated[
     int,
     typer.Option(min=1, max=_MAX_SEEDS, help="Run so many seeds; on the host these are repeats."),
 ]
 TimeLimit = Annotated[float, typer.Option(min=0, max=_MAX_TIME_S, help=_SECONDS)]
+
+Command = TypeVar("Command", bound=Callable[..., None])
+_REQUIRED, _BY_NAME = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
+
+
+def with_axes(
+    left_out: Mapping[str, Any], help: str = "", only: Collection[str] = ()
+) -> Callable[[Command], Command]:
+    """Makes a command whose last argument is `**axes` have an option for each axis. `left_out`:
+    what stands for an axis that is left out, where that is not its default. `help`: of each option,
+    in place of the table's. `only`: the axes that it has, if not all."""
+
+    def made(command: Command) -> Command:
+        signature = inspect.signature(command)
+        *own, _ = signature.parameters.values()
+        axes = [
+            _axis_option(axis, left_out.get(axis.name, axis.default), axis.name in left_out, help)
+            for axis in AXES
+            if not only or axis.name in only
+        ]
+        axes.sort(key=lambda one: one.default is not _REQUIRED)
+        parameters = [*axes, *(one.replace(kind=_BY_NAME) for one in own)]
+        # Typer reads the one and the other.
+        command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {option.name: option.annotation for option in parameters}
+        return command
+
+    return made
+
+
+def _axis_option(axis: Axis, default: Any, may_lack: bool, help: str) -> inspect.Parameter:
+    """The argument of a command for an axis; it must be given where there is no default."""
+    values, kind, text = axis.values, cast(Any, int), help or axis.values.help
+    if isinstance(values, Name):
+        kind, known = str, values.known and getattr(complete, values.known)
+        option = typer.Option(help=text, autocompletion=known or None)
+    else:
+        option = typer.Option(min=values.low, max=values.high, help=text)
+    if default is None:
+        kind, default = (kind | None, None) if may_lack or axis.optional else (kind, _REQUIRED)
+    annotation: Any = Annotated[kind, option]
+    return inspect.Parameter(axis.name, _BY_NAME, default=default, annotation=annotation)
 
 
 @contextmanager

@@ -1,7 +1,10 @@
-"""The axes that are numbers, in one table: those of a cell, and the keys of workloads that searches
-go along. Plans, options, columns, tables and figures read it."""
+"""The axes of a cell in one table, and what else searches go along. The fields of cells, columns of
+runs, options of commands, keys of plans, tables and figures are made from it."""
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
+from typing import Annotated, Any, get_args, get_type_hints
+
+from sweeps.model import engines
 
 MAX_THREADS = 128  # of a program (lockimpl: LOCK_MAX_THREADS)
 MAX_LATENCY = 10_000_000  # cycles; the embedded engine's own bound
@@ -9,42 +12,111 @@ MAX_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
+class Name:
+    """What is chosen by its name. `help`: of its option. `known`: what a shell completes there, in
+    sweeps/cli/complete.py."""
+
+    help: str
+    known: str = ""
+
+
+@dataclass(frozen=True)
 class Quantity:
     """What is varied. `words`: on a figure's axis. `unit`: of its values, as they are stored.
 
-    Of an axis of a cell also the bounds, both allowed, and the default; None: it may be left out. A
-    workload's key has them in workloads.def. Of a latency that can be set, what it is the cost of,
-    what stands before its cycles, and the machine's figure whose place it takes ("": its full
-    fence's).
+    Of an axis of a cell also the bounds, both allowed, and what its option's help says; a
+    workload's key has them in workloads.def. `set_to`: what stands before its value in a setting's
+    words. Of a latency that can be set, what it is the cost of, and the machine's figure whose
+    place it takes ("": its full fence's).
     """
 
     words: str
     unit: str
     low: int = 0
     high: int = 0
-    default: int | None = None
-    cost_of: str = ""
+    help: str = ""
     set_to: str = ""
+    cost_of: str = ""
     figure: str = ""
 
 
-def _latency(words: str, cost_of: str, set_to: str, figure: str) -> Quantity:
-    return Quantity(words, "cycles", 0, MAX_LATENCY, None, cost_of, set_to, figure)
+def _latency(words: str, cost_of: str, figure: str, help: str) -> Quantity:
+    set_to = f"{cost_of.removeprefix('full ')} set to"
+    return Quantity(words, "cycles", 0, MAX_LATENCY, help, set_to, cost_of, figure)
 
 
-# By name, in the order of tables.
+def _count(name: str, help: str) -> Quantity:
+    return Quantity(name, name, 1, MAX_THREADS, help)
+
+
+_MEASURED = "is set to; `calibrate` measures it."
+_MACHINE = "A machine's name (see `machines`); default: generic, natively the host."
+_ISA = "x86_64, ppc64le or aarch64; default: x86_64, natively the host's."
+_THREADS = "Threads, a core each unless --cores is given; default: the fewest allowed."
+_CORES = "Cores that the threads share; default: a core each."
+_CAS = _latency("CAS latency", "CAS", "cas_success", f"Cycles that an atomic {_MEASURED}")
+_FENCE = _latency("full-fence latency", "full fence", "", f"Cycles that a full fence {_MEASURED}")
+_CANCEL = _latency(
+    "cost of a cancellation",
+    "cancellation",
+    "charge_stop",
+    "Cycles that stopping a thread is set to.",
+)
+_SEED = Quantity("seed", "seed", 0, MAX_SEED, "Seed of start offsets and random draws.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axes:
+    """The table: a line for each axis, in the order of tables. A number that may be None may be
+    left out: then it is as the machine has it."""
+
+    engine: Annotated[str, Name("The engine.", "engines")] = engines.DEFAULT
+    machine: Annotated[str, Name(_MACHINE, "machines")]
+    isa: Annotated[str, Name(_ISA, "isas")]
+    flavour: Annotated[str, Name("Atomic flavour; default: the ISA's first.", "flavours")]
+    lock: Annotated[str, Name("A lock's name (see `locks`).", "locks")]
+    variant: Annotated[str, Name("The lock's variant; default: its first.")] = ""
+    fence: Annotated[str, Name("full, rmw or store_forward.", "fences")] = "full"
+    workload: Annotated[str, Name("A workload's name.", "workloads")]
+    threads: Annotated[int, _count("threads", _THREADS)] = 1
+    cores: Annotated[int | None, _count("cores", _CORES)] = None
+    cas_latency: Annotated[int | None, _CAS] = None
+    fence_latency: Annotated[int | None, _FENCE] = None
+    cancel_latency: Annotated[int | None, _CANCEL] = None
+    seed: Annotated[int, _SEED] = 1
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis by its name, with what it has as values. `optional`: it may be None. `default`: None
+    where one must be given, too."""
+
+    name: str
+    values: Name | Quantity
+    optional: bool
+    default: int | str | None
+
+    @property
+    def quantity(self) -> Quantity | None:
+        """Of one that is a number: the table's entry."""
+        return self.values if isinstance(self.values, Quantity) else None
+
+
+def _axis(name: str, default: Any, annotated: Any) -> Axis:
+    kind, values = get_args(annotated)
+    return Axis(name, values, kind == int | None, None if default is MISSING else default)
+
+
+_TYPES = get_type_hints(Axes, include_extras=True)
+AXES = tuple(_axis(field.name, field.default, _TYPES[field.name]) for field in fields(Axes))
+_NUMBERS = {axis.name: axis.quantity for axis in AXES if axis.quantity}
+LATENCIES = tuple(name for name, quantity in _NUMBERS.items() if quantity.cost_of)
+# Of axes and of the keys of workloads that searches go along, by name, in the order of tables.
 QUANTITIES = {
-    "cas_latency": _latency("CAS latency", "CAS", "CAS set to", "cas_success"),
-    "fence_latency": _latency("full-fence latency", "full fence", "fence set to", ""),
-    "cancel_latency": _latency(
-        "cost of a cancellation", "cancellation", "cancellation set to", "charge_stop"
-    ),
+    **{name: _NUMBERS[name] for name in LATENCIES},
     "owner_share": Quantity("owner's share", "share"),
     "run_length": Quantity("run length", "acquisitions"),
-    "threads": Quantity("threads", "threads", 1, MAX_THREADS, 1),
-    "cores": Quantity("cores", "cores", 1, MAX_THREADS),
-    "seed": Quantity("seed", "seed", 0, MAX_SEED, 1),
-}
+} | _NUMBERS
 # Those of workload `use`, which stands for a program and is never run, where they are others.
 USE_QUANTITIES = {
     "owner_share": Quantity("owner's share, shared objects", "share"),
@@ -54,5 +126,9 @@ USE_QUANTITIES = {
     "think": Quantity("work between sections", "cycles"),
 }
 AXIS_WORDS = {name: quantity.words for name, quantity in QUANTITIES.items()}
-LATENCIES = tuple(name for name, quantity in QUANTITIES.items() if quantity.cost_of)
 UNIT_WORDS = {"share": "%"}  # how a unit is written, where not by its own name
+
+
+def option(axis: str) -> str:
+    """The option of the command line that sets an axis."""
+    return "--" + axis.replace("_", "-")

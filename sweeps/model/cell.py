@@ -4,47 +4,26 @@ same. Plans, the columns of runs, queries and comparisons are made from a cell's
 import hashlib
 import json
 import shlex
+import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any
 
-from sweeps.model import engines, workloads
-from sweeps.model.axes import QUANTITIES, Quantity
+from sweeps.model import workloads
+from sweeps.model.axes import AXES, Axes, option
 from sweeps.model.isa import ISAS, Isa
-from sweeps.model.locks import FULL, Lock, LockLabel, Trait, load_locks
+from sweeps.model.locks import Lock, LockLabel, Trait, load_locks
 from sweeps.model.machine import isas_of
 from sweeps.model.workloads import WORKLOADS, Value
 from sweeps.support.text import shown
 
 
-def _default(axis: str) -> Any:
-    return QUANTITIES[axis].default
-
-
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One run.
+class Cell(Axes):
+    """One run: a value for each axis, and the workload's keys. `variant`: "" is the lock's first.
+    `cores` are shared by the threads (None: a core each). Latencies are cycles that take the place
+    of the machine's figures; None leaves them."""
 
-    `parameters` are the workload's keys. `variant` is the lock's ("": its first). `cores` are
-    shared by the threads (None: a core each). `cas_latency`, `fence_latency` and `cancel_latency`
-    are cycles that take the place of the machine's atomics, full fence and stopping cost; None
-    leaves them.
-    """
-
-    engine: str = engines.DEFAULT
-    machine: str
-    isa: str
-    flavour: str
-    lock: str
-    variant: str = ""
-    fence: str = FULL
-    workload: str
-    threads: int = _default("threads")
-    cores: int | None = _default("cores")
-    cas_latency: int | None = _default("cas_latency")
-    fence_latency: int | None = _default("fence_latency")
-    cancel_latency: int | None = _default("cancel_latency")
-    seed: int = _default("seed")
     parameters: Mapping[str, int | float | str] = field(hash=False)
 
     @property
@@ -57,30 +36,7 @@ class Cell:
         return cell_of(self, engine="", lock="", variant="", fence="")
 
 
-@dataclass(frozen=True)
-class Axis:
-    """One axis of a cell: a name, or whole numbers, of which the table of axes says more.
-    `optional`: it may be none."""
-
-    name: str
-    quantity: Quantity | None
-    optional: bool
-    default: int | str | None  # None where one must be given, too
-
-
-_TYPES = get_type_hints(Cell)
-_DEFAULTS = {one.name: None if one.default is MISSING else one.default for one in fields(Cell)}
-AXES = tuple(  # all but the workload's parameters
-    Axis(name, QUANTITIES.get(name), _TYPES[name] == int | None, default)
-    for name, default in _DEFAULTS.items()
-    if name != "parameters"
-)
-COLUMNS = tuple(_DEFAULTS)  # of a cell in the table runs
-
-
-def option(axis: str) -> str:
-    """The option of the command line that sets an axis."""
-    return "--" + axis.replace("_", "-")
+COLUMNS = (*(axis.name for axis in AXES), "parameters")  # of a cell in the table runs
 
 
 def cell_of(one: Cell, **changes: Any) -> Cell:
@@ -104,9 +60,17 @@ def values(cell: Cell) -> dict[str, int | float | str | None]:
     return axes | keys
 
 
-def selected() -> str:
-    """COLUMNS, to be selected from the table runs."""
-    return ", ".join(f"runs.{name}" for name in COLUMNS)
+def selected(connection: sqlite3.Connection) -> str:
+    """COLUMNS, to be selected from the table runs. A table from before there was an axis has the
+    axis's default, under its name."""
+    stored = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
+    sql = dict.fromkeys(COLUMNS, "runs.{}")
+    sql |= {axis.name: f"{_sql(axis.default)} AS {{}}" for axis in AXES if axis.name not in stored}
+    return ", ".join(text.format(name) for name, text in sql.items())
+
+
+def _sql(value: int | str | None) -> str:
+    return "NULL" if value is None else repr(value)
 
 
 def arguments(cell: Cell) -> list[str]:
@@ -162,8 +126,9 @@ def invalid_reason(cell: Cell) -> str:
         return f"parameters.{missing[0]}: missing; workload {cell.workload} needs it"
     for axis in AXES:
         given = getattr(cell, axis.name)
-        if (one := axis.quantity) and given is not None and not one.low <= given <= one.high:
-            bounds = f"from {one.low} to {one.high}"
+        allowed = axis.quantity
+        if allowed and given is not None and not allowed.low <= given <= allowed.high:
+            bounds = f"from {allowed.low} to {allowed.high}"
             return f"{axis.name}: {shown(given)}: allowed is a whole number {bounds}"
     return ""
 

@@ -9,9 +9,10 @@ from typing import TypeVar
 
 from results.errors import LockcrossError
 from sweeps.model import registry
+from sweeps.model.axes import Axes
 from sweeps.support.paths import LOCKS_DEF
 
-FULL = "full"
+FULL = Axes.fence  # the default
 FENCE_KINDS = {FULL: "full fences", "rmw": "locked RMW", "store_forward": "store forwarding"}
 _SHORT = {"asym_tasuki": "asymmetric"}  # how figures and tables call a lock
 

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from sweeps.model.cell import AXES, Cell, invalid_reason, unsupported_reason
-from sweeps.model.cell import Axis as CellAxis
+from sweeps.model.axes import AXES
+from sweeps.model.axes import Axis as CellAxis
+from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.isa import FLAVOURS, ISAS
 from sweeps.model.locks import FENCE_KINDS, Trait, load_locks
 from sweeps.model.machine import HOST, MachineName, isas_of, known_machines

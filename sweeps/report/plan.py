@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from results.errors import LockcrossError
 from results.store.queries import OF_A_PLAN, Answer, condition, plan_name
 from results.text.rows import Form, print_compact, print_rows
-from sweeps.model.axes import LATENCIES
-from sweeps.model.cell import AXES, values
+from sweeps.model.axes import AXES, LATENCIES
+from sweeps.model.cell import values
 from sweeps.model.locks import LockLabel, labels_words
 from sweeps.search import plan_costs
 from sweeps.search.plan_costs import TIE_PERCENT, Comparison, Group, PlanRun, groups, runs_of_plan

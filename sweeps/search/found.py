@@ -258,7 +258,7 @@ def series_names(
 def series(connection: sqlite3.Connection, name: str) -> list[SeriesRun]:
     """The good runs of a series. Raises NoDataError when they are of several compilers."""
     rows = connection.execute(
-        f"SELECT compiler, resolved, cycles_per_pair, runs.id, {selected()} FROM series "
+        f"SELECT compiler, resolved, cycles_per_pair, runs.id, {selected(connection)} FROM series "
         "JOIN runs ON runs.id = series.run_id "
         "JOIN resolved ON resolved.run_id = runs.id "
         "WHERE series.name = ? AND status = 'ok' AND cycles_per_pair IS NOT NULL ORDER BY runs.id",

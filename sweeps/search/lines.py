@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from results.errors import LockcrossError
-from sweeps.model.axes import LATENCIES, QUANTITIES
-from sweeps.model.cell import AXES, Cell, invalid_reason, unsupported_reason
+from sweeps.model.axes import AXES, LATENCIES, QUANTITIES
+from sweeps.model.cell import Cell, invalid_reason, unsupported_reason
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, LockLabel, cancels, load_locks
 from sweeps.model.machine import load_machine

@@ -74,7 +74,7 @@ def runs_of_plan(connection: sqlite3.Connection, plan: str) -> list[PlanRun]:
     none."""
     test, bound = condition(connection, plan)
     rows = connection.execute(
-        f"SELECT runs.id, status, cause, cycles_per_pair, {selected()} FROM runs "
+        f"SELECT runs.id, status, cause, cycles_per_pair, {selected(connection)} FROM runs "
         f"WHERE {test} ORDER BY runs.id",
         bound,
     )

@@ -2,6 +2,7 @@
 
 import inspect
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,18 +13,20 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from results.store.export import frames
+from results.store.queries import ask
 from results.store.store import Store
-from sweeps.model.axes import LATENCIES
-from sweeps.model.cell import AXES, COLUMNS, Cell, command, option, read_cell, selected
+from sweeps.model.axes import AXES, LATENCIES, option
+from sweeps.model.cell import COLUMNS, Cell, command, digest, read_cell, selected
 from sweeps.model.locks import LockLabel
 from sweeps.plans.sweep import Sweep
-from sweeps.questions.read.runs import list_runs
+from sweeps.questions.read.runs import list_runs, runs
 from sweeps.questions.run.command import run
 from sweeps.questions.validate.answer import summarize
 from sweeps.questions.validate.table import validation_parts
 from sweeps.report.style import LOOKS, look
 from tests.synthetic import record
 from tests.synthetic_gem5 import Gem5Data
+from tests.trees import Tree
 
 LABELS = {
     "tasuki": ("tasuki", "", "full"),
@@ -101,15 +104,16 @@ def test_the_table_of_runs_has_every_axis(tmp_path: Path) -> None:
     given = record("one", cores=2, variant="signal", cas_latency=3, seed=7)
     with Store(tmp_path / "a.db") as store:
         store.add_run(given, "test")
-        row = store.connection.execute(f"SELECT {selected()} FROM runs").fetchone()
+        row = store.connection.execute(f"SELECT {selected(store.connection)} FROM runs").fetchone()
         listed = list_runs(store.connection, 1).columns
     assert read_cell(row) == Cell(**{name: getattr(given, name) for name in COLUMNS})
     assert {axis.name for axis in AXES} <= set(listed)
 
 
 def test_plans_and_the_command_line_have_every_axis() -> None:
-    assert {axis.name for axis in AXES} <= set(Sweep.model_fields)
-    assert {axis.name for axis in AXES} <= set(inspect.signature(run).parameters)
+    names = {axis.name for axis in AXES}
+    assert names <= set(Sweep.model_fields)
+    assert names <= set(inspect.signature(run).parameters) & set(inspect.signature(runs).parameters)
 
 
 def test_the_command_says_every_axis_that_is_set() -> None:
@@ -122,3 +126,78 @@ def test_the_command_says_every_axis_that_is_set() -> None:
     assert [words[words.index(option(axis)) + 1] for axis in LATENCIES] == ["2", "3", "4"]
     assert {option(axis.name) for axis in AXES} <= set(words) and "objects=5" in words
     assert "--cancel-latency" in words and "--cores" not in command(replace(cell, cores=None))
+
+
+def test_a_cells_digest_is_that_of_earlier_versions() -> None:
+    cell = Cell(
+        machine="generic",
+        isa="x86_64",
+        flavour="lock",
+        lock="thin",
+        workload="sync",
+        threads=2,
+        cas_latency=30,
+        parameters={"iterations": 100},
+    )
+    assert digest(vars(cell)) == "dba4e1bbb0026b34bf892055f41c6ae400842c581a665937ae03de8eedaa60da"
+
+
+AXIS = (
+    "    bus_latency: Annotated[int | None, "
+    'Quantity("bus latency", "cycles", 0, 1000, "Cycles of the bus.", "bus set to")] = None'
+)
+MEANING = """    if cell.bus_latency is not None:
+        options["lat_dirty"] = cell.bus_latency"""
+PLAN = """title = "A bus"
+
+[[sweep]]
+machine = "generic"
+isa = "x86_64"
+lock = ["thin", "tasuki"]
+workload = "random_threads"
+threads = 2
+bus_latency = [50, 900]
+"""
+
+
+@pytest.mark.long
+def test_a_new_axis_is_a_line_of_the_table_and_what_it_means_to_an_engine(tmp_path: Path) -> None:
+    database = tmp_path / "runs.db"
+    with Store(database) as store:
+        store.add_run(record("before"), "test")
+    tree = Tree(tmp_path / "tree")
+    tree.insert("sweeps/model/axes.py", "seed: Annotated", AXIS)
+    tree.insert("sweeps/engines/qemu/engine.py", "if cell.cancel_latency is not None", MEANING)
+    tree.write("sweeps/plans/bus.toml", PLAN)
+
+    def said(*words: str) -> str:
+        done = tree.lockcross(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    kept = ("--db", str(database))
+    assert "bus_latency" in said("runs", *kept, "--format", "csv")  # before it has the column
+    words = ("run", "--lock", "thin", "--workload", "random_threads", "--threads", "2")
+    near, far = (
+        json.loads(said(*words, *kept, "--bus-latency", cycles, "--format", "json"))[0]["value"]
+        for cycles in ("50", "900")
+    )
+    assert near < far
+    refused = tree.lockcross(*words, "--bus-latency", "1001")
+    assert refused.returncode == 2 and "1000" in refused.stderr
+
+    said("sweep", "bus", *kept)
+    listed = json.loads(said("runs", *kept, "--bus-latency", "900", "--format", "json"))
+    assert [row["lock"] for row in listed] == ["tasuki", "thin"]
+    assert "bus_latency" in said("compare", "--plan", "bus", "--along", "bus_latency", *kept)
+    shown = said("show", str(listed[0]["id"]), *kept)
+    assert "--bus-latency 900" in shown
+    with Store(database, read_only=True) as store:
+        rows = store.connection.execute("SELECT bus_latency, plan FROM runs ORDER BY id").fetchall()
+        assert "bus_latency" in ask(store.connection, "compilers", database).columns
+    assert rows == [(None, "test"), (50, "run"), (900, "run"), (50, "bus"), (900, "bus")]
+    words_of = "from sweeps.questions.validate.answer import setting_words as w; "
+    words_of += "from sweeps.model.cell import Cell; print(w(Cell(machine='generic', isa='x86_64', "
+    words_of += "flavour='lock', lock='thin', workload='sync', parameters={}, bus_latency=7)))"
+    (tree.folder / "words.py").write_text(words_of)
+    assert "bus set to 7" in tree.python("words").stdout

@@ -13,7 +13,6 @@ from sweeps.cli import complete
 from sweeps.cli.options import ClusterFile, Database, Jobs, NoServer, pool_of, served
 from sweeps.cli.progress import one_bar
 from sweeps.engines import load_engine
-from sweeps.model.axes import LATENCIES
 from sweeps.model.engines import ENGINES
 from sweeps.model.machine import HOST, machine_named
 from sweeps.questions.advise.answer import Advisor, check_engine
@@ -153,7 +152,11 @@ def advise(  # noqa: PLR0913, PLR0917 its options are its arguments
         from sweeps.search.locality import pattern, read_events
 
         use = use.with_log(pattern(read_events(log)), log.name)
-    latencies = dict(zip(LATENCIES, (cas_latency, fence_latency, cancel_latency), strict=True))
+    latencies = {
+        "cas_latency": cas_latency,
+        "fence_latency": fence_latency,
+        "cancel_latency": cancel_latency,
+    }
     machines = list(dict.fromkeys(map(_machine, _names(",".join(machine or ["generic"])))))
     if not machines:
         raise LockcrossError("--machine: a name, a file or host is expected (see `machines`)")

@@ -18,7 +18,8 @@ from sweeps.cli import complete
 from sweeps.cli.options import Database, Jobs, NoServer, served
 from sweeps.cli.progress import one_bar
 from sweeps.model import engines
-from sweeps.model.cell import AXES, Cell, cell_of, digest
+from sweeps.model.axes import AXES
+from sweeps.model.cell import Cell, cell_of, digest
 from sweeps.model.isa import ISAS
 from sweeps.model.locks import FULL, LockLabel
 from sweeps.model.machine import load_machine, machine_named

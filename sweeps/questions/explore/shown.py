@@ -20,8 +20,8 @@ from results.errors import NoDataError
 from results.store.facts import Fact
 from results.store.queries import show_run
 from sweeps.model import engines
-from sweeps.model.axes import LATENCIES
-from sweeps.model.cell import Cell, option
+from sweeps.model.axes import LATENCIES, option
+from sweeps.model.cell import Cell
 from sweeps.model.isa import isa_words
 from sweeps.model.locks import FENCE_KINDS, FULL, LockLabel
 from sweeps.report.shown import Part, References, Section, Shown

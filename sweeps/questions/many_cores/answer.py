@@ -98,8 +98,8 @@ QUANTITIES = {
 def samples(connection: sqlite3.Connection, series: str) -> list[Sample]:
     """The good runs of a series. Raises NoDataError when there are none, or of two compilers."""
     rows = connection.execute(
-        f"SELECT compiler, runs.id, {selected()} FROM series JOIN runs ON runs.id = run_id "
-        "WHERE series.name = ? AND status = 'ok' ORDER BY runs.id",
+        f"SELECT compiler, runs.id, {selected(connection)} FROM series "
+        "JOIN runs ON runs.id = run_id WHERE series.name = ? AND status = 'ok' ORDER BY runs.id",
         (series,),
     ).fetchall()
     if not rows:

@@ -4,7 +4,7 @@ import itertools
 import sqlite3
 import sys
 from contextlib import nullcontext
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,28 +13,23 @@ from results.store.queries import Answer, QueryError, condition, guarded
 from results.store.store import reading
 from results.text.rows import Form, Format, print_compact, print_rows
 from sweeps.cli import complete
-from sweeps.cli.options import Database
-from sweeps.model.axes import MAX_THREADS
-from sweeps.model.cell import AXES, read_cell, selected, values
+from sweeps.cli.options import Database, with_axes
+from sweeps.model.axes import AXES
+from sweeps.model.cell import read_cell, selected, values
 
-_VALUE = "Only runs with this value."
+_VALUE = "Only runs for which it is set to this."
+_NAMES = [axis.name for axis in AXES]
 _STATUSES = ("ok", "failed", "refused")
 _ALWAYS = ("id", "lock", "cycles_per_pair", "cause")
 
 
-def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
+@with_axes(dict.fromkeys(_NAMES), _VALUE)
+def runs(
     plan: Annotated[
         str | None,
         complete.option("Only the runs of this plan: its name or its file.", complete.plans),
     ] = None,
     status: Annotated[str | None, typer.Option(help="ok, failed or refused.")] = None,
-    lock: Annotated[str | None, complete.option(_VALUE, complete.locks)] = None,
-    isa: Annotated[str | None, complete.option(_VALUE, complete.isas)] = None,
-    machine: Annotated[str | None, complete.option(_VALUE, complete.machines)] = None,
-    workload: Annotated[str | None, complete.option(_VALUE, complete.workloads)] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, max=MAX_THREADS, help="Only runs with so many threads.")
-    ] = None,
     compiler: Annotated[
         str | None, typer.Option(help="Part of its version line, e.g. 12.2.0 or clang.")
     ] = None,
@@ -48,6 +43,7 @@ def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
     limit: Annotated[int, typer.Option(min=1, help="Print at most this many.")] = 50,
     form: Format = Form.TABLE,
     db: Database = DATABASE,
+    **axes: Any,
 ) -> None:
     """List runs, the latest first: their costs, and what they differ in.
 
@@ -55,9 +51,8 @@ def runs(  # noqa: PLR0913, PLR0917 its options are its arguments
     """
     with reading(db) as connection:
         answer = list_runs(
-            connection, limit, plan=plan, where=where, status=status, lock=lock, isa=isa,
-            machine=machine, workload=workload, threads=threads, compiler=compiler,
-        )  # fmt: skip
+            connection, limit, plan=plan, where=where, status=status, compiler=compiler, **axes
+        )
     if form == Form.TABLE and answer.rows:
         from results.text.terminal import console
 
@@ -99,7 +94,7 @@ def list_runs(
         terms.append(f"({where}\n)")
         source = _with_keys(connection)
     sql = (
-        f"SELECT runs.id, status, cycles_per_pair, cause, {selected()} FROM {source} "
+        f"SELECT runs.id, status, cycles_per_pair, cause, {selected(connection)} FROM {source} "
         f"WHERE {' AND '.join(terms) or '1'} ORDER BY runs.id DESC LIMIT :limit"
     )
     try:
@@ -113,7 +108,7 @@ def list_runs(
             "runs --format csv` prints, e.g. \"cas_latency > 20 AND lock != 'thin'\""
         ) from None
     cells = [values(read_cell(columns)) for _, _, _, _, *columns in rows]
-    names = dict.fromkeys([*(axis.name for axis in AXES), *itertools.chain(*cells)])
+    names = dict.fromkeys([*_NAMES, *itertools.chain(*cells)])
     return Answer(
         ["id", "status", *names, "cycles_per_pair", "cause"],
         [

@@ -17,8 +17,7 @@ from results.errors import LockcrossError
 from results.paths import DATABASE
 from results.text.rows import Form, Format, Rows, print_parts, whole
 from sweeps.cli import complete, options
-from sweeps.model import engines
-from sweeps.model.cell import option
+from sweeps.model.axes import LATENCIES, option
 from sweeps.support.text import shown
 
 if TYPE_CHECKING:
@@ -33,58 +32,17 @@ _WITHOUT_COST = ("cycles", "core_cycles")  # shown instead of a cost
 _REFUSED = "refused."  # before the name of a figure that a core model has no parameter for
 
 
+# What `run` works out where it is left out.
+_WORKED_OUT = {"machine": "", "isa": "", "flavour": "", "threads": None}
+
+
+@options.with_axes(_WORKED_OUT)
 def run(
-    lock: Annotated[
-        str, typer.Option(help="A lock's name (see `locks`).", autocompletion=complete.locks)
-    ],
-    workload: Annotated[
-        str, typer.Option(help="A workload's name.", autocompletion=complete.workloads)
-    ],
     parameters: Annotated[
         list[str] | None,
         typer.Argument(help="The workload's keys, as key=value; those left out have defaults."),
     ] = None,
-    machine: Annotated[
-        str,
-        typer.Option(
-            help="A machine's name (see `machines`); default: generic, natively the host.",
-            autocompletion=complete.machines,
-        ),
-    ] = "",
-    isa: Annotated[
-        str,
-        typer.Option(
-            help="x86_64, ppc64le or aarch64; default: x86_64, natively the host's.",
-            autocompletion=complete.isas,
-        ),
-    ] = "",
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            help="Threads, a core each unless --cores is given; default: the fewest allowed."
-        ),
-    ] = None,
-    cores: Annotated[
-        int | None, typer.Option(min=1, help="Cores that the threads share; default: a core each.")
-    ] = None,
-    variant: Annotated[str, typer.Option(help="The lock's variant; default: its first.")] = "",
-    flavour: Annotated[
-        str,
-        typer.Option(
-            help="Atomic flavour; default: the ISA's first.", autocompletion=complete.flavours
-        ),
-    ] = "",
-    fence: Annotated[
-        str, typer.Option(help="full, rmw or store_forward.", autocompletion=complete.fences)
-    ] = "full",
-    cas_latency: options.CasLatency = None,
-    fence_latency: options.FenceLatency = None,
-    cancel_latency: options.CancelLatency = None,
-    seed: options.Seed = 1,
     seeds: options.Seeds = 1,
-    engine: Annotated[
-        str, typer.Option(help="The engine.", autocompletion=complete.engines)
-    ] = engines.DEFAULT,
     no_server: options.NoServer = False,
     time_limit: options.TimeLimit = options.DEFAULT_TIME_LIMIT,
     instruction_limit: options.InstructionLimit = options.DEFAULT_INSTRUCTION_LIMIT,
@@ -101,11 +59,25 @@ def run(
         Path | None,
         typer.Option("--db", help="Store the run in this database; default: store nothing."),
     ] = None,
+    **axes: Any,
 ) -> None:
     """Run one cell and print its cost and what it assumed.
 
     A run with --db is not repeated if it is stored. csv and json have the numbers alone.
     """
+    if events is not None:
+        axes["engine"] = _engine_with_events(axes["engine"], db, events)
+    cell = _cell(axes, given := _parameters(parameters or []))
+    cells = [replace(cell, seed=cell.seed + more) for more in range(seeds)]
+    if events is not None and seeds > 1:
+        raise LockcrossError("--events records one run; leave --seeds out")
+    bounds = options.limits(time_limit, instruction_limit, no_server)
+    with _ran(cells, db, bounds, keep, events) as (store, done):
+        _print_runs(store, cell, given, done, everything, form)
+
+
+def _cell(axes: "Mapping[str, Any]", given: "Mapping[str, Value]") -> "Cell":
+    """The cell of the axes and keys that are given, the others worked out."""
     from sweeps.engines import load_engine
     from sweeps.model.cell import Cell
     from sweeps.model.isa import ISAS, host_isa
@@ -113,32 +85,19 @@ def run(
     from sweeps.model.machine import isas_of, machine_named
     from sweeps.model.workloads import WORKLOADS, with_defaults
 
-    if events is not None:
-        engine = _engine_with_events(engine, db, events)
-    on_host = load_engine(engine).capabilities().host_machines
-    machine = machine_named(machine) or (on_host[0] if on_host else "generic")
-    isas_of(machine)  # reports an unknown name before anything else
-    isa = isa or (host_isa() if on_host else "x86_64")
-    given = _parameters(parameters or [])
+    chosen = dict(axes)
+    on_host = load_engine(chosen["engine"]).capabilities().host_machines
+    chosen["machine"] = machine_named(chosen["machine"]) or (on_host[0] if on_host else "generic")
+    isas_of(chosen["machine"])  # reports an unknown name before anything else
+    isa = chosen["isa"] or (host_isa() if on_host else "x86_64")
+    flavour = chosen["flavour"] or (ISAS[isa].flavours[0] if isa in ISAS else "")
+    lock, variant, workload = (chosen[name] for name in ("lock", "variant", "workload"))
     if lock in (known := load_locks()) and variant in known[lock].variants[:1]:
-        variant = ""  # the default by its name
-    if threads is None:
-        threads = WORKLOADS[workload].min_threads if workload in WORKLOADS else 1
-    cell = Cell(
-        engine=engine, machine=machine, isa=isa,
-        flavour=flavour or (ISAS[isa].flavours[0] if isa in ISAS else ""), lock=lock,
-        variant=variant, fence=fence,
-        workload=workload, parameters=with_defaults(workload, given),
-        threads=threads, cores=cores,
-        cas_latency=cas_latency, fence_latency=fence_latency, cancel_latency=cancel_latency,
-        seed=seed,
-    )  # fmt: skip
-    cells = [replace(cell, seed=seed + more) for more in range(seeds)]
-    if events is not None and seeds > 1:
-        raise LockcrossError("--events records one run; leave --seeds out")
-    bounds = options.limits(time_limit, instruction_limit, no_server)
-    with _ran(cells, db, bounds, keep, events) as (store, done):
-        _print_runs(store, cell, given, done, everything, form)
+        chosen["variant"] = ""  # the default by its name
+    if chosen["threads"] is None:
+        chosen["threads"] = WORKLOADS[workload].min_threads if workload in WORKLOADS else 1
+    parameters = with_defaults(workload, given)
+    return Cell(**chosen | {"isa": isa, "flavour": flavour, "parameters": parameters})
 
 
 def _said(store: "Store", run: "StoredRun") -> tuple[str, dict[str, Any]]:
@@ -313,6 +272,7 @@ def _parameters(words: Sequence[str]) -> dict[str, "Value"]:
     return parameters
 
 
+@options.with_axes({}, only=("cas_latency", "fence_latency", "engine"))
 def calibrate(
     machine: Annotated[
         str,
@@ -324,15 +284,11 @@ def calibrate(
     flavour: Annotated[
         str | None, typer.Option(help="Only this atomic flavour.", autocompletion=complete.flavours)
     ] = None,
-    cas_latency: options.CasLatency = None,
-    fence_latency: options.FenceLatency = None,
-    engine: Annotated[
-        str, typer.Option(help="The engine.", autocompletion=complete.engines)
-    ] = engines.DEFAULT,
     jobs: options.Jobs = 0,
     no_server: options.NoServer = False,
     form: Format = Form.TABLE,
     db: options.Database = DATABASE,
+    **axes: Any,
 ) -> None:
     """Measure what atomics, fences and charges cost on a machine, and store it."""
     from results.store.store import Store
@@ -346,7 +302,7 @@ def calibrate(
     machine = machine_named(machine)
     known = [(name, one) for name in load_machine(machine).isas for one in ISAS[name].flavours]
     settings = [
-        Setting(machine, name, one, cas_latency, fence_latency, engine)
+        Setting(machine, name, one, **axes)
         for name, one in known
         if isa in (None, name) and flavour in (None, one)
     ]
@@ -365,7 +321,7 @@ def calibrate(
         for op in measured[0]
     ]
     shown = {"operation": "{operation}"} | {name: f"{{{name}:.2f}}" for name in names}
-    given = {"cas_latency": cas_latency, "fence_latency": fence_latency}
-    set_to = [f"{option(axis)[2:]} {n}" for axis, n in given.items() if n is not None]
+    given = [(option(axis)[2:], axes[axis]) for axis in LATENCIES if axes.get(axis) is not None]
+    set_to = [f"{name} {cycles}" for name, cycles in given]
     where = f" set to {', '.join(set_to)}" if set_to else ""
     print_parts(form, f"measured cycles on {machine}{where}", Rows(rows, shown))

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from results.store.facts import Fact
 from sweeps.model import engines
-from sweeps.model.axes import LATENCIES, QUANTITIES
+from sweeps.model.axes import AXES
 from sweeps.model.cell import Cell, read_cell, selected
 from sweeps.model.isa import flavour_name
 from sweeps.model.locks import LockLabel
@@ -29,10 +29,10 @@ FLOOR = "null"  # what a workload costs without a lock: in no contest
 ALL_ISAS = "all"  # stands for the ISA in the summary of a whole set
 CLEAR = 0.10  # two locks are ranked only if their costs on the reference differ by more
 
-_RUNS = f"""SELECT substr(series.name, 12), runs.id, status, cause, duration_s,
+_RUNS = """SELECT substr(series.name, 12), runs.id, status, cause, duration_s,
     CASE status WHEN 'ok' THEN cycles_per_pair END, ifnull(
     (SELECT value FROM metrics WHERE run_id = runs.id AND name = 'cycles_per_pair_iqr'), 0),
-    (SELECT value FROM metrics WHERE run_id = runs.id AND name = 'instructions'), {selected()}
+    (SELECT value FROM metrics WHERE run_id = runs.id AND name = 'instructions'), {columns}
 FROM series JOIN runs ON runs.id = series.run_id
 WHERE series.name GLOB 'validation/*' ORDER BY series.name, runs.id"""
 
@@ -77,9 +77,14 @@ def setting_words(setting: Cell) -> str:
     if setting.cores is not None:
         threads += f" on {setting.cores} core{'s' * (setting.cores > 1)}"
     machine = f"{setting.machine} {flavour_name(setting.flavour)}"
-    values = [(QUANTITIES[axis].set_to, getattr(setting, axis)) for axis in LATENCIES]
-    latencies = [f"{words} {value}" for words, value in values if value is not None]
-    return ", ".join([f"{setting.workload} ({given})", threads, machine, *latencies])
+    set_here = [
+        f"{axis.quantity.set_to} {value}"
+        for axis in AXES
+        if axis.quantity
+        and axis.quantity.set_to
+        and (value := getattr(setting, axis.name)) is not None
+    ]
+    return ", ".join([f"{setting.workload} ({given})", threads, machine, *set_here])
 
 
 @dataclass(frozen=True)
@@ -198,7 +203,8 @@ class Stored:
     `java`: the locks that are Java's; None: it does not say."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self.runs = [Run(read_cell(row[8:]), *row[:8]) for row in connection.execute(_RUNS)]
+        runs = _RUNS.format(columns=selected(connection))
+        self.runs = [Run(read_cell(row[8:]), *row[:8]) for row in connection.execute(runs)]
         self._sets = BARS.optional(connection) or {}
         java = JAVA_LOCKS.optional(connection)
         self.java = java.names if java else None

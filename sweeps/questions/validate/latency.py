@@ -199,7 +199,7 @@ def regions(connection: sqlite3.Connection) -> list[Region]:
     # run) of each run that ended well
     found: dict[tuple[str, str, str], dict[str, list[tuple[float, float, float]]]] = {}
     for pairs, cost, total, *columns in connection.execute(
-        f"SELECT pairs.value, cycles_per_pair, total.value, {selected()} "
+        f"SELECT pairs.value, cycles_per_pair, total.value, {selected(connection)} "
         "FROM series JOIN runs ON runs.id = series.run_id AND status = 'ok' "
         "JOIN metrics pairs ON pairs.run_id = id AND pairs.name = 'pairs' "
         "JOIN metrics total ON total.run_id = id AND total.name = 'total_cycles' "
